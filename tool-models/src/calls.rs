@@ -1,5 +1,5 @@
-//! The calls of one turn: while they stream in, with unique ids and arguments in the form of the neutral schema; and on
-//! their way back to a provider.
+//! The calls of a turn. While they arrive, they get unique ids, and arguments in the form of the neutral schema. Their arguments
+//! are also prepared for sending back to a provider.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -16,9 +16,9 @@ use tool_runtime::{
 pub struct Calls {
     tools: ToolList,
     format: ListFormat,
-    /// Makes minted ids differ from turn to turn.
+    /// The number of the turn, which makes new ids differ between turns.
     turn: usize,
-    /// Ids that are used in the conversation.
+    /// The ids that the conversation uses.
     taken: HashSet<String>,
     open: Vec<Open>,
 }
@@ -27,7 +27,7 @@ pub struct Calls {
 struct Open {
     name: String,
     text: String,
-    /// The text is held back and handed out whole: it may hold a `null` that the schema we declared does not know.
+    /// Set if the text is held back until it is complete, because it may contain a `null` that the neutral schema does not allow.
     held: bool,
     ended: bool,
 }
@@ -45,7 +45,7 @@ impl Calls {
         Self { tools: tools.clone(), format, turn: messages.len(), taken: taken.collect(), open: Vec::new() }
     }
 
-    /// Begins a call. An empty or used `id` is replaced: one id never stands for two calls.
+    /// Begins a call. An empty or used `id` is replaced, so that ids are unique.
     pub fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
         let index = self.open.len();
         let id = self.unique(id, index);
@@ -75,8 +75,8 @@ impl Calls {
         }
     }
 
-    /// Ends the turn: `whole` says whether the model finished its calls. The calls of a turn that was cut are left
-    /// open, with the text that they had.
+    /// Ends the turn. `whole` is set if the model finished its calls. Otherwise its calls stay open, with the text that they
+    /// have.
     pub fn finish(&mut self, whole: bool, out: &mut Vec<Delta>) {
         for index in 0..self.open.len() {
             if whole {
@@ -110,34 +110,34 @@ impl Calls {
     }
 }
 
-/// For chat completions, which do not say where a call ends.
+/// Methods for chat completions, which do not mark the ends of calls.
 #[cfg(feature = "openai")]
 impl Calls {
-    /// How many calls have begun.
+    /// Returns the number of calls that have begun.
     pub fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Returns whether the arguments of a call are a whole object, to which nothing can be added.
+    /// Returns whether the arguments of a call are a complete object.
     pub fn is_whole(&self, index: usize) -> bool {
         let text = self.open[index].text.trim_ascii();
         text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     }
 
-    /// Returns whether `text` is all that a call has already, said once more.
+    /// Returns whether `text` repeats all arguments that a call has.
     pub fn repeats(&self, index: usize, text: &str) -> bool {
         let (text, known) = (text.trim_ascii(), self.open[index].text.trim_ascii());
         !text.is_empty() && text == known && self.is_whole(index)
     }
 
-    /// Returns whether a call was ended.
+    /// Returns whether a call has ended.
     pub fn is_ended(&self, index: usize) -> bool {
         self.open[index].ended
     }
 }
 
-/// Returns the arguments of a call as the text of a JSON object, whatever a model had written: providers and the chat
-/// templates of local servers refuse a whole conversation for one call that is not. What cannot be read is wrapped, as
+/// Returns the arguments of a call as the text of a JSON object, whatever the model wrote. Providers, and the chat templates of
+/// local servers, refuse a whole conversation if one call has other arguments. Unreadable text is wrapped in an object, as
 /// Anthropic recommends.
 pub fn arguments(text: &str) -> Cow<'_, str> {
     let text = text.trim_ascii();

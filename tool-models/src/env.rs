@@ -4,15 +4,15 @@ use secrecy::SecretString;
 
 use tool_runtime::model::{Model, ModelError, ModelErrorKind};
 
-/// How a variable is looked up.
+/// A function that returns the value of a variable.
 pub type Vars<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// A variable that is set and not blank.
+/// Returns the trimmed value of an environment variable, if it is set and not blank.
 pub fn var(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The variables that the models of every provider have.
+/// The variables that all providers share.
 pub struct Named {
     pub model: String,
     pub base_url: Option<String>,
@@ -20,8 +20,8 @@ pub struct Named {
     pub max_tokens: Option<u32>,
 }
 
-/// Reads the variables whose names begin with `prefix`. Fails if no model is named, if neither an address nor a key is given
-/// (`key` says in the error what is missing), or if the limit is no number.
+/// Reads the variables whose names begin with `prefix`. Fails if no model is named, if neither an address nor a key is given, or
+/// if the limit is not a number. The error describes a missing key by `key`.
 pub fn named(var: Vars<'_>, prefix: &str, key: &str) -> Result<Named, ModelError> {
     let missing = |name: &str, what: &str| configuration(format!("{prefix}_{name} is not set: it must hold {what}"));
     let get = |name: &str| var(&format!("{prefix}_{name}"));
@@ -41,12 +41,12 @@ fn configuration(message: String) -> ModelError {
     ModelError::new(ModelErrorKind::Configuration, message)
 }
 
-/// The model that the environment names, or `None` if it names none.
+/// Creates the model that environment variables describe. Returns `None` if they describe none.
 ///
-/// Anthropic if `ANTHROPIC_API_KEY` is set ([`Anthropic::from_env`](crate::anthropic::Anthropic::from_env)), otherwise
-/// the chat completions protocol if `OPENAI_API_KEY` or `OPENAI_BASE_URL` is
-/// ([`OpenAi::from_env`](crate::openai::OpenAi::from_env)). A variable that is blank counts as unset, and so does one
-/// whose feature (`anthropic`, `openai`) is off.
+/// The model is Anthropic's if `ANTHROPIC_API_KEY` is set ([`Anthropic::from_env`](crate::anthropic::Anthropic::from_env)).
+/// Otherwise it uses the chat completions protocol if `OPENAI_API_KEY` or `OPENAI_BASE_URL` is set
+/// ([`OpenAi::from_env`](crate::openai::OpenAi::from_env)). A variable that is blank counts as unset, and so does one whose
+/// feature (`anthropic`, `openai`) is off.
 pub fn from_env() -> Option<Result<Box<dyn Model>, ModelError>> {
     from_vars(&var)
 }

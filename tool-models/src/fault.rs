@@ -1,4 +1,4 @@
-//! The errors of providers, in all the shapes in which they come: answers that are no success, and events of a stream.
+//! The errors of providers, in all their forms: unsuccessful answers, and events of a stream.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use tool_runtime::model::{ModelError, ModelErrorKind};
 
-/// As much of an error's body as is read.
+/// The maximum number of bytes of an error's body that are read.
 const MOST: usize = 64 << 10;
 
-/// The kind of failure that an HTTP status stands for.
+/// Returns the kind of failure for an HTTP status.
 fn kind_of(status: u16) -> ModelErrorKind {
     match status {
         401 | 403 => ModelErrorKind::Unauthorized,
@@ -28,9 +28,9 @@ fn kind_of(status: u16) -> ModelErrorKind {
 /// An error object of a provider.
 #[derive(Debug)]
 struct Fault {
-    /// The message for a person; shortened.
+    /// The message for people, shortened.
     message: String,
-    /// The kind by the provider's own words; `None` if they say nothing that we know.
+    /// The kind that the provider names; `None` if it is not known.
     kind: Option<ModelErrorKind>,
 }
 
@@ -60,7 +60,7 @@ impl Fault {
     }
 }
 
-/// Reads the data of an event of a stream. `expected` names such an event in the error for another one.
+/// Reads the data of an event of a stream. `expected` describes the event in the error for other data.
 pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Result<T, ModelError> {
     serde_json::from_str(data).map_err(|error| {
         let message = format!("an event is not {expected}: {}", shortened(data));
@@ -68,19 +68,19 @@ pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Resu
     })
 }
 
-/// Returns the failure of a turn whose stream had begun well, if an event reports one.
+/// Returns the failure that an event of a stream reports, if it does.
 pub fn in_stream(data: &str) -> Option<ModelError> {
     let fault = Fault::find(&serde_json::from_str(data).ok()?)?;
     let kind = fault.kind.unwrap_or(ModelErrorKind::Unavailable);
     Some(ModelError::new(kind, format!("the provider broke off: {}", fault.message)))
 }
 
-/// Returns the failure of a turn whose stream ended before the model had finished.
+/// Returns the failure for a stream that ended before the model had finished.
 pub fn cut_off() -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, "the provider's answer ended before the model had finished")
 }
 
-/// Returns the failure of a stream that breaks its own protocol.
+/// Returns the failure for a stream that violates its protocol.
 pub fn protocol(message: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
 }
@@ -103,7 +103,7 @@ fn kind_in(word: &str) -> Option<ModelErrorKind> {
     }
 }
 
-/// At most 500 characters of `text`, on one line.
+/// Returns at most 500 characters of `text`, on one line.
 pub fn shortened(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut line = words.next().unwrap_or_default().to_owned();
@@ -121,8 +121,8 @@ pub fn shortened(text: &str) -> String {
     line
 }
 
-/// Reads the failure in an answer that is no success. `sent` are the headers of the request, whose values the message
-/// must not repeat.
+/// Reads the failure from an unsuccessful answer. `sent` are the headers of the request, whose values the message must not
+/// contain.
 pub async fn read_answer(mut answer: Response, sent: &HeaderMap) -> ModelError {
     let status = answer.status();
     let asked = asked_wait(answer.headers(), SystemTime::now());
@@ -136,11 +136,11 @@ pub async fn read_answer(mut answer: Response, sent: &HeaderMap) -> ModelError {
     read_failure(status, &redacted(&String::from_utf8_lossy(&body), sent)).retry_after(asked)
 }
 
-/// Returns the failure that a status and a body stand for.
+/// Returns the failure for a status and a body.
 fn read_failure(status: StatusCode, body: &str) -> ModelError {
     let fault = serde_json::from_str(body).ok().as_ref().and_then(Fault::find);
     let mut kind = kind_of(status.as_u16());
-    // "You have used up your quota" comes as 429 too, but waiting does not help.
+    // An exhausted quota is also reported as 429, but waiting does not help.
     if kind == ModelErrorKind::RateLimited
         && fault.as_ref().and_then(|fault| fault.kind) == Some(ModelErrorKind::Refused)
     {
@@ -160,7 +160,7 @@ fn read_failure(status: StatusCode, body: &str) -> ModelError {
     ModelError::new(kind, format!("the provider answered {status}{colon}{said}{hint}"))
 }
 
-/// `text` without the secrets of the request, which some proxies repeat.
+/// Returns `text` without the secrets of the request, which some proxies repeat.
 fn redacted(text: &str, sent: &HeaderMap) -> String {
     let mut text = text.to_owned();
     for value in sent.values().filter_map(|value| value.to_str().ok()) {
@@ -172,7 +172,7 @@ fn redacted(text: &str, sent: &HeaderMap) -> String {
     text
 }
 
-/// How long the provider asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date.
+/// Returns the wait that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date.
 fn asked_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str, unit: f64| Duration::try_from_secs_f64(text.parse::<f64>().ok()? / unit).ok();

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// How many bytes of the client's context the model reads.
+/// The maximum size of the client's context that the model reads, in bytes.
 const MOST_CONTEXT: usize = 64 * 1024;
 
 /// Settings of the AG-UI endpoint: `Server::new(agent).ag_ui(AgUi::new())`.
@@ -36,9 +36,9 @@ pub struct AgUi {
 }
 
 impl AgUi {
-    /// Returns the settings without changes: `POST /agent`, and `GET /agent/{thread}/stream` for a client that comes back
-    /// while its run is under way. All tools are shown. Arguments that do not fit a client's schema are reported. A client that
-    /// leaves cancels its run, once the calls have ended that somebody has decided about.
+    /// Creates the default settings. The routes are `POST /agent`, and `GET /agent/{thread}/stream` for a client that comes back
+    /// while its run is in progress. All tools are shown. The client gets a report of arguments that do not fit its schema. When
+    /// a client leaves, its run is cancelled as soon as the calls that have a decision have ended.
     pub fn new() -> Self {
         Self {
             path: "/agent".to_owned(),
@@ -49,30 +49,30 @@ impl AgUi {
         }
     }
 
-    /// Sets the path that clients send their requests to.
+    /// Sets the path to which clients send their requests.
     ///
     /// # Panics
     ///
-    /// Panics when the router is made, if `path` does not begin with `/`.
+    /// Panics when the server creates the router, if `path` does not begin with `/`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// Sets the treatment of a model's arguments for a client's tool that do not fit the client's schema.
+    /// Sets the treatment of arguments that do not fit the schema of a client's tool.
     pub fn check(mut self, check: Check) -> Self {
         self.check = check;
         self
     }
 
-    /// Sets whether the model reads the context that clients send, behind the agent's instructions. It does by default; tools
-    /// have it in any case.
+    /// Sets whether the model reads the context that clients send, after the agent's instructions. By default it does. Tools can
+    /// read the context in any case.
     pub fn tell_context(mut self, tells: bool) -> Self {
         self.tells_context = tells;
         self
     }
 
-    /// Sets which part of a tool's calls clients see.
+    /// Sets the part of each tool's calls that clients see.
     ///
     /// ```
     /// use tool_server::protocol::ag_ui::Visibility;
@@ -90,11 +90,11 @@ impl AgUi {
         self
     }
 
-    /// Sets which runs go on when their client leaves. The others are cancelled, once the calls have ended that somebody has
-    /// decided about.
+    /// Sets the function that selects the runs that go on when their client leaves. The other runs are cancelled as soon as the
+    /// calls that have a decision have ended.
     ///
-    /// A client that comes back reads all events of a run that is under way from `GET /agent/{thread}/stream` (204 where none
-    /// is). The result of one that has ended is part of the conversation, from which the next run goes on.
+    /// A client that comes back reads all events of a run in progress from `GET /agent/{thread}/stream` (204 if no run is in
+    /// progress). The result of a run that has ended is part of the conversation that the next run continues.
     pub fn detach(mut self, detaches: impl Fn(&RunInput) -> bool + Send + Sync + 'static) -> Self {
         self.detaches = Arc::new(detaches);
         self
@@ -123,7 +123,7 @@ pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
     Router::new().route(&path, post(run)).route(&stream, get(replay))
 }
 
-/// Streams the events of the run that is under way in a thread, from its beginning.
+/// Streams the events of a thread's run in progress, from its beginning.
 async fn replay(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
@@ -133,7 +133,7 @@ async fn replay(
     Ok(replay.unwrap_or_else(|| StatusCode::NO_CONTENT.into_response()))
 }
 
-/// Reads a request to run, and streams the run.
+/// Reads a request, and streams the events of its run.
 async fn run(
     shared: Arc<Shared>,
     principal: Principal,
@@ -148,7 +148,7 @@ async fn run(
     detach(Box::pin(answer(chat, options, principal, input, sealed, bytes))).await
 }
 
-/// Answers a request of so many `bytes`.
+/// Answers a request with a size of `bytes`.
 async fn answer(
     mut chat: Chat,
     options: Arc<AgUi>,
@@ -185,7 +185,7 @@ async fn answer(
     let warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
     let has_decided = !plan.decisions.is_empty();
     if plan.base != Base::Known {
-        // The sealed run is left behind, with the calls that wait in it.
+        // The chat abandons the sealed run, with the calls that wait in it.
         chat.spend().await?;
     }
     let session = match (session, plan.base) {
@@ -214,9 +214,9 @@ async fn answer(
     chat.answer(session, start, Box::new(writer), None, on_leave).await
 }
 
-/// Returns the answer that is under way, where the request decides about something in it, or was sent for it before: a request
-/// that was sent twice must not stop what the first one began. `None` for one that has a new message, too, and does not want
-/// the answer before.
+/// Submits the request's decisions to the answer in progress, and returns that answer. A request that was sent twice joins it,
+/// too: it must not stop the answer that the first one began. Returns `None` if no answer is in progress, or if the request also
+/// has a new message and so replaces the answer.
 async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize) -> Result<Option<Response>, ApiError> {
     let Some(active) = chat.joinable() else { return Ok(None) };
     let Some(session) = chat.open().await? else { return Ok(None) };
@@ -230,7 +230,7 @@ async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize)
     active.join(Some(frontend.input().run_id.clone())).map(Some)
 }
 
-/// Plans what the server accepts of a request of so many `bytes`, and returns the session with it.
+/// Plans the part of a request that the server accepts, and returns the session with the plan. The request has a size of `bytes`.
 async fn plan_request(
     session: Option<Session>,
     frontend: &Frontend,
@@ -245,14 +245,14 @@ async fn plan_request(
     aside(bytes, plan).await
 }
 
-/// Returns `true` if a request has answers to interrupts, and nothing else that a run could begin with.
+/// Returns `true` if a request has answers to interrupts, but neither a prompt nor a conversation to begin a run with.
 fn answers_only(input: &RunInput, plan: &Plan) -> bool {
     let is_empty = matches!(&plan.base, Base::New(messages) if messages.is_empty());
     !input.resume.is_empty() && plan.prompt.is_none() && is_empty
 }
 
-/// Submits the decisions of `plan`, one by one. A refused one becomes a warning, and its call still waits; an output that does
-/// not fit fails its call.
+/// Submits the decisions of `plan`, one by one. A refused decision becomes a warning, and its call still waits. An output that
+/// does not fit the schema fails its call.
 ///
 /// Fails when the store is not available.
 async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: &Tools) -> Result<(), ApiError> {
@@ -271,7 +271,7 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
             Decided::Accepted => (None, false),
             Decided::AsFailure(refusal) => (Some(refusal), false),
             Decided::Refused(refusal) => {
-                // In the other two cases another request was faster, so nothing waits any more.
+                // In the other two cases another request has decided the interrupt, so it is not open any more.
                 let open = session.run().interrupt(&id);
                 let waits_for_result = open.is_some_and(|open| matches!(open.kind, InterruptKind::External));
                 let is_open = !matches!(refusal, Refusal::Closed { .. } | Refusal::Conflict { .. });
@@ -306,9 +306,9 @@ fn context_text(input: &RunInput) -> Option<String> {
     Some(text)
 }
 
-/// The tools of a request: the application's, and those that the client brings.
+/// The tools of a request: the application's tools and the client's.
 struct Tools {
-    /// The application's and the client's.
+    /// The application's and the client's tools.
     all: Toolset,
     of_client: ClientTools,
     warnings: Vec<String>,
@@ -324,7 +324,8 @@ impl Tools {
         let all = of_client.join(agent.toolset());
         let mut warnings = of_client.warnings().to_vec();
         for name in shadowing {
-            // Of what is declared here and executed there, the declaration here counts. Anything else is a mistake, or worse.
+            // The client may execute an external tool that the server declares; then the server's declaration counts. Any other
+            // shared name is a mistake or an attack.
             if !agent.toolset().get(&name).is_some_and(|own| own.spec().traits.external) {
                 let message =
                     format!("tools: the server has a tool `{name}` of its own; rename the client's, or leave it out");
@@ -335,8 +336,7 @@ impl Tools {
         Ok(Self { all, of_client, warnings })
     }
 
-    /// Returns the tools that accept results: those of calls that wait are among them, even where the client does not bring
-    /// them any more.
+    /// Returns the tools that accept results. They include the tools of open calls that the client no longer brings.
     fn for_answers(&self, run: &Run) -> Toolset {
         let open = run.interrupts().filter(|open| matches!(open.kind, InterruptKind::External));
         let names = open.filter_map(|open| Some(run.call(open.id.call())?.name.clone()));

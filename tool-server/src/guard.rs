@@ -1,11 +1,11 @@
-//! The guard before an HTTP service: it refuses what web pages of others have their visitors' browsers send.
+//! The guard of an HTTP service. It refuses requests that foreign web pages make their visitors' browsers send.
 //!
-//! - A page can let its own name lead to this machine (DNS rebinding). Its browser takes the server for the page's own then, and
-//!   lets the page send requests and read the answers. What gives such a page away is the `Host` of its requests.
-//! - A page can send some requests to every server, and not read the answers. What gives it away is their `Origin`, which
+//! - A page can make its own name resolve to this machine (DNS rebinding). The browser then treats the server as the page's own,
+//!   and lets the page send requests and read the answers. The guard recognizes such a page by the `Host` of its requests.
+//! - A page can send some requests to any server, without reading the answers. The guard recognizes it by their `Origin`, which
 //!   browsers send with every `POST`.
-//! - Old browsers leave `Origin` out of forms. Those are never JSON, which browsers send to other servers only after they have
-//!   asked (CORS).
+//! - Old browsers leave `Origin` out of forms. But forms are never JSON, and browsers send JSON to other servers only if a CORS
+//!   preflight request allows it.
 
 use std::{fmt, net::Ipv6Addr, sync::Arc};
 
@@ -21,44 +21,45 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::host::ApiError;
 
-/// The rules by which requests are let through.
+/// The rules that decide which requests pass.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guard {
     hosts: Hosts,
     origins: Arc<[AllowedOrigin]>,
 }
 
-/// The names that a service answers to.
+/// The host names that a service accepts.
 #[derive(Clone, Debug, Default)]
 enum Hosts {
     /// The names of loopback.
     #[default]
     Loopback,
-    /// These names, and no others.
+    /// Only these names.
     Named(Vec<Authority>),
     /// Every name.
     Any,
 }
 
 impl Guard {
-    /// Sets the names that the service answers to, in place of those of loopback. A text that is no name matches no request.
+    /// Sets the host names that the service accepts, in place of those of loopback. A text that is not a name matches no request.
     pub(crate) fn set_hosts(&mut self, hosts: impl IntoIterator<Item = impl Into<String>>) {
         let hosts = hosts.into_iter().filter_map(|host| Authority::of_setting(&host.into()));
         self.hosts = Hosts::Named(hosts.collect());
     }
 
-    /// Returns `true` if the application has set the names that the service answers to.
+    /// Returns `true` if the application has set the accepted host names.
     #[cfg(feature = "mcp")]
     pub(crate) fn has_hosts(&self) -> bool {
         matches!(self.hosts, Hosts::Named(_))
     }
 
-    /// Sets the origins whose pages may use the service beside its own.
+    /// Sets the origins whose pages may use the service, in addition to its own.
     pub(crate) fn set_origins(&mut self, origins: impl IntoIterator<Item = AllowedOrigin>) {
         self.origins = origins.into_iter().collect();
     }
 
-    /// Returns what lets pages of the allowed origins send requests and read the answers; `None` where there are none.
+    /// Returns a CORS layer that lets pages of the allowed origins send requests and read the answers. Returns `None` if no
+    /// origins are allowed.
     pub(crate) fn cors(&self) -> Option<CorsLayer> {
         let guard = self.clone();
         let is_allowed =
@@ -70,12 +71,12 @@ impl Guard {
         (!self.origins.is_empty()).then_some(cors)
     }
 
-    /// Returns the same rules for routes that answer to every name.
+    /// Returns the rules without the check of host names, for routes that accept every name.
     pub(crate) fn for_any_host(&self) -> Self {
         Self { hosts: Hosts::Any, origins: Arc::clone(&self.origins) }
     }
 
-    /// Puts the guard before every route of `router`. Paths without a route are left to the application.
+    /// Adds the guard to every route of `router`. It does not cover paths without a route, which the application may handle.
     pub(crate) fn protect(&self, router: Router) -> Router {
         router.route_layer(middleware::from_fn_with_state(Arc::new(self.clone()), guard))
     }
@@ -85,7 +86,7 @@ impl Guard {
         self.check_origin(headers, host.as_ref())
     }
 
-    /// Returns the host that a request names, which may be missing where every name is answered.
+    /// Checks and returns the host that a request names. It may be missing only if every name is accepted.
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
         let asked = asked(uri, headers);
         let is_allowed = |host: &Authority| match &self.hosts {
@@ -136,9 +137,9 @@ fn read_origin(value: &HeaderValue) -> Option<Origin> {
     Origin::read(value.to_str().ok()?)
 }
 
-/// Returns the host that a request names: in `Host`, or in the URI, where HTTP/2 has it (`:authority`).
+/// Returns the host that a request names, in `Host` or in the URI (`:authority` of HTTP/2).
 ///
-/// Fails when there is none, when there are several, and when the two differ.
+/// Fails when there is no host, when there are several, or when the header and the URI differ.
 fn asked(uri: &Uri, headers: &HeaderMap) -> Result<Authority, ApiError> {
     let refused = |message: String| ApiError::new(StatusCode::BAD_REQUEST, "invalid_host", message);
     let read = |text: &[u8]| {
@@ -161,7 +162,8 @@ fn asked(uri: &Uri, headers: &HeaderMap) -> Result<Authority, ApiError> {
     }
 }
 
-/// Refuses requests that change something and are not JSON. One without a body needs no `Content-Type`: forms always have one.
+/// Refuses requests with an unsafe method that are not JSON. A request without a body needs no `Content-Type`, because forms
+/// always have one.
 pub(crate) async fn json(request: Request, next: Next) -> Result<Response, ApiError> {
     if request.method().is_safe() || is_json(&request) {
         return Ok(next.run(request).await);
@@ -174,7 +176,7 @@ pub(crate) async fn json(request: Request, next: Next) -> Result<Response, ApiEr
 fn is_json(request: &Request) -> bool {
     let text = |name: HeaderName| {
         let mut values = request.headers().get_all(name).iter();
-        // Of several values, none counts.
+        // Several values count as an empty one.
         values.next().map(|value| value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default())
     };
     match text(header::CONTENT_TYPE) {
@@ -187,29 +189,29 @@ fn is_json(request: &Request) -> bool {
     }
 }
 
-/// A name or an address, with or without a port.
+/// A host name or address, with or without a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Authority {
-    /// In lower case; an IPv6 address in brackets and in its shortest form.
+    /// The name in lower case; an IPv6 address in brackets and in its shortest form.
     name: String,
     port: Option<u16>,
 }
 
 impl Authority {
-    /// Reads what an application has written, where an IPv6 address needs no brackets.
+    /// Reads a name from an application's setting, in which an IPv6 address needs no brackets.
     fn of_setting(text: &str) -> Option<Self> {
         Self::read(text)
             .or_else(|| text.parse().ok().map(|address: Ipv6Addr| Self { name: format!("[{address}]"), port: None }))
     }
 
-    /// Reads `name`, `name:port`, `[::1]` or `[::1]:port`; `None` for anything else, such as one with a user or a path.
+    /// Reads `name`, `name:port`, `[::1]` or `[::1]:port`. Returns `None` for any other text, such as one with a user or a path.
     fn read(text: &str) -> Option<Self> {
         let (name, port) = match text.rsplit_once(':') {
             Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
             _ => (text, None),
         };
         let port = match port {
-            // The standard library's parser accepts a sign, too.
+            // The standard library's parser would accept a sign.
             Some(port) if port.starts_with('+') => return None,
             Some(port) => Some(port.parse().ok()?),
             None => None,
@@ -226,12 +228,12 @@ impl Authority {
         Some(Self { name, port })
     }
 
-    /// Returns `true` if it is a name of loopback, at any port.
+    /// Returns `true` if this is a name of loopback, with any port.
     fn is_loopback(&self) -> bool {
         matches!(&*self.name, "localhost" | "127.0.0.1" | "[::1]")
     }
 
-    /// Returns `true` if `asked` is this name: at this port, or at any port where this has none.
+    /// Returns `true` if `asked` has this name and this port. Without a port, this covers any port.
     fn covers(&self, asked: &Self) -> bool {
         self.name == asked.name && (self.port.is_none() || self.port == asked.port)
     }
@@ -244,7 +246,7 @@ impl fmt::Display for Authority {
     }
 }
 
-/// An origin that is not one, in a setting.
+/// The error for a text in a setting that is not an origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidOrigin(String);
 
@@ -265,12 +267,12 @@ impl std::error::Error for InvalidOrigin {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Origin {
     scheme: String,
-    /// With the scheme's own port where none is written.
+    /// The authority, with the scheme's default port if the text has none.
     authority: Authority,
 }
 
 impl Origin {
-    /// Reads `scheme://name` or `scheme://name:port`; `None` for anything else, such as `null`.
+    /// Reads `scheme://name` or `scheme://name:port`. Returns `None` for any other text, such as `null`.
     fn read(text: &str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
         let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
@@ -282,14 +284,14 @@ impl Origin {
         Some(Self { scheme, authority })
     }
 
-    /// Returns `true` if a page of this origin came from `host`. The scheme does not count: TLS may end before the server.
+    /// Returns `true` if a page of this origin came from `host`. The scheme is ignored, because TLS may end at a proxy.
     fn is_of(&self, host: &Authority) -> bool {
         let port = own_port(&self.scheme).map(|own| host.port.unwrap_or(own));
         port.is_some() && self.authority.port == port && self.authority.name == host.name
     }
 }
 
-/// Returns the port that a page's address leaves out.
+/// Returns a scheme's default port.
 fn own_port(scheme: &str) -> Option<u16> {
     match scheme {
         "http" => Some(80),
@@ -309,7 +311,7 @@ impl AllowedOrigin {
     /// Reads an origin, whose port may be `*`.
     pub(crate) fn read(text: &str) -> Result<Self, InvalidOrigin> {
         let (origin, at_any_port) = match text.strip_suffix(":*") {
-            // Another port before the star would be one too many here.
+            // A text with a port before the star then has two ports, and is refused.
             Some(origin) => (Origin::read(&format!("{origin}:1")), true),
             None => (Origin::read(text), false),
         };

@@ -1,4 +1,4 @@
-//! The server: an agent, and how it is reached.
+//! The server: an agent with its HTTP routes and settings.
 
 use std::{
     io::{self, IoSlice},
@@ -31,10 +31,10 @@ use crate::guard::{self, AllowedOrigin, Guard, InvalidOrigin};
 use crate::host::{Authenticate, Caller, Everybody, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, UiSettings};
 use crate::protocol::ui_stream::StreamSettings;
 
-/// The default of [`Server::body_limit`]: how many bytes a request may have.
+/// The default of [`Server::body_limit`]: the maximum size of a request, in bytes.
 pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
 
-/// The default of [`Server::grace`]: how long answers may go on when the server is shut down.
+/// The default of [`Server::grace`]: the time for which answers may go on at shutdown.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
 /// An agent as a service for frontends.
@@ -53,10 +53,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Creates a server for `agent`. It answers to the names of loopback until [`Server::hosts`] sets others. All callers are
-    /// one anonymous principal until [`Server::authenticate`] tells them apart. An agent without a store gets one in memory.
+    /// Creates a server for `agent`. It accepts only the host names of loopback until [`Server::hosts`] sets others. All callers
+    /// are one anonymous principal until [`Server::authenticate`] sets the authentication. An agent without a store gets one in
+    /// memory.
     ///
-    /// A prompt that comes while calls wait supersedes them: a frontend's user can always say something else.
+    /// A prompt supersedes the calls that wait, because a frontend's user can always send another message.
     pub fn new(agent: Agent) -> Self {
         let agent = agent.options(|options| options.on_prompt = OnPrompt::Supersede);
         let authenticate = Arc::new(Everybody("anonymous".into()));
@@ -81,26 +82,27 @@ impl Server {
         self
     }
 
-    /// Sets how many bytes a request may have.
+    /// Sets the maximum size of a request, in bytes.
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.body_limit = bytes;
         self
     }
 
-    /// Sets how many bytes of an answer are kept for late and slow readers. A reader that is further behind is disconnected.
+    /// Sets the number of bytes of an answer that the server keeps for late and slow readers. It disconnects a reader that is
+    /// further behind.
     pub fn replay_limit(mut self, bytes: usize) -> Self {
         self.replay.bytes = bytes;
         self
     }
 
-    /// Sets how many bytes of all answers together are kept for such readers. Each answer has an equal share, but 64 KiB in any
-    /// case.
+    /// Sets the number of bytes of all answers together that the server keeps for late and slow readers. Each answer has an equal
+    /// share, and at least 64 KiB.
     pub fn replay_total(mut self, bytes: usize) -> Self {
         self.replay.total = bytes;
         self
     }
 
-    /// Changes the AI SDK's streams, for example whether they carry the model's reasoning.
+    /// Sets a function that changes the settings of AI SDK streams, for example whether they carry the model's reasoning.
     ///
     /// ```
     /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
@@ -118,17 +120,17 @@ impl Server {
         self
     }
 
-    /// Sets after how much silence a comment is sent, so that no proxy gives up the connection.
+    /// Sets the time of silence after which the server sends a comment, so that no proxy closes the connection.
     pub fn keep_alive(mut self, every: Duration) -> Self {
         self.replay.keep_alive = every;
         self
     }
 
-    /// Sets the names that the server is reached by, such as `tools.example.com` or `tools.example.com:8443`, in place of those
-    /// of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port is allowed at every port.
+    /// Sets the host names that the server accepts, such as `tools.example.com` or `tools.example.com:8443`. They replace the
+    /// names of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port allows every port.
     ///
-    /// Requests with another `Host` are refused, so that a web page cannot reach the server by a name of its own (DNS
-    /// rebinding). Behind a proxy that sets `Host`, this is the name that the proxy sends.
+    /// The server refuses requests with another `Host`, so that a web page cannot reach it by a name of the page's own (DNS
+    /// rebinding). Behind a proxy that sets `Host`, set the name that the proxy sends.
     ///
     /// ```
     /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
@@ -143,11 +145,11 @@ impl Server {
         self
     }
 
-    /// Allows pages of these origins to use the server beside its own, such as `https://app.example`; `http://localhost:*` is
-    /// one of any port.
+    /// Allows pages of these origins to use the server, in addition to its own pages. An origin is a text such as
+    /// `https://app.example`; `http://localhost:*` allows any port.
     ///
-    /// A request that names another `Origin` is refused, and so is one with the origin `null`. Where a proxy changes `Host`, the
-    /// server cannot know its own origin: name it here.
+    /// The server refuses a request that names another `Origin`, or the origin `null`. If a proxy changes `Host`, the server
+    /// cannot know its own origin: name it here.
     ///
     /// Fails when a text is not an origin, such as one with a path.
     pub fn origins<T: AsRef<str>>(mut self, origins: impl IntoIterator<Item = T>) -> Result<Self, InvalidOrigin> {
@@ -157,10 +159,11 @@ impl Server {
         Ok(self)
     }
 
-    /// Sets the headers by which browsers learn what pages of other origins may send and read. Without it, pages of the
+    /// Sets the CORS headers, which control what pages of other origins may send and read. By default, pages of the
     /// [`origins`](Self::origins) may send `GET` and `POST`, with `Authorization` and `Content-Type`.
     ///
-    /// It allows no origin by itself: the server cannot read a layer's origins, and refuses those that `origins` does not name.
+    /// The layer does not allow any origin by itself: the server cannot read a layer's origins, and refuses those that `origins`
+    /// does not name.
     pub fn cors(mut self, cors: CorsLayer) -> Self {
         self.cors = Some(cors);
         self
@@ -172,15 +175,16 @@ impl Server {
         self
     }
 
-    /// Keeps nothing between requests: with each answer the client gets the sealed run, and sends it back with the next
-    /// request. It stands in a message's metadata over the AI SDK's protocol, in its `encryptedValue` over AG-UI.
+    /// Makes the server stateless: the client gets the sealed run with each answer, and sends it back with the next request. In
+    /// the AI SDK's protocol the sealed run is in a message's metadata, in AG-UI in its `encryptedValue`.
     ///
-    /// A run in which something waits can be continued once: the first call that starts, or the model's next turn, spends it.
-    /// `nonces` remembers that. The agent's own store is not used.
+    /// A run with an open interrupt can be continued once: the first call that starts, or the model's next turn, spends it.
+    /// `nonces` remembers spent runs. The server does not use the agent's own store.
     ///
-    /// Keys that outlive the process need nonces that do, too: a `SqliteStore`, or a `PostgresStore` where several machines
-    /// serve. All processes with the same keys share it. `MemoryNonces` forgets spent runs when the process ends. So it refuses
-    /// waiting runs that were sealed before it began, and fits a key of the process:
+    /// Keys that outlive the process need nonces that outlive it, too: a `SqliteStore`, or a `PostgresStore` for several
+    /// machines. All processes with the same keys must share that store. `MemoryNonces` forgets spent runs when the process ends.
+    /// It refuses runs with an open interrupt that were sealed before it was created, so it fits a key that lives as long as the
+    /// process:
     ///
     /// ```
     /// use std::sync::Arc;
@@ -198,19 +202,19 @@ impl Server {
         self
     }
 
-    /// Sets how long answers that are under way may go on when the server is shut down.
+    /// Sets the time for which answers in progress may go on at shutdown.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Returns a handle that ends the server's answers, for an application that serves the routes itself.
+    /// Returns a handle that ends the server's answers at shutdown, for an application that serves the routes itself.
     pub fn handle(&self) -> ShutdownHandle {
         ShutdownHandle { registry: Arc::clone(&self.registry) }
     }
 
-    /// Serves on `listener` until `shutdown` is ready. Then it refuses new requests, lets answers go on for the time of
-    /// [`Server::grace`], and leaves the runs of the others in the store as they are.
+    /// Serves on `listener` until `shutdown` completes. Then the server refuses new requests, and lets answers go on for at most
+    /// the time of [`Server::grace`]. Runs whose answers have not ended by then stay in the store as they are.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -219,14 +223,15 @@ impl Server {
         let (handle, grace) = (self.handle(), self.grace);
         serve(listener, self.router(), async move {
             shutdown.await;
-            // While connections that are at rest are closed.
+            // Spawned, so that axum closes idle connections meanwhile.
             tokio::spawn(async move { handle.suspend(grace).await });
         })
         .await
     }
 
-    /// Returns the routes, to be nested in an application's. [`serve`] serves them. An application that serves them otherwise
-    /// sets `TCP_NODELAY`, which axum does not: `axum::serve(listener.tap_io(|stream| _ = stream.set_nodelay(true)), router)`.
+    /// Returns the routes, to nest in an application's router or to pass to [`serve`]. An application that serves them otherwise
+    /// should set `TCP_NODELAY`, which axum does not: `axum::serve(listener.tap_io(|stream| _ = stream.set_nodelay(true)),
+    /// router)`.
     pub fn router(self) -> Router {
         let agent = match (&self.seals, self.agent.stored_in()) {
             (Some(_), _) => self.agent.without_store(),
@@ -256,7 +261,7 @@ impl Server {
             Some(cors) => router.layer(cors.clone()),
             None => router,
         };
-        // A load balancer asks by the machine's address, so this route answers to every name.
+        // A load balancer uses the machine's address as the host, so this route accepts every name.
         let health = Router::new().route("/health", get(async || Json(json!({ "status": "ok" }))));
         let health = self.guard.for_any_host().protect(with_cors(health));
         self.guard.protect(with_cors(router)).merge(health)
@@ -269,8 +274,8 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// Serves `router` on `listener` until `shutdown` is ready. Small pieces go out at once (`TCP_NODELAY`): without it, every
-/// piece of an answer may wait 40 ms for the client's acknowledgement of the one before.
+/// Serves `router` on `listener` until `shutdown` completes. It sets `TCP_NODELAY`, so that small pieces are sent at once.
+/// Otherwise each piece of an answer may wait 40 ms for the client's acknowledgement of the previous one.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -301,7 +306,7 @@ async fn list_types(State(shared): State<Arc<Shared>>, _: Caller) -> impl IntoRe
     ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(shared.agent.toolset()))
 }
 
-/// Has `TCP_NODELAY` set for every connection.
+/// A listener that sets `TCP_NODELAY` on every connection.
 struct NoDelay(TcpListener);
 
 impl axum::serve::Listener for NoDelay {
@@ -310,7 +315,7 @@ impl axum::serve::Listener for NoDelay {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         let (stream, address) = axum::serve::Listener::accept(&mut self.0).await;
-        // A connection without it is slower, not wrong.
+        // An error is ignored: without the option the connection is only slower.
         let _ = stream.set_nodelay(true);
         (Connection(stream), address)
     }
@@ -320,11 +325,11 @@ impl axum::serve::Listener for NoDelay {
     }
 }
 
-/// How many bytes are put together before they are written.
+/// The maximum number of bytes that are copied together into one write.
 const SMALL: usize = 1024;
 
-/// A connection that writes small slices as one: what a piece of some words costs the system to gather from three slices, a chunk
-/// and its frame, is more than to copy it once.
+/// A connection that joins small slices into one write. For a piece of a few words, copying is cheaper than having the system
+/// gather three slices: the chunk and the two parts of its frame.
 struct Connection(TcpStream);
 
 impl AsyncRead for Connection {
@@ -363,7 +368,7 @@ impl AsyncWrite for Connection {
     }
 }
 
-/// The slices one after the other in `room`; `None` where they are larger.
+/// Returns the slices joined in `room`, or `None` if they do not fit.
 fn joined<'a>(slices: &[IoSlice<'_>], room: &'a mut [u8]) -> Option<&'a [u8]> {
     let mut length = 0;
     for slice in slices {

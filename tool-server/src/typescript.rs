@@ -1,7 +1,7 @@
-//! Schemas as types of TypeScript, for frontends.
+//! Conversion of schemas into TypeScript types, for frontends.
 //!
-//! A type holds what a compiler can check of a schema, without limits and patterns. Where no type can say what a schema says, the
-//! type is wider, never narrower.
+//! A type expresses the part of a schema that a compiler can check, without limits and patterns. If TypeScript cannot express a
+//! schema exactly, the type is wider, never narrower.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -15,12 +15,12 @@ use tool_schema::schema::{places, pointer};
 /// The name of the type of all tools.
 const ALL: &str = "Tools";
 
-/// Returns a module of TypeScript with the types of each tool's input and output. Its `Tools` is what the AI
-/// SDK's `UIMessage<unknown, UIDataTypes, Tools>` wants, so that a frontend's `part.input` and `part.output` have types;
-/// `Tools['name']['input']` is good for any other.
+/// Returns a TypeScript module with the types of each tool's input and output. Its type `Tools` fits the AI SDK's
+/// `UIMessage<unknown, UIDataTypes, Tools>`, so that a frontend's `part.input` and `part.output` have types. Other frontends can
+/// use `Tools['name']['input']`.
 ///
-/// Tools that clients do not see (`meta(hidden = true)`) are left out. The text depends on the declarations alone:
-/// write it to a file of the frontend, and let a test compare the two.
+/// The module leaves out tools that clients do not see (`meta(hidden = true)`). The text depends only on the declarations of the
+/// tools: write it to a file of the frontend, and let a test compare the two.
 ///
 /// ```
 /// use tool_runtime::{tool, toolset};
@@ -73,7 +73,7 @@ pub fn typescript(tools: &Toolset) -> String {
     format!("// Made from the declarations of the tools: change those.\n{types}\nexport type {ALL} = {all};\n")
 }
 
-/// Declarations of types under names of their own. Definitions that several schemas share are declared once.
+/// A module with uniquely named type declarations. It declares a definition that several schemas share once.
 #[derive(Debug)]
 struct Module {
     declarations: Vec<String>,
@@ -83,13 +83,13 @@ struct Module {
 }
 
 impl Module {
-    /// A module in which the names of `reserved` are not given away.
+    /// Creates a module that does not use the names in `reserved`.
     fn new(reserved: &[&str]) -> Self {
         let taken = reserved.iter().map(|name| (*name).to_owned()).collect();
         Self { declarations: Vec::new(), taken, shared: HashMap::new() }
     }
 
-    /// Declares the type of the schema `root`, called like `name`; what it is called.
+    /// Declares the type of the schema `root`, with a name derived from `name`. Returns the type's name.
     fn declare(&mut self, name: &str, root: &Value) -> String {
         let name = self.name(name);
         let mut printer = Printer::new(self, root);
@@ -102,12 +102,12 @@ impl Module {
         name
     }
 
-    /// The declarations, each behind an empty line.
+    /// Returns the text of all declarations, each after an empty line.
     fn finish(self) -> String {
         self.declarations.concat()
     }
 
-    /// A name like `wanted` that no other type has.
+    /// Returns an unused type name that is derived from `wanted`.
     fn name(&mut self, wanted: &str) -> String {
         let base = type_name(wanted);
         let mut name = base.clone();
@@ -120,13 +120,13 @@ impl Module {
     }
 }
 
-/// How deep types are written into each other; what lies deeper is `unknown`.
+/// The maximum depth of nested types. Deeper ones are `unknown`.
 const LEVELS: usize = 48;
 
-/// Up to how many items a list of a fixed length is written as a tuple.
+/// The maximum length of a list that is written as a tuple.
 const MOST_ITEMS: u64 = 16;
 
-/// A type's text, and how tightly it holds together.
+/// A type's text, and the precedence of its outermost operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Type {
     text: String,
@@ -149,17 +149,18 @@ impl Type {
         Self::plain("unknown")
     }
 
-    /// Any of `members`.
+    /// Returns the union of `members`.
     fn any_of(members: Vec<Self>) -> Self {
         Self::joined(members, " | ", Binds::Union, "never", "unknown")
     }
 
-    /// All of `members` at once.
+    /// Returns the intersection of `members`.
     fn all_of(members: Vec<Self>) -> Self {
         Self::joined(members, " & ", Binds::Meet, "unknown", "never")
     }
 
-    /// `members` without what changes nothing (`neutral`); all of it is `absorbing` where one is.
+    /// Joins `members` by the operator `with`. Members equal to `neutral` are left out; one member equal to `absorbing` is the
+    /// whole result.
     fn joined(members: Vec<Self>, with: &str, binds: Binds, neutral: &str, absorbing: &str) -> Self {
         let mut parts: Vec<Self> = Vec::new();
         for member in members {
@@ -180,25 +181,25 @@ impl Type {
         }
     }
 
-    /// The text where something binds as tightly as `binds`.
+    /// Returns the text for an operand of an operator with the precedence `binds`, in parentheses if necessary.
     fn bound(self, binds: Binds) -> String {
         if self.binds < binds { format!("({})", self.text) } else { self.text }
     }
 
-    /// A list of such.
+    /// Returns the type of a list of this type.
     fn list(self) -> Self {
         Self::plain(format!("{}[]", self.bound(Binds::Tight)))
     }
 }
 
-/// Where a type is written.
+/// The position at which a type is written.
 #[derive(Clone, Copy, Debug)]
 struct Spot {
-    /// How many objects it lies in, as far as they are written over several lines.
+    /// The number of enclosing objects that are written over several lines.
     indent: usize,
-    /// How many schemas it lies in.
+    /// The number of enclosing schemas.
     level: usize,
-    /// True if it lies in an object or a list, and may lead back to the type that is declared.
+    /// Set if an object or a list encloses it, so that it may refer back to the declared type.
     is_inside: bool,
 }
 
@@ -212,16 +213,16 @@ impl Spot {
     }
 }
 
-/// Writes types of the document `root`.
+/// A printer of the types of the document `root`.
 #[derive(Debug)]
 struct Printer<'a> {
     module: &'a mut Module,
     root: &'a Value,
     /// The names of the document's definitions, by their places.
     known: HashMap<String, String>,
-    /// The names and places that are still to be declared.
+    /// The names and places of definitions that are not declared yet.
     todo: Vec<(String, String)>,
-    /// The place of what is declared now.
+    /// The place of the definition that is being declared.
     declared: String,
 }
 
@@ -230,7 +231,7 @@ impl<'a> Printer<'a> {
         Self { module, root, known: HashMap::new(), todo: Vec::new(), declared: String::new() }
     }
 
-    /// The declaration of the schema at `at` under `name`.
+    /// Returns the declaration of the schema at `at` under `name`.
     fn declaration(&mut self, name: &str, at: &str) -> String {
         at.clone_into(&mut self.declared);
         let root = self.root;
@@ -239,7 +240,7 @@ impl<'a> Printer<'a> {
         format!("\n{}export type {name} = {};\n", doc(schema, ""), body.text)
     }
 
-    /// The type of `schema`, which stands at `at`.
+    /// Returns the type of `schema`, whose place is `at`.
     fn typed(&mut self, schema: &Value, at: &str, spot: Spot) -> Type {
         let members = match schema {
             Value::Bool(false) => return Type::plain("never"),
@@ -261,7 +262,7 @@ impl<'a> Printer<'a> {
         Type::all_of(parts)
     }
 
-    /// Returns the type of the schema's own members; `None` if they say nothing.
+    /// Returns the type that the schema's own keywords express, or `None` if they express none.
     fn own(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Option<Type> {
         if let Some(only) = members.get("const") {
             return Some(Type::plain(literal(only)));
@@ -284,10 +285,10 @@ impl<'a> Printer<'a> {
         Some(Type::any_of(types.collect()))
     }
 
-    /// The name of the type that stands for the definition at `target`.
+    /// Returns the name of the type for the definition at `target`.
     fn reference(&mut self, target: &str, spot: Spot) -> Type {
         if !spot.is_inside && needs(self.root, target, &self.declared) {
-            // A type that is itself, and nothing else.
+            // The type would refer directly to itself.
             return Type::unknown();
         }
         if let Some(name) = self.known.get(target) {
@@ -315,7 +316,7 @@ impl<'a> Printer<'a> {
         let others = self.others(members, at, spot);
         let undeclared: Vec<_> = required.iter().filter(|name| !properties.contains_key(**name)).collect();
         if properties.is_empty() && undeclared.is_empty() {
-            // A struct without fields has empty `properties`, a free object has none.
+            // A struct without fields has empty `properties`; a free object has no `properties`.
             let is_free = !members.contains_key("properties");
             let others = others.unwrap_or_else(|| Type::plain(if is_free { "unknown" } else { "never" }));
             return self.map(members, at, &others);
@@ -341,7 +342,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Returns the type of undeclared members; `None` if the schema says nothing of them.
+    /// Returns the type of undeclared members, or `None` if the schema does not mention them.
     fn others(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Option<Type> {
         let mut types = Vec::new();
         if let Some(Value::Object(patterns)) = members.get("patternProperties") {
@@ -353,7 +354,7 @@ impl<'a> Printer<'a> {
         }
         match members.get("additionalProperties") {
             Some(schema) => types.push(self.typed(schema, &pointer::push(at, "additionalProperties"), spot.inside())),
-            // Besides those with a pattern, anything goes.
+            // Members without a pattern may have any value.
             None if !types.is_empty() && members.contains_key("properties") => {}
             None if !types.is_empty() => types.push(Type::unknown()),
             None => return None,
@@ -361,7 +362,7 @@ impl<'a> Printer<'a> {
         Some(Type::any_of(types))
     }
 
-    /// An object of any members, or of those that `propertyNames` lists.
+    /// Returns the type of an object with any members, or with those that `propertyNames` lists.
     fn map(&self, members: &Map<String, Value>, at: &str, value: &Type) -> Type {
         let names = members.get("propertyNames").map(|names| {
             let at = pointer::push(at, "propertyNames");
@@ -377,7 +378,7 @@ impl<'a> Printer<'a> {
     }
 
     fn array(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Type {
-        // Before 2020-12, `items` was the list, and `additionalItems` what follows.
+        // Before 2020-12, `items` was the list of the first items' schemas, and `additionalItems` the schema of the rest.
         let (listed, rest) = match (members.get("prefixItems"), members.get("items")) {
             (Some(Value::Array(listed)), rest) => (Some(("prefixItems", listed)), rest.map(|rest| ("items", rest))),
             (_, Some(Value::Array(listed))) => {
@@ -417,7 +418,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The kind of value that keywords are about where no `type` says it.
+/// Returns the type of value that the keywords apply to, for a schema without `type`.
 fn implied(members: &Map<String, Value>) -> Option<&'static str> {
     let has = |words: &[&str]| words.iter().any(|word| members.contains_key(*word));
     if has(&["properties", "required", "additionalProperties", "patternProperties", "propertyNames"]) {
@@ -429,8 +430,8 @@ fn implied(members: &Map<String, Value>) -> Option<&'static str> {
     }
 }
 
-/// `text` as the name of a type: words without what stands between them, each with a capital. So it is no word of the
-/// language, all of which are in lower case.
+/// Returns `text` as the name of a type: its words, capitalized and joined. Because TypeScript's keywords are in lower case, the
+/// name is never a keyword.
 fn type_name(text: &str) -> String {
     let mut name = String::new();
     let mut begins = true;
@@ -447,7 +448,7 @@ fn type_name(text: &str) -> String {
     }
 }
 
-/// The name of a member, between quotes where it has to be.
+/// Returns the name of a member, in quotes if necessary.
 fn key(name: &str) -> String {
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '$';
     let mut chars = name.chars();
@@ -455,7 +456,7 @@ fn key(name: &str) -> String {
     if is_plain { name.to_owned() } else { Value::from(name).to_string() }
 }
 
-/// The type of which `value` is the only value.
+/// Returns the literal type of `value`.
 fn literal(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", ")),
@@ -468,7 +469,7 @@ fn literal(value: &Value) -> String {
     }
 }
 
-/// Returns a schema's texts for people as a comment.
+/// Returns a comment with a schema's description, default and deprecation.
 fn doc(schema: &Value, indent: &str) -> String {
     let mut text = schema.get("description").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
@@ -480,7 +481,7 @@ fn doc(schema: &Value, indent: &str) -> String {
     comment(&text, indent)
 }
 
-/// `text` as a comment; nothing if it is empty.
+/// Returns `text` as a comment, or an empty text if `text` is empty.
 fn comment(text: &str, indent: &str) -> String {
     // The text of a schema must not end the comment.
     let text = text.trim().replace("*/", "*\\/");
@@ -495,19 +496,19 @@ fn comment(text: &str, indent: &str) -> String {
     }
 }
 
-/// How many definitions one may lead to and still be compared with others.
+/// The maximum number of definitions that one may reach and still be shared between schemas.
 const MOST_REACHED: usize = 64;
 
-/// How many places are visited in search of a circle; what is then unknown counts as one.
+/// The maximum number of places that are visited in search of a cycle. An unfinished search counts as a cycle.
 const MOST_STEPS: usize = 10_000;
 
-/// Returns the place that `schema` itself refers to, and the schema there.
+/// Returns the place that `schema` itself refers to (`$ref`, `$dynamicRef`), and the schema there.
 fn reference<'a>(root: &'a Value, at: &str, schema: &Value) -> Option<(String, &'a Value)> {
     let link = ["$ref", "$dynamicRef"].iter().find_map(|word| schema.get(*word)?.as_str())?;
     pointer::resolve(root, at, link)
 }
 
-/// Returns the identity of a definition: its place, and all that it leads to. `None` if that is too much.
+/// Returns the identity of a definition: its place, and all definitions that it reaches. Returns `None` if they are too many.
 fn identity(root: &Value, at: &str) -> Option<String> {
     let mut reached = BTreeMap::from([(at.to_owned(), root.pointer(at)?)]);
     let mut todo = vec![at.to_owned()];
@@ -526,7 +527,7 @@ fn identity(root: &Value, at: &str) -> Option<String> {
     serde_json::to_string(&(at, reached)).ok()
 }
 
-/// Finds all that `schema` refers to, except in the definitions that it holds for others.
+/// Collects the targets of all references in `schema`, except those inside its definitions (`$defs`).
 fn references<'a>(root: &'a Value, at: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
     found.extend(reference(root, at, schema));
     for (word, at, one) in places::children(schema, at) {
@@ -536,9 +537,8 @@ fn references<'a>(root: &'a Value, at: &str, schema: &'a Value, found: &mut Vec<
     }
 }
 
-/// Returns `true` if the type of the schema at `from` would have to be known to know that of the one at `to`. An alias may
-/// lead back
-/// to itself inside an object or a list, and nowhere else.
+/// Returns `true` if the type at `from` leads to the one at `to` without an object or a list in between. A TypeScript alias may
+/// refer to itself only inside an object or a list. A search that is too long counts as `true`.
 fn needs(root: &Value, from: &str, to: &str) -> bool {
     let mut seen = HashSet::new();
     let mut todo = vec![from.to_owned()];

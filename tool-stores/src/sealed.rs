@@ -1,14 +1,13 @@
-//! Suspended runs without a store: a snapshot that its holder can neither read nor change.
+//! Sealed runs: snapshots of suspended runs that their holder can neither read nor change.
 //!
-//! A server that keeps nothing gives a suspended run to the client, sealed, and gets it back with the decision. The
-//! text is encrypted and authenticated (XChaCha20-Poly1305); it names its version and the key in clear, and says inside
-//! for which audience and principal it is, and until when.
+//! A stateless server sends a suspended run to the client, sealed, and gets it back with the decision. The text is encrypted and
+//! authenticated (XChaCha20-Poly1305). Its version and the id of the key are in clear. Its audience, its principal and its expiry
+//! are inside.
 //!
-//! What is sealed can be given back twice. Whether that matters depends on what the run does next: after an approval
-//! the same text would run the call again. So [`Sealer::new`] makes the caller choose: a store of the texts that were
-//! opened ([`Replay::Refuse`]), or [`Replay::AllowReplay`]. The store must last as long as the keys do: a `SqliteStore`
-//! or a `PostgresStore` of [`store`](tool_runtime::store), or for keys of one process [`MemoryNonces`]. A text is
-//! opened only by the store that was there when it was sealed.
+//! A client can send the same text twice. After an approval, that would run the call again. So [`Sealer::new`] makes the caller
+//! choose between a store of spent nonces ([`Replay::Refuse`]) and [`Replay::AllowReplay`]. The store must last as long as the
+//! keys: use a `SqliteStore` or a `PostgresStore` (see [`store`](tool_runtime::store)), or [`MemoryNonces`] for keys of one
+//! process. A text can be opened only with the nonce store that was in use when it was sealed.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -49,16 +48,16 @@ use tool_run::run::RecordError;
 use tool_runtime::run::{Principal, Run, Time};
 use tool_runtime::store::StoreError;
 
-/// The version of the sealed form.
+/// The version of the format.
 const VERSION: &str = "tool-run-1";
 
-/// How many bytes a sealed text may have, unless [`Sealer::max_bytes`] says otherwise.
+/// The default of [`Sealer::max_bytes`]: the maximum size of a sealed text, in bytes.
 pub const DEFAULT_MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// For how many milliseconds a sealed text is good, unless [`Sealer::lifetime`] says otherwise: a week.
+/// The default of [`Sealer::lifetime`]: a week, in milliseconds.
 pub const DEFAULT_LIFETIME: u64 = 7 * 24 * 60 * 60 * 1000;
 
-/// Seals suspended runs, and opens them again.
+/// A sealer: it seals suspended runs, and opens them again.
 #[derive(Clone, Debug)]
 pub struct Sealer {
     ring: Keyring,
@@ -74,16 +73,16 @@ struct Contents {
     audience: String,
     principal: Principal,
     expires: Time,
-    /// The id of the store that remembers whether the text was opened.
+    /// The id of the nonce store that remembers whether the text was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     nonces: Option<String>,
-    /// The nonce of an earlier text, in whose place this one is opened.
+    /// The nonce of an earlier text that this one replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spends: Option<String>,
     run: String,
 }
 
-/// The opening of a sealed text, which can be spent once: [`Sealer::peek`] gives it, and [`Sealer::spend`] spends it.
+/// The single-use opening of a sealed text. [`Sealer::peek`] returns it, and [`Sealer::spend`] spends it.
 #[derive(Clone, Debug)]
 pub struct Opening {
     nonce: String,
@@ -91,20 +90,20 @@ pub struct Opening {
 }
 
 impl Sealer {
-    /// Seals with the first key of `ring` for `audience`, the name of the application that opens it, and opens with
-    /// any.
+    /// Creates a sealer for `audience`, the name of the application that opens the texts. It seals with the current key of
+    /// `ring`, and opens with any of its keys.
     pub fn new(ring: Keyring, audience: impl Into<String>, replay: Replay) -> Self {
         let audience = audience.into();
         Self { ring, audience, replay, lifetime: DEFAULT_LIFETIME, max_bytes: DEFAULT_MAX_BYTES }
     }
 
-    /// Sets for how many milliseconds a sealed text is good.
+    /// Sets the time for which a sealed text is valid, in milliseconds.
     pub fn lifetime(mut self, millis: u64) -> Self {
         self.lifetime = millis;
         self
     }
 
-    /// Sets how many bytes a sealed text may have.
+    /// Sets the maximum size of a sealed text, in bytes.
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
@@ -117,8 +116,8 @@ impl Sealer {
         self.seal_as(run, principal, now.plus(self.lifetime), None)
     }
 
-    /// Seals `run` in place of a text that was peeked into and not spent. Both texts share one opening: of the two, one
-    /// can be spent. The new text expires with the old one.
+    /// Seals `run` in place of a text whose `opening` is not spent. Both texts share the opening, so only one of them can be
+    /// spent. The new text expires when the old one does.
     ///
     /// Fails when it is too large.
     pub fn seal_again(&self, run: &Run, principal: &Principal, opening: &Opening) -> Result<String, SealError> {
@@ -149,21 +148,21 @@ impl Sealer {
         Ok(text)
     }
 
-    /// Opens what was sealed for `principal`, whom the application has authenticated.
+    /// Opens and spends a text that was sealed for `principal`. The application must have authenticated the principal.
     ///
-    /// Fails when the text is of another version, audience or principal, is over, was changed or opened before, its
-    /// nonce store was another when it was sealed, or its run cannot be read. Nothing is learned from a text that was
-    /// not sealed with a key of the ring.
+    /// Fails when the text has another version, audience or principal, has expired, or was changed or opened before. Also fails
+    /// when it was sealed with another nonce store, or when its run cannot be read. The contents of a text are used only if it
+    /// was sealed with a key of the ring.
     pub async fn open(&self, text: &str, principal: &Principal, now: Time) -> Result<Run, SealError> {
         let (run, opening) = self.peek(text, principal, now)?;
         self.spend(&opening, now).await?;
         Ok(run)
     }
 
-    /// Reads the run of a text and spends nothing: for who has to look at the run before it is known whether anything
-    /// will be done with it. [`Sealer::spend`] comes before the first thing that must not happen twice.
+    /// Opens a text without spending it, to inspect its run. Call [`Sealer::spend`] before the first effect that must not happen
+    /// twice.
     ///
-    /// Fails as [`Sealer::open`] does, but for a text that was opened before.
+    /// Fails like [`Sealer::open`], except that a text that was opened before is no error.
     pub fn peek(&self, text: &str, principal: &Principal, now: Time) -> Result<(Run, Opening), SealError> {
         let (nonce, contents) = self.unseal(text)?;
         if contents.audience != self.audience {
@@ -185,15 +184,15 @@ impl Sealer {
         Ok((run, Opening { nonce, expires: contents.expires }))
     }
 
-    /// Spends the opening of a text that was peeked into, if the sealer refuses texts that were opened before.
+    /// Spends an opening. Has no effect if the sealer allows replay.
     ///
-    /// Fails when it was spent before, or when the nonce store does not answer; then nothing may be done with the run.
+    /// Fails when the opening was spent before, or when the nonce store does not answer. Then the caller must not use the run.
     pub async fn spend(&self, opening: &Opening, now: Time) -> Result<(), SealError> {
         let Replay::Refuse(nonces) = &self.replay else { return Ok(()) };
         if nonces.spend(&opening.nonce, opening.expires, now).await? { Ok(()) } else { Err(SealError::Replayed) }
     }
 
-    /// The version and the size are looked at first.
+    /// Decrypts a text, after checking its version and size.
     fn unseal(&self, text: &str) -> Result<(XNonce, Contents), SealError> {
         let malformed = |reason: &str| SealError::Malformed(reason.to_owned());
         let (version, rest) = text.split_once('.').unwrap_or((text, ""));
@@ -223,36 +222,36 @@ impl Sealer {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SealError {
-    /// It is of another version, or no sealed run at all.
+    /// The text has another version, or is not a sealed run.
     Version(String),
-    /// It is larger than is accepted, or would be.
+    /// The text is, or would be, too large.
     TooLarge {
-        /// The most bytes.
+        /// The maximum size, in bytes.
         limit: usize,
     },
-    /// It is not formed like a sealed run.
+    /// The text does not have the form of a sealed run.
     Malformed(String),
-    /// It was sealed with a key that is not on the ring.
+    /// The text was sealed with a key that is not on the ring.
     UnknownKey,
-    /// It was changed, or sealed by somebody else.
+    /// The text was changed, or sealed by another party.
     Forged,
-    /// It is for another application.
+    /// The text is for another application.
     Audience,
-    /// It is for another principal.
+    /// The text is for another principal.
     Forbidden,
-    /// Its time is over.
+    /// The text has expired.
     Expired {
-        /// Since when.
+        /// The time of expiry.
         at: Time,
     },
-    /// It was opened before.
+    /// The text was opened before.
     Replayed,
-    /// It was sealed while another nonce store remembered what was opened, such as a [`MemoryNonces`] of
-    /// a process that has ended. So it may have been opened before.
+    /// The text was sealed with another nonce store, such as the [`MemoryNonces`] of a process that has ended. So it may have
+    /// been opened before.
     Forgotten,
-    /// The run in it cannot be read.
+    /// The run in the text cannot be read.
     Record(RecordError),
-    /// It is not known whether it was opened before.
+    /// The nonce store failed, so it is not known whether the text was opened before.
     Store(StoreError),
 }
 
@@ -309,24 +308,24 @@ impl From<StoreError> for SealError {
 pub struct Key(XChaCha20Poly1305);
 
 impl Key {
-    /// The key of these bytes; they must be random.
+    /// Creates a key from its bytes, which must be random.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(XChaCha20Poly1305::new(&bytes.into()))
     }
 
-    /// A new random key, for one process: nobody else opens what it seals.
+    /// Creates a random key for one process. No other process can open its texts.
     pub fn random() -> Self {
         Self(XChaCha20Poly1305::new(&XChaCha20Poly1305::generate_key(&mut OsRng)))
     }
 
-    /// A new random key's bytes, in base64: for a secret store.
+    /// Returns the bytes of a new random key in base64, for a secret store.
     pub fn generate() -> String {
         STANDARD.encode(XChaCha20Poly1305::generate_key(&mut OsRng))
     }
 
-    /// The key of a text that [`Key::generate`] made.
+    /// Reads a key from a text of [`Key::generate`].
     ///
-    /// Fails when it is not the base64 of 32 bytes.
+    /// Fails when `text` is not the base64 of 32 bytes.
     pub fn from_base64(text: &str) -> Result<Self, KeyError> {
         let bytes: Result<[u8; 32], _> = STANDARD.decode(text.trim()).map_err(|_| KeyError)?.try_into();
         bytes.map(Self::from_bytes).map_err(|_| KeyError)
@@ -343,7 +342,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A text that is no key.
+/// The error for a text that is not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyError;
 
@@ -355,7 +354,7 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-/// Keys by their ids. The first seals; all open, so that keys can be changed while texts are on their way.
+/// Keys by id. The current key seals texts, and all keys open them, so that keys can be rotated while clients hold texts.
 #[derive(Clone, Debug)]
 pub struct Keyring {
     current: (String, Key),
@@ -363,12 +362,12 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// A ring of one key. The id is written in clear.
+    /// Creates a ring with one key. Sealed texts contain the id in clear.
     pub fn new(id: impl Into<String>, key: Key) -> Self {
         Self { current: (id.into(), key), older: Vec::new() }
     }
 
-    /// Adds a key that opens, and does not seal any more. One with an id that is taken is never used.
+    /// Adds an older key, which only opens texts. A key whose id is already on the ring is never used.
     pub fn with_older(mut self, id: impl Into<String>, key: Key) -> Self {
         self.older.push((id.into(), key));
         self
@@ -384,13 +383,13 @@ impl Keyring {
     }
 }
 
-/// The fate of a text that is opened twice.
+/// The treatment of a text that is opened twice.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Replay {
-    /// It is refused: each text is good for one opening.
+    /// The text is refused: each text can be opened once.
     Refuse(Arc<dyn NonceStore>),
-    /// It is opened again. For runs in which nothing can happen that must not happen twice.
+    /// The text is opened again. Use this only for runs whose next effects may happen twice.
     AllowReplay,
 }
 
@@ -404,7 +403,7 @@ impl fmt::Debug for Replay {
 }
 
 impl Replay {
-    /// The id of the store that remembers.
+    /// Returns the id of the nonce store.
     fn id(&self) -> Option<&str> {
         match self {
             Self::Refuse(nonces) => nonces.id(),
@@ -413,50 +412,50 @@ impl Replay {
     }
 }
 
-/// For how many milliseconds a nonce is kept when its text has expired, a day: clocks of machines differ, and where one
-/// is slow, the text can still be opened.
+/// The time for which a nonce is kept after its text expired, in milliseconds: a day. On a machine whose clock is slow, the text
+/// can still be opened.
 const KEPT: u64 = 24 * 60 * 60 * 1000;
 
-/// Nonces of texts that have expired by then need not be kept at `now`.
+/// Returns the latest expiry of texts whose nonces need not be kept at `now`.
 pub(crate) fn kept_since(now: Time) -> Time {
     Time(now.0.saturating_sub(KEPT))
 }
 
-/// A text that nobody else has.
+/// Returns a unique random text.
 pub(crate) fn unique() -> String {
     BASE64.encode(XChaCha20Poly1305::generate_nonce(&mut OsRng))
 }
 
-/// Remembers which texts were opened. Where several processes open texts, they must share it.
+/// A store that remembers which texts were opened. Processes that open the same texts must share it.
 ///
-/// With the feature `sqlite`, `SqliteStore` is one for the processes of a machine. With `postgres`, `PostgresStore` is
-/// one for any number of machines. Both may keep runs, too.
+/// `SqliteStore` (feature `sqlite`) is a nonce store for the processes of one machine, and `PostgresStore` (feature `postgres`)
+/// for any number of machines. Both may also store runs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot remember which sealed runs were opened",
     label = "`NonceStore` is not implemented",
     note = "`SqliteStore` and `PostgresStore` do, and `MemoryNonces` within one process; or implement `NonceStore`"
 )]
 pub trait NonceStore: Send + Sync {
-    /// Identifies what the store remembers. A text is opened only where this is the same as when it was sealed: a store
-    /// that was lost, or began later, does not know which of the earlier texts were opened.
+    /// Returns the identity of the store's memory. A text can be opened only if the identity is the one that it was sealed with:
+    /// a new store does not know which earlier texts were opened.
     ///
-    /// `None`, as long as it is not implemented: for a store that never forgets, and is the only one for its keys.
+    /// The default is `None`, for a store that never forgets and is the only one for its keys.
     fn id(&self) -> Option<&str> {
         None
     }
 
-    /// Notes `nonce`, and says whether it was new. It can be forgotten at `expires`, and some time later where the
-    /// clocks of machines differ. Of many at one time, for one it is new.
+    /// Records `nonce`, and returns whether it was new. Of concurrent calls with one nonce, exactly one returns `true`. The store
+    /// may forget the nonce at `expires`, or some time later if the clocks of machines differ.
     ///
-    /// Fails when it is not known whether it was noted: then nothing is opened.
+    /// Fails when it is not known whether the nonce was recorded. Then the text is not opened.
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
-/// Remembers in memory: for one process, until it ends.
+/// A nonce store in memory, for one process.
 ///
-/// It opens nothing that was sealed before it began, or that another process has sealed, whatever the key: nobody knows
-/// whether that was opened. So it goes with a key of the process, [`Key::random`], and with tests.
-/// Where the key outlives the process, the nonces must, too.
+/// With it, no text can be opened that was sealed before it was created, or by another process, because it does not know whether
+/// that text was opened. So use it for tests, and with a key of the process, [`Key::random`]. For keys that outlive the process,
+/// use a persistent nonce store.
 #[derive(Debug)]
 pub struct MemoryNonces {
     id: String,
@@ -464,7 +463,7 @@ pub struct MemoryNonces {
 }
 
 impl MemoryNonces {
-    /// Returns a store in which nothing was opened yet.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self { id: unique(), spent: Mutex::default() }
     }

@@ -1,4 +1,4 @@
-//! From the events of a message stream to deltas.
+//! The decoder of Anthropic's streams: it turns events into deltas.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -14,22 +14,22 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-/// Marks the data of a block of hidden thinking among the signatures.
+/// The prefix of a signature that holds the data of a redacted thinking block.
 pub const REDACTED: &str = "redacted_thinking:";
 
-/// Whose words the blocks are in.
+/// The provider whose format the blocks have.
 pub const PROVIDER: &str = "anthropic";
 
-/// Decodes the streams of Anthropic's messages protocol.
+/// A decoder of streams of Anthropic's messages protocol.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
     message: Option<String>,
-    /// True if a block has begun.
+    /// Set if a block has begun.
     begun: bool,
-    /// The block that is open, and what is done with its deltas.
+    /// The index of the open block, and the treatment of its deltas.
     block: Option<(u64, Kind)>,
-    /// The block of a tool that the provider runs, if that is open; and those before it.
+    /// The open block of a provider's tool, if there is one. Completed ones are in `provided`.
     open: Option<Provided>,
     provided: Vec<ProviderPart>,
     tokens: Tokens,
@@ -42,13 +42,13 @@ enum Kind {
     Text,
     Thinking,
     Call(usize),
-    /// Of a tool that the provider runs, or of no meaning here.
+    /// The block of a provider's tool.
     Provided,
     Skipped,
 }
 
 impl Decoder {
-    /// A decoder of the answer to `messages`, with `tools` on offer.
+    /// Creates a decoder of the answer to `messages`, with `tools` on offer.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         Self {
             calls: Calls::new(tools, ListFormat::Anthropic, messages),
@@ -91,8 +91,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Some proxies begin the message twice. That is harmless before the first block; after it the proxy asked a second
-    /// time, and two answers cannot be one turn.
+    /// Handles the beginning of the message. Some proxies send it twice, which is harmless before the first block. After it, the
+    /// proxy has sent a second request, and two answers cannot be one turn.
     fn start(&mut self, message: Begin, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         if self.begun {
             let first = self.message.as_deref().unwrap_or_default();
@@ -116,7 +116,7 @@ impl Decoder {
                 Kind::Text
             }
             Block::Thinking { thinking, signature } => {
-                // Empty, so that this block's signature is not added to that of the block before.
+                // An empty delta, so that this block's signature is not added to the previous block's.
                 out.push(Delta::Reasoning(thinking));
                 say(Delta::ReasoningSignature, signature, out);
                 Kind::Thinking
@@ -224,17 +224,17 @@ fn finish_reason(reason: String) -> FinishReason {
     }
 }
 
-/// A block that is open.
+/// An open block of a provider's tool.
 #[derive(Debug)]
 struct Provided {
     block: Value,
-    /// The input of a call, as far as it came.
+    /// The part of a call's input that has arrived.
     input: String,
     kind: ProviderPartKind,
 }
 
 impl Provided {
-    /// A block that tells of such a tool; `None` for any other.
+    /// Creates the state of a provider's block. Returns `None` for any other block.
     fn new(block: Value) -> Option<Self> {
         let name = block["type"].as_str()?;
         let kind = if name.ends_with("_tool_use") {
@@ -253,7 +253,8 @@ impl Provided {
         self.input.push_str(json);
     }
 
-    /// The block when it is whole. `before` are those of the turn before it: a result does not name its tool.
+    /// Returns the complete block. `before` are the turn's earlier blocks, which are needed because a result does not name its
+    /// tool.
     fn whole(mut self, before: &[ProviderPart]) -> ProviderPart {
         if let Ok(input @ Value::Object(_)) = serde_json::from_str(&self.input) {
             self.block["input"] = input;
@@ -295,7 +296,7 @@ enum Event {
     },
     MessageStop,
     Error,
-    /// `ping`, and what will be added.
+    /// `ping`, and future events.
     #[serde(other)]
     Other,
 }
@@ -326,11 +327,11 @@ enum Block {
     ToolUse {
         id: String,
         name: String,
-        /// Empty if it streams, the whole input from servers that do not.
+        /// The input. It is empty if the server streams it, and complete otherwise.
         #[serde(default)]
         input: Map<String, Value>,
     },
-    /// Tools that the provider runs itself ([`Provided`]), and what will be added.
+    /// Blocks of provider's tools ([`Provided`]), and future blocks.
     #[serde(other)]
     Other,
 }
@@ -350,7 +351,7 @@ enum Piece {
     InputJsonDelta {
         partial_json: String,
     },
-    /// Citations, and what will be added.
+    /// Citations, and future deltas.
     #[serde(other)]
     Other,
 }
@@ -360,7 +361,7 @@ struct End {
     stop_reason: Option<String>,
 }
 
-/// The tokens so far; a later count replaces an earlier one, member by member.
+/// The tokens so far. A later count replaces an earlier one, member by member.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 struct Tokens {
     #[serde(rename = "input_tokens")]
@@ -387,7 +388,7 @@ impl From<Tokens> for Usage {
         let read = tokens.read.unwrap_or_default();
         let written = tokens.written.unwrap_or_default();
         Self {
-            // The provider counts cached tokens apart.
+            // The provider counts cached tokens separately.
             input_tokens: tokens.input.unwrap_or_default() + read + written,
             output_tokens: tokens.output.unwrap_or_default(),
             cached_tokens: read,

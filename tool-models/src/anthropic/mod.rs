@@ -19,10 +19,11 @@ pub use decoder::Decoder;
 
 const BASE_URL: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
-/// The most tokens of a turn, unless they are set: the protocol wants a number, and every recent model can do this one.
+/// The default for the maximum number of tokens in a turn. The protocol requires a number, and all recent models support this
+/// one.
 const MAX_TOKENS: u32 = 8192;
 
-/// Members of a request that [`Anthropic::extra`] must not say twice.
+/// The members of a request that [`Anthropic::extra`] must not set.
 const OWN: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_tokens"];
 
 /// A model behind the messages protocol.
@@ -37,11 +38,11 @@ const OWN: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_t
 /// # let _ = model;
 /// ```
 ///
-/// Thinking is handed out as [`Delta::Reasoning`] with the provider's signature, and goes back to it unchanged. So do
-/// blocks of tools that the provider runs itself, such as web search and code execution ([`Delta::Provider`];
+/// Thinking becomes [`Delta::Reasoning`] with the provider's signature, and is sent back to the provider unchanged. So are blocks
+/// of tools that the provider runs itself, such as web search and code execution ([`Delta::Provider`];
 /// [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers them). A turn that the provider pauses ends with
-/// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and goes on when it is asked again. All system
-/// messages of a conversation travel together, in front of it: the protocol has no place for one between others.
+/// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and the next request continues it. All system messages of
+/// a conversation are sent together before it, because the protocol does not allow them between other messages.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     model: String,
@@ -54,7 +55,7 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// The model called `model` at Anthropic, without a key.
+    /// Creates the model named `model` at Anthropic, without a key.
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             model: model.into(),
@@ -67,10 +68,10 @@ impl Anthropic {
         }
     }
 
-    /// The model that the environment names: `ANTHROPIC_MODEL`, with `ANTHROPIC_API_KEY`, at `ANTHROPIC_BASE_URL`
+    /// Creates the model that the environment names: `ANTHROPIC_MODEL`, with `ANTHROPIC_API_KEY`, at `ANTHROPIC_BASE_URL`
     /// (Anthropic's own if unset), in the protocol's version `ANTHROPIC_VERSION` (2023-06-01 if unset), with at most
-    /// `ANTHROPIC_MAX_TOKENS` for a turn (8192 if unset). Fails if no model is named, if neither an address nor a key
-    /// is given, or if the limit is no number.
+    /// `ANTHROPIC_MAX_TOKENS` for a turn (8192 if unset). Fails if no model is named, if neither an address nor a key is given,
+    /// or if the limit is not a number.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
@@ -85,13 +86,13 @@ impl Anthropic {
         Ok(model)
     }
 
-    /// Sets the address up to and without `/v1/messages`.
+    /// Sets the server's address, without the final `/v1/messages`.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = url.into();
         self
     }
 
-    /// Sets the version of the protocol, `2023-06-01` at first.
+    /// Sets the version of the protocol. The default is `2023-06-01`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
@@ -103,14 +104,15 @@ impl Anthropic {
         self
     }
 
-    /// Sets the most tokens of a turn whose [`Settings`](tool_runtime::model::Settings) do not say; 8192 at first.
+    /// Sets the maximum number of tokens in a turn, if the request's [`Settings`](tool_runtime::model::Settings) have none. The
+    /// default is 8192.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;
         self
     }
 
-    /// Adds a member to every request, such as `thinking` or `cache_control`. The members that carry the conversation
-    /// itself (`model`, `messages`, `system`, `tools`, `stream`, `max_tokens`) are left alone.
+    /// Adds a member to every request, such as `thinking` or `cache_control`. Members that carry the conversation itself
+    /// (`model`, `messages`, `system`, `tools`, `stream`, `max_tokens`) are ignored.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         if !OWN.contains(&name.as_str()) {
@@ -119,7 +121,7 @@ impl Anthropic {
         self
     }
 
-    /// Sets how requests are sent.
+    /// Sets the transport of requests.
     pub fn http(mut self, http: Http) -> Self {
         self.http = http;
         self

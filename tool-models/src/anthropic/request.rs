@@ -53,7 +53,7 @@ struct Entry<'a> {
 #[serde(untagged)]
 enum Item<'a> {
     Block(Block<'a>),
-    /// Of a tool that the provider runs, as it came.
+    /// The block of a tool that the provider runs, unchanged.
     Provided(&'a RawValue),
 }
 
@@ -101,7 +101,7 @@ struct Source<'a> {
     data: &'a str,
 }
 
-/// The body of `request` as `model` sends it.
+/// Returns the body of `request` for `model`.
 pub fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);
@@ -137,8 +137,8 @@ fn choice(choice: &ToolChoice, parallel: Option<bool>) -> Option<Choice<'_>> {
     Some(Choice { r#type, name, disable_parallel_tool_use: parallel.map(|parallel| !parallel) })
 }
 
-/// The messages, those of one role that follow each other merged: all results of one turn must stand in one message, in
-/// front of everything else in it.
+/// Returns the messages, in which adjacent messages of one role are merged. All results of a turn must be in one message, before
+/// its other content.
 fn entries(messages: &[Message]) -> Vec<Entry<'_>> {
     let mut entries: Vec<Entry<'_>> = Vec::with_capacity(messages.len());
     for message in messages {
@@ -163,14 +163,14 @@ fn entries(messages: &[Message]) -> Vec<Entry<'_>> {
         }
     }
     for entry in &mut entries {
-        // Stable: results and the rest keep their order.
+        // The sort is stable, so that results and the rest keep their order.
         let is_result = |item: &Item<'_>| matches!(item, Item::Block(Block::ToolResult { .. }));
         entry.content.sort_by_key(|item| entry.role == Role::User && !is_result(item));
     }
     entries
 }
 
-/// The provider refuses blocks of empty text.
+/// Returns a block of text; `None` if it is empty, because the provider refuses that.
 fn text_block<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
     let text = text.into();
     (!text.trim().is_empty()).then_some(Block::Text { text })
@@ -192,10 +192,10 @@ fn said(part: &AssistantPart) -> Option<Item<'_>> {
             return serde_json::from_str(&part.block).ok().map(Item::Provided);
         }
         AssistantPart::Text { text } => text_block(text),
-        // Blocks of others mean nothing here.
+        // Blocks of other providers have no meaning here.
         AssistantPart::Provider(_) => None,
         AssistantPart::Reasoning { text, signature } => {
-            // Without this provider's seal it would be refused; one of JSON is Gemini's.
+            // The provider refuses reasoning without its own signature. A signature in JSON is Gemini's.
             let seal = signature.as_deref().filter(|seal| !seal.starts_with('{'));
             seal.map(|signature| match signature.strip_prefix(REDACTED) {
                 Some(data) => Block::RedactedThinking { data },
@@ -217,7 +217,7 @@ fn input(text: &str) -> Cow<'_, RawValue> {
     }
 }
 
-/// `id` in the characters that the provider allows; other providers use more.
+/// Returns `id` in the characters that the provider allows. Other providers use more.
 fn id(id: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if id.chars().all(fits) { Cow::Borrowed(id) } else { Cow::Owned(id.replace(|c| !fits(c), "_")) }

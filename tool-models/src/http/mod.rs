@@ -1,7 +1,7 @@
-//! The transport that the models over HTTP share: one POST, answered by a stream of events.
+//! The transport of all models over HTTP: a POST that is answered by a stream of events.
 //!
-//! An [`Http`] knows how long to wait, how often to try again and how fast to ask. Cloning it is cheap, and clones
-//! share their connections and their [`Limits`], so one `Http` given to several models keeps them within one quota.
+//! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and [`Limits`],
+//! so several models with clones of one `Http` stay within one quota.
 
 pub(crate) mod reading;
 
@@ -30,7 +30,7 @@ use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
 pub use reading::deltas;
 
-/// How requests to a provider are sent.
+/// The settings for requests to a provider.
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,19 +50,19 @@ pub struct Http {
     max_event: usize,
     headers: Vec<(String, SecretString)>,
     limiter: Arc<Limiter>,
-    /// Made at the first use, so that making a model cannot fail.
+    /// Created at the first use, so that creating a model cannot fail.
     client: Arc<OnceLock<reqwest::Client>>,
 }
 
-/// How long to wait for a provider before the turn fails with
-/// [`ModelErrorKind::Unavailable`].
+/// The time limits after which the turn fails with [`ModelErrorKind::Unavailable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the connection, TLS included. 10 seconds.
+    /// The limit for connecting, with TLS. The default is 10 seconds.
     pub connect: Duration,
-    /// From sending the request to the first bytes of the answer's body. 5 minutes: a model may think before it speaks.
+    /// The limit from sending the request to the first bytes of the answer's body. The default is 5 minutes, because a model may
+    /// reason first.
     pub first: Duration,
-    /// Between two pieces of the body; a provider's keep-alive counts as one. 2 minutes.
+    /// The limit between two pieces of the body. A provider's keep-alive counts as a piece. The default is 2 minutes.
     pub idle: Duration,
 }
 
@@ -86,27 +86,27 @@ impl Default for Http {
     }
 }
 
-/// One request, ready to be sent any number of times.
+/// A request that can be sent any number of times.
 pub(super) struct Post {
     pub url: String,
-    /// In addition to those of the [`Http`], which win.
+    /// The headers, in addition to those of the [`Http`], which take precedence.
     pub headers: Vec<(&'static str, SecretString)>,
     pub body: Vec<u8>,
 }
 
 impl Http {
-    /// The defaults: see [`Retry`], [`Timeouts`] and [`Limits`].
+    /// Creates the default settings: see [`Retry`], [`Timeouts`] and [`Limits`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how often and when a request is tried again.
+    /// Sets the retries of a failed request.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = retry;
         self
     }
 
-    /// Sets how long to wait.
+    /// Sets the time limits.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         if timeouts.connect != self.timeouts.connect {
             self.client = Arc::default();
@@ -115,21 +115,21 @@ impl Http {
         self
     }
 
-    /// Sets how fast to ask. What this value's clones ask from now on counts; earlier clones keep their own limits.
+    /// Sets the rate limits. They apply to this value and its later clones; earlier clones keep their limits.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limiter = Arc::new(Limiter::new(limits));
         self
     }
 
-    /// Sets the size, in bytes, up to which one event of an answer is taken; 4 MiB at first. A longer one fails the
-    /// turn, so that a provider cannot fill the memory.
+    /// Sets the maximum size of an event in an answer, in bytes. The default is 4 MiB. A longer event fails the turn, so that a
+    /// provider cannot fill the memory.
     pub fn max_event(mut self, bytes: usize) -> Self {
         self.max_event = bytes;
         self
     }
 
-    /// Adds a header to every request; one of the same name is replaced. Its value is taken for a secret: it is shown
-    /// neither by `Debug` nor in errors.
+    /// Adds a header to every request, and replaces one of the same name. Its value counts as a secret: neither `Debug` nor
+    /// errors show it.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         let name = name.into();
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
@@ -137,7 +137,8 @@ impl Http {
         self
     }
 
-    /// Sends `post` and decodes the answer. Nothing is sent before the stream is polled; dropping it ends the request.
+    /// Sends `post` and decodes the answer. The request is sent when the stream is polled first. Dropping the stream ends the
+    /// request.
     pub(super) fn stream<'a, D: Decode + 'static>(
         &'a self,
         post: Post,
@@ -146,8 +147,8 @@ impl Http {
         stream::once(self.start(post, decoder)).map_ok(Reading::into_stream).try_flatten().boxed()
     }
 
-    /// Tries until the first delta is there. From then on a failure is the caller's: what was handed out cannot be
-    /// taken back.
+    /// Tries until the first delta arrives. The caller gets later failures, because deltas that were passed on cannot be taken
+    /// back.
     async fn start<D: Decode + 'static>(
         &self,
         post: Post,
@@ -180,13 +181,13 @@ impl Http {
     }
 }
 
-/// Makes a connection pool.
+/// Creates a connection pool.
 fn client(connect: Duration) -> Result<reqwest::Client, ModelError> {
     let made = tls().map_err(Into::into).and_then(|tls| {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .connect_timeout(connect)
-            // A redirect would carry the key and the conversation to another host.
+            // A redirect would send the key and the conversation to another host.
             .redirect(Policy::none())
             .referer(false)
             .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")));
@@ -198,7 +199,7 @@ fn client(connect: Duration) -> Result<reqwest::Client, ModelError> {
     })
 }
 
-/// The headers as they are sent, each marked so that it is not shown.
+/// Returns the headers to send, each marked as sensitive.
 fn header_map<'a>(headers: impl Iterator<Item = (&'a str, &'a SecretString)>) -> Result<HeaderMap, ModelError> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
@@ -213,25 +214,26 @@ fn header_map<'a>(headers: impl Iterator<Item = (&'a str, &'a SecretString)>) ->
     Ok(map)
 }
 
-/// Returns a client's TLS that checks certificates as the system does. It brings its own cryptography, so it needs no
-/// process-wide choice of one.
+/// Returns a TLS configuration that checks certificates with the system's verifier. It has its own cryptography provider, so it
+/// does not need a process-wide one.
 ///
-/// Fails where the system's verifier is missing.
+/// Fails when the system's verifier is missing.
 fn tls() -> Result<ClientConfig, rustls::Error> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
 }
 
-/// How often and when a failed request is tried again: only while nothing of its answer was handed out, and only after
-/// failures that may pass ([`ModelError::is_transient`]).
+/// The retries of a failed request. It is retried only if no delta of its answer was passed on, and only after failures that may
+/// be temporary ([`ModelError::is_transient`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// How many tries follow the first one. 2.
+    /// The maximum number of retries. The default is 2.
     pub max: usize,
-    /// The wait before the second try; it doubles from there, and up to as much again is added at random. 500 ms.
+    /// The wait before the first retry. It doubles with each retry, and a random time of up to the same length is added. The
+    /// default is 500 ms.
     pub first: Duration,
-    /// The longest wait. A provider that asks for a longer one is not asked again: the error says how long it wants
-    /// ([`ModelError::wait`]). 60 seconds.
+    /// The longest wait. If a provider asks for a longer one, the request is not retried, and the error contains that wait
+    /// ([`ModelError::wait`]). The default is 60 seconds.
     pub cap: Duration,
 }
 
@@ -242,7 +244,7 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// One try only.
+    /// Returns settings without retries.
     pub fn never() -> Self {
         Self { max: 0, ..Self::default() }
     }
@@ -256,7 +258,7 @@ impl Retry {
     }
 }
 
-/// The wait before the next try: what the provider asked for, and no less than `planned`; `None` ends the trying.
+/// Returns the wait before the next try: the provider's, and at least `planned`. Returns `None` if there is no further try.
 fn next_wait(asked: Option<Duration>, planned: Option<Duration>, cap: Duration) -> Option<Duration> {
     let planned = planned?.min(cap);
     match asked {
@@ -268,12 +270,12 @@ fn next_wait(asked: Option<Duration>, planned: Option<Duration>, cap: Duration) 
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// How fast requests may be sent; what is over it waits, first come first served.
+/// The rate limits. Requests above a limit wait in the order of their arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most requests whose answers are still being read. No limit at first.
+    /// The maximum number of requests whose answers are still being read. By default there is no limit.
     pub in_flight: usize,
-    /// The most requests begun within any 60 seconds, retries included. No limit at first.
+    /// The maximum number of requests that begin within any 60 seconds, including retries. By default there is no limit.
     pub per_minute: usize,
 }
 
@@ -283,12 +285,12 @@ impl Default for Limits {
     }
 }
 
-/// Enforces [`Limits`] on all that share it.
+/// The limiter that enforces [`Limits`] on all clones that share it.
 #[derive(Debug)]
 struct Limiter {
     slots: Arc<Semaphore>,
     per_minute: usize,
-    /// When the requests of the last minute began.
+    /// The start times of the last minute's requests.
     begun: Mutex<VecDeque<Instant>>,
 }
 
@@ -300,16 +302,16 @@ impl Default for Limiter {
 
 impl Limiter {
     fn new(limits: Limits) -> Self {
-        // Zero would wait forever, which nobody asks for.
+        // With zero, requests would wait forever.
         let slots = Arc::new(Semaphore::new(limits.in_flight.clamp(1, Semaphore::MAX_PERMITS)));
         Self { slots, per_minute: limits.per_minute.max(1), begun: Mutex::default() }
     }
 
-    /// Waits for a turn. The request counts as in flight until the permit is dropped.
+    /// Waits until a request may be sent. The request counts as in flight until the permit is dropped.
     async fn acquire(&self) -> OwnedSemaphorePermit {
         let permit = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
         if self.per_minute < usize::MAX {
-            // Held while waiting: the lock is fair, so it is the queue.
+            // The lock is held while waiting. It is fair, so it serves as the queue.
             let mut begun = self.begun.lock().await;
             if begun.len() >= self.per_minute
                 && let Some(oldest) = begun.front().copied()

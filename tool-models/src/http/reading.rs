@@ -1,4 +1,4 @@
-//! Reading an answer: from bytes, cut anywhere, to server-sent events to deltas.
+//! The reader of answers: it turns chunks of bytes into server-sent events, and these into deltas.
 
 use std::{collections::VecDeque, error, time::Duration};
 
@@ -16,25 +16,24 @@ use super::Http;
 use crate::fault;
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
-/// A decoder of one provider's stream: pure, so that recorded streams can be replayed without a network.
+/// A decoder of a provider's stream. It does no I/O, so that recorded streams can be replayed.
 ///
-/// The deltas do not depend on how the bytes of the stream were cut into chunks.
+/// The deltas do not depend on the division of the stream into chunks.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no decoder of a provider's stream",
     label = "`Decode` is not implemented",
     note = "implement `Decode` for it: it turns the events of one answer into deltas"
 )]
 pub trait Decode: Send {
-    /// Takes the data of the next event of the stream. After an error the decoder is not used any more.
+    /// Decodes the data of the stream's next event. After an error, the caller must not use the decoder any more.
     fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;
 
-    /// Takes the end of the stream: gives what is still to be said, [`Delta::Finish`] last, unless it was given
-    /// already. Fails if the stream was cut off before the model had finished.
+    /// Handles the end of the stream. Returns the remaining deltas, with [`Delta::Finish`] last unless it was returned already.
+    /// Fails if the stream ended before the model had finished.
     fn end(&mut self) -> Result<Vec<Delta>, ModelError>;
 }
 
-/// How long the end of a body is waited for once its last event is read: only a body read to its end leaves a
-/// connection that the next request can use.
+/// The maximum wait for the end of a body after its last event. A connection can be reused only if the body was read to its end.
 const LINGER: Duration = Duration::from_millis(200);
 
 /// An answer that is being read.
@@ -43,12 +42,12 @@ pub struct Reading<'a, D> {
     decoder: D,
     ready: VecDeque<Delta>,
     finished: bool,
-    /// Keeps the request counted as in flight.
+    /// The permit, which makes the request count as in flight.
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl<D: Decode + 'static> Reading<'static, D> {
-    /// Waits for the head of an answer.
+    /// Waits for the headers of an answer.
     pub async fn open(
         answer: impl Future<Output = reqwest::Result<Response>>,
         sent: &HeaderMap,
@@ -80,8 +79,8 @@ impl<'a, D: Decode + 'a> Reading<'a, D> {
         self
     }
 
-    /// Reads until the model has said something or the answer is over. A count of tokens says nothing yet: providers
-    /// send one before they find that they are overloaded.
+    /// Reads until the first relevant delta or the end of the answer. A count of tokens is not relevant, because providers send
+    /// one before they report that they are overloaded.
     pub async fn begin(&mut self) -> Result<(), ModelError> {
         while self.ready.iter().all(|delta| matches!(delta, Delta::Usage(_))) && !self.finished {
             self.read().await?;
@@ -101,7 +100,7 @@ impl<'a, D: Decode + 'a> Reading<'a, D> {
         Ok(())
     }
 
-    /// The deltas, ending after the last one or the first error.
+    /// Returns the stream of deltas. It ends after the last one or the first error.
     pub fn into_stream(self) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'a {
         stream::unfold(Some(self), |reading| async {
             let mut reading = reading?;
@@ -115,7 +114,7 @@ impl<'a, D: Decode + 'a> Reading<'a, D> {
             }
             if reading.permit.is_some() {
                 let rest = async { while reading.events.next().await.is_some() {} };
-                // What follows the end is of no interest, and neither is whether it ended in time.
+                // Neither the rest nor a timeout matters.
                 let _ = timeout(LINGER, rest).await;
             }
             None
@@ -139,7 +138,7 @@ where
     Reading::new(events(bytes, usize::MAX), decoder).into_stream()
 }
 
-/// The pieces of an answer's body. Each must come in time.
+/// Returns the chunks of an answer's body, each with the time limit.
 fn chunks(
     answer: Response,
     deadline: Instant,
@@ -152,7 +151,7 @@ fn chunks(
     })
 }
 
-/// The data of the events in `bytes`; each may have `most` bytes.
+/// Returns the data of the events in `bytes`. Each may have at most `most` bytes.
 fn events<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
     most: usize,
@@ -165,7 +164,7 @@ fn events<'a, B: AsRef<[u8]> + Send + 'a>(
     data.boxed()
 }
 
-/// A body that is one JSON value, as servers answer that do not stream, or that put an error into a success.
+/// Returns a body that is one JSON value. Servers send one if they do not stream, or to report an error with a success status.
 fn whole<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
     most: usize,
@@ -201,8 +200,8 @@ fn silent(wait: Duration) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("the provider sent nothing for {wait:?}"))
 }
 
-/// Splits an event stream, looking at each byte once. Only the data of an event is kept: providers repeat its name
-/// there.
+/// A parser of event streams that looks at each byte once. It keeps only the data of an event, because providers repeat the
+/// event's name there.
 ///
 /// The crate `sse-stream` is no substitute: it has no limit for the size of an event, and refuses lines that the
 /// standard ignores.
@@ -212,18 +211,18 @@ struct Events {
     data: Vec<u8>,
     has_data: bool,
     begun: bool,
-    /// The last byte was a CR, so that a LF belongs to it.
+    /// Set if the last byte was a CR, so that a following LF belongs to it.
     after_cr: bool,
     most: usize,
 }
 
 impl Events {
-    /// Events of at most `most` bytes each.
+    /// Creates a parser of events with at most `most` bytes.
     fn new(most: usize) -> Self {
         Self { line: Vec::new(), data: Vec::new(), has_data: false, begun: false, after_cr: false, most }
     }
 
-    /// Takes the next bytes, and gives the events that end in them.
+    /// Reads the next bytes, and returns the events that end in them.
     fn push(&mut self, bytes: &[u8]) -> Vec<Result<String, ModelError>> {
         let mut out = Vec::new();
         let mut rest = bytes;
@@ -291,7 +290,7 @@ pub mod testing {
 
     use super::Decode;
 
-    /// Decodes an answer of these events.
+    /// Decodes an answer that consists of these events.
     pub fn decode(
         mut decoder: impl Decode,
         events: impl IntoIterator<Item = impl AsRef<str>>,

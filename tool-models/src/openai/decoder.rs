@@ -1,4 +1,4 @@
-//! From the events of a chat completion stream to deltas.
+//! The decoder of chat completion streams: it turns events into deltas.
 
 use std::borrow::Cow;
 
@@ -16,11 +16,11 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-/// Decodes chat completion streams of OpenAI and of the many servers that speak its protocol more or less.
+/// A decoder of chat completion streams, for OpenAI and servers with more or less the same protocol.
 ///
-/// The argument text of a call is handed out as it comes. Only the calls of a strict tool with optional parameters are
-/// held back until they are complete, because OpenAI's strict mode makes the model write `null` for what it leaves out,
-/// and those are taken out of the whole text.
+/// It passes the argument text of a call on as it arrives. Only calls of strict tools with optional parameters are held back
+/// until they are complete. In OpenAI's strict mode the model writes `null` for parameters that it leaves out, and these must be
+/// removed from the complete text.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
@@ -30,7 +30,7 @@ pub struct Decoder {
     over: bool,
 }
 
-/// A call as the server names it. Its place is the call's index.
+/// A call under the server's names. Its position is the call's index.
 #[derive(Debug)]
 struct Known {
     index: Option<usize>,
@@ -39,7 +39,7 @@ struct Known {
 }
 
 impl Decoder {
-    /// A decoder of the answer to `messages`, with `tools` on offer.
+    /// Creates a decoder of the answer to `messages`, with `tools` on offer.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
         Self { calls, known: Vec::new(), usage: Usage::default(), finish: None, over: false }
@@ -47,7 +47,7 @@ impl Decoder {
 
     fn chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let mut usage = chunk.usage;
-        // Of several answers only the first was asked for.
+        // Of several answers, only the first was requested.
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
             if let Some(piece) = choice.delta.or(choice.message) {
                 self.piece(piece, out)?;
@@ -94,7 +94,7 @@ impl Decoder {
             Some(index) => index,
             None if name.is_empty() => return Err(protocol("a call began without the name of a tool")),
             None => {
-                // What came before is complete if it is a whole object; calls that take turns are not yet.
+                // An earlier call is complete if its arguments are. Interleaved calls are not complete yet.
                 for earlier in 0..self.calls.len() {
                     if self.calls.is_whole(earlier) {
                         self.calls.end(earlier, out);
@@ -108,7 +108,7 @@ impl Decoder {
             }
         };
         if self.calls.repeats(index, &text) {
-            // Some servers say a whole call again at the end.
+            // Some servers repeat a whole call at the end.
             return Ok(());
         }
         if self.calls.is_ended(index) {
@@ -118,7 +118,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Returns the known call that a piece goes on with; `None` if it begins a new one.
+    /// Returns the known call that a piece continues, or `None` if it begins a new one.
     fn place(&self, index: Option<usize>, id: &str, name: &str, text: &str) -> Option<usize> {
         let place = match index {
             Some(_) => self.known.iter().rposition(|known| known.index == index),
@@ -130,8 +130,8 @@ impl Decoder {
         if name.is_empty() {
             return Some(place);
         }
-        // Servers that give one number, or one id or none, to several calls send each of them whole. Others repeat the
-        // name, or change the id, within one call.
+        // Servers that give several calls one index, one id or no id send each call whole. Others repeat the name or change the
+        // id within a call.
         let is_new = if known.id == id || id.is_empty() {
             (index.is_none() || id.is_empty()) && !text.trim_ascii().is_empty() && self.calls.is_whole(place)
         } else {
@@ -181,7 +181,7 @@ impl Decode for Decoder {
     }
 }
 
-/// Returns the result of a tool of the provider, such as a page. The protocol does not say by which call.
+/// Returns the result of a provider's tool, such as a web page. The protocol does not name its call.
 fn provider_result(annotation: &RawValue) -> Option<Delta> {
     #[derive(Deserialize)]
     struct Named {
@@ -192,7 +192,7 @@ fn provider_result(annotation: &RawValue) -> Option<Delta> {
     Some(Delta::Provider(part))
 }
 
-/// The text and the reasoning in a content.
+/// Adds the text and the reasoning in a content.
 fn text_of(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
     let unread =
@@ -226,7 +226,7 @@ fn finish_reason(reason: String) -> FinishReason {
     }
 }
 
-// The events, in the shapes that servers give them. Everything is optional: what is missing or null says nothing.
+// The events, in the forms that servers use. All members are optional, and null counts as missing.
 
 #[derive(Debug, Deserialize)]
 struct Chunk<'a> {
@@ -242,25 +242,25 @@ struct Choice<'a> {
     index: Option<u64>,
     #[serde(borrow)]
     delta: Option<Piece<'a>>,
-    /// The whole message, from servers that do not stream. Some send it along with each delta.
+    /// The whole message, from servers that do not stream. Some send it with each delta.
     #[serde(borrow)]
     message: Option<Piece<'a>>,
     finish_reason: Option<String>,
-    /// Moonshot counts here.
+    /// The count of tokens, as Moonshot sends it.
     usage: Option<Tokens>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Piece<'a> {
-    /// A string, or (Mistral) a list of parts.
+    /// A string, or a list of parts (Mistral).
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     refusal: Option<String>,
-    /// DeepSeek, xAI, Moonshot, vLLM, llama.cpp.
+    /// The reasoning of DeepSeek, xAI, Moonshot, vLLM and llama.cpp.
     reasoning_content: Option<String>,
-    /// Groq, OpenRouter, Ollama, newer vLLM.
+    /// The reasoning of Groq, OpenRouter, Ollama and newer vLLM.
     reasoning: Option<String>,
-    /// The results of the provider's own tools: web search of OpenAI, and of OpenRouter.
+    /// The results of the provider's own tools: web search of OpenAI and OpenRouter.
     #[serde(borrow)]
     annotations: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
@@ -276,7 +276,7 @@ struct CallPiece<'a> {
     id: Option<String>,
     #[serde(borrow)]
     function: Option<Function<'a>>,
-    /// Gemini's seal over what it thought; it wants it back with the call.
+    /// Gemini's signature of its reasoning, which it needs back with the call.
     #[serde(borrow)]
     extra_content: Option<&'a RawValue>,
 }
@@ -284,13 +284,13 @@ struct CallPiece<'a> {
 #[derive(Debug, Deserialize)]
 struct Function<'a> {
     name: Option<String>,
-    /// A string of JSON, or (some servers) the JSON itself.
+    /// A string of JSON; from some servers, the JSON itself.
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
 
 impl Function<'_> {
-    /// The argument text of this piece, unescaped.
+    /// Returns the argument text of this piece, unescaped.
     fn arguments(&self) -> Cow<'_, str> {
         match self.arguments.map(RawValue::get) {
             None | Some("null") => Cow::Borrowed(""),
@@ -309,7 +309,7 @@ struct Part {
     thinking: Vec<Part>,
 }
 
-/// The tokens of a turn. Servers add members of their own.
+/// The tokens of a turn. Servers add their own members.
 #[derive(Debug, Deserialize)]
 struct Tokens {
     #[serde(rename = "prompt_tokens")]
@@ -322,7 +322,7 @@ struct Tokens {
     prompt_details: Option<Details>,
     #[serde(rename = "completion_tokens_details")]
     completion_details: Option<Details>,
-    /// DeepSeek.
+    /// The cached tokens, as DeepSeek counts them.
     #[serde(rename = "prompt_cache_hit_tokens")]
     cache_hit: Option<u64>,
 }
@@ -338,7 +338,7 @@ impl From<Tokens> for Usage {
         let input = tokens.prompt.unwrap_or_default();
         let said = tokens.completion.unwrap_or_default();
         let reasoning = tokens.completion_details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
-        // xAI does not count reasoning among the completion's tokens, others do; the total tells.
+        // xAI does not include reasoning in the completion's tokens, but others do. The total shows which.
         let apart = tokens.total == Some(input + said + reasoning);
         let cached = tokens.prompt_details.and_then(|details| details.cached_tokens);
         Self {

@@ -1,5 +1,5 @@
-//! Chat completions: OpenAI, and all that speak its protocol, such as llama.cpp, vLLM, Ollama, OpenRouter, DeepSeek,
-//! Groq, Mistral and xAI.
+//! The chat completions protocol, for OpenAI and compatible servers, such as llama.cpp, vLLM, Ollama, OpenRouter, DeepSeek, Groq,
+//! Mistral and xAI.
 
 mod decoder;
 mod request;
@@ -21,7 +21,7 @@ pub use decoder::Decoder;
 
 const BASE_URL: &str = "https://api.openai.com/v1";
 
-/// Members of a request that [`OpenAi::extra`] must not say twice.
+/// The members of a request that [`OpenAi::extra`] must not set.
 const OWN: [&str; 5] = ["model", "messages", "tools", "stream", "stream_options"];
 
 /// A model behind the chat completions protocol.
@@ -33,8 +33,8 @@ const OWN: [&str; 5] = ["model", "messages", "tools", "stream", "stream_options"
 /// # let _ = local;
 /// ```
 ///
-/// The protocol knows neither errors nor images in the answer to a call: an error is written in words, and images
-/// follow in a message of their own.
+/// In the protocol, the result of a call has neither errors nor images. So an error is written as text, and images follow in a
+/// separate message.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     model: String,
@@ -55,12 +55,12 @@ pub struct OpenAi {
 pub enum TokenLimit {
     /// `max_tokens`, which most servers know.
     MaxTokens,
-    /// `max_completion_tokens`, which OpenAI's newer models want.
+    /// `max_completion_tokens`, which OpenAI's newer models require.
     MaxCompletionTokens,
 }
 
 impl OpenAi {
-    /// The model called `model` at OpenAI, without a key.
+    /// Creates the model named `model` at OpenAI, without a key.
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             model: model.into(),
@@ -76,10 +76,10 @@ impl OpenAi {
         }
     }
 
-    /// The model that the environment names: `OPENAI_MODEL`, at `OPENAI_BASE_URL` (OpenAI's own if unset), with
-    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), at most `OPENAI_MAX_TOKENS` for a turn (no limit
-    /// if unset), and with [`calls_in_text`](Self::calls_in_text) where `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no
-    /// model is named, if neither an address nor a key is given, or if the limit is no number.
+    /// Creates the model that the environment names: `OPENAI_MODEL`, at `OPENAI_BASE_URL` (OpenAI's own if unset), with
+    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), at most `OPENAI_MAX_TOKENS` for a turn (no limit if
+    /// unset), and with [`calls_in_text`](Self::calls_in_text) if `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no model is named, if
+    /// neither an address nor a key is given, or if the limit is not a number.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }
@@ -93,7 +93,7 @@ impl OpenAi {
         Ok(model.calls_in_text(var("OPENAI_CALLS_IN_TEXT").is_some_and(|value| value == "1")))
     }
 
-    /// Sets the address up to and without `/chat/completions`; it usually ends in `/v1`.
+    /// Sets the server's address, without the final `/chat/completions`. It usually ends in `/v1`.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = url.into();
         self
@@ -105,43 +105,43 @@ impl OpenAi {
         self
     }
 
-    /// Sets the most tokens of a turn whose [`Settings`](tool_runtime::model::Settings) do not say; the server's own
-    /// limit at first. Small models may never stop by themselves.
+    /// Sets the maximum number of tokens in a turn, if the request's [`Settings`](tool_runtime::model::Settings) have none. The
+    /// default is the server's own limit. Small models may never stop by themselves.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// Sets the name under which the most tokens are sent; at first `max_completion_tokens` for OpenAI itself and
-    /// `max_tokens` for everybody else.
+    /// Sets the name under which the maximum number of tokens is sent. The default is `max_completion_tokens` for OpenAI itself,
+    /// and `max_tokens` for other servers.
     pub fn limit_as(mut self, name: TokenLimit) -> Self {
         self.token_limit = Some(name);
         self
     }
 
-    /// Sets whether the provider is asked to count tokens (`stream_options`), which a few servers refuse. Yes at first.
+    /// Sets whether the request asks for a count of tokens (`stream_options`), which a few servers refuse. The default is `true`.
     pub fn usage(mut self, ask: bool) -> Self {
         self.usage = ask;
         self
     }
 
-    /// Sets whether earlier reasoning is sent back as `reasoning_content`, as DeepSeek and Moonshot want it between the
-    /// calls of a turn, and others refuse. No at first.
+    /// Sets whether earlier reasoning is sent back as `reasoning_content`. DeepSeek and Moonshot require it between the calls of
+    /// a turn, and others refuse it. The default is `false`.
     pub fn send_reasoning(mut self, send: bool) -> Self {
         self.reasoning = send;
         self
     }
 
-    /// Sets whether a text is a call when all of it is the JSON of one, `{"name": …, "arguments": {…}}`, of a tool on
-    /// offer. Small models write that where their server expects another form, and the server takes it for a text. No
-    /// at first: what a model quotes would be called.
+    /// Sets whether a text is read as a call if all of it is the JSON of one, `{"name": …, "arguments": {…}}`, for an offered
+    /// tool. Small models write this if their server expects another form, and the server passes it on as text. The default is
+    /// `false`, because a quoted call would be executed.
     pub fn calls_in_text(mut self, read: bool) -> Self {
         self.calls_in_text = read;
         self
     }
 
-    /// Adds a member to every request, such as `reasoning_effort`. The members that carry the conversation itself
-    /// (`model`, `messages`, `tools`, `stream`, `stream_options`) are left alone.
+    /// Adds a member to every request, such as `reasoning_effort`. Members that carry the conversation itself (`model`,
+    /// `messages`, `tools`, `stream`, `stream_options`) are ignored.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         if !OWN.contains(&name.as_str()) {
@@ -150,13 +150,13 @@ impl OpenAi {
         self
     }
 
-    /// Sets how requests are sent.
+    /// Sets the transport of requests.
     pub fn http(mut self, http: Http) -> Self {
         self.http = http;
         self
     }
 
-    /// Returns whether the server seals its thoughts, and wants the seals back.
+    /// Returns whether the server signs its reasoning, and needs the signatures back.
     fn wants_seals(&self) -> bool {
         provider_of(&self.base_url) == Some("gcp.gemini")
     }
@@ -187,7 +187,7 @@ impl Model for OpenAi {
     }
 }
 
-/// Hosts, and what OpenTelemetry calls their providers. What is below a host is of the same provider.
+/// Hosts, and OpenTelemetry's names of their providers. Subdomains belong to the same provider.
 const KNOWN: [(&str, &str); 10] = [
     ("api.openai.com", "openai"),
     ("openai.azure.com", "azure.ai.openai"),
@@ -201,7 +201,7 @@ const KNOWN: [(&str, &str); 10] = [
     ("api.cohere.ai", "cohere"),
 ];
 
-/// The provider of a server at `url`; `None` for one that nobody knows, such as one's own.
+/// Returns the provider of the server at `url`, or `None` if it is not known.
 fn provider_of(url: &str) -> Option<&'static str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', ':', '?']).next()?;

@@ -87,7 +87,7 @@ struct Function<'a> {
     arguments: Cow<'a, str>,
 }
 
-/// The body of `request` as `model` sends it.
+/// Returns the body of `request` for `model`.
 pub fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
@@ -121,18 +121,18 @@ fn choice(choice: &ToolChoice) -> Option<Value> {
     }
 }
 
-/// The thoughts of the model that a server wants back.
+/// The parts of earlier reasoning that a server needs back.
 #[derive(Clone, Copy)]
 struct Back {
-    /// Their text.
+    /// The text.
     reasoning: bool,
-    /// Seals, which other servers would refuse.
+    /// The signatures, which other servers would refuse.
     seals: bool,
 }
 
 fn entries(messages: &[Message], back: Back) -> Vec<Entry<'_>> {
     let mut entries = Vec::with_capacity(messages.len());
-    // Images of tools, kept until the last answer to the calls of a turn: nothing may stand between those.
+    // Images in results, kept until after the last result of a turn, because no message may be between results.
     let mut images = Vec::new();
     for message in messages {
         if !matches!(message, Message::Tool(_)) {
@@ -168,7 +168,7 @@ fn piece(part: &Part) -> Piece<'_> {
         Part::Image { media_type, data } => {
             Piece::ImageUrl { image_url: json!({ "url": format!("data:{media_type};base64,{data}") }) }
         }
-        // Models that hear are few, and the others refuse the whole request.
+        // Few models accept audio, and the others refuse the whole request.
         Part::Audio { .. } | Part::Resource { .. } => Piece::Text { text: part.in_words() },
     }
 }
@@ -183,13 +183,13 @@ fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
                 thought.push_str(text);
                 seal = signature.as_deref().filter(|_| back.seals);
             }
-            // The protocol has no place for it; what the model made of it is in its text.
+            // The protocol has no place for it. The model's text contains what it used.
             AssistantPart::Provider(_) => {}
             AssistantPart::Call(call) => tool_calls.push(Call {
                 id: &call.id,
                 r#type: "function",
                 function: Function { name: &call.name, arguments: arguments(&call.arguments) },
-                // Only what looks like one: another provider's seal is none here.
+                // Only a signature of this form: those of other providers are not valid here.
                 extra_content: seal
                     .take()
                     .filter(|seal| seal.starts_with('{'))
@@ -198,15 +198,15 @@ fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
         }
     }
     Entry::Assistant {
-        // Null is for calls alone; an answer without either would be refused.
+        // Null is valid only with calls. A server refuses a message without text and calls.
         content: (!said.is_empty() || tool_calls.is_empty()).then_some(said),
         reasoning_content: Some(thought).filter(|thought| back.reasoning && !thought.is_empty()),
         tool_calls,
     }
 }
 
-/// The answer to a call. The protocol knows text only: images follow in a message of their own, and an error is written
-/// in words.
+/// Returns the result of a call. In the protocol it is only text: images follow in a separate message, and an error is written as
+/// text.
 fn tool<'a>(answer: &'a ToolMessage, images: &mut Vec<Piece<'a>>) -> Entry<'a> {
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for part in &answer.content {
@@ -228,8 +228,7 @@ fn tool<'a>(answer: &'a ToolMessage, images: &mut Vec<Piece<'a>>) -> Entry<'a> {
     Entry::Tool { tool_call_id: &answer.call_id, content }
 }
 
-/// Returns whether a content says by itself that something went wrong: structured feedback does, and so does such a
-/// text.
+/// Returns whether the content itself reports a failure, as structured feedback and certain texts do.
 fn says_so(content: &[Part]) -> bool {
     content.iter().any(|part| match part {
         Part::Json { .. } => true,

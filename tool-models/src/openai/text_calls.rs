@@ -1,4 +1,4 @@
-//! Calls that a small model writes as text.
+//! Support for small models that write calls as text.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,22 +11,22 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-/// The most bytes of a text that are held back until it is known what it is.
+/// The maximum number of bytes of a text that are held back until it is clear whether it is a call.
 const MOST: usize = 64 << 10;
 
-/// The pairs of marks that such a text can stand between.
+/// The pairs of marks that can enclose such a text.
 const WRAPS: [(&str, &str); 3] = [("```json", "```"), ("```", "```"), ("<tool_call>", "</tool_call>")];
 
-/// A decoder that reads a text as a call when all of it is the JSON of one, of a tool on offer.
+/// A decoder that reads a text as a call if the whole text is the JSON of a call of an offered tool.
 pub struct TextCalls {
     inner: Decoder,
     tools: ToolList,
     calls: Calls,
-    /// Text that may be a call; `None` once that is decided.
+    /// The text that may be a call; `None` once that is decided.
     held: Option<String>,
 }
 
-/// The JSON of a call: as models are shown it in their prompts.
+/// The JSON of a call, in the form that models see in their prompts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'a> {
@@ -36,7 +36,7 @@ struct Written<'a> {
 }
 
 impl TextCalls {
-    /// `on` says whether there is anything to do.
+    /// Creates the decoder. If `on` is not set, it does not look for calls in text.
     pub fn new(messages: &[Message], tools: &ToolList, on: bool) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
         let held = (on && !tools.is_empty()).then(String::new);
@@ -71,7 +71,7 @@ impl TextCalls {
         out
     }
 
-    /// Makes a call of the text, if it is one.
+    /// Turns the text into a call, if it is one. Returns whether it was.
     fn call(&mut self, out: &mut Vec<Delta>) -> bool {
         let Some(held) = &self.held else { return false };
         let Ok(written) = serde_json::from_str::<Written<'_>>(unwrapped(held)) else { return false };
@@ -103,7 +103,7 @@ impl Decode for TextCalls {
     }
 }
 
-/// Returns whether a text that begins like this may be a call.
+/// Returns whether a text with this beginning may be a call.
 fn may_be_call(text: &str) -> bool {
     let start = text.trim_ascii_start();
     let begins = |wrap: &str| start.starts_with(wrap) || wrap.starts_with(start);

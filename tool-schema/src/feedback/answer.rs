@@ -1,4 +1,4 @@
-//! Answers of tools, as they cross the wire.
+//! The answers of tools, in their wire format.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
@@ -13,11 +13,11 @@ use super::report::{Wire, filled, write_list, write_rest};
 use super::{Choices, Problem, ProblemKind, Reasons, Rejection, Report, name, names, text};
 use crate::schema::answer::{Form, RESERVED};
 
-/// An answer of a tool: its output, or why the call was refused. The key `ok` tells which.
+/// An answer of a tool: its output, or the refusal of the call. The key `ok` distinguishes them.
 ///
-/// Reading is strict: an empty list, `null` for what is not there, an unknown key, a key given twice, both lists of choices,
-/// or a refusal without a reason are errors. Which parameters there are, and what values they take, only a schema knows:
-/// [`schema::answer::of`](crate::schema::answer::of) makes it.
+/// Reading is strict: errors are an empty list, `null` for an absent value, an unknown or repeated key, both lists of choices,
+/// and a refusal without a reason. Only a schema contains the parameters and their values:
+/// [`schema::answer::of`](crate::schema::answer::of) creates it.
 ///
 /// ```
 /// use serde_json::json;

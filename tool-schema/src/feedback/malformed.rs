@@ -1,14 +1,14 @@
-//! A text that is not JSON: where it goes wrong, and which of the usual mistakes it is.
+//! Explanations of texts that are not JSON: the place of the error, and the likely mistake.
 
 use super::{Problem, ProblemKind, excerpt};
 use crate::json::Nesting;
 
 /// Explains why `text` is not JSON, given the error of `serde_json`.
 ///
-/// The problem contains the line and column, shows the text around that place, and names the mistake if it is one of those
-/// that models make: a code fence, words around the JSON, a trailing comma, single quotes, names without quotes,
-/// `True`, `NaN`, comments, raw line breaks in a text, half a surrogate pair, a text that was cut off. Nothing is
-/// repaired; where one token is wrong, the right one is suggested.
+/// The problem contains the line and column, and the text around them. It names the mistake if it is a typical one of models: a
+/// code fence, words around the JSON, a trailing comma, single quotes, names without quotes, `True`, `NaN`, comments, raw line
+/// breaks in a text, half a surrogate pair, or a text that was cut off. Nothing is repaired. If one token is wrong, the problem
+/// suggests the right one.
 ///
 /// ```
 /// use tool_schema::feedback::malformed;
@@ -35,7 +35,7 @@ pub fn malformed(text: &str, error: &serde_json::Error) -> Problem {
     problem.got(format!("`{}`{with} at line {line}, column {column}", around(text, at)))
 }
 
-/// Returns the byte that the error is about, at a character's boundary.
+/// Returns the offset of the error in bytes, at a character's boundary.
 fn offset(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return text.trim_end().len();
@@ -58,7 +58,7 @@ fn around(text: &str, at: usize) -> String {
     format!("{cut}{}", excerpt(&text[start..], shown))
 }
 
-/// Returns the problem where something was expected.
+/// Returns a problem with an expectation.
 fn expect(expected: impl Into<String>) -> Problem {
     Problem::new("", ProblemKind::Malformed, expected)
 }
@@ -114,7 +114,7 @@ fn find(text: &str, message: &str, at: usize) -> Problem {
 /// Recognizes mistakes inside a text between quotes.
 fn in_text(text: &str, message: &str, at: usize) -> Option<Problem> {
     if message.starts_with("control character") {
-        // The place is just behind the character.
+        // The error's place is just after the character.
         let control =
             text[..at].chars().next_back().into_iter().chain(text[at..].chars().next()).find(|c| c.is_control());
         let escape = control.map(|control| excerpt(&control.to_string(), 1));
@@ -140,7 +140,7 @@ fn is_hex_escape(text: &str) -> bool {
     last.any(|(index, _)| text[index..].starts_with("\\u"))
 }
 
-/// Recognizes a separator that is missing.
+/// Recognizes a missing separator.
 fn missing(message: &str, here: Option<char>, before: Option<char>) -> Option<Problem> {
     let starts_value = here.is_some_and(|c| c.is_alphanumeric() || "\"{[-".contains(c));
     Some(match message {
@@ -156,13 +156,13 @@ fn missing(message: &str, here: Option<char>, before: Option<char>) -> Option<Pr
     })
 }
 
-/// Returns the characters around `at` that are all a `part` of one token, and where they start.
+/// Returns the token around `at`, whose characters all satisfy `part`, and its start.
 fn token(text: &str, at: usize, part: impl Fn(char) -> bool) -> (usize, &str) {
     let start = text[..at].trim_end_matches(&part).len();
     (start, text[start..].split(|c| !part(c)).next().unwrap_or_default())
 }
 
-/// Recognizes a word where a value or a name in quotes belongs.
+/// Recognizes a word in place of a value or of a name in quotes.
 fn word(text: &str, at: usize, is_name: bool) -> Option<Problem> {
     let (start, word) = token(text, at, |c| c.is_alphanumeric() || c == '_');
     if !word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
@@ -183,7 +183,7 @@ fn word(text: &str, at: usize, is_name: bool) -> Option<Problem> {
     })
 }
 
-/// Recognizes a number as other languages write it.
+/// Recognizes a number in the notation of another language.
 fn number(text: &str, message: &str, at: usize) -> Option<Problem> {
     let (_, number) = token(text, at, |c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     let digits = number.trim_start_matches('-');
@@ -333,7 +333,7 @@ mod tests {
         fn never_panics_near_json(text in r#"[\[\]{}:,"'\\a-cTFNé\u{1f600}0-9. \n/#`+-]{0,40}"#, other in any::<String>()) {
             if let Err(error) = serde_json::from_str::<Value>(&text) {
                 prop_assert!(!malformed(&text, &error).expected.is_empty());
-                // An error that belongs to another text is a mistake of the caller, not a reason to panic.
+                // An error of another text is a mistake of the caller, but must not cause a panic.
                 let _ = malformed(&other, &error);
             }
         }

@@ -1,4 +1,4 @@
-//! The problems of a call's arguments, for a model, a person or a form that repairs them.
+//! Feedback on a call's arguments, for a model, a person or a form.
 
 mod answer;
 mod malformed;
@@ -16,11 +16,10 @@ pub use report::{Choices, Reasons, Report};
 pub(crate) use text::join;
 pub use text::{beginning, escape, excerpt, name, names, one_line, shorten};
 
-/// A text for a model's instructions (the system prompt) that explains how to work with tools that judge their parameters
-/// one by one.
+/// A text for a model's instructions (the system prompt). It explains how to use tools that judge their parameters one by one.
 ///
-/// A capable model gets along without it, from the answers alone; with it, it calls instead of asking.
-/// It costs about 350 tokens, so say it once for all tools.
+/// A capable model can work without it, from the answers alone. With it, the model calls the tool instead of asking the person.
+/// It costs about 350 tokens, so add it once for all tools.
 ///
 /// ```
 /// use tool_schema::feedback::PROTOCOL;

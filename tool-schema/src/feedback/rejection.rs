@@ -1,4 +1,4 @@
-//! One thing that is wrong with the arguments of a call, and everything that is.
+//! Problems, and rejections with all problems of a call's arguments.
 
 use std::{borrow::Cow, fmt};
 
@@ -14,27 +14,28 @@ use super::{
 };
 use crate::schema::pointer;
 
-/// How much of a path is shown, in characters.
+/// The number of characters of a path that are shown.
 const LONGEST_PATH: usize = 300;
 
-/// One thing that is wrong with the arguments of a call: where, what was expected, what came, and what may have been meant.
+/// One mistake in the arguments of a call: its place, the expected and the given value, and a suggestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Where: a JSON Pointer (RFC 6901) into the arguments, such as `/unit` or `/stops/2/city`; empty for the arguments
-    /// as a whole.
+    /// The place: a JSON Pointer (RFC 6901) into the arguments, such as `/unit` or `/stops/2/city`; empty for the arguments as a
+    /// whole.
     pub path: String,
-    /// Which kind of mistake it is.
+    /// The kind of mistake.
     pub kind: ProblemKind,
     /// The expectation, as a phrase that follows "expected"; for [`ProblemKind::Told`] a sentence.
     pub expected: String,
-    /// The given value, shortened where it is long.
+    /// The given value, shortened if it is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<String>,
-    /// The known name or value that is nearest to what came. A guess: it is offered, never used in place of what came.
+    /// The known name or value that is nearest to the given one. It is a guess, which is only offered and never used
+    /// automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
-    /// All values that are allowed here, where they are few enough to list.
+    /// All allowed values, if they are few enough to list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Value>,
 }
@@ -46,7 +47,7 @@ pub struct Problem {
 pub enum ProblemKind {
     /// The text is not JSON.
     Malformed,
-    /// The arguments are larger or nested deeper than is accepted.
+    /// The arguments are too large or nested too deep.
     TooLarge,
     /// A required parameter or field was not given.
     Missing,
@@ -64,25 +65,25 @@ pub enum ProblemKind {
     NoMatch,
     /// A value that is not among the allowed ones.
     NotAllowed,
-    /// Anything else that the parameter's type refused.
+    /// Any other value that the parameter's type refused.
     Invalid,
     /// A sentence of the tool or of one of its checks, in place of an expectation.
     Told,
 }
 
 impl Problem {
-    /// Returns a problem at `path`, with what was expected there.
+    /// Creates a problem at `path`, with a description of the expected value.
     pub fn new(path: impl Into<String>, kind: ProblemKind, expected: impl Into<String>) -> Self {
         Self { path: path.into(), kind, expected: expected.into(), got: None, suggestion: None, allowed: Vec::new() }
     }
 
-    /// Adds what came instead.
+    /// Adds the given value.
     pub fn got(mut self, got: impl Into<String>) -> Self {
         self.got = Some(got.into());
         self
     }
 
-    /// Adds what may have been meant.
+    /// Adds a suggestion.
     pub fn suggest(mut self, suggestion: Option<String>) -> Self {
         self.suggestion = suggestion;
         self
@@ -151,10 +152,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a call was refused: everything that is wrong with its arguments, in one answer, and what would be right.
+/// The answer to wrong arguments: all their problems at once, and the values that would be accepted.
 ///
-/// One answer goes to the model, to a person who edits the arguments, and to a form. A tool may also return one as its
-/// error, and so may a check across parameters:
+/// The model, a person who edits the arguments, and a form all receive it. A tool may also return one as its error, and so may a
+/// check across parameters:
 ///
 /// ```
 /// use tool_schema::feedback::{Rejection, Choices, Report};
@@ -170,11 +171,11 @@ impl fmt::Display for Problem {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rejection(Box<Parts>);
 
-/// In a box, so that what can go wrong does not make everything large that goes well.
+/// The contents of a rejection. They are boxed, so that error types stay small.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Parts {
     problems: Vec<Problem>,
-    /// Reports on parameters beyond `problems`, in the order of the answer, one on each.
+    /// Reports on parameters in addition to `problems`, in the order of the answer, one per parameter.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "reports")]
     reports: Reports,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -187,24 +188,24 @@ struct Parts {
 }
 
 impl Rejection {
-    /// Returns a rejection for `problems`, in the order of the answer.
+    /// Creates a rejection with `problems`, in the order of the answer.
     ///
-    /// An empty list becomes one problem that says so: a rejection always has a reason.
+    /// An empty list is replaced by a general problem, because a rejection always has a reason.
     pub fn new(problems: Vec<Problem>) -> Self {
         Self::reported(problems, Vec::new())
     }
 
-    /// Returns a rejection for one problem.
+    /// Creates a rejection with one problem.
     pub fn one(problem: Problem) -> Self {
         Self::new(vec![problem])
     }
 
-    /// Returns a rejection of the call as a whole, for a reason in plain words.
+    /// Creates a rejection of the call as a whole, with a reason in plain words.
     pub fn from_message(problem: impl Into<String>) -> Self {
         Self::one(Problem::new("", ProblemKind::Told, problem))
     }
 
-    /// Returns a rejection for what is wrong with one parameter: a problem in plain words, or a whole report.
+    /// Creates a rejection because of one parameter, with a problem in plain words or a whole report.
     ///
     /// ```
     /// use tool_schema::feedback::{Rejection, Report};
@@ -219,17 +220,16 @@ impl Rejection {
         Self::reported(Vec::new(), vec![(parameter.into(), report.into())])
     }
 
-    /// Returns a rejection for `problems`, with `reports` on parameters in the order of the answer.
+    /// Creates a rejection with `problems`, and with `reports` on parameters in the order of the answer.
     ///
-    /// If nothing is wrong by either, a problem says so: a rejection always has a reason. Of a parameter that is reported
-    /// twice, the last counts.
+    /// If neither contains a problem, a general one is added, because a rejection always has a reason. Of two reports on one
+    /// parameter, the last counts.
     pub fn reported(problems: Vec<Problem>, reports: Vec<(String, Report)>) -> Self {
         let owned = reports.into_iter().map(|(name, report)| (Cow::Owned(name), report.into()));
         Self::distinct(problems, distinct(owned))
     }
 
-    /// Returns a rejection as [`reported`](Self::reported) makes it, for reports that are known to be on different
-    /// parameters.
+    /// Creates a rejection like [`reported`](Self::reported), for reports that are known to be on different parameters.
     #[doc(hidden)]
     pub fn distinct(mut problems: Vec<Problem>, reports: Reports) -> Self {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
@@ -245,7 +245,7 @@ impl Rejection {
         self
     }
 
-    /// Reports on the parameter `name`, in place of an earlier report on it.
+    /// Adds a report on the parameter `name`, or replaces an earlier one.
     pub fn field(mut self, name: impl Into<String>, report: impl Into<Report>) -> Self {
         put(&mut self.0.reports, Cow::Owned(name.into()), report.into().into());
         self
@@ -257,19 +257,19 @@ impl Rejection {
         self
     }
 
-    /// Adds what the caller should do.
+    /// Adds an instruction for the caller.
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
         self.0.instructions.push(text.into());
         self
     }
 
-    /// Adds causes for the log, which neither a model nor a person sees.
+    /// Adds causes for the log, which neither the model nor the person sees.
     pub fn with_causes(mut self, causes: impl IntoIterator<Item = String>) -> Self {
         self.0.causes.extend(causes);
         self
     }
 
-    /// Causes for the log, which no answer contains: how validators failed. They are not kept with the run.
+    /// Returns the causes for the log, such as failures of validators. No answer contains them, and the run does not store them.
     pub fn causes(&self) -> &[String] {
         &self.0.causes
     }
@@ -279,8 +279,7 @@ impl Rejection {
         &self.0.problems
     }
 
-    /// Returns the reports on parameters beyond [`problems`](Self::problems), in the order of the answer, each under its
-    /// name.
+    /// Returns the reports on parameters in addition to [`problems`](Self::problems), by name, in the order of the answer.
     pub fn reports(&self) -> impl ExactSizeIterator<Item = (&str, &Report)> {
         self.0.reports.iter().map(|(name, report)| (&**name, &**report))
     }
@@ -295,7 +294,7 @@ impl Rejection {
         &self.0.instructions
     }
 
-    /// Returns a line for each problem, for a person to read.
+    /// Returns a line for each problem, for people.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.0.problems.iter().map(Problem::to_string).collect();
         for (name, report) in self.reports().filter(|(_, report)| !report.is_valid()) {
@@ -312,14 +311,14 @@ impl Rejection {
         serde_json::json!(View::of(self))
     }
 
-    /// Returns the text of [`to_json`](Self::to_json), made without the tree.
+    /// Returns the text of [`to_json`](Self::to_json), without building a [`Value`].
     pub fn to_json_text(&self) -> String {
-        // Nothing in it can fail to be written: all keys are texts.
+        // Serialization cannot fail, because all keys are texts.
         serde_json::to_string(&View::of(self)).unwrap_or_default()
     }
 
-    /// Returns [`to_json`](Self::to_json) in fewer tokens: a line for the call, a line for each parameter, then remarks
-    /// (`note`) and instructions (`do`). Values are JSON; all that may be chosen are listed.
+    /// Returns [`to_json`](Self::to_json) in fewer tokens: a line for the call, a line for each parameter, then remarks (`note`)
+    /// and instructions (`do`). Values are JSON, and all choices are listed.
     ///
     /// ```
     /// use tool_schema::feedback::{Rejection, Choices, Reasons, Report};
@@ -353,7 +352,7 @@ fn distinct(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Brief)>) 
     told
 }
 
-/// Reads reports of a record that may not have been written here.
+/// Reads reports of a record that another program may have written.
 fn reports<'de, D: Deserializer<'de>>(from: D) -> Result<Reports, D::Error> {
     Reports::deserialize(from).map(|reports| distinct(reports.into_iter()))
 }

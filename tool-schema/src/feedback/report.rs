@@ -1,4 +1,4 @@
-//! Reports on parameters of a call.
+//! Reports on the parameters of a call.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, ops::Deref};
 
@@ -11,19 +11,19 @@ use serde_json::Value;
 
 use super::{Problem, ProblemKind};
 
-/// A report on one parameter: its value is accepted, or why not, and what would be.
+/// A report on one parameter: whether its value is accepted, with the reasons and the values that would be accepted.
 ///
 /// Its JSON is that of a `validationResults` entry: `valid`, `problems`, `requiresValidParameters`, `normalizedValue`,
-/// `dynamicParameterSchema`, `allowedValues` or `suggestedValues`, `feedback`, `instructions`. What is empty is not there.
+/// `dynamicParameterSchema`, `allowedValues` or `suggestedValues`, `feedback`, `instructions`. Empty members are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Why the value is refused; `None` when it is accepted.
+    /// The reasons why the value is refused; `None` if it is accepted.
     pub refused: Option<Reasons>,
-    /// The value as the tool understands it, where that differs from what was given.
+    /// The value as the tool understands it, if that differs from the given one.
     pub normalized: Option<Value>,
-    /// A JSON Schema that is narrower than the declared one, given what is known.
+    /// A JSON Schema that is narrower than the declared one, given the other parameters.
     pub schema: Option<Value>,
-    /// Which values there are to choose from.
+    /// The values to choose from.
     pub choices: Choices,
     /// Remarks.
     pub feedback: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Report {
     pub instructions: Vec<String>,
 }
 
-/// Why a value is refused: at least one problem, or one parameter that must be valid first.
+/// The reasons why a value is refused: at least one problem, or one parameter that must be valid first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reasons {
     problems: Vec<String>,
@@ -39,17 +39,17 @@ pub struct Reasons {
 }
 
 impl Reasons {
-    /// Returns the reasons; `None` where there are none.
+    /// Creates the reasons. Returns `None` if there are none.
     pub(super) fn of(problems: Vec<String>, requires: Vec<String>) -> Option<Self> {
         (!problems.is_empty() || !requires.is_empty()).then_some(Self { problems, requires })
     }
 
-    /// For a problem.
+    /// Creates reasons from a problem.
     pub fn problem(text: impl Into<String>) -> Self {
         Self { problems: vec![text.into()], requires: Vec::new() }
     }
 
-    /// Because the value cannot be judged before the parameter `name` is valid.
+    /// Creates reasons for a value that cannot be judged before the parameter `name` is valid.
     pub fn requires(name: impl Into<String>) -> Self {
         Self { problems: Vec::new(), requires: vec![name.into()] }
     }
@@ -66,7 +66,7 @@ impl Reasons {
         self
     }
 
-    /// Adds all of `more`.
+    /// Adds all reasons of `more`.
     pub fn and(mut self, more: Self) -> Self {
         self.problems.extend(more.problems);
         self.requires.extend(more.requires);
@@ -90,16 +90,16 @@ impl<T: Into<String>> From<T> for Reasons {
     }
 }
 
-/// Which values there are to choose from.
+/// The values to choose from.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Choices {
-    /// The report names none.
+    /// The report names no values.
     #[default]
     Open,
-    /// Only these; none at all if it is empty.
+    /// Only these values. If the list is empty, no value is allowed.
     Allowed(Vec<Value>),
-    /// These among others; an empty list is like [`Choices::Open`].
+    /// These values, among others. An empty list is like [`Choices::Open`].
     Suggested(Vec<Value>),
 }
 
@@ -127,7 +127,7 @@ impl Report {
         self
     }
 
-    /// Adds what the caller should do.
+    /// Adds an instruction for the caller.
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
         self.instructions.push(text.into());
         self
@@ -151,7 +151,7 @@ impl Report {
         }
     }
 
-    /// Makes it the report of a part of the parameter `name`, and so the names in it those of other parts.
+    /// Turns this into the report on a part of the parameter `name`. The names in it then refer to other parts.
     pub fn inside(mut self, name: &str) -> Self {
         for part in self.refused.iter_mut().flat_map(|reasons| &mut reasons.requires) {
             part.insert_str(0, &format!("{name}."));
@@ -259,12 +259,12 @@ pub fn write_rest<M: SerializeMap>(map: &mut M, report: &Report) -> Result<(), M
     write_list(map, "instructions", &report.instructions)
 }
 
-/// Reads a value that is there: `null` is one, and stands for nothing else.
+/// Reads a value that is present. `null` is a value, not an absent one.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
-/// Reads a struct from an object alone: serde would read a list too.
+/// Reads a struct only from an object. Serde would also read it from a list.
 fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
 
@@ -283,7 +283,7 @@ fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, 
     from.deserialize_map(Object(PhantomData))
 }
 
-/// Returns a list, which must not be empty where it is there.
+/// Returns a list, which must not be empty if it is present.
 pub fn filled<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E> {
     match list {
         Some(list) if list.is_empty() => Err(E::custom(format_args!("`{key}` is left out when it is empty"))),
@@ -291,7 +291,7 @@ pub fn filled<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E>
     }
 }
 
-/// Returns the choices, of which at most one list is given.
+/// Returns the choices. Fails if both lists are given.
 fn choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Value>>) -> Result<Choices, E> {
     match (allowed, suggested) {
         (None, None) => Ok(Choices::Open),
@@ -301,21 +301,21 @@ fn choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Value>>)
     }
 }
 
-/// Reports on parameters, in order, each under its name.
+/// Reports on parameters by name, in order.
 pub type Reports = Vec<(Cow<'static, str>, Brief)>;
 
-/// A report that takes no room where the value is accepted without a word.
+/// A report that needs no memory if it accepts the value without remarks.
 #[derive(Clone, Debug, Default)]
 pub struct Brief(Option<Box<Report>>);
 
 impl Brief {
-    /// Returns the report; an accepting one where there is none.
+    /// Returns the report, or an accepting one if there is none.
     pub fn of(report: Option<&Report>) -> &Report {
         static SILENT: Report = Report::accepted();
         report.unwrap_or(&SILENT)
     }
 
-    /// Takes the report out.
+    /// Returns the report by value.
     pub fn into_report(self) -> Report {
         self.0.map_or_else(Report::accepted, |report| *report)
     }

@@ -1,12 +1,12 @@
-//! "Did you mean": the known word that is nearest to a misspelt one.
+//! Suggestions ("did you mean"): the known word that is nearest to a misspelt one.
 //!
-//! A near name can be the wrong one, so what is found here is offered and never used by itself.
+//! A near name can be the wrong one, so a suggestion is only offered, and never used automatically.
 
-/// How long a name may be that is compared, in bytes.
+/// The maximum length of a compared name, in bytes.
 const LONGEST: usize = 256;
 
-/// Returns the word of `known` that is nearest to `word`, if one is near: few edits away, or made of the same parts in
-/// another order or number (`search_flights` for `flight_search`).
+/// Returns the word of `known` that is nearest to `word`, if one is near. A near word is few edits away, or consists of the same
+/// parts in another order or number (`search_flights` for `flight_search`).
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(u32, &'a str)> = None;
     for candidate in known {
@@ -18,9 +18,9 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, candidate)| candidate)
 }
 
-/// Returns how far two words are apart, in hundredths of the longer one; `None` when they are not alike.
+/// Returns the distance of two words, in hundredths of the longer one, or `None` if they are not similar.
 fn distance(word: &str, candidate: &str) -> Option<u32> {
-    // Longer words than this are not names; comparing them would cost the square of their length.
+    // Longer words are not names, and comparing them would take quadratic time.
     if word.is_empty() || candidate.is_empty() || word.len().max(candidate.len()) > LONGEST {
         return None;
     }
@@ -45,7 +45,7 @@ fn parts(word: &[char]) -> Vec<&[char]> {
     word.split(|&c| c == '_').filter(|part| !part.is_empty()).collect()
 }
 
-/// Edit distance in which a swap of neighbours counts once.
+/// Returns the edit distance, in which a swap of neighbours counts once.
 fn edits(a: &[char], b: &[char]) -> usize {
     let width = b.len() + 1;
     let mut before = vec![0; width];

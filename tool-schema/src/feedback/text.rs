@@ -1,4 +1,4 @@
-//! Values, names and reports in words, short enough for a sentence and safe to show.
+//! Texts for values, names and reports, short enough for a sentence and safe to show.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::answer::View;
 use super::{Choices, Reasons, Report};
 
-/// How much of a text is shown.
+/// The number of characters of a text that are shown.
 const SHOWN: usize = 60;
 
-/// Returns a value as a short phrase: a text in quotes, a number as it is, a list or an object by what it holds.
+/// Returns a value as a short phrase: a text in quotes, a number as it is, and a list or an object by its contents.
 ///
 /// Long texts are cut with an ellipsis; control, direction and invisible characters are escaped.
 ///
@@ -40,7 +40,7 @@ pub fn shorten(value: &Value) -> String {
     }
 }
 
-/// Returns a short list of scalars as it is written.
+/// Returns a short list of scalars as JSON.
 fn scalars(items: &[Value]) -> Option<String> {
     const SHOWN: usize = 5;
     if items.len() > SHOWN || items.iter().any(|item| item.is_array() || item.is_object()) {
@@ -55,7 +55,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
     escape_excerpt(text, most, false)
 }
 
-/// Returns the first 100 characters of a made-up name, unescaped.
+/// Returns the first 100 characters of an unknown name, unescaped.
 pub fn beginning(name: &str) -> Cow<'_, str> {
     const LONGEST: usize = 100;
     match name.char_indices().nth(LONGEST) {
@@ -69,7 +69,7 @@ pub fn name(name: &str) -> String {
     format!("`{}`", escape_excerpt(name, SHOWN, false))
 }
 
-/// Returns names as a phrase: "`a`, `b` and `c`"; of many only the first ones.
+/// Returns names as a phrase, such as "`a`, `b` and `c`". Of many names, it contains only the first.
 pub fn names<'a>(all: impl IntoIterator<Item = &'a str>, joint: &str) -> String {
     const SHOWN: usize = 8;
     let mut all = all.into_iter();
@@ -81,7 +81,7 @@ pub fn names<'a>(all: impl IntoIterator<Item = &'a str>, joint: &str) -> String 
     join(&shown, joint)
 }
 
-/// Phrases as one: "a, b or c".
+/// Joins phrases into one: "a, b or c".
 pub(crate) fn join(phrases: &[String], joint: &str) -> String {
     match phrases {
         [] => String::new(),
@@ -112,8 +112,8 @@ fn escape_excerpt(text: &str, most: usize, quoted: bool) -> String {
     out
 }
 
-/// `text` with everything that could change what a person sees written out: control characters but line breaks and tabs,
-/// escape sequences, and characters that turn the direction of text or are invisible. Nothing is left out.
+/// Escapes all characters in `text` that could deceive a reader: control characters except line breaks and tabs, escape
+/// sequences, and characters that are invisible or change the direction of text. No character is removed.
 ///
 /// ```
 /// use tool_schema::feedback::escape;
@@ -124,7 +124,7 @@ pub fn escape(text: &str) -> String {
     escape_unless(text, |c| c == '\n' || c == '\t' || is_harmless(c))
 }
 
-/// Returns [`escape`]d `text` on one line, so that it cannot look like a line of ours.
+/// Returns [`escape`]d `text` on one line, so that it cannot look like several lines.
 pub fn one_line(text: &str) -> String {
     escape_unless(text, is_harmless)
 }
@@ -145,7 +145,7 @@ fn is_harmless(c: char) -> bool {
     !c.is_control() && !is_invisible(c)
 }
 
-/// Characters that change how others are shown, or that are not seen at all: soft hyphen, zero-width and direction marks,
+/// Returns whether a character is invisible or changes how others are shown: soft hyphen, zero-width and direction marks,
 /// separators, isolates, the byte order mark, annotations, tags.
 fn is_invisible(c: char) -> bool {
     matches!(c,
@@ -153,8 +153,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns why a parameter is refused and what there is to choose from, as phrases for a person: long lists and values
-/// are cut.
+/// Returns the reasons why a parameter is refused, and its choices, as phrases for a person. Long lists and values are shortened.
 pub fn of_refused(report: &Report) -> Vec<String> {
     const SHOWN: usize = 12;
     let mut phrases = Vec::new();
@@ -168,7 +167,7 @@ pub fn of_refused(report: &Report) -> Vec<String> {
     phrases
 }
 
-/// Returns all of a refusal for a model: a line for the call, and one for each parameter.
+/// Returns a complete rejection for a model: a line for the call, and one for each parameter.
 pub fn of_view(view: &View<'_>) -> String {
     let problems = view.whole.refused.as_ref().map_or(&[][..], Reasons::problems);
     let mut call: Vec<String> = problems.iter().map(|problem| one_line(problem)).collect();
@@ -205,7 +204,7 @@ fn line(report: &Report) -> String {
     phrases.join("; ")
 }
 
-/// Adds phrases for all of a report but why the value is refused.
+/// Adds phrases for all parts of a report except the reasons of a refusal.
 fn about(phrases: &mut Vec<String>, report: &Report) {
     phrases.extend(report.normalized.iter().map(|value| format!("understood as {}", write_value(value))));
     phrases.extend(choices_phrase(&report.choices, usize::MAX, write_value));
@@ -216,7 +215,7 @@ fn wait_phrase(names: &str) -> String {
     format!("cannot be judged before {names}")
 }
 
-/// Returns which values there are to choose from; of many only the first `most`.
+/// Returns the choices as a phrase, with at most the first `most` values.
 fn choices_phrase(choices: &Choices, most: usize, write: fn(&Value) -> String) -> Option<String> {
     let (values, words) = match choices {
         Choices::Open => return None,

@@ -1,5 +1,4 @@
-//! JSON text as it arrives, piece by piece ([`Incremental`]), how deep a text is nested, and texts compared to the last
-//! digit.
+//! JSON texts: incremental reading piece by piece ([`Incremental`]), the depth of nesting, and comparison to the last digit.
 
 mod exact;
 mod stream;

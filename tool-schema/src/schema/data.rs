@@ -1,5 +1,5 @@
-//! JSON values as JSON Schema sees them: their kinds, numbers by value (`1`, `1.0` and `10e-1` are one), and one text for
-//! one value, which fingerprints are made of.
+//! JSON values in the data model of JSON Schema: kinds, numbers by value (`1`, `1.0` and `10e-1` are equal), and the canonical
+//! text of a value, which fingerprints are based on.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use super::draft::Draft;
 use crate::json::decimal;
 
-/// A kind of JSON value, as `type` names it.
+/// A kind of JSON value, as in the keyword `type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     String,
@@ -53,7 +53,7 @@ impl Kind {
         }
     }
 
-    /// Returns whether a schema of `draft` that names this type accepts `value`: draft 4 asks how a number is written.
+    /// Returns whether a schema of `draft` with this type accepts `value`. In draft 4, the notation of a number matters.
     pub fn accepts(self, value: &Value, draft: Draft) -> bool {
         match (self, value) {
             (Self::Integer, Value::Number(value)) if draft == Draft::Four => value.is_i64() || value.is_u64(),
@@ -68,7 +68,7 @@ impl Kind {
         self == other || (self == Self::Integer && other == Self::Number)
     }
 
-    /// Returns the kind that `word` limits; none for words that are about all or none.
+    /// Returns the kind that the keyword `word` limits, or `None` if it does not limit exactly one.
     pub fn of_word(word: &str) -> Option<Self> {
         match word {
             "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding" | "contentMediaType" => {
@@ -93,7 +93,7 @@ impl Kind {
     }
 }
 
-/// Returns the kinds that `type` in `schema` allows, in its order; none where it is not there.
+/// Returns the kinds that `type` in `schema` allows, in its order, or `None` if there is no `type`.
 pub fn named_kinds(schema: &Map<String, Value>) -> Option<Vec<Kind>> {
     match schema.get("type")? {
         Value::String(name) => Some(Kind::named(name).into_iter().collect()),
@@ -130,7 +130,7 @@ pub fn simplify(mut kinds: Vec<Kind>) -> Vec<Kind> {
     kinds
 }
 
-/// Returns the order of two numbers; exact for integers of 64 bits.
+/// Compares two numbers. The result is exact for integers of 64 bits.
 pub fn compare(a: &Number, b: &Number) -> Ordering {
     match (whole(a), whole(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
@@ -153,7 +153,7 @@ pub fn is_whole(number: &Number) -> bool {
     number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
 
-/// Returns whether `number` is a multiple of `step`, both as they are written in decimal digits.
+/// Returns whether `number` is a multiple of `step`, by their decimal digits.
 pub fn is_multiple(number: &Number, step: &Number) -> bool {
     let parts = |number: &Number| {
         let (digits, power) = decimal(&number.to_string())?;
@@ -164,11 +164,11 @@ pub fn is_multiple(number: &Number, step: &Number) -> bool {
         return digits == 0;
     }
     match u32::try_from(step_power - power) {
-        // The number has fewer digits than that many zeros.
+        // `false` on overflow: the number has fewer digits than that many zeros, so it cannot be a multiple.
         Ok(zeros) => {
             10_u128.checked_pow(zeros).is_some_and(|unit| step.checked_mul(unit).is_some_and(|step| digits % step == 0))
         }
-        // Below 2^64 each, so that products fit.
+        // Both are below 2^64, so that products fit.
         Err(_) => (step_power..power).fold(digits % step, |rest, _| rest * 10 % step) == 0,
     }
 }
@@ -178,7 +178,7 @@ pub fn count(value: &Value) -> Option<u64> {
     value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
 }
 
-/// Returns whether two values are one in JSON Schema's eyes.
+/// Returns whether two values are equal in JSON Schema.
 pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
@@ -190,17 +190,17 @@ pub fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// `value` as its canonical JSON text: the same value gives the same text in every process, whatever the order of its
-/// keys and however its numbers were written.
+/// Returns the canonical JSON text of `value`. Equal values have the same text in every process, whatever the order of their keys
+/// and the notation of their numbers.
 ///
-/// - No white space; the keys of an object sorted by their UTF-8 bytes; the order of arrays kept, also where it means
-///   nothing to JSON Schema (`required`).
-/// - Numbers by value: `1`, `1.0` and `10e-1` are `1`, `-0.0` is `0`. Integers of 64 bits keep every digit; other
-///   numbers have the fewest digits that read back as the same `f64`.
-/// - Strings escaped as `serde_json` does: only what must be.
+/// - There is no white space. The keys of an object are sorted by their UTF-8 bytes. The order of arrays is kept, even if JSON
+///   Schema ignores it (`required`).
+/// - Numbers are written by value: `1`, `1.0` and `10e-1` become `1`, and `-0.0` becomes `0`. Integers of 64 bits keep all
+///   digits. Other numbers have the fewest digits that give the same `f64`.
+/// - Strings are escaped like in `serde_json`, only where necessary.
 ///
-/// Needs no stack for deep values. It rounds as a [`Value`] does; [`canonical_text`](crate::json::canonical_text) keeps
-/// every digit of a text.
+/// It does not recurse, so deep values are safe. It rounds numbers like a [`Value`];
+/// [`canonical_text`](crate::json::canonical_text) keeps all digits of a text.
 ///
 /// ```
 /// # use tool_schema::schema::canonical;
@@ -297,7 +297,7 @@ mod tests {
             value = Value::Array(vec![value]);
         }
         assert_eq!(canonical(&value).len(), 200_004);
-        // Dropping it would need a stack.
+        // Dropping the value would recurse.
         std::mem::forget(value);
     }
 

@@ -1,4 +1,4 @@
-//! The readers of schemas, and schemas in their forms, with what these cannot say.
+//! The dialects of JSON Schema, the lowered schemas, and their losses.
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
@@ -6,15 +6,15 @@ use serde_json::{Value, value::RawValue};
 
 use super::{pointer, raise::Plan};
 
-/// A form of JSON Schema that some reader accepts.
+/// A form of JSON Schema that a reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// JSON Schema 2020-12, whole: what MCP wants.
+    /// Complete JSON Schema 2020-12, for MCP.
     JsonSchema2020,
-    /// Draft 7: what the Vercel AI SDK sends.
+    /// Draft 7, for the Vercel AI SDK.
     Draft07,
-    /// OpenAI's strict mode: everything required, nothing additional, optional as nullable.
+    /// OpenAI's strict mode: all properties are required, optional ones are nullable, and additional ones are forbidden.
     OpenAiStrict,
     /// Gemini's subset of OpenAPI 3.
     Gemini,
@@ -41,7 +41,7 @@ impl Lowered {
         Self { json, losses, plan: plan.map(Arc::new) }
     }
 
-    /// Returns the schema as JSON text, rendered once and shared.
+    /// Returns the schema as JSON text, which is shared.
     pub fn json(&self) -> &Arc<RawValue> {
         &self.json
     }
@@ -51,20 +51,19 @@ impl Lowered {
         &self.losses
     }
 
-    /// Returns how much the worst loss matters; none where nothing was lost.
+    /// Returns the severity of the worst loss, or `None` if nothing was lost.
     pub fn worst(&self) -> Option<Severity> {
         self.losses.iter().map(|loss| loss.severity).max()
     }
 
-    /// Returns whether [`raise`](Self::raise) may change anything: a `null` can stand for "not given".
+    /// Returns whether [`raise`](Self::raise) may change arguments, because a `null` can mean "not given".
     pub fn raises(&self) -> bool {
         self.plan.is_some()
     }
 
-    /// Turns arguments that follow the lowered schema back into ones that follow the neutral one: a `null` that stands
-    /// for "not given" only because the dialect has no optional properties is removed, at every depth. A `null` that
-    /// the neutral schema takes stays, and so does one of which it is unclear to which branch of a union it belongs.
-    /// Text that is not JSON comes back as it is.
+    /// Converts arguments for the lowered schema into arguments for the neutral one. At every depth, it removes a `null` that
+    /// means "not given" only because the dialect has no optional properties. A `null` that the neutral schema accepts stays, and
+    /// so does one whose branch of a union is ambiguous. Text that is not JSON is returned unchanged.
     ///
     /// ```
     /// # use tool_schema::schema::{Dialect, Schema};
@@ -81,37 +80,37 @@ impl Lowered {
     }
 }
 
-/// Something that a dialect cannot say.
+/// A constraint that a dialect cannot express.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Where in the neutral schema: a JSON Pointer.
+    /// The place in the neutral schema: a JSON Pointer.
     pub path: String,
     /// The keyword that was left out or changed.
     pub keyword: String,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
     /// A sentence about what replaces it.
     pub note: String,
 }
 
-/// How much a [`Loss`] matters, from little to much.
+/// The severity of a [`Loss`], in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Only words for the reader went, such as a default or an example. What is valid is the same.
+    /// Only information for the reader was lost, such as a default or an example. The same values are valid.
     Annotation,
-    /// The lowered schema accepts more. Our decoder still refuses what the neutral schema refuses.
+    /// The lowered schema accepts more values. The decoder still refuses the values that the neutral schema refuses.
     Weakened,
-    /// The lowered schema accepts less: some valid arguments cannot be sent by a model that keeps to it.
+    /// The lowered schema accepts fewer values: a model that follows it cannot send some valid arguments.
     Narrowed,
-    /// The lowered schema has only a stand-in here. A provider must not be asked to keep to it strictly.
+    /// The lowered schema has only a placeholder here. A provider must not enforce it strictly.
     Inexpressible,
 }
 
-/// The most losses that are listed: an untrusted schema could lose a lot.
+/// The maximum number of losses that are listed, because an untrusted schema could cause many.
 const MOST: usize = 1_000;
 
-/// The losses of one lowering, each place and keyword once.
+/// The losses of a lowering, without duplicates of place and keyword.
 #[derive(Debug, Default)]
 pub struct Losses {
     seen: HashSet<(String, String, Severity)>,
@@ -131,15 +130,15 @@ impl Losses {
     }
 }
 
-/// How many levels of JSON a schema may have. What lies deeper is replaced by `true`; `serde_json` reads 128 itself.
+/// The maximum nesting of a schema's JSON. Deeper parts are replaced by `true`. `serde_json` itself reads 128 levels.
 pub const LEVELS: usize = 120;
 
-/// `schema` with at most [`LEVELS`] levels.
+/// Returns `schema` with at most [`LEVELS`] levels.
 pub fn bound<'a>(schema: &'a Value, losses: &mut Losses) -> Cow<'a, Value> {
     if deeper(schema, 0) { Cow::Owned(cut(schema, "", 1, losses)) } else { Cow::Borrowed(schema) }
 }
 
-/// Returns whether `value`, which lies below `level` others, has levels that are one too many.
+/// Returns whether `value`, inside `level` other values, is nested too deep.
 fn deeper(value: &Value, level: usize) -> bool {
     match value {
         Value::Array(list) => level == LEVELS || list.iter().any(|one| deeper(one, level + 1)),

@@ -1,4 +1,4 @@
-//! The versions of JSON Schema, and the values that each keyword may have in them, as their meta-schemas say.
+//! The versions of JSON Schema, and the values that their meta-schemas allow for each keyword.
 
 use serde_json::Value;
 
@@ -8,14 +8,14 @@ use super::validator::{Uncompilable, cut};
 use super::{places, pointer};
 use crate::feedback::shorten;
 
-/// A version of JSON Schema, as far as versions differ here.
+/// A version of JSON Schema. Versions without a relevant difference are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Draft {
     /// Draft 4 and before: `exclusiveMinimum` is a flag.
     Four,
     /// Draft 6: `exclusiveMinimum` is a bound, a schema can be a boolean.
     Six,
-    /// Draft 7: `if`. Until here, what stands beside a `$ref` counts for nothing.
+    /// Draft 7: it adds `if`. Up to this draft, keywords beside a `$ref` are ignored.
     Seven,
     /// 2019-09: `items` can be a list.
     Nineteen,
@@ -43,7 +43,7 @@ impl Draft {
         }
     }
 
-    /// Returns the draft with the URI `name`; `None` where that is no draft that we know.
+    /// Returns the draft with the URI `name`, or `None` if it is not known.
     pub fn by_uri(name: &str) -> Option<Self> {
         let (_, name) = name.trim_end_matches('#').split_once("://json-schema.org/")?;
         Some(match name {
@@ -56,14 +56,14 @@ impl Draft {
         })
     }
 
-    /// Returns whether what stands beside a `$ref` counts.
+    /// Returns whether keywords beside a `$ref` count.
     pub fn reference_has_siblings(self) -> bool {
         self >= Self::Nineteen
     }
 }
 
-/// Returns the draft of `schema`. A `$schema` that names no draft that we know is read as 2020-12, with a warning, and so
-/// is one below the root for that of the whole.
+/// Returns the draft of `schema`. An unknown `$schema` is read as 2020-12, with a warning. A different draft below the root also
+/// causes a warning, and the root's draft applies.
 pub fn read(schema: &Value, warnings: &mut Vec<String>) -> Draft {
     let draft = match named(schema) {
         None => Draft::Twenty,
@@ -94,11 +94,11 @@ pub fn inner_names(schema: &Value, draft: Draft) -> Vec<String> {
         return Vec::new();
     }
     let (_, ids) = Graph::build(schema, draft);
-    // What has no node is data, or is never used.
+    // A schema without a node is data, or is never used.
     places::find(schema, &|value| is_inner(value) && ids.contains_key(&address(value)))
 }
 
-/// A form of a keyword's value: in words, and the test for it.
+/// A form of a keyword's value: its description, and a test.
 type Form = (&'static str, fn(&Value, Draft) -> bool);
 
 const SCHEMA: Form = ("a schema", is_schema);
@@ -129,7 +129,7 @@ const RESOURCE: Form = ("a URI without a fragment", |value, _| {
     value.as_str().is_some_and(|name| !name.trim_end_matches('#').contains('#'))
 });
 
-/// Refuses what is no schema of `draft`.
+/// Checks that `schema` is valid in `draft`.
 pub fn check(schema: &Value, draft: Draft) -> Result<(), Uncompilable> {
     check_below(schema, draft, "")
 }
@@ -149,8 +149,8 @@ pub fn refusal(at: &str, expected: &str, got: &Value) -> Uncompilable {
     Uncompilable(format!("{at}expected {expected}, got {}", shorten(got)))
 }
 
-/// Returns the first keyword of `schema` that does not hold what it must, and what that is. The keyword is empty where
-/// `schema` is no schema at all.
+/// Returns the first keyword of `schema` with an invalid value, and the expected form. The keyword is empty if `schema` itself is
+/// not a schema.
 pub fn fault(schema: &Value, draft: Draft) -> Option<(&str, &'static str)> {
     let Value::Object(map) = schema else {
         return (!schema.is_boolean()).then_some(("", "an object, true or false"));
@@ -205,7 +205,7 @@ fn form(draft: Draft, word: &str) -> Option<Form> {
     (draft >= since).then_some(form)
 }
 
-/// Returns whether `value` can be a schema of `draft`: draft 4 has no booleans for schemas.
+/// Returns whether `value` can be a schema of `draft`. In draft 4, a boolean is not a schema.
 fn is_schema(value: &Value, draft: Draft) -> bool {
     value.is_object() || (value.is_boolean() && draft > Draft::Four)
 }

@@ -1,4 +1,4 @@
-//! The schemas of schemars: made exact and quiet, and which of them ask for more than decoding gives.
+//! Conversion of schemas from schemars into exact ones, and the test for constraints that decoding does not enforce.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value, json};
 
 use super::{data, dialect, places, pointer};
 
-/// Makes a schema exact and quiet, for [`Schema::from_schemars`](super::Schema::from_schemars).
+/// Converts a schema for [`Schema::from_schemars`](super::Schema::from_schemars).
 pub fn exact(mut schema: Value) -> Value {
     if let Value::Object(root) = &mut schema {
         if places::get(root, "$schema").is_some() {
@@ -51,12 +51,12 @@ fn drop_name(schema: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// Returns whether schemars could have made `title` of a type's name: `Order`, `Array_of_string`.
+/// Returns whether `title` could be schemars' name of a type: `Order`, `Array_of_string`.
 fn is_type_name(title: &str) -> bool {
     !title.is_empty() && title.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Removes a wrapper of one: `{"allOf": [X], "description": …}` becomes X with that description.
+/// Removes a wrapper of one schema: `{"allOf": [X], "description": …}` becomes X with that description.
 fn unwrap_single(schema: &mut Map<String, Value>) {
     for word in ["allOf", "anyOf", "oneOf"] {
         let Some([Value::Object(inner)]) = schema.get(word).and_then(Value::as_array).map(Vec::as_slice) else {
@@ -90,7 +90,7 @@ fn join_null(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Lets null join the values of `schema`, whose type is `kind`.
+/// Adds null to the values of `schema`, whose type is `kind`.
 pub fn make_nullable(schema: &mut Map<String, Value>, kind: &str) {
     schema.insert("type".to_owned(), json!([kind, "null"]));
     if let Some(only) = schema.shift_remove("const") {
@@ -139,7 +139,7 @@ fn declare_empty(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the constants of one member, if it has nothing else, and the description of a single one.
+/// Returns the constants of a member, if it has nothing else, and the description if there is a single one.
 fn constants(member: &Value) -> Option<(Vec<Value>, Option<&str>)> {
     let map = member.as_object()?;
     if *member == json!({"type": "null"}) {
@@ -166,13 +166,13 @@ fn only_annotations_beside(schema: &Map<String, Value>, word: &str) -> bool {
     schema.keys().all(|other| other == word || places::is_annotation(other))
 }
 
-/// Returns whether the two say something different with one keyword.
+/// Returns whether both schemas have a keyword with different values.
 fn clash(outer: &Map<String, Value>, inner: &Map<String, Value>) -> bool {
     inner.iter().any(|(word, value)| outer.get(word).is_some_and(|other| other != value))
 }
 
-/// Returns the least and the greatest value of the number type that schemars calls `format`; none on a side that JSON
-/// numbers do not reach. `None` if it is no number type.
+/// Returns the minimum and maximum of the number type that schemars calls `format`. A bound that JSON numbers cannot reach is
+/// `None`. Returns `None` if it is not a number type.
 pub fn range_of(format: &str) -> Option<(Option<Number>, Option<Number>)> {
     let range = match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),
@@ -205,14 +205,14 @@ fn make_explicit(schema: &mut Map<String, Value>) {
     tighten(schema, "maximum", "exclusiveMaximum", range.1, Ordering::Less);
 }
 
-/// Sets `word` to `own` unless a tighter bound is there.
+/// Sets `word` to `own`, unless there is a tighter bound.
 fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<Number>, tighter: Ordering) {
     let Some(own) = own else { return };
     let order = |word: &str| Some(data::compare(places::get(schema, word)?.as_number()?, &own));
     if order(word) == Some(tighter) {
         return;
     }
-    // A written open bound inside the type's range is enough.
+    // An explicit exclusive bound inside the type's range is enough.
     if order(open).is_some_and(|order| order == tighter || order.is_eq()) {
         schema.shift_remove(word);
     } else {
@@ -220,17 +220,16 @@ fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<
     }
 }
 
-/// Returns whether `schema`, made by schemars from a type, has keywords that serde's decoding of that type does not
-/// enforce by itself: those that an author wrote with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If so,
-/// typed decoding must be followed by a check against the schema.
+/// Returns whether a schema from schemars has keywords that serde's decoding of the type does not enforce. An author writes them
+/// with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If so, typed decoding must be followed by a check against the
+/// schema.
 ///
-/// Give it the schema **as schemars made it**: the numeric formats tell an integer type's own bounds from written ones.
-/// (In a schema from [`Schema::from_schemars`](super::Schema::from_schemars) they are gone; bounds that are exactly those
-/// of some integer type then pass as its own.) References are followed inside `schema`; one that leads nowhere, and
-/// everything else that is in doubt, counts as yes: a needless check costs time, a missing one is a hole. So `char` (one
-/// character), `[T; N]` (N items), sets (`uniqueItems`) and `NonZeroI32` (`not`) are checked too: a `String` or `Vec` with
-/// a written length has the same schema. Formats that well-known types enforce (`uuid`, `date-time`, `ipv4`, …) count as
-/// no.
+/// Pass the schema **as schemars made it**: its numeric formats distinguish an integer type's own bounds from explicit ones. (In
+/// a schema from [`Schema::from_schemars`](super::Schema::from_schemars) they are gone; bounds that are exactly those of some
+/// integer type then pass as its own.) References are followed inside `schema`; a broken reference, and every other doubtful
+/// case, counts as yes, because a needless check costs only time. So `char` (one character), `[T; N]` (N items), sets
+/// (`uniqueItems`) and `NonZeroI32` (`not`) are checked too: a `String` or `Vec` with a written length has the same schema.
+/// Formats that well-known types enforce (`uuid`, `date-time`, `ipv4`, …) count as no.
 ///
 /// `#[schemars(required)]` on an `Option` leaves no trace in a schema and cannot be seen.
 ///
@@ -254,24 +253,24 @@ pub fn needs_check(schema: &Value) -> bool {
     false
 }
 
-/// The way through a schema and what it refers to.
+/// A walk through a schema and its references.
 struct Walk<'a> {
     root: &'a Value,
-    /// The targets of references so far; `true` where one is a variant.
+    /// The targets of references so far, each with whether it is a variant.
     seen: HashSet<(*const Value, bool)>,
-    /// The schemas that are still to be looked at, as [`finds`](Self::finds) takes them.
+    /// The schemas that are still to be checked, as arguments of [`finds`](Self::finds).
     todo: Vec<(String, &'a Value, bool, usize)>,
 }
 
 impl<'a> Walk<'a> {
-    /// Returns whether `schema` has what decoding does not enforce. `variant` is `true` for a variant of an enum or a tag
-    /// of one, where serde enforces constants.
+    /// Returns whether `schema` has a constraint that decoding does not enforce. `variant` is set for a variant of an enum or its
+    /// tag, where serde enforces constants.
     fn finds(&mut self, schema: &'a Value, at: &str, variant: bool, level: usize) -> bool {
         if level > dialect::LEVELS {
             return true;
         }
         let Value::Object(map) = schema else {
-            // `false` refuses what may decode.
+            // `false` refuses values that may decode.
             return *schema == Value::Bool(false);
         };
         if !map.iter().all(|(word, value)| enforced(map, word, value, variant)) {

@@ -1,4 +1,4 @@
-//! The formats of texts that are checked, and texts that hold something encoded.
+//! The checks of `format`, and of texts with encoded content.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -18,16 +18,16 @@ pub type Check = fn(&str) -> bool;
 /// The way in which a format is checked.
 #[derive(Clone, Copy, Debug)]
 pub enum Format {
-    /// A format that is checked here.
+    /// A format that this crate checks.
     Checked(Check),
-    /// A format that only the library `jsonschema` checks: it needs the tables of internationalized names.
+    /// A format that only the library `jsonschema` checks, because it needs the tables of internationalized names.
     Foreign,
-    /// A name that does not decide which texts are valid.
+    /// A name that does not restrict texts.
     Unknown,
 }
 
 impl Format {
-    /// Returns the format called `name` in `draft`.
+    /// Returns the format with the name `name` in `draft`.
     pub fn named(draft: Draft, name: &str) -> Self {
         Self::Checked(match name {
             "date" => is_date,
@@ -63,7 +63,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(is_right)
 }
 
-/// Returns the check of `contentEncoding` and `contentMediaType`, where they are known.
+/// Returns the check of `contentEncoding` and `contentMediaType`, if they are known.
 pub fn content_check(encoding: Option<&str>, media_type: Option<&str>) -> Option<Check> {
     match (encoding, media_type) {
         (Some("base64"), None) => Some(|text| STANDARD.decode(text).is_ok()),
@@ -84,7 +84,7 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     compile(&format!(r"^{clock}:([0-5][0-9]|60)(?:\.[0-9]+)?(?:[Zz]|([+-]){clock})$"))
 });
 
-/// Returns the number that a group of a pattern has matched; 0 where it has matched nothing.
+/// Returns the number that a group of a pattern has matched, or 0 if it has matched nothing.
 fn number(found: &Captures<'_>, group: usize) -> u32 {
     found.get(group).and_then(|digits| digits.as_str().parse().ok()).unwrap_or(0)
 }
@@ -134,7 +134,7 @@ fn is_ipv6(text: &str) -> bool {
     text.parse::<Ipv6Addr>().is_ok()
 }
 
-/// Returns whether `text` is an address of RFC 5321, also behind a name: `Ada <ada@example.com>`.
+/// Returns whether `text` is an address of RFC 5321, with or without a name: `Ada <ada@example.com>`.
 fn is_email(text: &str) -> bool {
     EmailAddress::from_str(text).is_ok_and(|address| is_mail_domain(address.domain()))
 }
@@ -157,7 +157,7 @@ fn is_old_host_name(text: &str) -> bool {
     text.len() <= LONGEST_HOST_NAME && text.split('.').all(is_label)
 }
 
-/// Returns whether `text` is a host name whose internationalized labels are right too (RFC 5891).
+/// Returns whether `text` is a host name with valid internationalized labels (RFC 5891).
 fn is_host_name(text: &str) -> bool {
     is_old_host_name(text)
         && text.split('.').all(|label| match label.strip_prefix("xn--") {
@@ -166,7 +166,7 @@ fn is_host_name(text: &str) -> bool {
         })
 }
 
-/// Returns whether a label in Unicode keeps the rules of RFC 5892.
+/// Returns whether a label in Unicode follows the rules of RFC 5892.
 fn is_unicode_label(label: &[char]) -> bool {
     if label.first().is_some_and(|first| matches(&MARK, *first)) {
         return false;
@@ -228,7 +228,7 @@ fn matches(class: &Regex, c: char) -> bool {
     class.is_match(c.encode_utf8(&mut [0; 4]))
 }
 
-/// Returns the text that `encoded` stands for (RFC 3492).
+/// Decodes `encoded` (RFC 3492).
 fn decode_punycode(encoded: &str) -> Option<Vec<char>> {
     let (mut decoded, digits): (Vec<char>, &str) = match encoded.rsplit_once('-') {
         Some((base, digits)) if !base.is_empty() => (base.chars().collect(), digits),
@@ -311,7 +311,7 @@ mod tests {
         "",
     ];
 
-    /// Texts that are right or nearly so, one format after the other.
+    /// Texts that are valid or nearly so, ordered by format.
     const TEXTS: &str = "
     2024-02-29 2023-02-29 1900-02-29 2000-02-29 2024-13-01 2024-00-10 2024-04-31 2024-1-01 20240101 2024-01-011 ２024-01-1
     2024-02-29T12:00:00Z 2024-02-29t12:00:00.5z 2024-02-29T12:00:00 2024-02-29T12:00:00+01:00 2024-02-29T24:00:00Z T12:00:00Z

@@ -1,4 +1,4 @@
-//! The judge of values: they fit a schema or not, and a schema has evaluated some of their names and items.
+//! The judge: it decides whether values fit a schema, and which names and items a schema has evaluated.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::draft::Draft;
 use super::graph::{Graph, Id, Node};
 
-/// Up to this many listed names are compared one by one.
+/// The maximum number of listed names that are compared one by one.
 const FEW_NAMES: usize = 8;
 
-/// A look at values with a schema, of a bounded number of steps.
+/// A validation of values with a bounded number of steps.
 ///
-/// It stays apart from the walk that explains: it allocates nothing, and nearly all values fit.
+/// It is separate from the walk that explains problems: nearly all values fit, and this walk does not allocate.
 #[derive(Debug)]
 pub struct Judge<'a> {
     graph: &'a Graph,
@@ -21,17 +21,17 @@ pub struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Returns a judge that gives up after `steps`, each a look at one value with one schema.
+    /// Creates a judge that gives up after `steps`. A step is a comparison of one value with one schema.
     pub fn new(graph: &'a Graph, steps: usize) -> Self {
         Self { graph, steps: Cell::new(steps) }
     }
 
-    /// Returns the steps that are left. None is left where the judge gave up.
+    /// Returns the number of steps that are left. It is 0 if the judge gave up.
     pub fn steps(&self) -> usize {
         self.steps.get()
     }
 
-    /// Returns whether `value` fits the schema `id`; `false` where the judge gave up.
+    /// Returns whether `value` fits the schema `id`. Returns `false` if the judge gave up.
     pub fn accepts(&self, id: Id, value: &Value) -> bool {
         if !self.spends(self.graph.effort(id)) {
             return false;
@@ -76,7 +76,7 @@ impl<'a> Judge<'a> {
             && self.unevaluated_names(id, node, value, map)
     }
 
-    /// Returns whether the names that `properties` does not list fit.
+    /// Returns whether the members that `properties` does not list fit.
     fn other_names(&self, id: Id, node: &Node, map: &Map<String, Value>) -> bool {
         if node.patterns.is_empty() && node.additional.is_none() && node.names.is_none() {
             return true;
@@ -123,7 +123,7 @@ impl<'a> Judge<'a> {
         items.iter().enumerate().all(|(index, item)| seen.contains(&index) || self.accepts(schema, item))
     }
 
-    /// Takes `steps` from what is left, and returns whether any is left then.
+    /// Spends `steps`, and returns whether any are left.
     fn spends(&self, steps: usize) -> bool {
         self.steps.set(self.steps.get().saturating_sub(steps));
         self.steps.get() > 0
@@ -140,16 +140,17 @@ impl Holds for &Judge<'_> {
     }
 }
 
-/// A walk over a value, asked whether schemas hold.
+/// A walk over a value that can test schemas.
 pub trait Holds {
-    /// Returns whether `value` fits the schema `id`. It is the item at `item` of the current list, or the current value.
+    /// Returns whether `value` fits the schema `id`. `value` is the item at index `item` of the current list, or the current
+    /// value.
     fn holds(&mut self, item: Option<usize>, id: Id, value: &Value) -> bool;
 
-    /// Takes `steps` from what the walk may take.
+    /// Spends `steps` of the walk's limit.
     fn spend(&self, steps: usize);
 }
 
-/// Returns the names that the schema `id` or one beside it has looked at; `None` where that is all of them.
+/// Returns the names that the schema `id` or an adjacent one has evaluated, or `None` if all are evaluated.
 pub fn evaluated_names<'v>(
     walk: &mut impl Holds,
     graph: &Graph,
@@ -174,7 +175,7 @@ pub fn evaluated_names<'v>(
     Some(seen)
 }
 
-/// Returns the items that the schema `id` or one beside it has looked at; `None` where that is all of them.
+/// Returns the items that the schema `id` or an adjacent one has evaluated, or `None` if all are evaluated.
 pub fn evaluated_items(
     walk: &mut impl Holds,
     graph: &Graph,
@@ -189,7 +190,7 @@ pub fn evaluated_items(
             return None;
         }
         seen.extend(0..node.front.len());
-        // In 2019-09, what `contains` has found counts for nothing.
+        // In 2019-09, items that match `contains` do not count as evaluated.
         let contains = node.contains.filter(|_| graph.draft() >= Draft::Twenty);
         for (index, item) in items.iter().enumerate() {
             if contains.is_some_and(|contains| walk.holds(Some(index), contains.schema, item)) {
@@ -203,11 +204,11 @@ pub fn evaluated_items(
 #[derive(Clone, Copy)]
 struct Successful {
     schema: Id,
-    /// `true` for the schema whose keyword needs the answer.
+    /// Set for the schema whose keyword needs the answer.
     own: bool,
 }
 
-/// `id` and the schemas that it applies to `value` with success.
+/// Returns `id` and the schemas that it applies successfully to `value`.
 fn find_successful(walk: &mut impl Holds, graph: &Graph, id: Id, value: &Value) -> Vec<Successful> {
     let mut found = vec![Successful { schema: id, own: true }];
     let mut next = 0;

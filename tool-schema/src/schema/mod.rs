@@ -1,13 +1,12 @@
-//! JSON Schemas of inputs and outputs: one neutral schema per type, lowered to what each reader accepts.
+//! JSON Schemas of inputs and outputs: one neutral schema per type, lowered to the form that each reader accepts.
 //!
-//! The neutral schema is JSON Schema 2020-12 as schemars makes it, made exact ([`Schema::from_schemars`]): it accepts
-//! what our decoder accepts. [`Schema::lowered`] gives the form for one [`Dialect`], with a list of what that form cannot
-//! say; what lowering lost is still checked by the decoder.
+//! The neutral schema is JSON Schema 2020-12 from schemars, made exact ([`Schema::from_schemars`]): it accepts the values that
+//! the decoder accepts. [`Schema::lowered`] returns the form for one [`Dialect`], with a list of the constraints that it cannot
+//! express. The decoder still checks those constraints.
 //!
-//! How a schema is lowered: the two whole dialects are rewritten keyword by keyword (`lower::rewrite`). The subsets of
-//! the providers are so small that a schema is first read into what it says about each kind of value (`shape`: `$ref`
-//! resolved, `allOf` merged, unions spread out), which a writer driven by a table of [what the provider takes](Dialect)
-//! then writes down (`lower::write`).
+//! For the two complete dialects, a schema is rewritten keyword by keyword (`lower::rewrite`). The subsets of the providers are
+//! small. For them, the schema is first read into its constraints by kind of value (`shape`: `$ref` resolved, `allOf` merged,
+//! unions expanded). A writer with a table of [the provider's features](Dialect) then writes these (`lower::write`).
 
 pub mod answer;
 mod data;
@@ -38,7 +37,7 @@ pub use exact::needs_check;
 pub use places::without_texts;
 pub use validator::{Uncompilable, Validator};
 
-/// A JSON Schema and its lowered forms, each made once, when it is first asked for.
+/// A JSON Schema and its lowered forms. Each form is created at its first use.
 #[derive(Debug)]
 pub struct Schema {
     neutral: Value,
@@ -47,23 +46,23 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Returns a schema as it is: 2020-12, or (for tools defined at run time) whatever its `$schema` says.
+    /// Creates a schema without changes. Its version is 2020-12, or, for tools defined at run time, the one in its `$schema`.
     pub fn new(neutral: Value) -> Self {
         Self { neutral, lowered: Default::default(), needs_feature: OnceLock::new() }
     }
 
-    /// Returns the schema that schemars made from a type, exact and quiet: it accepts what serde's decoding of that type
-    /// accepts, and says no more than a model needs. Takes a `schemars::Schema` or its JSON.
+    /// Creates an exact schema from the one that schemars made of a type. It accepts the values that serde's decoding of that
+    /// type accepts, and contains only what a model needs. The argument is a `schemars::Schema` or its JSON.
     ///
-    /// - Integers get the `minimum` and `maximum` of their type (tighter ones stay), and the formats `int32`, `uint8`,
-    ///   `double`, … go: they say nothing to a model.
-    /// - `$schema` goes, and so does a `title` that repeats the type's name.
-    /// - An enumeration of documented constants becomes one `enum`, its documentation a list in the description;
-    ///   `anyOf` of a plain type and null becomes a list of types; a wrapper of one `allOf` is removed; a struct
-    ///   without fields gets empty `properties`, which tells it from a free-form object.
+    /// - Integers get the `minimum` and `maximum` of their type (tighter ones stay). The formats `int32`, `uint8`, `double`, …
+    ///   are removed, because they do not help a model.
+    /// - `$schema` is removed, and so is a `title` that repeats the type's name.
+    /// - An enumeration of documented constants becomes one `enum`, its documentation a list in the description; `anyOf` of a
+    ///   plain type and null becomes a list of types; a wrapper of one `allOf` is removed; a struct without fields gets empty
+    ///   `properties`, to distinguish it from a free-form object.
     /// - `$defs`, descriptions, `default` and `examples` stay.
     ///
-    /// JSON Schema cannot express all of it: it calls `5.0` an integer, serde does not.
+    /// JSON Schema cannot express everything: `5.0` is an integer in JSON Schema, but not for serde.
     ///
     /// ```
     /// # use tool_schema::schema::Schema;
@@ -79,12 +78,13 @@ impl Schema {
         &self.neutral
     }
 
-    /// Returns why the schema cannot be compiled without the feature `jsonschema`, as [`Validator::needs_feature`] says.
+    /// Returns the reason why the schema cannot be compiled without the feature `jsonschema`, if there is one (see
+    /// [`Validator::needs_feature`]).
     pub fn needs_feature(&self) -> Option<&Uncompilable> {
         self.needs_feature.get_or_init(|| Validator::needs_feature(&self.neutral)).as_ref()
     }
 
-    /// Returns the schema in the form that `dialect` accepts, and what that form could not express.
+    /// Returns the schema in the form that `dialect` accepts, with the losses.
     pub fn lowered(&self, dialect: Dialect) -> &Lowered {
         self.lowered[dialect as usize].get_or_init(|| lower::lower(&self.neutral, dialect))
     }

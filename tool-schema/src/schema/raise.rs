@@ -1,4 +1,4 @@
-//! Arguments in OpenAI's strict form, raised to the neutral one.
+//! Conversion of arguments from OpenAI's strict form to the neutral one.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::json::text::parts;
 
-/// The most levels of a value that are looked at.
+/// The maximum nesting of values that is processed.
 const LEVELS: usize = 128;
 
-/// Where a `null` only stands for "not given": in optional properties that do not take it.
+/// A plan of the places where a `null` means "not given": optional properties that do not accept `null`.
 #[derive(Debug)]
 pub struct Plan {
     root: Shape,
@@ -21,14 +21,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns a plan for arguments of the shape `root`; `None` if there is nothing to remove anywhere.
+    /// Creates a plan for arguments of the shape `root`. Returns `None` if there is nothing to remove.
     pub fn new(root: Shape, targets: BTreeMap<At, Shape>) -> Option<Self> {
         let plan = Self { root, targets };
         let strips = plan.targets.values().chain([&plan.root]).any(|shape| plan.strips_in(shape));
         strips.then_some(plan)
     }
 
-    /// Returns whether a `null` is removed somewhere in a value of `shape`, short of its references.
+    /// Returns whether a `null` is removed somewhere in a value of `shape`, without following its references.
     fn strips_in(&self, shape: &Shape) -> bool {
         match &shape.form {
             Form::Object(object) => {
@@ -45,7 +45,7 @@ impl Plan {
         !property.required && !takes_null(&property.shape, &self.targets)
     }
 
-    /// Returns `arguments` without what the plan takes out, the rest byte for byte as it was. Text that is not JSON stays.
+    /// Returns `arguments` without the values that the plan removes. All other bytes, and text that is not JSON, stay unchanged.
     pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
         let raised = || {
             let raw: &RawValue = serde_json::from_str(arguments).ok()?;
@@ -54,7 +54,7 @@ impl Plan {
         if arguments.contains("null") { raised().map_or(arguments.into(), Cow::Owned) } else { arguments.into() }
     }
 
-    /// Returns the changed text of the value `text`, which is JSON; `None` where nothing changes.
+    /// Returns the changed text of the JSON value `text`, or `None` if nothing changes.
     fn value(&self, shape: &Shape, text: &str, levels: usize) -> Option<String> {
         if levels == 0 || !text.contains("null") {
             return None;
@@ -91,7 +91,7 @@ impl Plan {
         changed.then(|| format!("{{{}}}", kept.join(",")))
     }
 
-    /// Raises `text` as the branch that it follows. If several are possible, they must agree on the result.
+    /// Raises `text` by the branch that it follows. If several are possible, they must have the same result.
     fn union(&self, whole: &Shape, text: &str, levels: usize) -> Option<String> {
         let (mut fitting, mut complete) = (Vec::new(), Vec::new());
         let entries: Vec<_> = parts(text).collect();
@@ -119,7 +119,7 @@ impl Plan {
         results.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
-    /// Returns whether `entries` can be those of `object`: all are known, and those whose values are listed agree.
+    /// Returns whether `entries` can belong to `object`: all names are known, and values agree with the listed ones.
     fn fits(&self, object: &Object, entries: &[(Cow<'_, str>, &str)]) -> bool {
         entries.iter().all(|(name, text)| {
             let property = object.properties.iter().find(|property| property.name == *name);
@@ -251,7 +251,7 @@ mod tests {
                 "items": [{"sku": "s", "count": count, "parts": null}]});
             if let Some(note) = note { original["note"] = note.into(); }
             match gift {
-                // `gift` takes a null of its own: it is not for us to take it out.
+                // `gift` itself accepts null, so it must stay.
                 Some(gift) => original["gift"] = gift.into(),
                 None => { filled.as_object_mut().unwrap().remove("gift"); }
             }

@@ -1,4 +1,4 @@
-//! One chat of one principal: opened, decided about, and answered on a task of its own.
+//! A chat of a principal: a request opens it, submits decisions, and has a separate task write the answer.
 
 use std::{
     panic::resume_unwind,
@@ -30,34 +30,34 @@ use super::{
 };
 use crate::protocol::{Encoder, End};
 
-/// How long a cancelled answer may take to end before another begins.
+/// The time that a cancelled answer has to end before another begins.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many bytes the id of a chat may have.
+/// The maximum length of a chat's id, in bytes.
 const MOST_ID: usize = 256;
 
-/// How many bytes of a request a message of a conversation stands for, at least.
+/// The least number of bytes that a message of a conversation takes up in a request.
 const MESSAGE: usize = 32;
 
-/// A chat that no other request changes as long as this lives.
+/// A chat that this request has locked: no other request changes it while this value exists.
 pub(crate) struct Chat {
     pub(super) shared: Arc<Shared>,
     pub(super) protocol: Protocol,
     pub(super) name: String,
     pub(super) principal: Principal,
-    /// The opening of the sealed run, if it can be used once only and is not spent.
+    /// The opening of the sealed run, if the run is single-use and not spent yet.
     pub(super) once: Option<Arc<Once>>,
     pub(super) guard: ChatGuard,
     pub(super) gate: OwnedMutexGuard<()>,
     pub(super) agent: Agent,
-    /// The stored run that decisions of this request are about.
+    /// The stored run that this request's decisions belong to.
     decisions: Option<Box<Decisions>>,
     pub(super) buffer: Arc<ReplayBuffer>,
     pub(super) cancel: Cancellation,
 }
 
 impl Chat {
-    /// Waits until no other request changes the chat.
+    /// Locks the chat, after waiting until no other request changes it.
     pub(crate) async fn enter(
         shared: &Arc<Shared>,
         protocol: Protocol,
@@ -76,17 +76,18 @@ impl Chat {
         Ok(Self { shared, protocol, name, principal, once: None, guard, gate, agent, decisions: None, buffer, cancel })
     }
 
-    /// Returns the chat's agent, for this request: it acts for the principal, and the answer observes it.
+    /// Returns the chat's agent for this request. It acts for the principal, and its events go into the answer.
     pub(crate) fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// Changes the agent for this request, for example by tools that the request brings.
+    /// Changes the agent for this request, for example to add the tools that the request brings.
     pub(crate) fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
         self.agent = change(self.agent.clone());
     }
 
-    /// Returns a function that has the answer's encoder write what it has from elsewhere.
+    /// Returns a function that makes the answer's encoder write its pending data: parts that it holds back, and parts that did
+    /// not come as events.
     pub(crate) fn flush_fn(&self) -> impl Fn() + Send + Sync + use<> {
         let buffer = Arc::downgrade(&self.buffer);
         move || {
@@ -96,18 +97,19 @@ impl Chat {
         }
     }
 
-    /// Returns the answer that is under way and that this request can join: decisions about its run reach its driver. `None`
-    /// for one in another protocol, and where clients keep the runs: the client's run and the one under way are two.
+    /// Returns the answer in progress that this request can join, because decisions about its run reach its driver. Returns
+    /// `None` if the answer is in another protocol, or if clients keep the runs: then the client's run and the running one are
+    /// separate copies.
     pub(crate) fn joinable(&self) -> Option<Arc<ActiveResponse>> {
         self.guard.active().filter(|active| active.protocol == self.protocol && !self.is_sealed())
     }
 
-    /// Cancels the answer that is under way, and waits for its end.
+    /// Cancels the answer in progress, and waits until it has ended.
     pub(crate) async fn cancel_active(&self) -> Result<(), ApiError> {
         let Some(active) = self.guard.active() else { return Ok(()) };
         active.cancel.cancel();
         if self.is_sealed() {
-            // A sealed run that can be used once is spent by now, so this request goes on in any case.
+            // A single-use sealed run is spent by now, so this request must go on, however long the wait is.
             active.until_over().await;
             return Ok(());
         }
@@ -115,7 +117,7 @@ impl Chat {
         tokio::time::timeout(PATIENCE, active.until_over()).await.map_err(|_| busy())
     }
 
-    /// Opens the chat as it was left; `None` when there is none yet.
+    /// Opens the chat's latest run. Returns `None` if the chat has no run yet.
     pub(crate) async fn open(&self) -> Result<Option<Session>, ApiError> {
         if self.agent.stored_in().is_none() {
             return Ok(None);
@@ -126,21 +128,21 @@ impl Chat {
         }
     }
 
-    /// Creates a chat after a conversation that the server does not know.
+    /// Creates a run that begins with the messages of a conversation that the server does not know.
     pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
         let (id, agent) = (self.next().await?, self.agent.clone());
         let bytes = messages.len() * MESSAGE;
         aside(bytes, move || agent.session_named(id, messages)).await
     }
 
-    /// Creates the chat as it was before one of its prompts.
+    /// Creates a run with the conversation as it was before the prompt with number `prompt`.
     pub(crate) async fn branch(&self, run: &Run, prompt: usize) -> Result<Session, ApiError> {
         Ok(self.agent.branch(self.next().await?, run, prompt))
     }
 
-    /// Sends a message to the run that goes on, which accepts it between two of its next turns.
+    /// Sends a message to the run in progress. The run accepts it between two of its next turns.
     ///
-    /// Fails when no run goes on.
+    /// Fails when no run is in progress.
     pub(crate) async fn steer(&self, id: Option<String>, content: Vec<Part>) -> Result<(), ApiError> {
         let idle = || ApiError::conflict("nothing is being answered in this chat; send the message as a new one");
         if self.is_sealed() {
@@ -161,15 +163,15 @@ impl Chat {
         }
     }
 
-    /// Has a driver of the run in this process read the store at once.
+    /// Makes the run's driver in this process, if there is one, read the store at once.
     fn wake_driver(&self) {
         if let Some(active) = self.guard.active() {
             active.driver.look();
         }
     }
 
-    /// Decides about something that waits in `session`; its driver learns of it. An output of the client's that does not
-    /// fit is a failure of its call: nobody there could repair it, so the model reads of it, and the chat goes on.
+    /// Submits a decision of an interrupt in `session`, and wakes the run's driver. If the client's output does not fit the
+    /// schema, the call fails: the client could not repair the output. The model reads the failure, and the chat goes on.
     ///
     /// Fails when the store is not available.
     pub(crate) async fn decide(
@@ -189,7 +191,7 @@ impl Chat {
         Ok(Decided::Refused(refusal))
     }
 
-    /// Returns the run's refusal, if it does not accept the decision.
+    /// Submits a decision. Returns the run's refusal, if the run does not accept it.
     async fn decide_once(
         &mut self,
         session: &mut Session,
@@ -200,7 +202,7 @@ impl Chat {
         let decided = if self.agent.stored_in().is_none() {
             session.decide(interrupt, decision, self.principal.clone()).await
         } else {
-            // The session stays behind: it reads the decision in the store, and reports it when it is driven.
+            // The session does not see the decision yet: it reads it from the store when it is driven, and reports it then.
             let mut decisions = match self.decisions.take().filter(|known| known.run().id() == session.id()) {
                 Some(decisions) => decisions,
                 None => Box::new(self.agent.decisions(session.id()).await?),
@@ -233,7 +235,8 @@ impl Chat {
         Ok(self.run_id(next))
     }
 
-    /// Returns the number of the chat's latest run: each message that is edited or answered anew makes another.
+    /// Returns the number of the chat's latest run; 0 if there is none. Each message that is edited or regenerated creates
+    /// another run.
     async fn latest(&self) -> Result<u32, ApiError> {
         let known = self.guard.generation.load(Ordering::SeqCst);
         if known == 0 && !self.exists(1).await? {
@@ -256,7 +259,7 @@ impl Chat {
 
     async fn exists(&self, generation: u32) -> Result<bool, ApiError> {
         let Some(store) = self.agent.stored_in() else { return Ok(false) };
-        // Behind the end of a log there are no entries, which is no error if there is a log.
+        // A read past the end of a log returns no entries. It is an error only if there is no log.
         match store.read(&self.run_id(generation), u64::from(u32::MAX)).await {
             Ok(_) => Ok(true),
             Err(StoreError::NotFound) => Ok(false),
@@ -265,18 +268,18 @@ impl Chat {
     }
 }
 
-/// The fate of a decision.
+/// The result of a decision.
 #[derive(Debug)]
 pub(crate) enum Decided {
     /// The run accepted it.
     Accepted,
-    /// The output does not fit, for this reason, and the call has failed.
+    /// The output does not fit the schema, for this reason, and the call has failed.
     AsFailure(Refusal),
     /// The run refused it, and nothing has changed.
     Refused(Refusal),
 }
 
-/// Cancels what still waits in a run that is left behind.
+/// Cancels a run that the chat abandons, if it is in progress or suspended.
 pub(crate) async fn cancel_open(session: &mut Session) -> Result<(), ApiError> {
     if matches!(session.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
         session.cancel().await?;
@@ -284,7 +287,7 @@ pub(crate) async fn cancel_open(session: &mut Session) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Returns the name of a chat's runs. No two principals share one, whatever the ids are.
+/// Returns the name of a chat's runs. Names of different principals always differ, whatever the ids are.
 pub(crate) fn name(principal: &Principal, id: &str) -> Result<String, ApiError> {
     if id.is_empty() || id.len() > MOST_ID || id.chars().any(char::is_control) {
         return Err(ApiError::bad_request(format!(
@@ -295,29 +298,30 @@ pub(crate) fn name(principal: &Principal, id: &str) -> Result<String, ApiError> 
     Ok(format!("{}:{principal}:{id}", principal.len()))
 }
 
-/// How an answer begins.
+/// The beginning of an answer.
 #[derive(Debug)]
 pub(crate) enum Start {
-    /// With a prompt. If `settle`, calls that were decided about end first, and if `is_shown`, as part of the answer.
+    /// With a prompt. If `settle` is set, calls with a decision end first. If `is_shown` is set, their events are part of the
+    /// answer.
     Prompt { settle: bool, is_shown: bool, id: Option<String>, content: Vec<Part> },
-    /// Where the run stands.
+    /// With the run's next action, without a prompt.
     Resume,
 }
 
-/// The fate of an answer when all its readers have left.
+/// The treatment of an answer whose readers have all left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnLeave {
-    /// Its run is cancelled, once the calls have ended that somebody has decided about.
+    /// The run is cancelled as soon as the calls that have a decision have ended.
     Cancel,
-    /// It goes on, and can be read again.
+    /// The answer goes on, and clients can read it later.
     GoOn,
 }
 
 impl Chat {
-    /// Drives `session` on a task of its own, and streams it as `encoder` writes it. Late readers get `preamble` in place of
+    /// Drives `session` on a separate task, and returns the stream that `encoder` writes. Late readers get `preamble` in place of
     /// the answer's beginning.
     ///
-    /// Fails when another request has spent the sealed run meanwhile: then nothing was done.
+    /// Fails when another request has spent the sealed run meanwhile. Then nothing was done.
     pub(crate) async fn answer(
         self,
         mut session: Session,
@@ -332,7 +336,7 @@ impl Chat {
         let on_readers: OnReaders = Box::new(move |have_left| if have_left { driver.leave() } else { driver.stay() });
         self.buffer.begin(encoder, preamble, (on_leave == OnLeave::Cancel).then_some(on_readers));
         let response = stream(self.buffer.read(false));
-        // The next request finds the text spent, or as it was.
+        // The lock is held until then, so the next request finds the sealed run either spent or unused.
         let spent = self.once.as_ref().map(|once| once.commit_with(&mut session, Some(self.gate)));
         let answer = Answer {
             session,
@@ -349,8 +353,8 @@ impl Chat {
     }
 }
 
-/// Runs `work` on a task of its own, which a lost connection does not end. It reaches from the first thing that cannot be
-/// undone, such as a decision, to the last that belongs to it, such as the start of the approved call.
+/// Runs `work` on a separate task, which goes on if the connection is lost. `work` reaches from the first effect that cannot be
+/// undone, such as a decision, to the last one that belongs to it, such as the start of the approved call.
 pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T, ApiError>>) -> Result<T, ApiError> {
     match tokio::spawn(work).await {
         Ok(done) => done,
@@ -362,13 +366,13 @@ pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T,
 }
 
 impl ActiveResponse {
-    /// Returns the answer from its beginning; `None` where its beginning is gone.
+    /// Returns the answer from its beginning, or `None` if its beginning is no longer kept.
     pub(crate) fn replay(&self) -> Option<Response> {
         self.buffer.replay(None).map(stream)
     }
 
-    /// Returns the answer for a request that is part of it: it has decided about something in the run, or was sent before.
-    /// Frames that name a request name `request`, if there is one.
+    /// Returns the answer for a request that joins it, because it submitted a decision or was sent twice. In frames that name a
+    /// request, `request` is used, if it is given.
     pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
         let gone = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
         self.buffer.replay(request).map(stream).ok_or_else(gone)
@@ -380,7 +384,7 @@ struct Answer {
     end: EndOnDrop,
     shared: Arc<Shared>,
     principal: Principal,
-    /// The opening of the sealed run, if it can be used once only.
+    /// The opening of the sealed run, if the run is single-use.
     once: Option<Arc<Once>>,
 }
 
@@ -392,8 +396,8 @@ impl Answer {
             once.rest(self.session.run()).await;
         }
         loop {
-            // A request that decides about a call while an answer is under way leaves the rest to the answer. So it ends when
-            // no request is about to do so, or has.
+            // A request that submits a decision while an answer is in progress leaves the driving to that answer. So the answer
+            // ends only when no request holds the lock and no decision is left to apply.
             let gate = tokio::select! {
                 gate = self.end.guard.enter() => Some(gate),
                 () = active.cancel.cancelled() => None,
@@ -407,7 +411,7 @@ impl Answer {
         }
     }
 
-    /// Returns `true` if a request has decided about something, or said something, since the run was driven.
+    /// Returns `true` if a decision or a message has arrived since the run was last driven.
     async fn is_behind(&self) -> bool {
         if self.session.has_late_word() {
             return true;
@@ -431,7 +435,7 @@ async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Re
     match start {
         Start::Prompt { settle, is_shown, id, content } => {
             if settle {
-                // These calls belong to an earlier message, which the answers of some protocols cannot reach.
+                // These calls belong to an earlier message. In some protocols, an answer cannot change an earlier message.
                 buffer.mute(!is_shown);
                 session.settle().await?;
                 buffer.mute(false);
@@ -445,7 +449,7 @@ async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Re
     Ok(())
 }
 
-/// Ends an answer whose task does not end it.
+/// A guard that ends the answer when its task stops without ending it.
 struct EndOnDrop {
     guard: ChatGuard,
     active: Arc<ActiveResponse>,
@@ -458,7 +462,7 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// Returns an event stream that no proxy should hold back.
+/// Returns a response with an event stream, and headers that keep proxies from buffering it.
 pub(crate) fn stream(body: impl Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static) -> Response {
     let mut response = Response::new(Body::from_stream(body));
     let headers = response.headers_mut();

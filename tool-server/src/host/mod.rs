@@ -1,7 +1,7 @@
-//! The parts that all protocols share: authentication, the chats in use, and the answers on their way to clients.
+//! The parts that all protocols share: authentication, the chats in use, and the answers that are sent to clients.
 //!
-//! A protocol reads a request, enters the [`Chat`], and opens or creates its session. It decides what the request claims about
-//! open interrupts, and gives the session and an [`Encoder`](crate::protocol::Encoder) to [`Chat::answer`].
+//! A protocol reads a request, enters the [`Chat`], and opens or creates its session. It submits the request's decisions of open
+//! interrupts. Then it passes the session and an [`Encoder`](crate::protocol::Encoder) to [`Chat::answer`].
 
 mod chat;
 mod registry;
@@ -37,7 +37,7 @@ pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{Once, now};
 
-/// Locks `mutex`. A panic elsewhere leaves no state behind that could not be used.
+/// Locks `mutex`, poisoned or not. A panic leaves the state usable.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -49,17 +49,17 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) seals: Option<Seals>,
     pub(crate) limits: ReplayLimits,
-    /// How many answers are kept now.
+    /// The number of answers that are kept now.
     pub(crate) buffers: Arc<AtomicUsize>,
     pub(crate) body_limit: usize,
     pub(crate) ui: UiSettings,
 }
 
-/// How many bytes of a request are read on the runtime's own threads: that takes less than a millisecond.
+/// The maximum size of a request that is read on the async runtime's threads, in bytes. Reading it takes less than a millisecond.
 const INLINE: usize = 64 * 1024;
 
-/// Does `work` that takes as long as a request of so many `bytes`. Long work has a thread of its own, so that other requests
-/// go on.
+/// Runs `work` whose time grows with a request's size in `bytes`. Long work runs on a blocking thread, so that other requests go
+/// on.
 pub(crate) async fn aside<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -70,12 +70,12 @@ pub(crate) async fn aside<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(|_| ApiError::internal())
 }
 
-/// A change of the AI SDK's streams by the application.
+/// The application's function that changes the settings of AI SDK streams.
 pub(crate) type UiSettings = Arc<dyn Fn(StreamSettings) -> StreamSettings + Send + Sync>;
 
 impl Shared {
-    /// Returns the answer of a chat that is under way, from its beginning; `None` when there is none, or its beginning is
-    /// gone.
+    /// Returns a chat's answer in progress, from its beginning. Returns `None` if there is no answer, or if its beginning is no
+    /// longer kept.
     pub(crate) fn replay(
         &self,
         protocol: Protocol,
@@ -102,16 +102,17 @@ impl FromRequest<Arc<Shared>> for WholeBody {
     }
 }
 
-/// The application's authentication: finds the principal on whose behalf a request is made. It is called for every request.
+/// Authentication by the application: it finds the principal on whose behalf a client makes a request. It is called for every
+/// request.
 ///
-/// Chats, approvals and sealed runs belong to the principal: no other one finds them.
+/// Chats, approvals and sealed runs belong to the principal. Other principals cannot reach them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say who makes a request",
     label = "`Authenticate` is not implemented",
     note = "`BearerToken` asks a function about a token; implement `Authenticate` for anything else"
 )]
 pub trait Authenticate: Send + Sync + 'static {
-    /// Returns the principal. The caller receives the error.
+    /// Returns the principal of a request. The client receives the error.
     fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>>;
 }
 
@@ -121,7 +122,7 @@ impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
     }
 }
 
-/// Authentication in which all callers are this one principal: for programs on one's own machine, and for tests.
+/// Authentication that gives all callers one principal: for programs on one's own machine, and for tests.
 #[derive(Clone, Debug)]
 pub struct Everybody(pub Principal);
 
@@ -142,8 +143,8 @@ impl Authenticate for Everybody {
 pub struct BearerToken<F>(F);
 
 impl<F: Fn(&str) -> Option<Principal> + Send + Sync + 'static> BearerToken<F> {
-    /// Returns authentication in which `find` finds the principal of a token. It should compare in constant time, or look up a
-    /// digest.
+    /// Creates authentication in which `find` returns the principal of a token, or `None` for an unknown token. `find` should
+    /// compare in constant time, or look up a digest.
     pub fn new(find: F) -> Self {
         Self(find)
     }
@@ -181,9 +182,9 @@ impl FromRequestParts<Arc<Shared>> for Caller {
     }
 }
 
-/// An error response: a status, a code for programs, and for people what was wrong and what to do.
+/// An error response: a status, a code for programs, and a message for people with the problem and what to do about it.
 ///
-/// It reveals nothing of the server's inside.
+/// It reveals no internals of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApiError {
@@ -201,27 +202,27 @@ impl ApiError {
         Self { status, code, message: message.into() }
     }
 
-    /// Returns the error of a request that cannot be understood.
+    /// Returns the error for a request that the server cannot read: 400 Bad Request.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
     }
 
-    /// Returns the error of a request that does not fit the chat as the server knows it.
+    /// Returns the error for a request that does not fit the chat's state on the server: 409 Conflict.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
-    /// Returns the error of a request that has more than `limit` bytes.
+    /// Returns the error for a request with more than `limit` bytes.
     pub(crate) fn too_large(limit: usize) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("a request has at most {limit} bytes"))
     }
 
-    /// Returns the error of a request without a known principal.
+    /// Returns the error for a request without a known principal: 401 Unauthorized.
     pub fn unauthenticated(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
     }
 
-    /// Returns the error of a request at which the server failed. It does not say how.
+    /// Returns the error for a failure of the server: 500 Internal Server Error. It does not reveal the cause.
     pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; try again later")
     }

@@ -1,4 +1,4 @@
-//! The chats that are in use, and their answers.
+//! The registry of chats that are in use, with their answers.
 
 use std::{
     collections::HashMap,
@@ -22,44 +22,44 @@ use tool_runtime::{
 
 use super::{ApiError, lock, replay::ReplayBuffer};
 
-/// The chats that a request is about, or whose answers are under way, by the names of their runs.
+/// The chats that a request uses or that have an answer in progress, by the names of their runs.
 #[derive(Default)]
 pub(crate) struct Registry {
     chats: Mutex<HashMap<String, Arc<ChatEntry>>>,
     is_closed: AtomicBool,
 }
 
-/// One chat.
+/// An entry of the registry: one chat.
 #[derive(Default)]
 pub(crate) struct ChatEntry {
-    /// The lock of the request that changes the chat.
+    /// The lock that a request holds while it changes the chat.
     gate: Arc<AsyncMutex<()>>,
     active: Mutex<Option<Arc<ActiveResponse>>>,
-    /// The number of the chat's latest run that is known here; 0 before the first.
+    /// The number of the chat's latest run that this process knows; 0 before the first.
     pub(crate) generation: AtomicU32,
 }
 
-/// The protocol that an answer is written in.
+/// The protocol of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Ui,
     AgUi,
 }
 
-/// An answer that is under way.
+/// An answer in progress.
 pub(crate) struct ActiveResponse {
     pub(crate) protocol: Protocol,
     pub(crate) buffer: Arc<ReplayBuffer>,
     pub(crate) cancel: Cancellation,
     pub(crate) driver: DriverHandle,
-    /// Where clients keep the runs: the way in which messages reach this one. Others are reached through the store.
+    /// The way for messages to reach the run, if clients keep the runs. Otherwise messages reach it through the store.
     pub(crate) steering: Option<Steering>,
     over: watch::Sender<bool>,
     task: OnceLock<AbortHandle>,
 }
 
 impl ActiveResponse {
-    /// Returns the answer of `session` that is written into `buffer`.
+    /// Creates the entry for the answer of `session` that is written into `buffer`.
     pub(crate) fn new(
         protocol: Protocol,
         buffer: Arc<ReplayBuffer>,
@@ -83,9 +83,9 @@ impl ActiveResponse {
 }
 
 impl Registry {
-    /// Returns the chat whose runs are called `name`.
+    /// Returns the chat with the run name `name`, and adds it if it is not in use.
     ///
-    /// Fails when the server is being shut down.
+    /// Fails when the server shuts down.
     pub(crate) fn chat(self: &Arc<Self>, name: &str) -> Result<ChatGuard, ApiError> {
         let mut chats = lock(&self.chats);
         if self.is_closed.load(Ordering::SeqCst) {
@@ -96,18 +96,18 @@ impl Registry {
         Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
     }
 
-    /// Returns the answer of a chat that is under way.
+    /// Returns a chat's answer in progress.
     pub(crate) fn active(&self, name: &str) -> Option<Arc<ActiveResponse>> {
         lock(&self.chats).get(name)?.active()
     }
 
-    /// Returns all answers that are under way.
+    /// Returns all answers in progress.
     fn all_active(&self) -> Vec<Arc<ActiveResponse>> {
         lock(&self.chats).values().filter_map(|chat| chat.active()).collect()
     }
 }
 
-/// A chat that a request is about. It is forgotten when no request is, and no answer is under way.
+/// A chat in use by a request. The registry drops the chat when no request uses it and no answer is in progress.
 pub(crate) struct ChatGuard {
     registry: Arc<Registry>,
     name: String,
@@ -146,23 +146,23 @@ impl ChatEntry {
         *lock(&self.active) = Some(active);
     }
 
-    /// Marks `ended` as over, and forgets it unless another answer has taken its place.
+    /// Marks `ended` as over, and removes it unless another answer has taken its place.
     pub(crate) fn clear_active(&self, ended: &Arc<ActiveResponse>) {
         lock(&self.active).take_if(|active| Arc::ptr_eq(active, ended));
         ended.over.send_replace(true);
     }
 }
 
-/// A handle that ends a server's answers when the server is shut down. Cheap to clone.
+/// A handle that ends a server's answers at shutdown. It is cheap to clone.
 #[derive(Clone)]
 pub struct ShutdownHandle {
     pub(crate) registry: Arc<Registry>,
 }
 
 impl ShutdownHandle {
-    /// Refuses new requests, waits up to `grace` for the answers that are under way, and abandons the others. Their runs
-    /// stay in the store as they are: another process continues them, and asks about calls that may have had effects
-    /// ([`Agent::sweep`](tool_runtime::Agent::sweep)).
+    /// Refuses new requests, and waits up to `grace` for the answers in progress. It then aborts the answers that are left. Their
+    /// runs stay in the store as they are. Another process can continue them ([`Agent::sweep`](tool_runtime::Agent::sweep)), and
+    /// asks about calls that may have had effects.
     pub async fn suspend(&self, grace: Duration) {
         self.registry.is_closed.store(true, Ordering::SeqCst);
         let active = self.registry.all_active();

@@ -1,4 +1,4 @@
-//! The bytes of one answer, kept for all who read it: from its beginning, and then as they come.
+//! The replay buffer: the bytes of one answer, kept for several readers. Each reads from the beginning, and then as bytes arrive.
 
 use std::{
     collections::VecDeque,
@@ -27,16 +27,16 @@ use tool_runtime::{
     run::CallId,
 };
 
-/// How many bytes of an answer are kept in any case, however many answers there are.
+/// The number of bytes that each answer may keep, however many answers there are.
 const LEAST: usize = 64 * 1024;
 
-/// The comment that is sent when nothing happens, so that no proxy gives up the connection.
+/// The comment that is sent during silence, so that no proxy closes the connection.
 const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
-/// An answer as bytes. Written by the run's driver, read by any number of clients.
+/// An answer as bytes. The run's driver writes it, and any number of clients read it.
 ///
-/// The bytes are kept once, for all readers, up to a limit. A reader that falls behind them is disconnected; nobody waits
-/// for it.
+/// All readers share one copy of the bytes, up to a limit. The buffer drops the oldest bytes without waiting, and disconnects a
+/// reader that still needs them.
 pub(crate) struct ReplayBuffer {
     state: Mutex<State>,
     /// Wakes the readers when there is more.
@@ -45,22 +45,22 @@ pub(crate) struct ReplayBuffer {
     room: Notify,
     began: Instant,
     limits: ReplayLimits,
-    /// How many answers share what may be kept.
+    /// The number of answers that share the limit of all answers.
     live: Arc<AtomicUsize>,
     readers: AtomicUsize,
-    /// True if events are not written.
+    /// Set if events are not written.
     muted: AtomicBool,
 }
 
-/// A function that receives whether all readers have left.
+/// A function that is called with `true` when the last reader has left, and with `false` when a first one comes.
 pub(crate) type OnReaders = Box<dyn Fn(bool) + Send + Sync>;
 
-/// How much of answers is kept, and how often something is sent.
+/// The limits of replay buffers, and the interval of keep-alive comments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplayLimits {
-    /// Of one answer.
+    /// The number of bytes that one answer may keep.
     pub(crate) bytes: usize,
-    /// Of all answers together.
+    /// The number of bytes that all answers together may keep.
     pub(crate) total: usize,
     pub(crate) keep_alive: Duration,
 }
@@ -75,17 +75,17 @@ impl Default for ReplayLimits {
 struct State {
     encoder: Option<Box<dyn Encoder>>,
     segments: Segments,
-    /// Where in the answer its first frames end.
+    /// The position in the answer at which its first frames end.
     opened: u64,
     /// The bytes that late readers get in place of the first frames.
     preamble: Option<Bytes>,
-    /// The segment of the frame that names the request, at the end.
+    /// The segment with the last frame, which names the request.
     closing: Option<u64>,
-    /// Until when the readers sleep, if bytes are held back.
+    /// The time at which the encoder writes bytes that it holds back. The readers sleep until then.
     due: Option<Duration>,
-    /// How far the fastest reader has read.
+    /// The position that the fastest reader has reached.
     read: u64,
-    /// True if a tool waits until more was read.
+    /// Set if a tool waits until readers have read more.
     wants_room: bool,
     on_readers: Option<OnReaders>,
     is_over: bool,
@@ -106,8 +106,8 @@ impl ReplayBuffer {
         })
     }
 
-    /// Begins the answer. Late readers get `preamble` in place of its first frames. `on_readers` is called when the last
-    /// reader leaves before the answer's end, and when one comes back.
+    /// Begins the answer. Late readers get `preamble` in place of its first frames. The buffer calls `on_readers` when the last
+    /// reader leaves before the answer's end, and when a reader comes back.
     pub(crate) fn begin(
         &self,
         mut encoder: Box<dyn Encoder>,
@@ -126,13 +126,13 @@ impl ReplayBuffer {
         self.muted.store(is_muted, Ordering::SeqCst);
     }
 
-    /// Writes what the encoder holds back too long, or has from elsewhere.
+    /// Writes the encoder's pending data: parts that it has held back long enough, and parts that did not come as events.
     pub(crate) fn flush(&self) {
         let now = self.began.elapsed();
         self.write(|encoder, out| encoder.flush(now, out));
     }
 
-    /// Ends the answer. Again has no effect.
+    /// Ends the answer. A second call has no effect.
     pub(crate) fn end(&self, end: End<'_>) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -142,7 +142,7 @@ impl ReplayBuffer {
             let mut closing = Vec::new();
             encoder.end_for(None, &mut closing);
             if !closing.is_empty() {
-                // In a segment of its own: other requests read their own frame in its place.
+                // This frame is a separate segment, because other requests read their own frame in its place.
                 segments.fresh.truncate(segments.fresh.len() - closing.len());
                 segments.freeze(self.share());
                 state.closing = Some(segments.next());
@@ -155,7 +155,7 @@ impl ReplayBuffer {
         self.room.notify_waiters();
     }
 
-    /// Writes, as long as the answer has not ended.
+    /// Writes to the answer, unless it has ended.
     pub(crate) fn write(&self, change: impl FnOnce(&mut dyn Encoder, &mut Vec<u8>)) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -177,13 +177,13 @@ impl ReplayBuffer {
         self.more.notify_waiters();
     }
 
-    /// Returns how many bytes of this answer may be kept.
+    /// Returns the number of bytes that this answer may keep.
     fn share(&self) -> usize {
         let share = self.limits.total / self.live.load(Ordering::Relaxed).max(1);
         share.max(LEAST).min(self.limits.bytes)
     }
 
-    /// Returns `true` if a tool that can wait may write more: the fastest reader is not far behind, or there is none.
+    /// Returns `true` if a tool that can wait may write more, because the fastest reader is not far behind or there is no reader.
     fn has_room(&self) -> bool {
         let mut state = self.state();
         let is_behind = state.segments.end() - state.read > (self.share() / 4) as u64;
@@ -202,15 +202,15 @@ impl ReplayBuffer {
         }
     }
 
-    /// Returns the answer for its own client. Where `is_only`, nobody else will read it.
+    /// Returns the answer for its own client. If `is_only` is set, no other client will read it.
     pub(crate) fn read(self: &Arc<Self>, is_only: bool) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
         let mut reader = Reader::new(Arc::clone(self), 0, (0, 0));
         reader.is_only = is_only;
         reader.stream()
     }
 
-    /// Returns the answer for a client that comes later; `None` when its beginning is gone. The frames that name the
-    /// request name `request`, if there is one.
+    /// Returns the answer for a client that comes later, or `None` if its beginning is no longer kept. In frames that name a
+    /// request, `request` is used, if it is given.
     pub(crate) fn replay(
         self: &Arc<Self>,
         request: Option<String>,
@@ -233,7 +233,7 @@ impl ReplayBuffer {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic of an encoder leaves at worst half a frame.
+        // A panic of an encoder leaves at worst an incomplete frame.
         lock(&self.state)
     }
 }
@@ -244,7 +244,7 @@ impl Drop for ReplayBuffer {
     }
 }
 
-/// The observer of a run whose answer is written into a buffer.
+/// An observer that writes a run's events into a buffer.
 pub(crate) struct ReplayObserver(pub(crate) Arc<ReplayBuffer>);
 
 impl Observer for ReplayObserver {
@@ -261,38 +261,38 @@ impl Observer for ReplayObserver {
     }
 }
 
-/// One client, and how far it has read.
+/// A client that reads the answer, and its position.
 struct Reader {
     buffer: Arc<ReplayBuffer>,
-    /// The segment that comes next, and how many of its bytes are left out.
+    /// The number of the next segment, and the number of its bytes to skip.
     segment: u64,
     skip: usize,
-    /// Where in the answer that is.
+    /// The position of the next byte in the answer.
     at: u64,
-    /// The bytes that come first.
+    /// The bytes to send before all others.
     opening: Option<Bytes>,
-    /// The request that reads along, if the answer is another's.
+    /// The id of this reader's request, if another request began the answer.
     request: Option<String>,
-    /// True if nobody else will read the answer, so that read bytes need not be kept.
+    /// Set if no other client will read the answer, so that the buffer need not keep bytes that were read.
     is_only: bool,
-    /// When something was sent last.
+    /// The time at which bytes were last sent.
     sent: Instant,
 }
 
-/// A look for the next bytes.
+/// The result of looking for the next bytes.
 enum Look {
     Found(Bytes),
-    /// They are not kept any more.
+    /// The buffer no longer keeps them.
     Gone,
     End,
-    /// Nothing is there; held bytes are sent when they are `due`.
+    /// There are no new bytes. Bytes that the encoder holds back are `due` at this time.
     Nothing {
         due: Option<Duration>,
     },
 }
 
 impl Reader {
-    /// Returns a reader of everything from the byte `at`, which stands at `skip` in the segment of number `segment`.
+    /// Creates a reader that begins at byte `at`, which is the byte `skip` of segment number `segment`.
     fn new(buffer: Arc<ReplayBuffer>, at: u64, (segment, skip): (u64, usize)) -> Self {
         let state = buffer.state();
         if buffer.readers.fetch_add(1, Ordering::SeqCst) == 0
@@ -319,7 +319,7 @@ impl Reader {
         }
         let buffer = Arc::clone(&self.buffer);
         loop {
-            // Before the look, so that nothing is missed in between.
+            // Registered before the look, so that no notification in between is missed.
             let more = buffer.more.notified();
             let due = match self.look() {
                 Look::Found(bytes) => {
@@ -398,33 +398,33 @@ impl Drop for Reader {
     }
 }
 
-/// A write of at least so many bytes becomes a segment as it is. Smaller ones are gathered, so that each does not cost an
-/// allocation of its own.
+/// The size from which a write becomes a segment as it is, in bytes. Smaller writes share allocations.
 const LARGE: usize = 4 * 1024;
 
-/// How many bytes are gathered in one allocation.
+/// The size of the allocation that small segments share, in bytes.
 const BLOCK: usize = 1024;
 
-/// The bytes of an answer, in numbered segments, of which the oldest are forgotten.
+/// The bytes of an answer, in numbered segments. The oldest segments are dropped when there are too many bytes.
 #[derive(Default)]
 struct Segments {
-    /// The bytes that belong to no segment yet.
+    /// The bytes that are not in a segment yet.
     fresh: Vec<u8>,
     block: BytesMut,
     kept: VecDeque<Bytes>,
     kept_bytes: usize,
-    /// Where in the answer `kept` begins.
+    /// The position in the answer at which `kept` begins.
     first: u64,
     /// The number of the first segment in `kept`.
     number: u64,
 }
 
-/// A segment that is not kept any more.
+/// The error for a segment that was dropped.
 #[derive(Debug)]
 struct Gone;
 
 impl Segments {
-    /// Makes the fresh bytes a segment, and forgets the oldest segments where there are more bytes than `most`.
+    /// Makes the fresh bytes a segment, and drops the oldest segments while more than `most` bytes are kept. The latest segment
+    /// always stays.
     fn freeze(&mut self, most: usize) {
         if self.fresh.is_empty() {
             return;
@@ -446,7 +446,7 @@ impl Segments {
         }
     }
 
-    /// Forgets the segments before `number`.
+    /// Drops the segments before `number`.
     fn forget(&mut self, number: u64) {
         while self.number < number && self.forget_oldest() {}
     }
@@ -464,18 +464,19 @@ impl Segments {
         self.number + self.kept.len() as u64
     }
 
-    /// Returns where the answer ends, as far as it is written.
+    /// Returns the position after the last written byte.
     fn end(&self) -> u64 {
         self.first + (self.kept_bytes + self.fresh.len()) as u64
     }
 
-    /// Returns the segment with this number; `None` if it is not there yet.
+    /// Returns the segment with this number, or `None` if it does not exist yet.
     fn get(&self, number: u64) -> Result<Option<&Bytes>, Gone> {
         let at = number.checked_sub(self.number).ok_or(Gone)?;
         Ok(usize::try_from(at).ok().and_then(|at| self.kept.get(at)))
     }
 
-    /// Returns the number of the segment in which the byte `at` is, or will be, and its place there; `None` if it is gone.
+    /// Returns the number of the segment that contains, or will contain, the byte `at`, and the byte's offset there. Returns
+    /// `None` if the byte was dropped.
     fn find(&self, at: u64) -> Option<(u64, usize)> {
         let mut left = usize::try_from(at.checked_sub(self.first)?).ok()?;
         let mut number = self.number;
@@ -526,12 +527,12 @@ mod tests {
         assert_eq!(segments.find(5), Some((2, 0)));
         assert_eq!(segments.find(8), Some((3, 0)));
         assert_eq!(segments.end(), 8);
-        // The latest is kept, whatever its size.
+        // The latest segment is kept, whatever its size.
         write(&mut segments, &"x".repeat(9000), 5);
         assert!(segments.get(3).unwrap().is_some());
     }
 
-    /// Holds each text back for 50 ms.
+    /// An encoder that holds each text back for 50 ms.
     #[derive(Default)]
     struct Held(Option<Duration>);
 

@@ -1,5 +1,5 @@
-//! Runs that the client keeps: the server seals them with each answer, opens what comes back, and lets a run in which something
-//! waits be used once.
+//! Sealed runs, which the client keeps. The server seals a run with each answer and opens the run that a request brings. A run
+//! with an open interrupt is single-use.
 
 use std::{
     sync::{
@@ -20,8 +20,8 @@ use tool_stores::sealed::{Keyring, NonceStore, Opening, Replay, SealError, Seale
 
 use super::{ApiError, Chat, lock};
 
-/// The sealers of runs. A run in which something waits can be used once: nobody may approve the same call twice. A run at
-/// rest can be continued as often as somebody wants another answer.
+/// The sealers of runs. A run with an open interrupt is single-use, so that no call is approved twice. A run at rest can be
+/// continued any number of times.
 pub(crate) struct Seals {
     waits: Sealer,
     rests: Sealer,
@@ -33,7 +33,7 @@ impl Seals {
         Self { waits: sealer("waits", Replay::Refuse(nonces)), rests: sealer("rests", Replay::AllowReplay) }
     }
 
-    /// Opens a run. Returns the opening that is spent by continuing it, if it can be used once only.
+    /// Opens a run. If the run is single-use, also returns the opening that a request spends by continuing the run.
     fn open(&self, text: &str, principal: &Principal) -> Result<(Run, Option<Arc<Once>>), SealError> {
         match self.waits.peek(text, principal, now()) {
             Err(SealError::Audience) => Ok((self.rests.peek(text, principal, now())?.0, None)),
@@ -45,8 +45,8 @@ impl Seals {
         }
     }
 
-    /// Seals the run for its client, which has brought `once`. The text is empty when the run is too large: the client must not
-    /// continue an earlier run, which lacks the latest messages.
+    /// Seals the run for its client, whose request brought `once`. Returns an empty text if sealing fails, for example because
+    /// the run is too large: the client must not continue an earlier run, which lacks the latest messages.
     pub(crate) fn seal(&self, run: &Run, principal: &Principal, once: Option<&Once>) -> String {
         let sealed = match (run.phase(), once) {
             (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => self.rests.seal(run, principal, now()),
@@ -58,10 +58,10 @@ impl Seals {
 }
 
 impl Chat {
-    /// Opens the chat as it was left: from the store, or from the sealed run that the client has kept. `None` when there is
+    /// Opens the chat's latest run, from the store or from the sealed run that the client has kept. Returns `None` if there is
     /// neither.
     ///
-    /// Fails when the sealed run is of another chat or principal, has expired, or was changed.
+    /// Fails when the sealed run belongs to another chat or principal, has expired, or was changed.
     pub(crate) async fn open_with(&mut self, sealed: Option<&str>) -> Result<Option<Session>, ApiError> {
         let Some(seals) = &self.shared.seals else { return self.open().await };
         let Some(text) = sealed else { return Ok(None) };
@@ -73,9 +73,8 @@ impl Chat {
         Ok(Some(self.agent.session_of(run)))
     }
 
-    /// Opens the chat in place of the answer that is under way, which is cancelled. A sealed run that is refused is an error
-    /// for a request that answers something in the chat (`answers`). For others there is no chat then, and the client's history
-    /// is context.
+    /// Opens the chat, and cancels the answer in progress. If the sealed run is refused, a request that answers an interrupt in
+    /// the chat (`answers`) fails. For other requests the result is `None`, and the client's history becomes context.
     pub(crate) async fn resume_session(
         &mut self,
         sealed: Option<&str>,
@@ -87,7 +86,8 @@ impl Chat {
         }
         let opened = match self.open_with(sealed).await {
             Ok(Some(session)) => {
-                // The run of an answer is spent when the answer leads to something.
+                // A request that answers an interrupt spends the run later, with its first effect, unless it replaces another
+                // answer.
                 let spent = if answers { self.replace_active().await } else { self.spend().await };
                 spent.map(|()| Some(session))
             }
@@ -97,13 +97,13 @@ impl Chat {
             Err(error) if !answers && error.status.is_client_error() => None,
             opened => opened?,
         };
-        // Not before: a request that was sent twice must not stop what the first one began.
+        // This must come last: a request that was sent twice must not stop the answer that the first one began.
         self.cancel_active().await?;
         Ok(session)
     }
 
-    /// Cancels the answer that is under way, in favour of this request's. A sealed run that can be used once is spent before: a
-    /// request that was sent twice must not stop what the first one began.
+    /// Cancels the answer in progress, so that this request's can begin. A single-use sealed run is spent first: a request that
+    /// was sent twice must not stop the answer that the first one began.
     pub(crate) async fn replace_active(&mut self) -> Result<(), ApiError> {
         if self.guard.active().is_none() {
             return Ok(());
@@ -112,14 +112,14 @@ impl Chat {
         self.cancel_active().await
     }
 
-    /// Returns `true` if the client keeps the chat's run, and not the server.
+    /// Returns `true` if the client, not the server, keeps the chat's run.
     pub(crate) fn is_sealed(&self) -> bool {
         self.shared.seals.is_some()
     }
 
-    /// Spends the sealed run, if it can be used once only.
+    /// Spends the sealed run, if it is single-use.
     ///
-    /// Fails when another request was faster.
+    /// Fails when another request has spent it.
     pub(crate) async fn spend(&mut self) -> Result<(), ApiError> {
         match self.once.take() {
             Some(once) => once.spend().await.map_err(refuse),
@@ -128,7 +128,7 @@ impl Chat {
     }
 }
 
-/// Returns the response to a sealed run that cannot be opened.
+/// Returns the error response for a sealed run that cannot be opened or spent.
 pub fn refuse(error: SealError) -> ApiError {
     match error {
         SealError::Store(error) => AgentError::Store(error).into(),
@@ -148,13 +148,13 @@ pub(crate) fn now() -> Time {
     Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// The opening of a sealed run that a request has brought. The first thing that cannot be undone spends it: a call that starts,
-/// or a turn of the model. Until then nothing has happened, and the text can be used again: a connection that is lost in
-/// between must not use up an approval whose call did not run.
+/// The opening of a single-use sealed run that a request has brought. The first effect that cannot be undone spends it: the start
+/// of a call, or a turn of the model. Until then the client can use the text again: a lost connection must not use up an approval
+/// whose call did not run.
 pub(crate) struct Once {
     sealer: Sealer,
     opening: Opening,
-    /// How many entries the run had.
+    /// The number of log entries that the run had.
     rev: u64,
     /// Set by a decision that lets a call run.
     lets_run: AtomicBool,
@@ -162,7 +162,7 @@ pub(crate) struct Once {
     waiting: Mutex<Option<Waiting>>,
 }
 
-/// A request that waits until the opening was spent or was not, and the lock that it keeps until then.
+/// A request that waits for the result of spending, and the chat's lock, which is held until then.
 struct Waiting {
     report: oneshot::Sender<Result<(), SealError>>,
     _gate: Option<OwnedMutexGuard<()>>,
@@ -186,9 +186,9 @@ impl Once {
         self.lets_run.fetch_or(!ends, Ordering::SeqCst);
     }
 
-    /// Spends the opening. Again has no effect.
+    /// Spends the opening. A second call has no effect.
     ///
-    /// Fails when another request was faster, or that cannot be known.
+    /// Fails when another request has spent it, or when the nonce store cannot find that out.
     pub(crate) async fn spend(&self) -> Result<(), SealError> {
         if !self.is_spent.load(Ordering::SeqCst) {
             self.sealer.spend(&self.opening, now()).await?;
@@ -197,8 +197,8 @@ impl Once {
         Ok(())
     }
 
-    /// Has `session` spend the opening before it does anything that cannot be undone. The receiver gets the result, from
-    /// [`Once::rest`] at the latest; `gate` is kept until then.
+    /// Makes `session` spend the opening before its first effect that cannot be undone. The receiver gets the result, at the
+    /// latest when [`Once::rest`] is called. `gate` stays locked until then.
     pub(crate) fn commit_with(
         self: &Arc<Self>,
         session: &mut Session,
@@ -217,8 +217,8 @@ impl Once {
         reported
     }
 
-    /// Settles the opening when the run has come to rest. If nothing was done that cannot be undone, the opening is spent only
-    /// where decisions were made and none lets a call run: an approved call that did not start can be approved again.
+    /// Settles the opening when the run has come to rest. If nothing irreversible was done, the opening is spent only if the run
+    /// has new decisions and none of them lets a call run. So an approved call that did not start can be approved again.
     pub(crate) async fn rest(&self, run: &Run) {
         if lock(&self.waiting).is_none() {
             return;
@@ -228,7 +228,7 @@ impl Once {
         self.report(spent);
     }
 
-    /// Seals `run` for the client: as a new text, or in place of the one that the request brought, where that was not spent.
+    /// Seals `run` for the client. The new text has the nonce of the one that the request brought, if that was not spent.
     pub(crate) fn seal(&self, run: &Run, principal: &Principal) -> Result<String, SealError> {
         if self.is_spent.load(Ordering::SeqCst) {
             return self.sealer.seal(run, principal, now());
@@ -238,7 +238,7 @@ impl Once {
 
     fn report(&self, spent: Result<(), SealError>) {
         if let Some(waiting) = lock(&self.waiting).take() {
-            // The request may be gone.
+            // The request may have ended.
             let _ = waiting.report.send(spent);
         }
     }

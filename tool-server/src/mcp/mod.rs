@@ -1,4 +1,4 @@
-//! MCP both ways: a toolset is a server, and a server is a toolset.
+//! MCP in both directions: a toolset as an MCP server, and an MCP server as a toolset.
 
 #![expect(
     deprecated,
@@ -15,7 +15,7 @@ use rmcp::model::LoggingLevel;
 pub use client::{RemoteServer, RemoteTools};
 pub use server::{McpHttp, McpServer};
 
-/// The severity of a log message, after RFC 5424, in ascending order.
+/// The severity of a log message, in ascending order, as in RFC 5424.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
     /// For debugging.
@@ -25,13 +25,13 @@ pub enum LogLevel {
     Info,
     /// Normal, but significant.
     Notice,
-    /// May become an error.
+    /// A condition that may become an error.
     Warning,
     /// A failure.
     Error,
     /// A part that failed as a whole.
     Critical,
-    /// Needs action at once.
+    /// A condition that needs immediate action.
     Alert,
     /// The system is unusable.
     Emergency,

@@ -1,41 +1,41 @@
-//! Text that arrives in small pieces, and is sent in fewer: one rule for both protocols.
+//! Text that arrives in many small pieces, and is sent in fewer. Both protocols use this rule.
 
 use std::time::Duration;
 
-/// How many bytes are sent before a piece may wait longer than [`PATIENCE`].
+/// The number of sent bytes from which a piece may wait longer than [`PATIENCE`].
 const SMALL: usize = 16 * 1024;
 
-/// How long a piece is held.
+/// The maximum time for which a piece is held back.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The part of the sent text that a piece must have to be sent at once. Clients read all that they have again with each piece
-/// of arguments, so equal pieces would cost them the square of the whole; growing ones cost them a multiple of it.
+/// The divisor of the sent length that gives the least size of a piece that is sent at once. Clients parse all arguments again
+/// with each piece: pieces of equal size cost quadratic time, growing ones linear time.
 const PART: usize = 16;
 
-/// A text of which some was sent, and the rest is held back.
+/// A text whose first part was sent, and whose rest is held back.
 #[derive(Debug, Default)]
 pub struct Held {
     sent: usize,
     text: String,
     since: Duration,
-    /// How many bytes a piece must have to be sent at once.
+    /// The least size of a piece that is sent at once, in bytes.
     least: usize,
-    /// True if no piece is held longer, even of a long text.
+    /// Set if no piece may wait longer than [`PATIENCE`], even in a long text.
     is_prose: bool,
 }
 
 impl Held {
-    /// Returns the rule for a text that a person reads as it comes.
+    /// Creates a text that a person reads while it arrives.
     pub fn prose() -> Self {
         Self { is_prose: true, ..Self::default() }
     }
 
-    /// Returns the rule for a text whose pieces have `least` bytes, unless they were held for long.
+    /// Creates a text whose pieces have at least `least` bytes, unless the time limit makes them due earlier.
     pub fn at_least(least: usize) -> Self {
         Self { least, ..Self::default() }
     }
 
-    /// Adds the next piece, and gives the text that is to be sent now to `send`.
+    /// Adds the next piece, and passes the text that is due now to `send`.
     pub fn push(&mut self, piece: &str, now: Duration, send: impl FnOnce(&str)) {
         if piece.is_empty() {
             return;
@@ -56,7 +56,7 @@ impl Held {
         }
     }
 
-    /// Gives all held text to `send`.
+    /// Passes all text that is held back to `send`.
     pub fn take(&mut self, send: impl FnOnce(&str)) {
         if self.text.is_empty() {
             return;
@@ -71,7 +71,7 @@ impl Held {
         self.sent == 0 && self.text.is_empty()
     }
 
-    /// Returns when the held text is to be sent.
+    /// Returns the time at which the text that is held back must be sent.
     pub fn due(&self) -> Option<Duration> {
         let waits = !self.text.is_empty() && (self.is_prose || self.sent < SMALL);
         waits.then(|| self.since + PATIENCE)
@@ -96,12 +96,12 @@ mod tests {
 
     #[test]
     fn arguments_are_sent_in_growing_pieces() {
-        // A client that reads all it has with each piece reads 17 times the whole, not the square of it.
+        // A client that parses the whole text with each piece reads 17 times its length, not the square of it.
         let fast = |size| pieces(size, 20, Duration::ZERO);
         assert!(fast(100_000).len() < 130, "{}", fast(100_000).len());
         assert!(fast(1_000_000).len() < 170, "{}", fast(1_000_000).len());
         assert!(fast(1_000_000).windows(2).all(|pair| pair[1] <= pair[0].max(20) * 2));
-        // Short ones come as they are written.
+        // Pieces of a short text are sent as they arrive.
         assert_eq!(fast(300).len(), 15);
     }
 

@@ -1,27 +1,26 @@
-//! Bodies of requests: objects that are read member by member, also where a client has cut a text in the middle of a character.
+//! Bodies of requests: objects that are read member by member. They may contain texts that a client has cut inside a character.
 //!
-//! `serde_json` reads at most 127 levels. A body that was read as one value would be refused for one part of its history that is
-//! nested deeper, and so would all requests after it: clients send their history each time. Here a value is text until somebody
-//! needs it.
+//! `serde_json` reads at most 127 levels. Clients send their whole history each time, so one part that is nested deeper would
+//! make this request and all later ones fail. Therefore a member stays JSON text until it is needed.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-/// The members of an object, each as its text.
+/// The members of an object, each as its JSON text.
 #[derive(Debug, Default)]
 pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Members<'a> {
     /// Reads a whole body.
     ///
-    /// Fails when it is no JSON, or no object.
+    /// Fails when the body is not JSON, or not an object.
     pub fn read(body: &'a [u8]) -> serde_json::Result<Self> {
         serde_json::from_slice(body).map(Self)
     }
 
-    /// Returns the members of `value`; `None` if it is no object.
+    /// Returns the members of `value`, or `None` if it is not an object.
     pub fn of(value: &'a RawValue) -> Option<Self> {
         is(value, b'{').then(|| serde_json::from_str(value.get()).ok().map(Self)).flatten()
     }
@@ -31,7 +30,7 @@ impl<'a> Members<'a> {
         self.0.get(name).copied()
     }
 
-    /// Removes a member, and returns its text.
+    /// Removes a member, and returns its JSON text.
     pub fn take(&mut self, name: &str) -> Option<&'a RawValue> {
         self.0.remove(name)
     }
@@ -41,7 +40,7 @@ impl<'a> Members<'a> {
         text(self.raw(name)?)
     }
 
-    /// Returns a member as a `T`; `None` if it is none, or nested too deep.
+    /// Returns a member as a `T`, or `None` if it is not one or is nested too deep.
     pub fn value<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         value(self.raw(name)?)
     }
@@ -62,26 +61,26 @@ pub fn is(value: &RawValue, byte: u8) -> bool {
     value.get().as_bytes().first() == Some(&byte)
 }
 
-/// Returns the string that `value` is.
+/// Returns `value` as a string, or `None` if it is not one.
 pub fn text(value: &RawValue) -> Option<String> {
     is(value, b'"').then(|| self::value(value)).flatten()
 }
 
-/// Returns the items of the list that `value` is.
+/// Returns the items of `value`, or `None` if it is not a list.
 pub fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
     is(value, b'[').then(|| serde_json::from_str(value.get()).ok()).flatten()
 }
 
-/// Returns `value` as a `T`; `None` if it is none, or nested too deep.
+/// Returns `value` as a `T`, or `None` if it is not one or is nested too deep.
 pub fn value<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// How many bytes `\uXXXX` has.
+/// The length of `\uXXXX`, in bytes.
 const ESCAPE: usize = 6;
 
-/// Returns `body` with the replacement character for each half of a surrogate pair that stands alone: JavaScript writes such halves when
-/// a text was cut inside of a character, and whoever refused them would refuse the conversation for good.
+/// Replaces each unpaired surrogate in `body` by the replacement character. JavaScript writes them when a text was cut inside a
+/// character. A server that refused them would refuse all later requests of the conversation.
 pub fn whole(body: &[u8]) -> Cow<'_, [u8]> {
     let mut whole: Option<Vec<u8>> = None;
     let mut at = 0;
@@ -90,19 +89,20 @@ pub fn whole(body: &[u8]) -> Cow<'_, [u8]> {
         match (half(body, at), half(body, at + ESCAPE)) {
             (Some(true), Some(false)) => at += 2 * ESCAPE,
             (Some(_), _) => {
-                // Of the same length, so that places stay what they are.
+                // The replacement has the same length, so that positions do not change.
                 let whole = whole.get_or_insert_with(|| body.to_vec());
                 whole[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
                 at += ESCAPE;
             }
-            // Whatever is escaped is no escape itself.
+            // Skip the escaped byte, which begins no escape.
             (None, _) => at += 2,
         }
     }
     whole.map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
-/// Returns `true` if the escape at `at` is the first half of a pair, or the second; `None` if it is neither.
+/// Returns `Some(true)` if the escape at `at` is the first half of a surrogate pair, `Some(false)` if it is the second, and
+/// `None` otherwise.
 fn half(body: &[u8], at: usize) -> Option<bool> {
     match body.get(at..at + ESCAPE)? {
         [b'\\', b'u', b'd' | b'D', kind, rest @ ..] if rest.iter().all(u8::is_ascii_hexdigit) => match kind {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(read(r#""\uDE00\ud83d\ude00\ud83d\ud83d\uDE00\udbff""#), "\u{fffd}😀\u{fffd}😀\u{fffd}");
         assert_eq!(read(r#""\\ud83d \\\ud83d \u00e9 \n""#), "\\ud83d \\\u{fffd} é \n");
         assert!(matches!(whole(br#"{"a":"\ud83d\ude00 \\ud83d"}"#), Cow::Borrowed(_)));
-        // The reader of the body reports an end that comes too early.
+        // The JSON parser reports a body that ends too early.
         assert_eq!(whole(br#""\ud8"#).as_ref(), br#""\ud8"#);
     }
 
@@ -166,7 +166,7 @@ mod tests {
         fn what_can_be_read_is_read_as_it_is(value: String, cut in 0usize..64) {
             let escaped: String = value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
             prop_assert_eq!(read(&format!("\"{escaped}\"")), value.clone());
-            // And what was cut between two units is read, too.
+            // A text that was cut between two units can be read, too.
             let units: Vec<u16> = value.encode_utf16().skip(cut % (value.encode_utf16().count() + 1)).collect();
             let cut: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
             prop_assert_eq!(read(&format!("\"{cut}\"")), String::from_utf16_lossy(&units));

@@ -1,6 +1,7 @@
 //! Pure mappings between a run's events ([`Event`]) and the protocols of frontends.
 //!
-//! A mapping owns no clock, no socket and no run: events and times arrive from outside, bytes are written into a `Vec<u8>`.
+//! A mapping owns no clock, no socket and no run. It receives events and times from its caller, and writes bytes into a
+//! `Vec<u8>`.
 
 pub mod ag_ui;
 mod held;
@@ -14,17 +15,17 @@ use tool_run::run::Digest;
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::run::{Interrupt, Run, RunId};
 
-/// Returns the id under which a client is asked. It names this interrupt only: an answer that is moved to another chat, or
-/// to the same call asked anew, names nothing.
+/// Returns the id by which clients know an interrupt. It is bound to this run and this request: in another chat, or after the
+/// call is asked about again, the id matches nothing.
 pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
     let bound = format!("{run}\n{}\n{}\n{}", open.id, open.since.0, open.shown.digest());
     let digest = Digest::of(bound.as_bytes()).to_string();
     format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
 }
 
-/// An encoder of one answer to a frontend: it turns a run's events into bytes.
+/// An encoder of one answer to a frontend. It turns a run's events into the bytes of a protocol.
 ///
-/// Times are since the answer began.
+/// Times are durations since the answer began.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not write what a frontend reads",
     label = "`Encoder` is not implemented",
@@ -34,49 +35,50 @@ pub trait Encoder: Send {
     /// Writes the beginning of the answer.
     fn begin(&mut self, out: &mut Vec<u8>);
 
-    /// Writes `event`. Some bytes may be held back, to be sent together with more.
+    /// Writes `event`. The encoder may hold bytes back, to send them together with later ones.
     fn event(&mut self, event: Event<'_>, now: Duration, out: &mut Vec<u8>);
 
-    /// Returns when held bytes are to be sent, if there are any.
+    /// Returns the time at which the bytes that are held back must be written, if there are any.
     fn due(&self) -> Option<Duration> {
         None
     }
 
-    /// Writes bytes that were held back too long.
+    /// Writes bytes that are due at `now`.
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         let _ = (now, out);
     }
 
-    /// Writes the end of the answer. Nothing comes after it.
+    /// Writes the end of the answer. The caller sends no events after it.
     fn end(&mut self, end: End<'_>, out: &mut Vec<u8>);
 
-    /// Writes the frames of [`begin`](Self::begin) for another request, called `request`, that reads this answer too. By
-    /// default frames name no request.
+    /// Writes the frames of [`begin`](Self::begin) for another request that also reads this answer; its id is `request`. The
+    /// default is for protocols whose frames name no request: it writes nothing.
     fn begin_for(&self, request: &str, out: &mut Vec<u8>) {
         let _ = (request, out);
     }
 
-    /// Writes the last frame of [`end`](Self::end) again, if it names the request: for `request`, or as it was.
+    /// Writes the last frame of [`end`](Self::end) again, if that frame names the request: with the id `request`, or unchanged
+    /// for `None`. By default, writes nothing.
     fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
         let _ = (request, out);
     }
 }
 
-/// How an answer ended.
+/// The end of an answer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct End<'a> {
-    /// The run as it was left; `None` where that is unknown, because its driver failed.
+    /// The run in its last state; `None` if its driver failed, so that the state is unknown.
     pub run: Option<&'a Run>,
-    /// Why it could not go on.
+    /// The error that stopped the run.
     pub failure: Option<&'a AgentError>,
-    /// The sealed run, where the frontend keeps it and not the server. It is empty where the run is too large, so that the
-    /// frontend forgets its earlier one.
+    /// The sealed run, if the frontend keeps runs. It is empty if the run is too large; then the frontend drops its earlier
+    /// sealed run.
     pub sealed: Option<&'a str>,
 }
 
 impl<'a> End<'a> {
-    /// Returns the end of an answer whose run was left like this.
+    /// Creates the end of an answer from its run's last state, without a sealed run.
     pub fn new(run: Option<&'a Run>, failure: Option<&'a AgentError>) -> Self {
         Self { run, failure, sealed: None }
     }
@@ -88,7 +90,7 @@ impl<'a> End<'a> {
     }
 }
 
-/// Messages of tools to a frontend beside the events of their run, and a function that is called when there is one.
+/// Messages of tools to a frontend that are not events of the run, with a function to call when there is a new one.
 struct Outbox<T> {
     state: Mutex<T>,
     wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
@@ -99,7 +101,7 @@ impl<T> Outbox<T> {
         Self { state: Mutex::new(state), wake: OnceLock::new() }
     }
 
-    /// Sets what is called when there is something to send. Only the first call has an effect.
+    /// Sets the function to call when there is something to send. Only the first call has an effect.
     fn on_change(&self, wake: impl Fn() + Send + Sync + 'static) {
         let _ = self.wake.set(Box::new(wake));
     }
@@ -108,7 +110,7 @@ impl<T> Outbox<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reports a change, which the woken reader reads.
+    /// Releases the lock, and calls the function that reports the change.
     fn wake(&self, changed: MutexGuard<'_, T>) {
         drop(changed);
         if let Some(wake) = self.wake.get() {

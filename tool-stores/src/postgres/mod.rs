@@ -1,4 +1,4 @@
-//! Runs in PostgreSQL.
+//! The store in a PostgreSQL database.
 
 mod pool;
 mod sql;
@@ -21,11 +21,11 @@ use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Wait
 const SNAPSHOT: i32 = 1;
 const RECORD: i32 = 2;
 
-/// Runs in PostgreSQL (12 or later), which any number of processes and machines may use at a time.
+/// A store in a PostgreSQL database (12 or later), which any number of processes and machines can use at the same time.
 ///
-/// Each method is one statement. A lost connection is replaced by another, and what was asked is tried again once.
+/// Each method is one statement. If the connection is lost, the store tries once more with a new one.
 ///
-/// With the feature `sealed`, it is also a nonce store: it remembers which sealed runs were opened.
+/// With the feature `sealed`, it is also a nonce store, which remembers the sealed runs that were opened.
 ///
 /// The address is a URL such as `postgres://user:password@host:5432/database?sslmode=require`.
 ///
@@ -35,8 +35,8 @@ const RECORD: i32 = 2;
 /// | `prefer`, or nothing | TLS if the server offers it and the feature `postgres-tls` is on; none to this machine |
 /// | `require` | TLS; refused without the feature `postgres-tls` |
 ///
-/// Where there is TLS, the server's certificate is checked: against the authorities that the system trusts, or those in
-/// the file that the environment variable `SSL_CERT_FILE` names. Other modes are refused.
+/// With TLS, the store checks the server's certificate against the authorities that the system trusts, or those in the file that
+/// the environment variable `SSL_CERT_FILE` names. Other modes are refused.
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: Pool,
@@ -47,7 +47,7 @@ pub struct PostgresStore {
     id: Arc<str>,
 }
 
-/// How a PostgreSQL server is used.
+/// The options of a store in a PostgreSQL database.
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
     schema: String,
@@ -61,27 +61,27 @@ impl Default for PostgresOptions {
 }
 
 impl PostgresOptions {
-    /// The schema `tool_runtime`, and up to ten connections.
+    /// Creates the default options: the schema `tool_runtime`, and up to ten connections.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The schema with the tables: up to 63 ASCII letters, digits and `_`. It is made if it is not there.
+    /// Sets the schema that contains the tables: up to 63 ASCII letters, digits and `_`. It is created if it does not exist.
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = schema.into();
         self
     }
 
-    /// How many connections there are at most; at least one.
+    /// Sets the maximum number of connections, at least one.
     pub fn connections(mut self, connections: usize) -> Self {
         self.connections = connections;
         self
     }
 
-    /// Connects, and makes the tables if they are not there.
+    /// Connects, and creates the tables if they do not exist.
     ///
-    /// Fails when the address is not understood or asks for what is not supported, the server cannot be reached, or a
-    /// newer version of this program made the tables.
+    /// Fails when the address is invalid or demands an unsupported option, the server cannot be reached, or a newer version of
+    /// this program created the tables.
     pub async fn connect(&self, url: &str) -> Result<PostgresStore, StoreError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !(1..=63).contains(&self.schema.len()) || !self.schema.chars().all(is_plain) {
@@ -106,17 +106,17 @@ impl PostgresOptions {
 }
 
 impl PostgresStore {
-    /// The store in the schema `tool_runtime` of the database at `url`.
+    /// Connects to the store in the schema `tool_runtime` of the database at `url`.
     ///
-    /// Fails when the address is not understood or asks for what is not supported, the server cannot be reached, or a
-    /// newer version of this program made the tables.
+    /// Fails when the address is invalid or demands an unsupported option, the server cannot be reached, or a newer version of
+    /// this program created the tables.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         PostgresOptions::new().connect(url).await
     }
 }
 
 impl fmt::Debug for PostgresStore {
-    // Not the pool's own, which knows the password.
+    // The pool's own `Debug` would show the password.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("PostgresStore").field("pool", &self.pool.status()).finish_non_exhaustive()
     }
@@ -125,7 +125,7 @@ impl fmt::Debug for PostgresStore {
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl PostgresStore {
-    /// Asks a statement, and once more with another connection if the first was lost: for what may be done twice.
+    /// Executes a statement, and once more on another connection if the first was lost. The statement must be safe to repeat.
     async fn ask(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
         match self.ask_once(sql, values).await {
             Err(Broken::Lost(_)) => {
@@ -137,20 +137,19 @@ impl PostgresStore {
         }
     }
 
-    /// Asks a statement, in which `@` stands for the schema.
+    /// Executes a statement, in which `@` stands for the schema.
     async fn ask_once(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, Broken> {
         let db = pool::connection(&self.pool).await?;
         let statement = db.prepare_cached(&sql.replace('@', &self.schema)).await?;
         Ok(db.query(&statement, values).await?)
     }
 
-    /// Closes the connections that nobody uses: what cost one of them may have cost them all, and none knows it yet.
+    /// Closes the idle connections. The cause of one lost connection may have broken all of them.
     fn forget(&self) {
         self.pool.retain(|_, _| false);
     }
 
-    /// Returns whether just this was added there. The same from another, word for word and of the same millisecond, is
-    /// as good.
+    /// Returns whether the store has exactly this append at its place. An identical append of another process counts, too.
     async fn has(&self, run: &RunId, append: &Append) -> Result<bool, Broken> {
         let rows = self.ask_once(sql::HAS, &[&stored(run.as_str()), &signed(append.expected), &append.text]).await?;
         Ok(!rows.is_empty())
@@ -161,7 +160,7 @@ impl PostgresStore {
         let id = stored(run.as_str());
         let token = lease.as_ref().map(|lease| signed(lease.token));
         let opened: Vec<String> = head.opened.iter().map(|open| stored(&open.id.to_string()).into_owned()).collect();
-        // What is opened anew is written over: a statement cannot delete and insert one row.
+        // A row that is opened again is overwritten, because one statement cannot delete and insert the same row.
         let closed = head.closed.iter().map(|id| stored(&id.to_string()).into_owned());
         let closed: Vec<String> = closed.filter(|id| !opened.contains(id)).collect();
         let since: Vec<i64> = head.opened.iter().map(|open| signed(open.since.0)).collect();
@@ -174,7 +173,7 @@ impl PostgresStore {
                 which.push(nth);
             }
         }
-        // A run that was leased is there.
+        // A leased run exists already.
         let first = if *expected == 0 && lease.is_none() { sql::CREATE } else { sql::UPDATE };
         let (rev, count, due) = (signed(*expected), signed(*count), head.due().map(|time| signed(time.0)));
         let owner = stored(head.owner.as_str());
@@ -184,7 +183,7 @@ impl PostgresStore {
         if done.is_empty() { Err(self.refusal(run, *expected, token).await?.into()) } else { Ok(()) }
     }
 
-    /// Returns why nothing was added.
+    /// Returns the reason why nothing was appended.
     async fn refusal(&self, run: &RunId, expected: u64, token: Option<i64>) -> Result<StoreError, Broken> {
         let rows = self.ask_once(sql::STATE, &[&stored(run.as_str())]).await?;
         let Some(row) = rows.first() else {
@@ -202,7 +201,7 @@ impl Store for PostgresStore {
                 Err(Broken::Lost(_)) => self.forget(),
                 other => return Ok(other?),
             }
-            // Lost before the answer came: another connection tells whether it was added.
+            // The connection was lost before the answer: look over another one whether the append was made.
             if self.has(run, &append).await? { Ok(()) } else { Ok(self.add(run, &append).await?) }
         })
     }
@@ -247,7 +246,7 @@ impl Store for PostgresStore {
             }
             let rows = self.ask(sql::HELD, &[&id]).await?;
             let row = rows.first().ok_or(StoreError::NotFound)?;
-            // Given back in between: it is free now.
+            // If the lease was released meanwhile, the run is free now.
             let until = row.get::<_, Option<i64>>(1).map_or(now, time);
             Err(StoreError::Leased { until })
         })
@@ -282,12 +281,12 @@ impl Store for PostgresStore {
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        // Once: the second time, there would be none.
+        // Executed only once, because a second execution would find no run.
         Box::pin(async move { Ok(!self.ask_once(sql::DELETE, &[&stored(run.as_str())]).await?.is_empty()) })
     }
 }
 
-/// Remembers which sealed runs were opened, in the same schema.
+/// The nonces of sealed runs are in the same schema.
 #[cfg(feature = "sealed")]
 impl NonceStore for PostgresStore {
     fn id(&self) -> Option<&str> {
@@ -296,7 +295,7 @@ impl NonceStore for PostgresStore {
 
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
-            // Where the connection is lost before the answer comes, the second statement finds what the first has done.
+            // If the connection is lost before the answer, the second statement finds the claim of the first.
             let claim = unique();
             let (expires, over) = (signed(expires.0), signed(kept_since(now).0));
             Ok(!self.ask(sql::SPEND, &[&nonce, &expires, &claim, &over]).await?.is_empty())

@@ -1,4 +1,4 @@
-//! Connections: where to, whether encrypted, how they are kept, and how they fail.
+//! The connection pool: addresses, encryption and errors.
 
 use std::{error::Error as _, net::IpAddr, time::Duration};
 
@@ -13,7 +13,7 @@ use super::StoreError;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connections that are made when they are needed, and made anew when they were lost.
+/// Creates a pool that opens connections on demand, and replaces lost ones.
 pub fn pool(url: &str, connections: usize) -> Result<Pool, StoreError> {
     let wrong = |error: tokio_postgres::Error| {
         let text = in_words(&error);
@@ -40,7 +40,7 @@ pub fn pool(url: &str, connections: usize) -> Result<Pool, StoreError> {
         .map_err(StoreError::unavailable)
 }
 
-/// Returns whether the host is this machine: what goes there does not leave it.
+/// Returns whether the host is this machine, so that the traffic does not leave it.
 fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
@@ -50,7 +50,7 @@ fn is_local(host: &Host) -> bool {
 }
 
 fn how() -> ManagerConfig {
-    // Whether a connection is lost is known without asking the server.
+    // A lost connection is detected without a request to the server.
     ManagerConfig { recycling_method: RecyclingMethod::Fast }
 }
 
@@ -76,10 +76,10 @@ fn manager(config: Config) -> Result<Manager, StoreError> {
     Ok(Manager::from_config(config, MakeRustlsConnect::new(tls), how()))
 }
 
-/// Returns a client's TLS that checks certificates as the system does. It brings its own cryptography, so it needs no
-/// process-wide choice of one.
+/// Returns a TLS configuration that checks certificates with the system's verifier. It has its own cryptography provider, so it
+/// does not need a process-wide one.
 ///
-/// Fails where the system's verifier is missing.
+/// Fails when the system's verifier is missing.
 #[cfg(feature = "postgres-tls")]
 fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
     use rustls_platform_verifier::BuilderVerifierExt;
@@ -100,17 +100,17 @@ pub async fn connection(pool: &Pool) -> Result<Object, Broken> {
     })
 }
 
-/// Why something did not work out.
+/// The error of an operation.
 #[derive(Debug)]
 pub enum Broken {
-    /// The connection is gone; another may work.
+    /// The connection was lost. Another one may work.
     Lost(String),
-    /// Another transaction came first.
+    /// Another transaction was first.
     Raced,
     Store(StoreError),
 }
 
-/// Returns the words of an error and of its causes: by itself it names only its kind.
+/// Returns the texts of an error and its causes. The error itself only names its kind.
 fn in_words(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("PostgreSQL says: {} ({})", error.message(), error.code().code());

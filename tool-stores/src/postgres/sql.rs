@@ -1,5 +1,5 @@
-//! The tables in every version; and the statements, with `@` for the schema, and names in their columns. Each method of the
-//! store is one statement: one way to the server and back, and atomic without a transaction around it.
+//! The versions of the tables, and the statements, in which `@` stands for the schema. Each method of the store is one statement:
+//! one round trip to the server, and atomic without an explicit transaction.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use tokio_postgres::error::SqlState;
 
 use super::{Broken, StoreError};
 
-/// Adds to a run that may be new.
+/// Appends to a run that may be new.
 pub const CREATE: &str = "\
     INSERT INTO @.runs (id, rev, due, owner) SELECT $1, $2::bigint + $4, $5, $12 WHERE $3::bigint IS NULL \
     ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, due = excluded.due WHERE runs.rev = 0 RETURNING key";
 
-/// Adds to a run. Of two at one time, the second waits for the first, and then finds another revision. The owner is
-/// there only because both statements have the same parameters.
+/// Appends to an existing run. Of two concurrent appends, the second waits for the first, and then finds another revision. The
+/// owner is used only so that both statements have the same parameters.
 pub const UPDATE: &str = "\
     UPDATE @.runs SET rev = rev + $4, due = $5 \
     WHERE id = $1 AND rev = $2 AND ($3::bigint IS NULL OR token = $3) AND $12::text IS NOT NULL RETURNING key";
@@ -68,8 +68,8 @@ pub const LEASE: &str = "\
         worker = $2, until = $4, taken = $3 \
     WHERE id = $1 AND (worker IS NULL OR worker = $2 OR until <= $3) RETURNING token";
 
-/// Of two at one time, the second waits for the first, and then finds its claim. Rows that are over and that another is
-/// just deleting are left to it.
+/// Spends a nonce. Of two concurrent statements, the second waits for the first, and then finds its claim. Expired rows that
+/// another statement is deleting are skipped.
 #[cfg(feature = "sealed")]
 pub const SPEND: &str = "\
     WITH gone AS (DELETE FROM @.nonces WHERE nonce IN ( \
@@ -99,18 +99,18 @@ pub const WAITING: &str = "\
     SELECT runs.id, runs.owner, o.body FROM @.open AS o JOIN @.runs AS runs ON runs.key = o.run \
     WHERE ($1::text IS NULL OR runs.id = $1) ORDER BY o.since, runs.id, o.seq LIMIT $2 OFFSET $3";
 
-/// The interrupts that one principal may decide.
+/// Selects the interrupts that a principal may decide.
 pub const WAITING_BY: &str = "\
     SELECT runs.id, runs.owner, o.body FROM @.open AS o JOIN @.runs AS runs ON runs.key = o.run \
     JOIN @.deciders AS d ON d.run = o.run AND d.open = o.id \
     WHERE ($1::text IS NULL OR runs.id = $1) AND d.principal = $4 ORDER BY o.since, runs.id, o.seq LIMIT $2 OFFSET $3";
 
-/// Returns the name as it is stored, since a column of text cannot hold NUL: a NUL as `\0`, a backslash as `\\`.
+/// Escapes a name for a text column, which cannot hold NUL: a NUL becomes `\0`, and a backslash `\\`.
 pub fn stored(name: &str) -> Cow<'_, str> {
     if name.contains(['\0', '\\']) { name.replace('\\', r"\\").replace('\0', r"\0").into() } else { name.into() }
 }
 
-/// Returns the name that [`stored`] wrote.
+/// Reverses [`stored`].
 pub fn named(text: String) -> String {
     if !text.contains('\\') {
         return text;
@@ -129,11 +129,11 @@ pub fn named(text: String) -> String {
     name
 }
 
-/// The statements that make each version of the tables of the one before, with `@` for the schema. Never changed once
-/// released, only added to.
+/// The statements that create each version of the tables from the previous one, with `@` for the schema. Released statements
+/// never change; new versions are added.
 const VERSIONS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
 
-/// Makes the tables, or brings them up to date. Any number of processes may do it at the same time.
+/// Creates the tables, or updates them. Any number of processes may do this at the same time.
 pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), Broken> {
     let encoding: String = db.query_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
@@ -142,7 +142,7 @@ pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), Broken> {
     }
     let of = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
     let version = of("SELECT version FROM @.version");
-    // Without rights to make tables, a store that is up to date can still be used.
+    // A store that is up to date can be used without the right to create tables.
     match db.query_one(&version, &[]).await {
         Ok(row) if is_newest(row.get(0))? => return Ok(()),
         Ok(_) => {}
@@ -150,7 +150,7 @@ pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), Broken> {
         Err(error) => return Err(error.into()),
     }
     let change = db.transaction().await?;
-    // The text of the lock's name is ours; two schemas rarely share a number, and then only wait for each other.
+    // The lock's number is a hash of this name. If two schemas share a number, they only wait for each other.
     let lock = format!("tool-runtime {schema}");
     change.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[&lock]).await?;
     let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
@@ -174,7 +174,7 @@ fn newest() -> i32 {
     i32::try_from(VERSIONS.len()).unwrap_or(i32::MAX)
 }
 
-/// Returns whether nothing is to be done; fails for tables of the future.
+/// Returns whether the tables are up to date. Fails if they have a newer version than this program knows.
 fn is_newest(found: i32) -> Result<bool, StoreError> {
     if found > newest() {
         let text = format!(

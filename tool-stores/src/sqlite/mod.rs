@@ -1,4 +1,4 @@
-//! Runs in a file of SQLite.
+//! The store in an SQLite file.
 
 mod schema;
 mod sql;
@@ -18,13 +18,13 @@ use tool_runtime::run::{RunId, Time};
 use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use worker::Worker;
 
-/// Runs in a file of SQLite, which several processes of one machine may use at a time.
+/// A store in an SQLite file, which several processes of one machine can use at the same time.
 ///
-/// Each store has two threads of its own: one writes, the other reads meanwhile. An append is one transaction; a short
-/// one that needs to wait for nothing, which is most, takes place on the thread that polls it, for some tens of
-/// microseconds. The file must be on a disk of this machine: locks over a network cannot be relied on.
+/// Each store has two threads, one for writes and one for reads. An append is one transaction. A short append that need not wait,
+/// as most do, runs on the thread that polls it, and takes some tens of microseconds. The file must be on a local disk, because
+/// locks over a network are not reliable.
 ///
-/// With the feature `sealed`, it is also a nonce store: it remembers which sealed runs were opened.
+/// With the feature `sealed`, it is also a nonce store, which remembers the sealed runs that were opened.
 ///
 /// ```
 /// # fn main() -> Result<(), tool_runtime::store::StoreError> {
@@ -42,7 +42,7 @@ use worker::Worker;
 #[derive(Debug)]
 pub struct SqliteStore {
     writer: Worker,
-    /// Apart, so that a long read does not keep a short append waiting.
+    /// A separate worker, so that a long read does not delay a short append.
     reader: Option<Worker>,
     durability: Durability,
     /// The identity of the file.
@@ -50,31 +50,30 @@ pub struct SqliteStore {
     id: String,
 }
 
-/// Up to how many bytes are written on the thread that polls the append.
+/// The maximum size of an append that runs on the polling thread, in bytes.
 const SHORT: usize = 64 * 1024;
 
-/// How a file of SQLite is used.
+/// The options of a store in an SQLite file.
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
     durability: Durability,
     busy: Duration,
 }
 
-/// The appends that are still there after the machine lost power. A process that dies loses nothing in either
-/// case, and the file stays whole.
+/// The durability of appends when the machine loses power. If only the process dies, no append is lost. The file stays consistent
+/// in all cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Those of the last moments may be gone. A call that was started then is not known to be started, and may be
-    /// started again.
+    /// The last appends may be lost. If one of them recorded the start of a call, the call may be started again.
     #[default]
     Process,
-    /// All of them: each append waits for the disk, which takes several times as long.
+    /// No append is lost. Each append waits for the disk, which takes several times as long.
     Machine,
 }
 
 impl Durability {
-    /// SQLite's word for it.
+    /// Returns SQLite's name of the setting.
     fn synchronous(self) -> &'static str {
         match self {
             Self::Process => "NORMAL",
@@ -90,26 +89,26 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// [`Durability::Process`], and five seconds of patience.
+    /// Creates the default options: [`Durability::Process`], and five seconds of patience.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets what is still there after the machine lost power.
+    /// Sets the durability of appends when the machine loses power.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Sets how long something waits for other processes before it fails.
+    /// Sets the time for which an operation waits for other processes before it fails.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.busy = patience;
         self
     }
 
-    /// Opens the file, or makes it. Blocks for some milliseconds.
+    /// Opens the file, and creates it if it does not exist. Blocks for some milliseconds.
     ///
-    /// Fails when the file cannot be made or read, is not a store's, or was written by a newer version of this program.
+    /// Fails when the file cannot be created or read, is not a store, or was written by a newer version of this program.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
         let path: PathBuf = path.as_ref().to_owned();
         let open = || schema::open(Place::File(&path), self);
@@ -125,14 +124,14 @@ impl SqliteOptions {
 }
 
 impl SqliteStore {
-    /// The store in the file at `path`, which is made if it is not there. Blocks for some milliseconds.
+    /// Opens the store in the file at `path`, and creates the file if it does not exist. Blocks for some milliseconds.
     ///
-    /// Fails when the file cannot be made or read, is not a store's, or was written by a newer version of this program.
+    /// Fails when the file cannot be created or read, is not a store, or was written by a newer version of this program.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         SqliteOptions::new().open(path)
     }
 
-    /// A store that is gone when it is dropped: for tests.
+    /// Creates a store in memory, for tests. Its contents are lost when it is dropped.
     pub fn in_memory() -> Result<Self, StoreError> {
         let options = SqliteOptions::new();
         let db = schema::open(Place::Memory, &options)?;
@@ -208,8 +207,8 @@ impl Store for SqliteStore {
     }
 }
 
-/// Remembers which sealed runs were opened, in the same file. A nonce is on the disk before the run is opened, whatever
-/// the store's [`Durability`]: one that is lost with the power could be spent again.
+/// The nonces of sealed runs are in the same file. A nonce is on the disk before the run is opened, whatever the store's
+/// [`Durability`], because a lost nonce could be spent again.
 #[cfg(feature = "sealed")]
 impl NonceStore for SqliteStore {
     fn id(&self) -> Option<&str> {
@@ -227,16 +226,16 @@ impl NonceStore for SqliteStore {
     }
 }
 
-/// Reads the identity of the file.
+/// Reads the file's identity.
 #[cfg(feature = "sealed")]
 fn id(db: &rusqlite::Connection) -> Result<String, StoreError> {
     db.query_row("SELECT id FROM identity", [], |row| row.get(0)).map_err(StoreError::unavailable)
 }
 
-/// The reason why something with the file did not work.
+/// The error of an operation on the file.
 #[derive(Debug)]
 enum Broken {
-    /// Another connection has it locked.
+    /// Another connection has locked the file.
     Busy,
     Other(StoreError),
 }

@@ -1,4 +1,4 @@
-//! The file: how it is opened, and its tables in every version.
+//! Opening the file, and the versions of its tables.
 
 use std::{
     path::Path,
@@ -11,13 +11,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::{Broken, SqliteOptions, StoreError};
 use crate::columns::size;
 
-/// Marks the file as a store's: "tool".
+/// The application id that marks the file as a store: "tool".
 const APPLICATION: i32 = 0x746f_6f6c;
 
-/// The statements that make each version of the tables of the one before. Never changed once released, only added to.
+/// The statements that create each version of the tables from the previous one. Released statements never change; new versions
+/// are added.
 const VERSIONS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
 
-/// How many statements are kept prepared: more than there are.
+/// The number of prepared statements that are cached. It is larger than the number of statements.
 const STATEMENTS: usize = 64;
 
 #[derive(Clone, Copy)]
@@ -41,7 +42,7 @@ pub fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Sto
 
 fn connect(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Broken> {
     let mut db = match place {
-        // No URIs: a path is a path, whatever its characters.
+        // Without URIs, so that a path may contain any characters.
         Place::File(path) => {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
@@ -60,9 +61,9 @@ fn connect(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Brok
     Ok(db)
 }
 
-/// Before anything is changed: the file of another program is left as it is.
+/// Refuses a file of another program, before anything is changed.
 fn refuse_strangers(db: &Connection) -> Result<(), Broken> {
-    // In this order: a process that makes the tables at this moment sets its mark with them.
+    // The order matters: a process that creates the tables at this moment sets the id in the same transaction.
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let application: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
     match application {
@@ -72,8 +73,8 @@ fn refuse_strangers(db: &Connection) -> Result<(), Broken> {
     }
 }
 
-/// Turns the write-ahead log on. Processes that do it at the same time get in each other's way, and SQLite does not
-/// wait by itself there.
+/// Turns the write-ahead log on. Processes that do this at the same time block each other, and SQLite does not wait by itself
+/// here.
 fn write_ahead(db: &Connection, patience: Duration) -> Result<(), Broken> {
     let end = Instant::now() + patience;
     let mode: String = loop {
@@ -99,7 +100,7 @@ fn migrate(db: &mut Connection) -> Result<(), Broken> {
         return Ok(());
     }
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Again: another process may have been faster.
+    // Read again, because another process may have created them meanwhile.
     let found = version(&change)?;
     let Some(missing) = usize::try_from(found).ok().and_then(|found| VERSIONS.get(found..)) else {
         let text = format!("it has version {found} of the tables, and this program knows 1 to {newest}; update it");

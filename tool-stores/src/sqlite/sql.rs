@@ -1,4 +1,4 @@
-//! Reads of the file, and changes. Each change is one transaction.
+//! The reads and changes of the file. Each change is one transaction.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tool_runtime::{
     store::Head,
 };
 
-/// Bits of a record's place that count its revision.
+/// The number of bits of a record's key that hold its revision.
 const REV_BITS: u32 = 32;
 const MOST: i64 = (1 << REV_BITS) - 1;
 
@@ -19,7 +19,7 @@ fn place(run: i64, rev: u64) -> i64 {
     (run << REV_BITS) | signed(rev).min(MOST)
 }
 
-/// Begins a transaction that may write, at once, so that nothing read in it can be out of date when it writes.
+/// Begins a transaction that locks for writing at once, so that values read in it are still current when it writes.
 fn change(db: &Connection) -> rusqlite::Result<Transaction<'_>> {
     Transaction::new_unchecked(db, TransactionBehavior::Immediate)
 }
@@ -57,8 +57,8 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
     } else {
         db.prepare_cached("UPDATE records SET due = ?2 WHERE at = ?1")?.execute(params![last, due])?;
     }
-    // What became later is left as it is: finding the run there too early costs less than two more trees in each
-    // append.
+    // A due time that moved to later is not updated. A sweep then finds the run too early, which costs less than updating two
+    // more trees in each append.
     if due.is_some_and(|due| noted.is_none_or(|noted| due < noted)) {
         db.prepare_cached("UPDATE runs SET due = ?2 WHERE key = ?1")?.execute(params![key, due])?;
     }
@@ -71,8 +71,8 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
     Ok(change.commit()?)
 }
 
-/// An append that changes nothing but `records`, in one statement, which is its own transaction. Whether it is one, and
-/// all is as it must be: if not, nothing was changed.
+/// Makes an append that only changes `records`, in one statement that is its own transaction. Returns `false` without any change
+/// if the append is not of this kind, or if its conditions do not hold.
 fn add(db: &Connection, run: &RunId, append: &Append, due: Option<i64>) -> Result<bool, Broken> {
     let Append { expected, count, text, lease, .. } = append;
     if *count == 0 || signed(expected.saturating_add(*count)) > MOST {
@@ -97,7 +97,7 @@ fn create(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result
     Ok(db.last_insert_rowid())
 }
 
-/// Returns the place of the last record, and how many entries the log has.
+/// Returns the key of the last record, and the number of the log's entries.
 fn last(db: &Connection, key: i64) -> Result<(Option<i64>, u64), Broken> {
     let last = db
         .prepare_cached("SELECT at, count FROM records WHERE at BETWEEN ?1 AND ?2 ORDER BY at DESC LIMIT 1")?
@@ -193,7 +193,7 @@ pub fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<b
 }
 
 pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, Broken> {
-    // One transaction: another process may put a snapshot in the middle of it.
+    // One transaction, because another process may add a snapshot meanwhile.
     let view = db.transaction()?;
     let Some(key) = key(&view, run)? else { return Ok(None) };
     let snapshot: Option<(i64, String)> = view
@@ -216,7 +216,7 @@ fn key(db: &Connection, run: &RunId) -> Result<Option<i64>, Broken> {
     Ok(find.query_row([run.as_str()], |row| row.get(0)).optional()?)
 }
 
-/// The entries after the first `rev`, beginning with the append that has the first of them.
+/// Returns the records with the entries after the first `rev`, beginning with the append that contains the first of them.
 fn records(db: &Connection, key: i64, rev: u64) -> Result<Vec<Record>, Broken> {
     let sql = "SELECT at, count, text FROM records WHERE at BETWEEN \
                coalesce((SELECT max(at) FROM records WHERE at BETWEEN ?1 AND ?2), ?1) AND ?3 ORDER BY at";

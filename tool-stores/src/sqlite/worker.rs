@@ -1,7 +1,7 @@
-//! A connection, a thread of its own for what has to wait, and the write-ahead log.
+//! A connection with a thread for operations that wait, and the write-ahead log.
 //!
-//! The log has to be copied back into the file now and then. SQLite would do that in the middle of whatever commit
-//! comes next, and wait for the disk there; the thread does it between two jobs.
+//! The log must be copied back into the file from time to time. SQLite would do that during a commit, and wait for the disk. Here
+//! the thread does it between two jobs.
 
 use std::{
     fmt,
@@ -20,27 +20,27 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Broken, StoreError};
 
-/// How many jobs may wait; whoever comes later waits to be let in.
+/// The length of the job queue. Further callers wait until there is room.
 const QUEUE: usize = 64;
 
-/// From how many pages on the log is copied back: SQLite's own number.
+/// The number of pages from which the log is copied back. It is SQLite's default.
 const LONG: u32 = 1000;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// A connection with a thread of its own, which ends when this is dropped and everything asked before is done.
+/// A connection with its own thread. The thread ends when this is dropped and all earlier jobs are done.
 pub struct Worker {
     jobs: mpsc::Sender<Job>,
-    /// The thread has it for as long as it may be asked, so that the connection is never closed here.
+    /// The thread owns the state as long as jobs can arrive, so that the connection is never closed on another thread.
     shared: Weak<Shared>,
 }
 
 struct Shared {
     db: Mutex<Connection>,
-    /// Jobs that the thread was given and has not done.
+    /// The number of jobs that the thread has not done yet.
     left: AtomicUsize,
     wal: Wal,
-    /// How long the thread waits for other processes.
+    /// The time for which the thread waits for other processes.
     patience: Duration,
 }
 
@@ -61,7 +61,7 @@ impl Worker {
         Ok(Self { jobs, shared: weak })
     }
 
-    /// Does `job` on the thread. It is done even if nobody waits for it any more.
+    /// Runs `job` on the thread. The job runs even if the caller no longer waits.
     pub fn ask<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Connection) -> Result<T, Broken> + Send + 'static,
@@ -69,7 +69,7 @@ impl Worker {
         Box::pin(async move {
             let (give, take) = oneshot::channel();
             let job: Job = Box::new(move |db| {
-                // Nobody may be there to take it.
+                // The caller may no longer wait.
                 let _ = give.send(job(db));
             });
             let gone = || StoreError::unavailable("the thread of SQLite's file panicked");
@@ -79,8 +79,8 @@ impl Worker {
         })
     }
 
-    /// Does `job` here, if that takes no waiting: neither for the thread, nor for another process, nor for the disk.
-    /// `None` if it would, and then nothing was done; [`Worker::ask`] waits.
+    /// Runs `job` on the current thread, if it need not wait for the worker's thread, another process or the disk. Otherwise does
+    /// nothing and returns `None`; then use [`Worker::ask`].
     pub fn at_once<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T, Broken>) -> Option<Result<T, StoreError>> {
         let shared = self.shared.upgrade()?;
         if shared.left.load(Ordering::Acquire) > 0 || shared.wal.is_next_synced() {
@@ -97,7 +97,7 @@ impl Worker {
         if shared.wal.is_long()
             && let Ok(place) = self.jobs.try_reserve()
         {
-            // The thread looks at the log after each job.
+            // The thread checks the log after each job.
             self.give(place, Box::new(|_| {}));
         }
         match done {
@@ -115,12 +115,12 @@ impl Worker {
 }
 
 impl Shared {
-    /// On the thread: may wait.
+    /// Runs a job on the worker's thread, where it may wait.
     fn work(&self, job: Job) {
         let mut db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
-        // Neither can fail: SQLite only notes the number.
+        // Neither call can fail, because SQLite only stores the number.
         let _ = db.busy_timeout(self.patience);
-        // Whoever asked sees that no answer comes; the transaction was rolled back on the way out.
+        // After a panic the caller gets no answer and fails. Unwinding has rolled the transaction back.
         let _ = catch_unwind(AssertUnwindSafe(|| job(&mut db)));
         let _ = db.busy_timeout(Duration::ZERO);
         if self.wal.is_long() {
@@ -135,22 +135,22 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// The state of the log, as far as a connection knows it. Clones share it.
+/// A connection's view of the log. Clones share it.
 #[derive(Clone)]
 struct Wal {
-    /// How many pages it had after the last commit.
+    /// The number of pages after the last commit.
     pages: Arc<AtomicU32>,
-    /// True if the next commit may be the first of a new log, whose beginning SQLite waits to see on the disk.
+    /// Set if the next commit may begin a new log. SQLite then waits until the log's beginning is on the disk.
     is_next_synced: Arc<AtomicBool>,
 }
 
 impl Wal {
-    /// Copies nothing back by itself any more, and watches the commits of `db`.
+    /// Turns SQLite's own copying off, and watches the commits of `db`.
     fn watch(db: &mut Connection) -> rusqlite::Result<Self> {
         let is_file = db.path().is_some_and(|path| !path.is_empty());
         let wal = Self { pages: Arc::default(), is_next_synced: Arc::new(AtomicBool::new(is_file)) };
         let watching = wal.clone();
-        // In place of SQLite's own hook, which is the one that copies back.
+        // This replaces SQLite's own hook, which would copy back.
         db.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
             watching.pages.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
             watching.is_next_synced.store(false, Ordering::Relaxed);
@@ -167,12 +167,13 @@ impl Wal {
         self.is_next_synced.load(Ordering::Relaxed)
     }
 
-    /// Copies as much back as nobody reads. Waits for the disk, not for others: what is left, is copied another time.
+    /// Copies back all pages that no connection reads. It waits for the disk, but not for other connections; the rest is copied
+    /// later.
     fn copy_back(&self, db: &Connection) {
         self.pages.store(0, Ordering::Relaxed);
         let sql = "PRAGMA wal_checkpoint(PASSIVE)";
         let copied = db.query_row(sql, [], |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
-        // If it did not work, the log is longer after the next commit, and this is tried again.
+        // After a failure, this is tried again after the next commit, when the log is longer.
         if let Ok((pages, copied)) = copied {
             self.is_next_synced.store(pages == copied, Ordering::Relaxed);
         }

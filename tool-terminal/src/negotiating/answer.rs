@@ -1,4 +1,4 @@
-//! Reads the answer to a question: a value, a list of values, one of several, or why it is none.
+//! The parser of answers to questions: a value, a list of values, several candidates, or the reason why there is none.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use tool_schema::feedback::suggest;
 pub enum Answer {
     /// A value that fits.
     Value(Value),
-    /// Items of a list, each of which fits; `more` when the person said that there are more.
+    /// Items of a list, each of which fits. `more` is set if the person announced more items.
     Items { items: Vec<Value>, more: bool },
     /// Perhaps this value.
     Near(Value),
@@ -41,7 +41,7 @@ pub fn parse(ask: &Ask, text: &str) -> Answer {
                 let span = ask.span().map(|(first, last)| format!("I need a number from {first} to {last}."));
                 return Answer::Wrong(span.unwrap_or_else(|| unknown(text)));
             }
-            // Suggestions are not all there is, so what is only like them is taken as it was said.
+            // Other values than the suggestions are allowed, so a text that only resembles one is accepted as it is.
             _ => {}
         }
     }
@@ -54,7 +54,7 @@ pub fn parse(ask: &Ask, text: &str) -> Answer {
     value(shape, text).map_or_else(|answer| answer, Answer::Value)
 }
 
-/// Reads one value of `shape` that fits it; `Err` has the answer that a text is otherwise.
+/// Reads one value that fits `shape`. Returns the answer for any other text as `Err`.
 fn value(shape: &Shape, text: &str) -> Result<Value, Answer> {
     let found = match &shape.kind {
         Kind::Text(limits) => return self::text(shape, limits, text).map(Value::String),
@@ -79,7 +79,7 @@ fn value(shape: &Shape, text: &str) -> Result<Value, Answer> {
     }
 }
 
-/// The inside of a text that stands in quotes as a whole.
+/// Returns the content of a text that is quoted as a whole.
 pub fn unquoted(text: &str) -> Option<&str> {
     [("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`"), ("«", "»")].into_iter().find_map(|(open, close)| {
         let inner = text.strip_prefix(open)?.strip_suffix(close)?;
@@ -87,7 +87,7 @@ pub fn unquoted(text: &str) -> Option<&str> {
     })
 }
 
-/// The sentence for a text that is none of the allowed values.
+/// Returns the sentence for a text that is not an allowed value.
 pub fn unknown(text: &str) -> String {
     format!("“{}” is not on the list.", words::shorten(text, 60))
 }
@@ -95,7 +95,7 @@ pub fn unknown(text: &str) -> String {
 fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Answer> {
     let literal = unquoted(text).unwrap_or(text);
     if shape.is_free_text() && literal == text && scalar::yes_or_no(text).is_some() {
-        // Hardly ever the name of anything; in quotes it is taken at once.
+        // This is hardly ever a name. In quotes it is accepted at once.
         return Err(shape
             .check(&Value::from(text))
             .map_or_else(|reason| Answer::Wrong(format!("That {reason}.")), |()| Answer::Near(Value::from(text))));
@@ -178,13 +178,13 @@ fn expected(kind: &Kind) -> Answer {
     Answer::Wrong(format!("I need {} here.", kind.noun()))
 }
 
-/// The item of a list that a text names, or why it names none.
+/// Returns the item of a list that a text names, or the reason why it names none.
 pub fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> Answer {
     let ask = Ask { choices: choices.to_vec(), strict, ..Ask::new("", shape) };
     parse(&ask, text)
 }
 
-/// As many items are asked for one by one.
+/// The maximum number of items that are asked for one by one.
 const MOST: usize = 50;
 
 /// Reads a list of values of `item`'s shape: several values in one answer, or one after another.
@@ -236,7 +236,7 @@ fn is_simple(shape: &Shape) -> bool {
     !shape.allowed.is_empty() || matches!(shape.kind, Kind::Text(_) | Kind::Number(_) | Kind::Bool | Kind::Either(_))
 }
 
-/// How many objects there will be; each is then asked for field by field.
+/// Reads the number of objects. Each is then asked for field by field.
 fn count(ask: &Ask, text: &str) -> Answer {
     let Kind::List { least, most, .. } = ask.shape.kind else { return Answer::Wrong("I need a list here.".into()) };
     let number = scalar::number(text).or_else(|| scalar::only_number(text));
@@ -253,7 +253,7 @@ fn count(ask: &Ask, text: &str) -> Answer {
     Answer::Value(Value::Array(vec![Value::Object(Map::new()); number]))
 }
 
-/// The pieces of an answer: between commas and lines, and around "and" where that cannot be part of a value.
+/// Splits an answer at commas and line breaks, and at "and" if that cannot be part of a value.
 fn pieces<'a>(text: &'a str, item: &Shape, strict: bool) -> Vec<&'a str> {
     let text = text.trim_end_matches(['.', '…']);
     let listed = text.contains([',', ';', '\n']);
@@ -271,8 +271,8 @@ fn pieces<'a>(text: &'a str, item: &Shape, strict: bool) -> Vec<&'a str> {
     out.into_iter().map(str::trim).filter(|piece| !piece.is_empty()).collect()
 }
 
-/// Finds the value that `text` names: by itself, by its number, by what it is called, by how it begins. Perhaps several or
-/// a similar one.
+/// Finds the value that `text` names by its value, number, label or beginning. The result may be several values, or a similar
+/// one.
 pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> {
     let text = text.trim();
     let written: Vec<String> = choices.iter().map(|choice| scalar::plain(&choice.value)).collect();
@@ -324,7 +324,7 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> 
         }
     }
     if said.contains(|c: char| c.is_ascii_digit()) {
-        // Another day or number is not a slip of the finger.
+        // A different day or number is not a typing error.
         return None;
     }
     let near = suggest::nearest(&said, known.iter().map(String::as_str))?;
@@ -337,7 +337,7 @@ pub fn mentions(whole: &str, part: &str) -> bool {
     !part.is_empty() && format!(" {whole} ").contains(&format!(" {part} "))
 }
 
-/// Returns whether a text does nothing but name one of the choices, so that there is nothing else to be found in it.
+/// Returns whether a text is only the name of a choice, and contains nothing else.
 pub fn is_name(choices: &[Choice], text: &str) -> bool {
     let said = bare(text);
     let names = |choice: &Choice| [words::fold(&scalar::plain(&choice.value)), words::fold(&choice.label)];
@@ -353,7 +353,7 @@ fn within(label: &str, said: &str) -> bool {
     })
 }
 
-/// Returns what was said, folded, without the words of politeness around it.
+/// Returns the folded text, without polite words around it.
 fn bare(text: &str) -> String {
     let mut said = words::fold(text);
     for lead in [

@@ -1,4 +1,4 @@
-//! Finds values of parameters in a sentence, where they can hardly mean anything else.
+//! The search for unambiguous values of parameters in a sentence.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::shape::{Choice, Field, Kind, Shape};
 use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
-/// Finds parameters of `root` in a sentence; `values` are settled already and only change where they are named.
-/// `verbs` are the stems of the tool's own name, which are no values.
+/// Finds parameters of `root` in a sentence. `values` are settled already, and change only if the sentence names them. `verbs`
+/// are the stems of the tool's own name, which are not values.
 pub fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str) -> Found {
     let mut hunt = Hunt::new(root, values, text);
     pairs(&mut hunt);
@@ -29,7 +29,7 @@ pub fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str) -> Fo
     hunt.found
 }
 
-/// Only what is named with its value: `name: value`, `name=value`, `change name to value`, `2 passengers`.
+/// Finds only explicit values: `name: value`, `name=value`, `change name to value`, `2 passengers`.
 pub fn explicit(root: &Shape, text: &str) -> Found {
     let mut hunt = Hunt::new(root, &Value::Null, text);
     pairs(&mut hunt);
@@ -56,7 +56,7 @@ pub fn is_correction(text: &str) -> bool {
 
 /// `name: value` and `name=value`.
 fn pairs(hunt: &mut Hunt<'_>) {
-    // Where a name begins, where its value begins, and whose it is.
+    // The start of a name, the start of its value, and the index of its slot.
     let mut marks: Vec<(usize, usize, usize)> = Vec::new();
     for (at, mark) in hunt.text.match_indices([':', '=']) {
         let before = &hunt.text[..at];
@@ -87,7 +87,7 @@ fn pairs(hunt: &mut Hunt<'_>) {
             hunt.ask_for(slot);
             continue;
         }
-        // Only a text may hold a comma; a list takes all of them.
+        // Only texts and lists may contain a comma.
         let whole = hunt.slots[slot].read(given);
         let read = whole.or_else(|reason| match given.split([',', ';']).next() {
             Some(first) if first.len() < given.len() => hunt.slots[slot].read(first.trim()),
@@ -172,7 +172,7 @@ fn named(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// Allowed values that are mentioned, each of them for the only parameter that allows it.
+/// Finds allowed values, each for the only parameter that allows it.
 fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
     let said: Vec<(usize, String)> = (hunt.folded.iter().enumerate())
         .flat_map(|(at, word)| word.split(' ').map(move |part| (at, part.to_owned())))
@@ -221,7 +221,7 @@ fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
     }
 }
 
-/// A number, where there is one in the sentence and one parameter for it, or where it stands beside a word of the name.
+/// Finds a number, if there is only one and only one parameter for it, or if it is beside a word of the parameter's name.
 fn numbers(hunt: &mut Hunt<'_>) {
     let numeric = |slot: &Slot<'_>| matches!(slot.shape.kind, Kind::Number(_)) && slot.shape.allowed.is_empty();
     let open: Vec<usize> =
@@ -252,7 +252,7 @@ fn numbers(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// The parameter whose name begins at a word, and the word after the name; the longest name wins.
+/// Returns the parameter whose name begins at a word, and the index of the word after the name. The longest name wins.
 fn name_at(hunt: &Hunt<'_>, at: usize) -> Option<(usize, usize)> {
     (at + 1..=(at + 4).min(hunt.words.len())).rev().find_map(|end| {
         let name = words::fold(hunt.span(at..end));
@@ -269,7 +269,7 @@ fn complain(hunt: &mut Hunt<'_>, slot: usize, reason: &str) {
     hunt.found.complaints.push(complaint);
 }
 
-/// A text in quotes anywhere in the sentence, with its place.
+/// Returns the ranges of quoted texts in the sentence.
 pub fn quotes(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut from = 0;
@@ -285,7 +285,7 @@ pub fn quotes(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// The finds in a sentence.
+/// The values that were found in a sentence.
 #[derive(Debug, Default, PartialEq)]
 pub struct Found {
     /// Values by pointer.
@@ -298,7 +298,7 @@ pub struct Found {
 
 /// A parameter that can be found in a sentence.
 pub struct Slot<'a> {
-    /// Where its value goes.
+    /// The place of its value.
     pub pointer: String,
     /// Its names, folded.
     pub names: Vec<String>,
@@ -308,13 +308,13 @@ pub struct Slot<'a> {
     pub about: Vec<String>,
     /// The values that it may have.
     pub shape: &'a Shape,
-    /// True if it must be given.
+    /// Set if it is required.
     pub required: bool,
-    /// True if it has a value already.
+    /// Set if it has a value already.
     pub settled: bool,
 }
 
-/// A sentence in which parameters are looked for.
+/// The search for parameters in a sentence.
 pub struct Hunt<'a> {
     /// The sentence.
     pub text: &'a str,
@@ -322,7 +322,7 @@ pub struct Hunt<'a> {
     pub words: Vec<Range<usize>>,
     /// The words, folded.
     pub folded: Vec<String>,
-    /// Which words are used up.
+    /// Whether each word is used already.
     pub taken: Vec<bool>,
     /// The parameters that are looked for.
     pub slots: Vec<Slot<'a>>,
@@ -331,11 +331,11 @@ pub struct Hunt<'a> {
 }
 
 impl<'a> Hunt<'a> {
-    /// A hunt for the parameters of `root`, of which `values` are settled.
+    /// Creates a search for the parameters of `root`, of which `values` are settled.
     pub fn new(root: &'a Shape, values: &Value, text: &'a str) -> Self {
         let mut slots = Vec::new();
         gather(root.fields(), "", true, 0, values, &mut slots);
-        // The last name alone is enough where only one parameter bears it.
+        // The last part of a name is enough if only one parameter has it.
         for at in 0..slots.len() {
             let short = words::fold(&form::last(&slots[at].pointer));
             let alone = slots.iter().filter(|slot| slot.names.contains(&short)).count() == 0;
@@ -349,12 +349,12 @@ impl<'a> Hunt<'a> {
         Self { text, taken: vec![false; words.len()], words, folded, slots, found: Found::default() }
     }
 
-    /// The word at `at`, as it was written.
+    /// Returns the word at `at`, unchanged.
     pub fn word(&self, at: usize) -> &'a str {
         &self.text[self.words[at].clone()]
     }
 
-    /// The text from one word to another, the latter not included.
+    /// Returns the text of a range of words.
     pub fn span(&self, words: Range<usize>) -> &'a str {
         match (self.words.get(words.start), words.end.checked_sub(1).and_then(|last| self.words.get(last))) {
             (Some(from), Some(to)) if from.start <= to.end => &self.text[from.start..to.end],
@@ -362,7 +362,7 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// Returns whether nothing but space is between a word and the next.
+    /// Returns whether only white space is between a word and the next.
     pub fn joined(&self, at: usize) -> bool {
         match (self.words.get(at), self.words.get(at + 1)) {
             (Some(one), Some(next)) => self.text[one.end..next.start].chars().all(char::is_whitespace),
@@ -370,19 +370,19 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// Marks the words that touch a range of the text as used up.
+    /// Marks the words that overlap a range of the text as used.
     pub fn take(&mut self, range: &Range<usize>) {
         for (word, taken) in self.words.iter().zip(&mut self.taken) {
             *taken |= word.start < range.end && range.start < word.end;
         }
     }
 
-    /// Returns whether any of the words is used up.
+    /// Returns whether any of the words is used.
     pub fn is_taken(&self, words: Range<usize>) -> bool {
         self.taken.get(words).is_none_or(|taken| taken.contains(&true))
     }
 
-    /// Settles a parameter, and uses the words up.
+    /// Settles a parameter, and marks the words as used.
     pub fn settle(&mut self, slot: usize, value: Value, words: Range<usize>) {
         self.found.values.push((self.slots[slot].pointer.clone(), value));
         self.slots[slot].settled = true;
@@ -391,7 +391,7 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// Settles a parameter with the value that a text is for it. Returns whether it is one.
+    /// Settles a parameter with the value of a text. Returns whether the text is a value of it.
     pub fn claim(&mut self, slot: usize, text: &str, words: Range<usize>) -> bool {
         let value = self.slots[slot].read(text);
         value.map(|value| self.settle(slot, value, words)).is_ok()
@@ -407,7 +407,7 @@ impl<'a> Hunt<'a> {
         self.found.named.push(self.slots[slot].pointer.clone());
     }
 
-    /// The only slot that passes a test and has no value yet; of several, the only required one.
+    /// Returns the only slot that passes a test and has no value yet; of several, the only required one.
     pub fn sole(&self, test: impl Fn(&Slot<'_>) -> bool) -> Option<usize> {
         let fits: Vec<usize> =
             (0..self.slots.len()).filter(|&at| !self.slots[at].settled && test(&self.slots[at])).collect();
@@ -420,7 +420,7 @@ impl<'a> Hunt<'a> {
 }
 
 impl Slot<'_> {
-    /// Returns whether its name, or failing that its description, has one of these stems.
+    /// Returns whether its name or description has one of these stems.
     pub fn is_like(&self, stems: &[&str]) -> bool {
         self.is_named(stems) || stems.iter().any(|stem| self.about.iter().any(|known| known == stem))
     }
@@ -430,7 +430,7 @@ impl Slot<'_> {
         stems.iter().any(|stem| self.terms.iter().any(|known| known == stem))
     }
 
-    /// The value that a text is for this parameter, without guessing; a sentence where it is none.
+    /// Returns the value of a text for this parameter, without guessing, or a sentence if it has none.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         match answer::parse(&Ask::new(&self.pointer, self.shape), text) {
             Answer::Value(value) => Ok(value),
@@ -444,7 +444,7 @@ impl Slot<'_> {
         }
     }
 
-    /// The value that a text is as it stands: a number, a date, an allowed value, yes or no.
+    /// Returns the value that a text denotes exactly: a number, a date, an allowed value, yes or no.
     pub fn exact(&self, text: &str) -> Option<Value> {
         let value = match &self.shape.kind {
             _ if !self.shape.allowed.is_empty() => {

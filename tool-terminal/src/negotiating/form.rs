@@ -1,4 +1,4 @@
-//! The arguments of one call while they are being gathered, and what is asked next.
+//! The form: the arguments of a call while they are gathered, and the next question.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use super::{scalar, words};
 use tool_schema::feedback::Choices;
 use tool_schema::schema::pointer;
 
-/// As many answers can be taken back.
+/// The maximum number of answers that can be taken back.
 const TRAIL: usize = 32;
 
-/// The arguments of one call while they are being gathered.
+/// The arguments of a call while they are gathered.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     /// The name of the tool.
     pub tool: String,
-    /// The values that are settled: an object, perhaps with gaps.
+    /// The settled values: an object, which may be incomplete.
     pub values: Value,
-    /// The offers of the tool for its parameters, from when it refused a call.
+    /// The tool's feedback on its parameters, from rejections, by pointer.
     pub offers: BTreeMap<String, Offer>,
-    /// The parameters that have to be asked though they are not required, by pointer, the next one first.
+    /// The pointers of parameters to ask for although the schema does not require them, in order.
     pub wanted: Vec<String>,
-    /// A list that may get more items.
+    /// The pointer of a list that may get more items.
     pub open: Option<String>,
     /// A question about the last answer.
     pub doubt: Option<Doubt>,
@@ -38,9 +38,9 @@ pub struct Offer {
     pub choices: Choices,
     /// The shape of the parameter now.
     pub shape: Option<Shape>,
-    /// True if the tool accepted its value.
+    /// Set if the tool accepted its value.
     pub accepted: bool,
-    /// True if the tool needs it: it refused a call without it, or others depend on it.
+    /// Set if the tool needs it: it rejected a call without it, or other parameters depend on it.
     pub must: bool,
     /// The parameters that it depends on, by pointer.
     pub needs: Vec<String>,
@@ -60,12 +60,12 @@ pub enum Doubt {
 }
 
 impl Form {
-    /// An empty form for a tool.
+    /// Creates an empty form for a tool.
     pub fn new(tool: &str) -> Self {
         Self { tool: tool.to_owned(), values: json!({}), ..Self::default() }
     }
 
-    /// A form with the arguments of a call.
+    /// Creates a form with the arguments of a call.
     pub fn of_call(tool: &str, arguments: &str) -> Self {
         match serde_json::from_str(arguments) {
             Ok(values @ Value::Object(_)) => Self::new(tool).with(values),
@@ -73,13 +73,13 @@ impl Form {
         }
     }
 
-    /// The form with these values instead of its own.
+    /// Replaces the form's values.
     pub fn with(mut self, values: Value) -> Self {
         self.values = values;
         self
     }
 
-    /// Returns the next question; `None` when the call can be made.
+    /// Returns the next question, or `None` if the form is complete.
     pub fn next(&self, root: &Shape) -> Option<Ask> {
         if let Some(pointer) = &self.open {
             return Some(self.ask(root, pointer));
@@ -91,7 +91,7 @@ impl Form {
         wanted.or_else(|| gaps(root, &self.values, "")).map(|pointer| self.ask(root, &pointer))
     }
 
-    /// The question about one parameter, with what the tool said about it.
+    /// Returns the question about a parameter, with the tool's feedback on it.
     pub fn ask(&self, root: &Shape, pointer: &str) -> Ask {
         let offer = self.offers.get(pointer);
         let fallback = Shape::default();
@@ -105,19 +105,19 @@ impl Form {
         }
     }
 
-    /// Returns whether what is settled can stay as it is: a list may still have too few items.
+    /// Returns whether the settled value is complete: a list may still have too few items.
     pub fn is_enough(&self, ask: &Ask) -> bool {
         self.values.pointer(&ask.pointer).is_some_and(|value| ask.shape.check(value).is_ok())
     }
 
-    /// Returns what is settled as `name: value, name: value`; empty when nothing is.
+    /// Returns the settled values as `name: value, name: value`; empty if there are none.
     pub fn settled(&self) -> String {
         let mut out = Vec::new();
         collect(&self.values, "", &mut out);
         out.join(", ")
     }
 
-    /// Returns the settled value of a question as `name: value`, so that a misunderstanding is seen.
+    /// Returns the settled value of a question as `name: value`, so that the person notices a misunderstanding.
     pub fn repeat(&self, ask: &Ask) -> String {
         match self.values.pointer(&ask.pointer) {
             Some(Value::Array(items)) if items.iter().any(Value::is_object) => String::new(),
@@ -129,7 +129,7 @@ impl Form {
         }
     }
 
-    /// Remembers the form as it is, to come back to.
+    /// Stores the form's current state for [`back`](Self::back).
     pub fn mark(&mut self) {
         if self.trail.len() == TRAIL {
             self.trail.remove(0);
@@ -138,7 +138,7 @@ impl Form {
         self.trail.push(before);
     }
 
-    /// Goes back to the form before the last answer; whether there was one.
+    /// Restores the form before the last answer. Returns whether there was one.
     pub fn back(&mut self) -> bool {
         let Some(before) = self.trail.pop() else { return false };
         let trail = std::mem::take(&mut self.trail);
@@ -146,7 +146,7 @@ impl Form {
         true
     }
 
-    /// Takes a value of the person's.
+    /// Sets a value that the person gave.
     pub fn set(&mut self, pointer: &str, value: Value) {
         let accepted = self.offers.get(pointer).is_some_and(|offer| offer.accepted);
         self.settle(pointer, value);
@@ -154,20 +154,20 @@ impl Form {
         self.open = self.open.take().filter(|open| open != pointer);
         self.doubt = None;
         self.forget_dependents(pointer);
-        // The tool looks at the change first: what it needs besides may not be the same any more, and it will say so.
-        // Only what waited says on what it depends, so after a change of what was accepted it may be anything.
+        // The tool must judge the change first, because other parameters may no longer be needed. Only parameters that waited
+        // have known dependencies, so after a change of an accepted value any parameter may be affected.
         let offers = &self.offers;
         let depends = |offer: &Offer| accepted || offer.needs.iter().any(|need| related(need, pointer));
         self.wanted.retain(|wanted| offers.get(wanted).is_none_or(|offer| !offer.must || !depends(offer)));
     }
 
-    /// Returns what has to be known before a parameter can be asked for.
+    /// Returns a parameter that must be known before this one can be asked for.
     pub fn lacks(&self, pointer: &str) -> Option<&str> {
         let needs = &self.offers.get(pointer)?.needs;
         needs.iter().find(|need| self.values.pointer(need).is_none()).map(String::as_str)
     }
 
-    /// Puts a value in its place.
+    /// Stores a value at its place.
     pub fn settle(&mut self, pointer: &str, value: Value) {
         let mut place = &mut self.values;
         for step in pointer.split('/').skip(1) {
@@ -185,7 +185,7 @@ impl Form {
         *place = value;
     }
 
-    /// Takes a value out, so that it is asked for again.
+    /// Removes a value, so that it is asked for again.
     pub fn unset(&mut self, pointer: &str) {
         let Some((parent, step)) = pointer.rsplit_once('/') else { return };
         if let Some(Value::Object(map)) = self.values.pointer_mut(parent) {
@@ -194,7 +194,7 @@ impl Form {
         self.forget_dependents(pointer);
     }
 
-    /// Forgets the feedback about parameters that depend on a changed one: it no longer holds.
+    /// Drops the feedback on parameters that depend on a changed one, because it is outdated.
     fn forget_dependents(&mut self, pointer: &str) {
         let depends = |offer: &&mut Offer| offer.needs.iter().any(|need| related(need, pointer));
         for offer in self.offers.values_mut().filter(depends) {
@@ -202,7 +202,7 @@ impl Form {
         }
     }
 
-    /// The arguments of the call, in the order of the schema, with what can only be one value filled in.
+    /// Returns the arguments of the call in the order of the schema. Parameters with only one possible value are filled in.
     pub fn arguments(&self, root: &Shape) -> Value {
         filled(root, &self.values)
     }
@@ -218,7 +218,7 @@ fn collect(value: &Value, at: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Returns whether two pointers point to the same, or one into what the other points to.
+/// Returns whether two pointers are equal, or one is inside the other.
 fn related(one: &str, other: &str) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -226,32 +226,32 @@ fn related(one: &str, other: &str) -> bool {
     within(one, other) || within(other, one)
 }
 
-/// Returns whether what a pointer points to must be given once what holds it is there.
+/// Returns whether a value is required if the value around it exists.
 fn is_required(root: &Shape, pointer: &str) -> bool {
     let Some((parent, step)) = pointer.rsplit_once('/') else { return true };
     let name = pointer::last(step);
     root.at(parent).is_none_or(|holder| holder.fields().iter().all(|field| field.name != name || field.required))
 }
 
-/// One thing to ask for.
+/// A question for one value.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Where the value goes: a JSON Pointer into the arguments.
+    /// The place of the value: a JSON Pointer into the arguments.
     pub pointer: String,
     /// The values that it may have.
     pub shape: Shape,
     /// The values that are offered.
     pub choices: Vec<Choice>,
-    /// True if nothing else is allowed.
+    /// Set if no other value is allowed.
     pub strict: bool,
-    /// True if it can be left out.
+    /// Set if the value can be left out.
     pub optional: bool,
 }
 
 impl Ask {
-    /// Asks for a value of `shape`.
+    /// Creates a question for a value of `shape`.
     pub fn new(pointer: &str, shape: &Shape) -> Self {
-        // The items of a list are chosen from what is allowed for an item.
+        // The choices of a list are the allowed values of its items.
         let choices = match &shape.kind {
             Kind::List { item, .. } if shape.allowed.is_empty() => item.allowed.clone(),
             _ => shape.allowed.clone(),
@@ -265,7 +265,7 @@ impl Ask {
         }
     }
 
-    /// Asks for one of `values`; with `strict`, for nothing else.
+    /// Sets the offered values. If `strict` is set, no others are allowed.
     pub fn offering(mut self, values: &[Value], strict: bool) -> Self {
         let labels = std::mem::take(&mut self.choices);
         let known = |value: &Value| labels.iter().find(|choice| choice.value == *value).cloned();
@@ -281,13 +281,13 @@ impl Ask {
         self
     }
 
-    /// Returns whether a text is one of the choices as it stands.
+    /// Returns whether a text is exactly one of the choices.
     pub fn names(&self, text: &str) -> bool {
         let said = words::fold(text);
         self.choices.iter().any(|choice| words::fold(&scalar::plain(&choice.value)) == said)
     }
 
-    /// The first and the last of the choices, where they are all the whole numbers between, and too many to list.
+    /// Returns the first and last choice, if the choices are all integers of a range and too many to list.
     pub fn span(&self) -> Option<(i64, i64)> {
         let numbers: Option<Vec<i64>> = self.choices.iter().map(|choice| choice.value.as_i64()).collect();
         let numbers = numbers.filter(|numbers| self.strict && numbers.len() > 3)?;
@@ -295,18 +295,18 @@ impl Ask {
         in_turn.then(|| (numbers[0], numbers[numbers.len() - 1]))
     }
 
-    /// Returns whether the choices are numbered when they are listed: a number must not be mistaken for a value.
+    /// Returns whether the listed choices are numbered. They are not if a number could be a value.
     pub fn numbered(&self) -> bool {
         numbered(self.choices.iter().map(|choice| &choice.value))
     }
 }
 
-/// Returns whether values can be numbered in a list, and named by that number.
+/// Returns whether values can be named by their numbers in a list.
 pub fn numbered<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
     !values.any(|value| scalar::number(&scalar::plain(value)).is_some())
 }
 
-/// A JSON Pointer for people: `/address/city` is `address city`, `/passengers/0/name` is `passengers 1 name`.
+/// Returns a JSON Pointer for people: `/address/city` is `address city`, `/passengers/0/name` is `passengers 1 name`.
 pub fn label(pointer: &str) -> String {
     let steps = pointer.split('/').skip(1).map(|step| match step.parse::<usize>() {
         Ok(index) => (index.saturating_add(1)).to_string(),
@@ -315,17 +315,17 @@ pub fn label(pointer: &str) -> String {
     steps.collect::<Vec<_>>().join(" ")
 }
 
-/// The last name in a JSON Pointer, for people.
+/// Returns the last name in a JSON Pointer, for people.
 pub fn last(pointer: &str) -> String {
     label(&format!("/{}", pointer.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default()))
 }
 
-/// The parameter that a pointer points into.
+/// Returns the parameter that contains the place of a pointer.
 pub fn parameter(pointer: &str) -> String {
     pointer.split('/').nth(1).map(pointer::last).unwrap_or_default()
 }
 
-/// The first gap in a value that is to become a whole `shape`.
+/// Returns the first missing value in a value of `shape`.
 pub fn gaps(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
     match (&shape.kind, value) {
         (Kind::Object { fields, .. }, Value::Object(map)) => fields.iter().find_map(|field| {
@@ -345,7 +345,7 @@ pub fn gaps(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
     }
 }
 
-/// The gap where a value has to be: the value itself, or one of its fields.
+/// Returns the missing place of a required value: the value itself, or one of its fields.
 pub fn gap(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String> {
     match value {
         Some(value) => gaps(shape, value, pointer),
@@ -355,7 +355,7 @@ pub fn gap(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String
     }
 }
 
-/// The value with what can only be one value filled in, in the order of the schema.
+/// Returns the value in the order of the schema, with fields that have only one possible value filled in.
 pub fn filled(shape: &Shape, value: &Value) -> Value {
     match (&shape.kind, value) {
         (Kind::Object { fields, .. }, Value::Object(map)) => {

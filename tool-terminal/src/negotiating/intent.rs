@@ -30,7 +30,7 @@ pub enum Command {
     Done,
 }
 
-/// The command that a text is, where it is nothing else.
+/// Returns the command, if a text is only a command.
 pub fn command(text: &str) -> Option<Command> {
     let text = text.trim();
     if !text.is_empty() && text.chars().all(|c| c == '?') {
@@ -86,11 +86,11 @@ pub fn help_about(text: &str) -> Option<String> {
 /// A guess at the tool that a sentence is about.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Guess {
-    /// This one, by its place.
+    /// This tool, by its index.
     One(usize),
-    /// One of these, the likeliest first.
+    /// One of these tools, the most likely first.
     Perhaps(Vec<usize>),
-    /// None that is known.
+    /// No known tool.
     Unknown,
 }
 
@@ -122,13 +122,13 @@ impl Index {
         Self { tools, spread }
     }
 
-    /// The stems of a tool's name.
+    /// Returns the stems of a tool's name.
     pub fn verbs(&self, tool: usize) -> Vec<String> {
         self.tools.get(tool).map(|terms| terms.name.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Returns the tool that a sentence is about. `weight` says how well a tool fits otherwise; it is asked of likely
-    /// ones only.
+    /// Returns the tool that a sentence is about. `weight` returns how well a tool fits otherwise; it is called only for likely
+    /// tools.
     pub fn guess(&self, text: &str, weight: impl Fn(usize) -> f64) -> Guess {
         let mut scores = self.scores(text);
         let Some(&(_, top)) = scores.first() else { return Guess::Unknown };
@@ -147,12 +147,12 @@ impl Index {
         }
     }
 
-    /// All tools that share a word with the text, the likeliest first.
+    /// Returns all tools that share a word with the text, the most likely first.
     pub fn about(&self, text: &str) -> Vec<usize> {
         self.scores(text).into_iter().map(|(at, _)| at).collect()
     }
 
-    /// Returns whether a sentence is about a tool beyond doubt.
+    /// Returns the tool that a sentence is certainly about, if there is one.
     pub fn surely(&self, text: &str, but: &str) -> Option<usize> {
         let scores = self.scores(text);
         let (best, score) = *scores.first()?;

@@ -1,12 +1,12 @@
-//! A model without a network and without a language model: it fills in the parameters of tools by asking for them.
+//! The negotiating model: a model without a network or a language model, which asks the person for the parameters of tools.
 //!
-//! Everything it knows comes from the specs of the tools on offer and from the conversation. Each turn it goes through
-//! the messages anew ([`reply`]), finds out where the dialogue stands, and answers with one text or one call, so nothing
-//! is lost between turns, processes or machines.
+//! It uses only the specs of the offered tools and the conversation. In each turn it reads all messages again ([`reply`]),
+//! derives the state of the dialogue, and answers with one text or one call. So nothing is lost between turns, processes or
+//! machines.
 //!
-//! How a sentence travels: [`reply`] takes the messages in; [`said`] finds the tool that is meant ([`intent`]), opens a
-//! [`form`], takes from the sentence what is certain ([`extract`]) and reads answers ([`answer`]); [`refusal`] takes in
-//! what a tool refused; [`speak`] puts the next question, or [`render`]s a result.
+//! The path of a sentence: [`reply`] reads the messages. [`said`] finds the intended tool ([`intent`]), opens a [`form`],
+//! extracts the unambiguous values ([`extract`]) and reads answers ([`answer`]). [`refusal`] reads the rejections of tools.
+//! [`speak`] asks the next question, or [`render`]s a result.
 
 mod answer;
 mod extract;
@@ -37,16 +37,15 @@ use tool_runtime::message::{AssistantPart, Message, Part, ToolCall, ToolMessage}
 use tool_runtime::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, ToolChoice, Usage};
 use tool_runtime::tool::ToolSpec;
 
-/// A model that needs nothing: it asks the person for what a tool needs, offers what is allowed, and calls the tool.
+/// A model without a language model. It asks the person for a tool's parameters, offers the allowed values, and calls the tool.
 ///
-/// It works with any tools, in whatever language their descriptions are; its own words are English. A person says what
-/// they want ("weather in Paris", the name of a tool, or its number after "help"), answers its questions, and can say
-/// "back", "cancel", "help" or `name: value` at any time. When a tool refuses its arguments with structured feedback,
-/// only what was refused is asked again, with the values that the tool offers.
+/// It works with any tools, in any language of their descriptions; its own texts are English. A person types a request ("weather
+/// in Paris", the name of a tool, or its number after "help") and answers the questions. The person can type "back", "cancel",
+/// "help" or `name: value` at any time. If a tool rejects arguments with structured feedback, the model asks again only for the
+/// rejected ones, with the values that the tool offers.
 ///
-/// It holds no state: a turn depends on the request alone, and the ids of its calls are numbered through the
-/// conversation. It makes at most one call in a turn, and only right after the person said something, so it cannot call
-/// a tool again and again by itself.
+/// It has no state: a turn depends only on the request, and the ids of its calls are numbered through the conversation. It makes
+/// at most one call in a turn, and only directly after a message of the person. So it cannot call a tool repeatedly by itself.
 ///
 /// ```
 /// use futures_util::{FutureExt, StreamExt};
@@ -67,7 +66,7 @@ use tool_runtime::tool::ToolSpec;
 pub struct NegotiatingModel {}
 
 impl NegotiatingModel {
-    /// The model.
+    /// Creates the model.
     pub fn new() -> Self {
         Self {}
     }
@@ -78,7 +77,7 @@ impl Model for NegotiatingModel {
         "negotiating"
     }
 
-    /// Fails only where the tool that must be called is not on offer.
+    /// Fails only if the request demands a call of a tool that is not offered.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let deltas = match self::reply(request) {
             Ok(reply) => deltas(reply).into_iter().map(Ok).collect(),
@@ -88,7 +87,7 @@ impl Model for NegotiatingModel {
     }
 }
 
-/// The deltas of a reply: a text word by word, or a call.
+/// Returns the deltas of a reply: a text word by word, or a call.
 fn deltas(reply: Reply) -> Vec<Delta> {
     let (mut deltas, finish) = match reply {
         Reply::Say(text) => {
@@ -109,13 +108,13 @@ fn deltas(reply: Reply) -> Vec<Delta> {
 pub struct Dialogue<'a> {
     /// The tools that may be called.
     pub tools: Vec<&'a ToolSpec>,
-    /// True if a call of the only tool is wanted, whatever the person says.
+    /// Set if the request demands a call of the only tool, whatever the person says.
     pub forced: bool,
-    /// Where the dialogue stands.
+    /// The state of the dialogue.
     pub stage: Stage,
     /// The text before the next question.
     pub note: String,
-    /// True if the note is the result of a call.
+    /// Set if the note is the result of a call.
     pub has_result: bool,
     /// The form of the last call that succeeded.
     pub last: Option<Form>,
@@ -125,28 +124,28 @@ pub struct Dialogue<'a> {
     ids: Vec<&'a str>,
 }
 
-/// Where a dialogue stands.
+/// The state of a dialogue.
 #[derive(Clone, Debug, Default)]
 pub enum Stage {
-    /// Nothing is under way.
+    /// Nothing is in progress.
     #[default]
     Idle,
-    /// The person was shown these tools, after saying `text`; `quiet` where they need not be shown again.
+    /// The model has shown these tools in answer to `text`. `quiet` is set if they need not be shown again.
     Choosing { offered: Vec<usize>, text: String, quiet: bool },
-    /// A form is being filled; when nothing is missing any more, the call is made.
+    /// A form is being filled. When it is complete, the model makes the call.
     Filling(Form),
-    /// A form is filled, and the person has to say whether to go on.
+    /// A form is complete, and the person must confirm the call.
     Parked { form: Form, why: Pause },
 }
 
-/// Why a form that is filled does not become a call.
+/// The reason for which a complete form does not become a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The call could not be made when it was due.
+    /// The call was not possible when the form became complete.
     Whole,
     /// The call failed.
     Failed,
-    /// A person did not allow the call.
+    /// A person denied the call.
     Denied,
 }
 
@@ -159,13 +158,13 @@ pub enum Reply {
     Call(ToolCall),
 }
 
-/// The reply to a request: a pure function of it.
+/// Returns the reply to a request, as a pure function of the request.
 pub fn reply(request: Request<'_>) -> Result<Reply, ModelError> {
     let asked = matches!(request.messages.last(), Some(Message::User { .. }));
     Ok(standing(request)?.speak(asked && *request.tool_choice != ToolChoice::None))
 }
 
-/// Where the dialogue stands after all messages.
+/// Returns the dialogue after all messages of a request.
 pub fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
     let specs = request.tools.specs().iter().map(|spec| &**spec);
     let tools: Vec<&ToolSpec> = match request.tool_choice {
@@ -190,7 +189,7 @@ pub fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
     Ok(dialogue)
 }
 
-/// Returns where to begin: once all calls of a turn succeeded, nothing that was said before it matters.
+/// Returns the index of the first relevant message. After a turn whose calls have all succeeded, earlier messages are irrelevant.
 fn beginning(messages: &[Message]) -> usize {
     let done = |at: &usize| {
         let Message::Assistant { content } = &messages[*at] else { return false };
@@ -235,7 +234,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// Takes one message in; `shown` where a result in it is still to be shown.
+    /// Reads a message. `shown` is set if a result in it must still be shown.
     fn read_message(&mut self, message: &Message, shown: bool) {
         self.has_result = matches!(message, Message::Tool(_));
         match message {
@@ -298,7 +297,7 @@ impl<'a> Dialogue<'a> {
             self.note.push_str("\n\n");
         }
         self.note.push_str(&render::printable(&news));
-        // Of several results, one that needs the person decides how it goes on.
+        // Of several results, one that needs the person determines the next state.
         if !matches!(stage, Stage::Idle) || !matches!(self.stage, Stage::Filling(_) | Stage::Parked { .. }) {
             self.stage = stage;
         }
@@ -309,17 +308,17 @@ impl<'a> Dialogue<'a> {
         self.note = text.into();
     }
 
-    /// The place of a tool in the list.
+    /// Returns the index of a tool in the list.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.tools.iter().position(|spec| spec.name == name)
     }
 
-    /// The shape of a tool's arguments.
+    /// Returns the shape of a tool's arguments.
     pub fn shape(&self, tool: usize) -> &Shape {
         self.shapes[tool].get_or_init(|| Shape::of(self.tools[tool].input.neutral()))
     }
 
-    /// The shape of the arguments of a form; `None` when its tool is not on offer any more.
+    /// Returns the shape of a form's arguments, or `None` if its tool is no longer offered.
     pub fn shape_of(&self, form: &Form) -> Option<&Shape> {
         self.place(&form.tool).map(|tool| self.shape(tool))
     }
@@ -330,12 +329,12 @@ impl<'a> Dialogue<'a> {
         render::printable(&title.unwrap_or_else(|| words::capital(&words::human(name))))
     }
 
-    /// The words of the tools.
+    /// Returns the index of the tools' words.
     pub fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::new(&self.tools))
     }
 
-    /// The call of a form.
+    /// Returns a call with a new id.
     pub fn call(&self, name: &str, arguments: &Value) -> ToolCall {
         let mut number = self.ids.len() + 1;
         while self.ids.iter().any(|id| *id == format!("call_{number}")) {

@@ -1,4 +1,4 @@
-//! Refusals of calls by tools, and what they mean for the form.
+//! Rejections of calls by tools, and their effect on the form.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ impl<'a> Field<'a> {
         Self { pointer: place(root, name), requires, report }
     }
 
-    /// Returns whether there is nothing to choose from.
+    /// Returns whether no value is allowed.
     fn is_dead_end(&self) -> bool {
         self.requires.is_empty() && matches!(&self.report.choices, Choices::Allowed(values) if values.is_empty())
     }
@@ -31,7 +31,7 @@ impl<'a> Field<'a> {
         self.report.refused.as_ref().map_or(&[], Reasons::problems)
     }
 
-    /// Why it is refused, as one phrase.
+    /// Returns the reasons of the rejection, as one phrase.
     fn reasons(&self) -> String {
         let reasons = self.problems().iter().map(|problem| problem.trim().trim_end_matches('.'));
         reasons.collect::<Vec<_>>().join("; ")
@@ -42,7 +42,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Reads feedback; `None` where the text is something else.
+/// Reads feedback. Returns `None` if the text is not feedback.
 pub fn read(text: &str) -> Option<Refusal> {
     match serde_json::from_str(text) {
         Ok(Answer::Refused(refusal)) => Some(refusal),
@@ -50,8 +50,8 @@ pub fn read(text: &str) -> Option<Refusal> {
     }
 }
 
-/// Takes a refusal into the form, so that only what was refused is asked again. Returns a text for the person,
-/// and whether there is hope: there is none where nothing is possible, and nothing that was said is why.
+/// Applies a rejection to the form, so that only rejected parameters are asked again. Returns a text for the person, and whether
+/// the form can still be completed. It cannot if no value is possible and no earlier value is the cause.
 pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool) {
     form.wanted.clear();
     form.open = None;
@@ -69,11 +69,11 @@ pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool)
         let absent = !valid && form.values.pointer(&field.pointer).is_none();
         let needed = fields.iter().any(|other| other.requires.contains(&field.pointer));
         let offer = form.offers.entry(field.pointer.clone()).or_default();
-        // What is accepted already is not shown again.
+        // Do not show again what the tool has already accepted.
         let mut needs = std::mem::take(&mut offer.needs);
         needs.extend(field.requires.iter().filter(|need| !needs.contains(need)).cloned().collect::<Vec<_>>());
         let must = offer.must || absent || needed;
-        // What was offered for a value that is accepted is still what it can be changed to.
+        // An accepted value can still be changed to the values that were offered for it.
         let before = if valid { std::mem::take(offer) } else { Offer::default() };
         let (choices, shape) = if *choices == Choices::Open && schema.is_none() {
             (before.choices, before.shape)
@@ -97,7 +97,7 @@ pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool)
         told.extend(field.notes());
     }
     if hope && form.wanted.is_empty() && form.doubt.is_none() && form.next(root).is_none() {
-        // Everything that is refused waits for something else: that is what has to be asked.
+        // All rejected parameters depend on others, so ask for those.
         let held = fields.iter().filter(|field| !field.report.is_valid());
         let held = held.flat_map(|field| field.requires.iter().map(|need| (&field.pointer, need)));
         let lacks = |need: &String| form.values.pointer(need).is_none() && root.at(need).is_some();
@@ -114,14 +114,15 @@ pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool)
     (told.collect::<Vec<_>>().join("\n"), hope)
 }
 
-/// Where the parameter stands that feedback calls `name`: `leg.from` is inside `leg`, where no parameter is called so.
+/// Returns the pointer of the parameter that feedback calls `name`. `leg.from` is inside `leg`, unless a parameter has that whole
+/// name.
 fn place(root: &Shape, name: &str) -> String {
     let whole = pointer::push("", name);
     let inside = name.split('.').fold(String::new(), |pointer, step| pointer::push(&pointer, step));
     if root.at(&whole).is_none() && root.at(&inside).is_some() { inside } else { whole }
 }
 
-/// Takes a value over as the tool understood it, and says so.
+/// Adopts a value as the tool normalized it, and returns a text that reports this.
 fn understood(form: &mut Form, field: &Field<'_>) -> Option<String> {
     let value = field.report.normalized.as_ref()?;
     let given = form.values.pointer(&field.pointer).cloned();
@@ -133,7 +134,7 @@ fn understood(form: &mut Form, field: &Field<'_>) -> Option<String> {
     })
 }
 
-/// Has a refused parameter asked again, and says why where that is worth saying.
+/// Marks a rejected parameter to be asked again. Returns the reason, if it is useful to the person.
 fn objection(form: &mut Form, root: &Shape, field: &Field<'_>) -> Option<String> {
     let pointer = &field.pointer;
     let nested: Vec<String> = field.problems().iter().filter_map(|problem| inner(root, pointer, problem)).collect();
@@ -153,7 +154,7 @@ fn objection(form: &mut Form, root: &Shape, field: &Field<'_>) -> Option<String>
         let reasons = if reasons.is_empty() { ".".to_owned() } else { format!(": {reasons}.") };
         return Some(format!("“{}” does not work for {label}{reasons}", scalar::brief(&value)));
     }
-    // Nothing was given yet: the question says by itself that it is needed, and what is possible.
+    // No value was given yet: the question itself shows that one is needed, and the possible values.
     let folded = words::fold(&reasons);
     let plain = ["required", "missing", "expected", "needed", "must be given", "provide"];
     let silent = reasons.is_empty()
@@ -163,15 +164,15 @@ fn objection(form: &mut Form, root: &Shape, field: &Field<'_>) -> Option<String>
     (!silent).then(|| format!("{}: {reasons}.", words::capital(&label)))
 }
 
-/// Returns a text for the person where nothing is possible for a parameter, and the earlier values that can be changed.
+/// Returns a text for the person if no value is possible for a parameter, and the earlier values that can be changed.
 fn dead_end(form: &mut Form, fields: &[Field<'_>], field: &Field<'_>) -> (String, Vec<String>) {
     let pointer = &field.pointer;
     let needs = form.offers.get(pointer).map(|offer| offer.needs.clone()).unwrap_or_default();
     let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.report.is_valid());
-    // What was accepted at first is not named among what it needs.
+    // Values that the tool accepted earlier are not among the needs that it reports.
     let mut causes: Vec<String> = earlier.map(|other| other.pointer.clone()).collect();
     causes.extend(needs.into_iter().filter(|need| !causes.contains(need)).collect::<Vec<_>>());
-    // What waits for it may be why: three passengers, and no day on which three seats are free.
+    // A dependent parameter may be the cause: three passengers, and no day with three free seats.
     causes.extend(fields.iter().filter(|other| other.requires.contains(pointer)).map(|other| other.pointer.clone()));
     causes.retain(|at| form.values.pointer(at).is_some());
     for cause in &causes {
@@ -193,7 +194,7 @@ fn dead_end(form: &mut Form, fields: &[Field<'_>], field: &Field<'_>) -> (String
     (format!("Nothing is possible for {label} with {known}{why}."), causes)
 }
 
-/// The place inside a parameter that a problem is about: it begins with its path in backticks.
+/// Returns the pointer inside a parameter that a problem belongs to. Such a problem begins with a path in backticks.
 fn inner(root: &Shape, pointer: &str, problem: &str) -> Option<String> {
     let path = problem.strip_prefix('`')?.split_once('`')?.0;
     let inside = format!("/{}", path.replace('.', "/"));
@@ -212,7 +213,7 @@ pub fn reason(text: &str) -> String {
     words::shorten(told.trim(), 600)
 }
 
-/// Returns a sentence where a failure says that a person did not allow the call; `None` where it says something else.
+/// Returns a sentence if a failure is a person's denial, and `None` otherwise.
 pub fn denial(text: &str) -> Option<String> {
     let folded = words::fold(text);
     let who = ["by the user", "by a human", "by the person", "by the operator"];

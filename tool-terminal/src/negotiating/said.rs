@@ -1,4 +1,4 @@
-//! The words of a person: a request, an answer to a question, a correction, a word of command.
+//! The person's messages: requests, answers to questions, corrections and commands.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use super::{Dialogue, Pause, Stage};
 use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
-/// Longer texts are answers and contents, not requests in which words are looked for.
+/// The maximum length of a request. Longer texts are answers, and are not searched for words.
 const SENTENCE: usize = 2000;
 
 impl Dialogue<'_> {
-    /// Takes in what the person said.
+    /// Reads a message of the person.
     pub fn read_sentence(&mut self, text: &str) {
         if text.is_empty() {
             return self.tell("I did not get any text.");
@@ -26,7 +26,7 @@ impl Dialogue<'_> {
             Stage::Filling(form) => {
                 match self.shape_of(&form).map(|shape| form.doubt.is_none() && form.next(shape).is_none()) {
                     Some(false) => self.fill(form, text),
-                    // The call could not be made when it was due, so it is not made unasked now.
+                    // The call was not possible when the form became complete, so the person must confirm it now.
                     Some(true) => self.decide(form, Pause::Whole, text),
                     None => self.request(text),
                 }
@@ -35,13 +35,13 @@ impl Dialogue<'_> {
         };
     }
 
-    /// Says a last word, after which nothing is under way.
+    /// Sets a final text, and ends the current work.
     fn leave(&mut self, text: impl Into<String>) -> Stage {
         self.tell(text);
         Stage::Idle
     }
 
-    /// A new request.
+    /// Reads a new request.
     fn request(&mut self, text: &str) -> Stage {
         let said = words::fold(text);
         if let Some(tool) = (0..self.tools.len()).find(|tool| self.names(*tool).contains(&said)) {
@@ -88,7 +88,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Which tool a sentence is about: by its words, and by how much of what a tool needs is in it.
+    /// Guesses the tool that a sentence is about, by its words and by the required parameters that it contains.
     fn guessed(&self, text: &str) -> Guess {
         self.index().guess(text, |tool| {
             let (found, needed) = self.finds(tool, text);
@@ -97,7 +97,7 @@ impl Dialogue<'_> {
         })
     }
 
-    /// How many of the required parameters of a tool are in a sentence, and how many there are.
+    /// Returns the number of a tool's required parameters that a sentence contains, and their total number.
     fn finds(&self, tool: usize, text: &str) -> (usize, usize) {
         let root = self.shape(tool);
         let found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
@@ -110,7 +110,7 @@ impl Dialogue<'_> {
         Stage::Choosing { offered: (0..self.tools.len()).collect(), text: text.to_owned(), quiet: false }
     }
 
-    /// A choice from the tools that were shown.
+    /// Reads a choice from the tools that were shown.
     fn choose(&mut self, offered: Vec<usize>, before: String, text: &str) -> Stage {
         let (named, place, agreed) = (words::fold(text), scalar::place(text), scalar::yes_or_no(text));
         let picked = match (place, &offered[..]) {
@@ -160,7 +160,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Opens the form of a tool with what the sentence says.
+    /// Opens the form of a tool with the values in the sentence.
     fn start(&mut self, tool: usize, text: &str) -> Stage {
         let mut form = Form::new(&self.tools[tool].name);
         if text.len() <= SENTENCE {
@@ -176,12 +176,12 @@ impl Dialogue<'_> {
         Stage::Filling(form)
     }
 
-    /// Puts a text before what a sentence is complained about.
+    /// Puts a text before the complaints about a sentence.
     fn tell_first(&mut self, text: String) {
         self.note = if self.note.is_empty() { text } else { format!("{text}\n{}", self.note) };
     }
 
-    /// Settles what was found in a sentence, and notes what is wrong with it.
+    /// Settles the values that were found in a sentence, and notes complaints.
     fn take_in(&mut self, form: &mut Form, found: Found) {
         for (pointer, value) in found.values {
             form.set(&pointer, value);
@@ -202,7 +202,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// A request that goes on from the last one: "and in Rome?", "what about Rome?".
+    /// Reads a request that refers to the last one: "and in Rome?", "what about Rome?".
     fn follow(&mut self, text: &str) -> Option<Stage> {
         let last = self.last.clone()?;
         let tool = self.place(&last.tool)?;
@@ -224,7 +224,7 @@ impl Dialogue<'_> {
         Some(Stage::Filling(form))
     }
 
-    /// The text as the value of the only required parameter, where there is one that takes any text.
+    /// Returns the text as the value of the only required parameter, if that accepts any text.
     fn sole_text(&self, tool: usize, text: &str) -> Option<Found> {
         let mut required = self.shape(tool).fields().iter().filter(|field| field.required);
         let field = required.next().filter(|field| field.shape.is_free_text() && !text.is_empty())?;
@@ -238,7 +238,7 @@ impl Dialogue<'_> {
         [Some(&spec.name), spec.title.as_ref()].into_iter().flatten().map(|name| words::fold(name)).collect()
     }
 
-    /// Reads whether to go on with a form that is full.
+    /// Reads whether to make the call of a complete form.
     fn decide(&mut self, mut form: Form, why: Pause, text: &str) -> Stage {
         let (command, agreed) = (intent::command(text), scalar::yes_or_no(text));
         if agreed == Some(true) && why == Pause::Denied {
@@ -286,7 +286,7 @@ impl Dialogue<'_> {
     }
 }
 
-/// Returns what a text names, folded, without the words that say to change it: "change the city" names `city`.
+/// Returns the folded name in a request for a change: "change the city" names `city`.
 fn what_to_change(text: &str) -> String {
     let said = words::fold(text);
     said.strip_prefix("change ").unwrap_or(&said).trim_start_matches("the ").to_owned()
@@ -299,10 +299,10 @@ fn after_name<'t>(names: &[String], text: &'t str) -> Option<&'t str> {
 }
 
 impl Dialogue<'_> {
-    /// Takes in what was said to the question of a form.
+    /// Reads a message while a form is open.
     fn fill(&mut self, mut form: Form, text: &str) -> Stage {
         let Some(root) = self.shape_of(&form).cloned() else { return Stage::Idle };
-        // An allowed value may be a word of command elsewhere: `stop`, `default`.
+        // An allowed value may look like a command: `stop`, `default`.
         let chosen = form.next(&root).is_some_and(|ask| ask.names(text));
         let command = intent::command(text).filter(|_| !chosen);
         match command {
@@ -351,7 +351,7 @@ impl Dialogue<'_> {
         };
         let (mut text, mut also) = (text, Vec::new());
         if ask.shape.is_free_text() && several && ask.choices.is_empty() {
-            // A text is taken as it is, unless it is a name among small words: "from Paris to Rome", "in Oslo".
+            // A text is accepted as it is, unless it is a name among small words: "from Paris to Rome", "in Oslo".
             let lead = text.split(char::is_whitespace).next().unwrap_or_default().to_lowercase();
             let small = matches!(lead.as_str(), "in" | "at" | "from" | "to" | "near" | "for");
             if small && found.values.iter().any(|(pointer, _)| *pointer == ask.pointer) {
@@ -425,7 +425,7 @@ impl Dialogue<'_> {
         form.mark();
         form.set(&ask.pointer, list);
         let required = root.at(&ask.pointer).is_some_and(|shape| matches!(shape.kind, Kind::List { .. }));
-        // Where too few are there, what is required is asked for again anyway, and “done” would be no answer.
+        // With too few items, a required list is asked for again anyway, and “done” would not be a valid answer.
         let goes_on = if enough { more } else { !required };
         if goes_on {
             form.open = Some(ask.pointer.clone());
@@ -433,7 +433,7 @@ impl Dialogue<'_> {
         Ok(())
     }
 
-    /// Carries out a command that is about the value itself; whether it was one.
+    /// Executes a command that concerns the value itself. Returns whether it was one.
     fn command(&mut self, form: &mut Form, ask: &Ask, command: Option<Command>) -> bool {
         let open = form.open.as_ref() == Some(&ask.pointer);
         match command {
@@ -475,14 +475,14 @@ impl Dialogue<'_> {
         Stage::Filling(form)
     }
 
-    /// Settles the value of a question, and says it back.
+    /// Settles the value of a question, and repeats it to the person.
     fn settle(&mut self, form: &mut Form, ask: &Ask, value: Value) {
         form.mark();
         form.set(&ask.pointer, value);
         self.tell(format!("{}.", words::capital(&form.repeat(ask))));
     }
 
-    /// Explains what a form is for, and what can be said.
+    /// Explains the purpose of a form, and the possible inputs.
     fn explain(&self, form: &Form) -> String {
         let about = self.place(&form.tool).map(|tool| self.line(tool)).unwrap_or_default();
         let known = form.settled();
@@ -493,7 +493,8 @@ impl Dialogue<'_> {
 }
 
 impl Dialogue<'_> {
-    /// Reads the answer to a doubt. `None` where it is none, so that it is read as an answer to the question itself.
+    /// Reads the answer to a doubt. Returns `None` if the text is not one, so that it is read as an answer to the question
+    /// itself.
     fn clear(&mut self, form: &mut Form, root: &Shape, doubt: Doubt, text: &str) -> Option<Stage> {
         match (doubt, scalar::yes_or_no(text)) {
             (Doubt::Meant { pointer, value }, Some(true)) => {
@@ -525,7 +526,7 @@ impl Dialogue<'_> {
         Some(Stage::Filling(std::mem::take(form)))
     }
 
-    /// Reads which of several parameters shall be changed.
+    /// Reads the choice of the parameter to change.
     fn change(&mut self, form: &mut Form, root: &Shape, pointers: Vec<String>, text: &str) {
         let said = what_to_change(text);
         let place = scalar::place(text).filter(|place| *place < pointers.len());

@@ -1,4 +1,4 @@
-//! Decisions of a person: approvals, edits, answers to tools, and calls with an unknown outcome.
+//! The questions to a person: approvals, edits, answers to tools, and calls with an unknown outcome.
 
 use serde_json::{Map, Value};
 
@@ -9,14 +9,14 @@ use tool_runtime::feedback::{Rejection, one_line};
 use tool_runtime::run::{InterruptKind, Pattern};
 use tool_runtime::tool::{Effect, ToolSpec};
 
-/// How deep objects inside objects are asked for name by name; below, they are typed as JSON. A schema can contain
+/// The depth to which nested objects are asked for field by field. Deeper ones are typed as JSON, because a schema can contain
 /// itself.
 const DEEPEST: usize = 4;
 
-/// Shows the call and asks: yes, no with a reason, edit, or, where that is offered, yes for the rest of the run.
+/// Shows the call and asks for a decision: yes, no with a reason, edit, or, if offered, yes for the rest of the run.
 pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision {
     let id = &request.interrupt.id;
-    // What the person would allow: the call as it waits, or as it was edited.
+    // The arguments that the person would allow, edited or not.
     let mut arguments = request.arguments.clone();
     let mut fits = true;
     if let Some(feedback) = &request.feedback {
@@ -64,12 +64,12 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
     }
 }
 
-/// Asks for one of a few words, and returns it in lower case; `None` when the input has ended.
+/// Asks for one of a few words, and returns it in lower case. Returns `None` if the input has ended.
 async fn choice(terminal: &Terminal, question: &str) -> Option<String> {
     Some(terminal.ask(question).await.ok()??.trim().to_lowercase())
 }
 
-/// The decision where the input has ended.
+/// Returns the decision if the input has ended.
 fn deny_unanswered() -> Decision {
     Decision::deny("nobody answered")
 }
@@ -89,13 +89,13 @@ fn question(request: &ApprovalRequest) -> String {
     format!("Allow it? [y]es, [a]lways in this run{same}, [n]o, [e]dit: ")
 }
 
-/// Asks why not.
+/// Asks for the reason of a denial.
 async fn reason(terminal: &Terminal) -> Option<String> {
     let reason = terminal.ask("Why? (the model sees it; empty for no reason) ").await.ok().flatten();
     reason.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Asks the person to do what an external tool is for.
+/// Asks the person to execute an external tool and to type its output.
 pub async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<String> {
     match &call.feedback {
         Some(feedback) => show_feedback(terminal, feedback),
@@ -112,7 +112,7 @@ fn show_feedback(terminal: &Terminal, feedback: &Rejection) {
     }
 }
 
-/// The call as it waits, and what makes it doubtful.
+/// Shows the call that waits, and its taint.
 fn show(terminal: &Terminal, spec: &ToolSpec, shown: &Shown) {
     show_call(terminal, spec, &shown.lines);
     if !shown.tainted_by.is_empty() {
@@ -120,7 +120,7 @@ fn show(terminal: &Terminal, spec: &ToolSpec, shown: &Shown) {
     }
 }
 
-/// The tool, what it does to the world, and every argument, with nothing cut and nothing that could fool the eye.
+/// Shows the tool, its effect, and all arguments, complete and without deceptive characters.
 fn show_call(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)]) {
     let effect = match spec.traits.effect {
         Effect::ReadOnly => "reads",
@@ -140,12 +140,12 @@ fn show_call(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)])
     }
     let width = written.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     for (name, value) in written {
-        // JSON writes line breaks out, so a value cannot pretend to be another line.
+        // JSON escapes line breaks, so a value cannot look like another line.
         terminal.say(&format!("  {:width$}  {}", one_line(name), one_line(value)));
     }
 }
 
-/// Passes the question of a tool to the person: for permission, or for a value.
+/// Asks the person a tool's question, for permission or for a value.
 pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision {
     match &request.feedback {
         Some(feedback) => show_feedback(terminal, feedback),
@@ -157,7 +157,7 @@ pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision 
     let Some(schema) = &request.question.schema else { return permit(terminal).await };
     let last = request.feedback.as_ref().and_then(|_| terminal.last(&request.call_id));
     match value(terminal, "answer", schema, last).await {
-        // Nothing was typed.
+        // The person has typed nothing.
         Some(value) if value.is_null() => Decision::Deny { reason: None },
         Some(value) => Decision::Answer { value: terminal.keep(&request.call_id, value) },
         None => deny_unanswered(),
@@ -175,7 +175,7 @@ async fn permit(terminal: &Terminal) -> Decision {
     }
 }
 
-/// Asks the person what came of a call whose program was stopped while it ran.
+/// Asks the person for the outcome of a call that ran when the program stopped.
 pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decision {
     if let Some(feedback) = &request.feedback {
         show_feedback(terminal, feedback);
@@ -202,7 +202,7 @@ pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decisi
     }
 }
 
-/// Asks for each parameter; an empty answer keeps what is there. `None` when the input has ended.
+/// Asks for each parameter. An empty answer keeps the current value. Returns `None` if the input has ended.
 async fn edit(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) -> Option<Value> {
     let schema = spec.input.neutral();
     terminal.say("  Press Enter to keep what stands in brackets.");
@@ -211,8 +211,7 @@ async fn edit(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) -> Option
     Some(Value::Object(edited))
 }
 
-/// Asks for a value that `schema` describes; an empty answer keeps what is in `current`. `None` when the input has
-/// ended.
+/// Asks for a value of `schema`. An empty answer keeps `current`. Returns `None` if the input has ended.
 async fn value(terminal: &Terminal, name: &str, schema: &Value, current: Option<Value>) -> Option<Value> {
     let (questions, resolved) = (Questions { terminal, root: schema }, resolve(schema, schema));
     match current {
@@ -224,7 +223,7 @@ async fn value(terminal: &Terminal, name: &str, schema: &Value, current: Option<
     }
 }
 
-/// The person who is asked, and the schema in which references lead somewhere.
+/// The terminal, and the root schema to which references are relative.
 struct Questions<'a> {
     terminal: &'a Terminal,
     root: &'a Value,
@@ -238,7 +237,7 @@ impl Questions<'_> {
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             let current = object.get(name).or_else(|| property.get("default").filter(|_| depth > 0));
             let given = Box::pin(self.value(name, property, current, depth)).await?;
-            // Nothing was typed for what need not be there.
+            // The person has typed nothing for an optional entry.
             let empty = given.is_null() || given.as_object().is_some_and(Map::is_empty) && !required(name);
             if !empty || object.contains_key(name) {
                 object.insert(name.clone(), given);
@@ -247,7 +246,7 @@ impl Questions<'_> {
         Some(())
     }
 
-    /// Asks for one value. What is typed is JSON, or a plain text where a text is allowed.
+    /// Asks for one value. The person types JSON, or plain text if a text is allowed.
     async fn value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
         let resolved = resolve(schema, self.root);
         if current.is_none() && resolved["properties"].is_object() && depth < DEEPEST {
@@ -274,12 +273,12 @@ impl Questions<'_> {
     }
 }
 
-/// The schema of what a tool returns.
+/// Returns the schema of a tool's output.
 fn output(spec: &ToolSpec) -> &Value {
     spec.output.as_ref().map_or(&Value::Null, |schema| schema.neutral())
 }
 
-/// The schema that a reference leads to.
+/// Returns the schema that a reference leads to, or `schema` itself.
 fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let target = schema["$ref"].as_str().and_then(|path| root.pointer(path.strip_prefix('#')?));
     target.unwrap_or(schema)

@@ -1,4 +1,4 @@
-//! A person's input: lines, and Ctrl-C while a conversation listens.
+//! A person's input: lines, and Ctrl-C during a conversation.
 
 use std::{
     io::{self, BufRead},
@@ -14,41 +14,40 @@ use std::{
 
 use tokio::sync::{oneshot, watch};
 
-/// How long after a question took the place of another what is typed may still be meant for that one.
+/// The time after a question replaced another in which a line may still be meant for the earlier one.
 const MOMENT: Duration = Duration::from_millis(700);
 
-/// Lines, read by a thread of their own, which a program that ends need not wait for. The thread reads a line when it
-/// is asked to.
+/// A reader of lines. A separate thread reads a line on request, so that a program can end without waiting for it.
 pub struct Input {
     asks: mpsc::Sender<oneshot::Sender<Line>>,
-    /// The line that is being read. Still here when the question was taken back.
+    /// The line that the thread is reading. It stays here if the question is withdrawn.
     pending: Option<oneshot::Receiver<Line>>,
 }
 
-/// A line without its end; `None` when there is none.
+/// A line without its line ending; `None` at the end of the input.
 type Line = io::Result<Option<String>>;
 
 /// The outcome of a question.
 pub enum Typed {
     Line(Option<String>),
-    /// A line that was typed when another question was there.
+    /// A line that was meant for an earlier question.
     Stale,
 }
 
 impl Input {
     pub fn new(mut reader: impl BufRead + Send + 'static) -> Self {
         let (asks, asked) = mpsc::channel::<oneshot::Sender<Line>>();
-        // Where no thread can be started, each question fails.
+        // If the thread cannot be started, each question fails.
         let _ = thread::Builder::new().name("terminal".to_owned()).spawn(move || {
             for reply in asked {
-                // Whoever asked may be gone; then the next takes the line.
+                // The question may have been withdrawn; then the next one gets the line.
                 let _ = reply.send(next(&mut reader));
             }
         });
         Self { asks, pending: None }
     }
 
-    /// Returns the next line. `decides` says that it must not be one that was meant for a question before.
+    /// Returns the next line. If `decides` is set, a line that was meant for an earlier question is [`Typed::Stale`].
     pub async fn line(&mut self, decides: bool) -> io::Result<Typed> {
         let since = Instant::now();
         let is_left = self.pending.is_some();
@@ -69,16 +68,16 @@ impl Input {
 fn next(reader: &mut impl BufRead) -> Line {
     let mut line = Vec::new();
     let length = reader.read_until(b'\n', &mut line)?;
-    // A byte that is no text is no reason to end a conversation.
+    // Invalid UTF-8 must not end a conversation.
     let line = String::from_utf8_lossy(&line);
     Ok((length > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
-/// The status that a shell expects of a program that was ended by Ctrl-C.
+/// The exit status that a shell expects of a program that Ctrl-C has ended.
 const STATUS: i32 = 130;
 
-/// The conversations that listen in this process, and how often Ctrl-C was pressed. Once a program listens it does so
-/// until its end. So where no conversation listens, Ctrl-C ends the program, as it would have.
+/// The number of conversations that listen in this process, and the number of presses of Ctrl-C. A process that handles Ctrl-C
+/// once does so until its end. So if no conversation listens, Ctrl-C ends the program explicitly.
 struct Keys {
     listening: AtomicUsize,
     pressed: watch::Sender<usize>,
@@ -86,19 +85,19 @@ struct Keys {
 
 static KEYS: OnceLock<Option<Keys>> = OnceLock::new();
 
-/// A conversation that listens; or none, for which it is never pressed.
+/// The presses of Ctrl-C for one conversation. One that does not listen sees no presses.
 pub struct Interrupts {
     pressed: Option<watch::Receiver<usize>>,
-    /// How often it was pressed before something was begun that it stops.
+    /// The number of presses before the current work began.
     before: usize,
 }
 
 impl Interrupts {
-    /// Listens from now on, where that can be.
+    /// Begins to listen, if that is possible.
     pub fn listen() -> Self {
         let keys = KEYS.get_or_init(|| {
             let (pressed, _) = watch::channel(0);
-            // A thread of its own: it works while every worker of the program's runtime is busy.
+            // A separate thread, which works even if all workers of the program's runtime are busy.
             let listener = thread::Builder::new().name("ctrl-c".to_owned()).spawn(count_presses);
             listener.is_ok().then(|| Keys { listening: AtomicUsize::new(0), pressed })
         });
@@ -120,12 +119,12 @@ impl Interrupts {
         }
     }
 
-    /// Returns whether it was pressed since.
+    /// Returns whether Ctrl-C was pressed since the last [`forget`](Self::forget).
     pub fn is_pressed(&self) -> bool {
         self.pressed.as_ref().is_some_and(|pressed| *pressed.borrow() > self.before)
     }
 
-    /// Waits until it was pressed `times` since.
+    /// Waits until Ctrl-C was pressed `times` since the last [`forget`](Self::forget).
     pub fn pressed(&self, times: usize) -> impl Future<Output = ()> + Send + use<> {
         let (pressed, most) = (self.pressed.clone(), self.before + times);
         async move {
@@ -147,7 +146,7 @@ impl Drop for Interrupts {
     }
 }
 
-/// Counts how often Ctrl-C is pressed, until the program ends.
+/// Counts presses of Ctrl-C until the program ends.
 fn count_presses() {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {

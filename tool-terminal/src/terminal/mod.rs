@@ -1,5 +1,4 @@
-//! A run in a terminal: text as it comes, calls as they run, approvals, edits and questions answered by the person who
-//! sits there.
+//! An agent's front in a terminal: it shows texts and calls as they arrive, and asks the person for approvals, edits and answers.
 
 mod decide;
 mod input;
@@ -23,10 +22,10 @@ use tool_runtime::agent::{
 use tool_runtime::feedback::{escape, one_line};
 use tool_runtime::run::{Phase, StopReason};
 
-/// A person at a terminal. Clones talk to the same person.
+/// A person at a terminal, as observer and operator of an agent. Clones share the terminal.
 ///
-/// It reads standard input by lines and writes to standard output, so it also works behind a pipe. Where standard
-/// output is a terminal, calls that report how far they are have a bar each below the text; elsewhere they have lines.
+/// It reads lines from standard input and writes to standard output, so it also works with pipes. If standard output is a
+/// terminal, each call that reports progress has a bar below the text. Otherwise progress is written as lines.
 #[derive(Clone)]
 pub struct Terminal {
     inner: Arc<Inner>,
@@ -35,29 +34,29 @@ pub struct Terminal {
 struct Inner {
     screen: Screen,
     input: Mutex<Input>,
-    /// True if a person sits there, who may press Ctrl-C.
+    /// Set if the input is a terminal, where a person may press Ctrl-C.
     is_person: bool,
-    /// The value that was given last for a call, in case it is refused: nobody should have to type it again.
+    /// The last value that the person gave for a call. If it is refused, the person need not type it again.
     last: std::sync::Mutex<Option<(String, Value)>>,
 }
 
 impl Terminal {
-    /// The terminal that the program was started in.
+    /// Creates the terminal that the program was started in.
     pub fn new() -> Self {
         let screen = Screen::new(io::stdout(), io::stdout().is_terminal() && !is_dumb());
         Self::with_screen(screen, Input::new(io::BufReader::new(io::stdin())), io::stdin().is_terminal())
     }
 
-    /// A terminal that reads from `input` and writes to `output`, for tests and other lines.
+    /// Creates a terminal that reads from `input` and writes to `output`, for tests and other connections.
     pub fn with(input: impl io::BufRead + Send + 'static, output: impl io::Write + Send + 'static) -> Self {
         Self::with_screen(Screen::new(output, false), Input::new(input), false)
     }
 
-    /// Talks with `agent` until the input ends, or the person says `exit` or `quit`. `greeting` is shown first.
+    /// Runs a conversation with `agent` until the input ends, or the person types `exit` or `quit`. It shows `greeting` first.
     ///
-    /// This terminal watches the agent and decides for it. A failure of the model is shown, and the chat goes on. Where a
-    /// person sits at the terminal that the program was started in, Ctrl-C stops what runs and asks for the next
-    /// prompt; pressed again before one is given, it ends the conversation.
+    /// This terminal becomes the agent's observer and operator. It shows failures of the model, and the chat goes on. If the
+    /// input is the terminal that the program was started in, Ctrl-C stops the run and asks for the next prompt. A second Ctrl-C
+    /// before that prompt ends the conversation.
     pub async fn chat(self, agent: Agent, greeting: &str) -> io::Result<()> {
         let screen = &self.inner.screen;
         screen.line(&escape(greeting));
@@ -98,7 +97,7 @@ impl Terminal {
             match reply {
                 Ok(reply) => {
                     screen.end_line();
-                    // What the person does or sees anyway is not said again.
+                    // The person already knows of these phases.
                     if !matches!(reply.phase, Phase::Finished | Phase::Suspended | Phase::Stopped(StopReason::Denied)) {
                         screen.line(&format!("(stopped: {})", one_line(&reply.phase.to_string())));
                     }
@@ -115,12 +114,12 @@ impl Terminal {
         Self { inner: Arc::new(Inner { screen, input: Mutex::new(input), is_person, last }) }
     }
 
-    /// Asks for a line that decides something; `None` when the input has ended.
+    /// Asks for a line that contains a decision. Returns `None` if the input has ended.
     async fn ask(&self, question: &str) -> io::Result<Option<String>> {
         self.line(question, true).await
     }
 
-    /// Asks for a line. `decides` says that it must not be one that was meant for a question before.
+    /// Asks for a line. If `decides` is set, a line that was meant for an earlier question is not accepted.
     async fn line(&self, question: &str, decides: bool) -> io::Result<Option<String>> {
         loop {
             let asking = self.inner.screen.ask(question);
@@ -137,21 +136,21 @@ impl Terminal {
         self.inner.screen.line(line);
     }
 
-    /// Keeps what is given for something, and returns it.
+    /// Keeps the person's value for `id`, and returns it.
     fn keep(&self, id: &impl ToString, value: Value) -> Value {
         let mut last = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some((id.to_string(), value.clone()));
         value
     }
 
-    /// Returns what was given for it before.
+    /// Returns the person's last value for `id`.
     fn last(&self, id: &impl ToString) -> Option<Value> {
         let last = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.as_ref().filter(|(known, _)| *known == id.to_string()).map(|(_, value)| value.clone())
     }
 }
 
-/// A terminal that knows no codes.
+/// Returns `true` if the terminal does not support control codes.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|name| name == "dumb" || name.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The screen: texts and calls, a line at a time. In a terminal, bars of running calls stand below them.
+//! The screen: it shows texts and calls line by line. In a terminal, bars of running calls are below them.
 
 use std::{
     io::Write,
@@ -14,51 +14,51 @@ use tool_runtime::run::{Call, CallId, CallResult};
 use tool_runtime::tool::Progress;
 use tool_schema::feedback::excerpt;
 
-/// How wide a bar is.
+/// The width of a bar, in characters.
 const WIDTH: usize = 20;
 
-/// How many bars are shown.
+/// The maximum number of bars.
 const MOST: usize = 8;
 
-/// How much of a preliminary output is shown.
+/// The maximum length of a preliminary output.
 const EXCERPT: usize = 100;
 
-/// How often bars are drawn anew, at most. The last state of a call that pauses may therefore be one that it has left.
+/// The shortest time between redraws of the bars. A call's last report before a pause may therefore not be shown.
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// The screen. A terminal that has gone away is no reason to stop a run, so errors of writing are ignored.
+/// The screen. It ignores write errors, because a closed terminal must not stop a run.
 pub struct Screen {
     state: Mutex<State>,
 }
 
 struct State {
     output: Box<dyn Write + Send>,
-    /// True if the last line is not ended yet.
+    /// Set if the last line is not ended yet.
     open: bool,
     live: Live,
-    /// The text that came while a question is open, where the person types below it.
+    /// The text that arrived while a question is open. It is held back, so that it does not disturb the person's typing.
     held: Option<String>,
 }
 
 impl Screen {
-    /// `is_terminal` says whether what was written can be written over.
+    /// Creates a screen. `is_terminal` is set if output can be overwritten.
     pub fn new(output: impl Write + Send + 'static, is_terminal: bool) -> Self {
         let state = State { output: Box::new(output), open: false, live: Live::new(is_terminal), held: None };
         Self { state: Mutex::new(state) }
     }
 
-    /// Writes a line of its own.
+    /// Writes a separate line.
     pub fn line(&self, line: &str) {
         self.lock().line(line);
     }
 
-    /// Ends the line, if it is not.
+    /// Ends the current line, if it is open.
     pub fn end_line(&self) {
         self.lock().end_line();
     }
 
-    /// Writes a question; the answer follows on the same line. Until what is given back is dropped, nothing is shown
-    /// that would get in the way of who types.
+    /// Writes a question. The answer follows on the same line. Until the returned guard is dropped, the screen shows nothing that
+    /// would disturb the typing.
     pub fn ask(&self, question: &str) -> Asking<'_> {
         let mut state = self.lock();
         state.clear();
@@ -71,7 +71,7 @@ impl Screen {
         Asking { screen: self, is_answered: false }
     }
 
-    /// Shows something that happened in a run.
+    /// Shows an event of a run.
     pub fn event(&self, event: Event<'_>) {
         let mut state = self.lock();
         match event {
@@ -84,7 +84,7 @@ impl Screen {
                 state.line(&format!("! {}; what it said does not count, asking again", one_line(error)));
             }
             Event::CallStarted(call) => {
-                // Line breaks in accepted arguments are white space: those in texts are written out.
+                // Line breaks in accepted arguments are white space, because JSON escapes those in texts.
                 let arguments = call.arguments().text.replace(['\n', '\r', '\t'], " ");
                 state.line(&format!("· {} {}", one_line(&call.name), one_line(&arguments)));
                 state.live.start(call);
@@ -118,14 +118,14 @@ impl Screen {
     }
 }
 
-/// A question that is open.
+/// An open question.
 pub struct Asking<'a> {
     screen: &'a Screen,
     is_answered: bool,
 }
 
 impl Asking<'_> {
-    /// The person has ended the line.
+    /// Ends the question after the person has ended the line.
     pub fn end(mut self) {
         self.is_answered = true;
     }
@@ -185,14 +185,14 @@ impl State {
         }
     }
 
-    /// Takes what runs off the screen.
+    /// Removes the bars from the screen.
     fn clear(&mut self) {
         if let Some(codes) = self.live.clear() {
             self.put(&codes);
         }
     }
 
-    /// Puts it there again, unless it would get in the way of an open line.
+    /// Draws the bars, unless a line or a question is open.
     fn draw(&mut self) {
         if self.open || self.held.is_some() {
             return;
@@ -203,8 +203,8 @@ impl State {
     }
 }
 
-/// Returns what a person sees of a refusal: what is wrong with what was given, or else what the tool asks for. The
-/// model receives the rest, and says it in its own words.
+/// Returns the part of a rejection that the person sees: the problems of the given values, or the values that the tool asks for.
+/// The model receives the rest, and explains it in its own words.
 fn refusal(feedback: &Rejection, arguments: &str) -> String {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let given = |name: &str| {
@@ -225,11 +225,11 @@ fn refusal(feedback: &Rejection, arguments: &str) -> String {
     }
 }
 
-/// The calls that run, in the order in which they were started.
+/// The running calls, in the order of their starts.
 pub struct Live {
     is_terminal: bool,
     calls: Vec<Running>,
-    /// How many lines are drawn.
+    /// The number of lines that are drawn.
     drawn: usize,
     last: Option<Instant>,
 }
@@ -238,7 +238,7 @@ struct Running {
     id: CallId,
     name: String,
     progress: Option<Progress>,
-    /// The last line, where lines are written: which tenth, and the message.
+    /// The tenth and the message of the last line, if progress is written as lines.
     shown: Option<(Option<u8>, String)>,
 }
 
@@ -256,7 +256,7 @@ impl Live {
         self.calls.push(Running { id: call.id.clone(), name: one_line(&call.name), progress: None, shown: None });
     }
 
-    /// Receives a report of a call, and returns the line to be written of it, if any.
+    /// Receives a call's progress. Returns the line to write, if any.
     pub fn report(&mut self, progress: &Progress) -> Option<String> {
         let is_terminal = self.is_terminal;
         let call = self.calls.iter_mut().find(|call| call.id.as_str() == progress.call_id)?;
@@ -264,7 +264,7 @@ impl Live {
         if is_terminal {
             return None;
         }
-        // A line for each would be too much of a tool that reports often.
+        // One line per report would be too much for a tool that reports often.
         let message = message_of(progress);
         let tenth = fraction(progress).map(tenth);
         if call.shown.as_ref().is_some_and(|(shown, before)| *shown == tenth && *before == message && tenth.is_some()) {
@@ -277,7 +277,7 @@ impl Live {
         Some(line)
     }
 
-    /// Returns whether it is time to draw the bars anew.
+    /// Returns whether the bars should be redrawn.
     pub fn is_due(&self) -> bool {
         self.is_terminal && self.last.is_none_or(|last| last.elapsed() >= PAUSE)
     }
@@ -290,13 +290,13 @@ impl Live {
         self.calls.clear();
     }
 
-    /// Returns the codes that take the bars off the screen.
+    /// Returns the control codes that remove the bars.
     pub fn clear(&mut self) -> Option<String> {
         let drawn = std::mem::take(&mut self.drawn);
         (drawn > 0).then(|| format!("\r\u{1b}[{drawn}A\u{1b}[J"))
     }
 
-    /// Returns the codes that put them there. Each is a line that the terminal cuts at its edge, so that it stays one.
+    /// Returns the control codes that draw the bars. The terminal cuts each at its edge, so that a bar is one line.
     pub fn draw(&mut self) -> Option<String> {
         if !self.is_terminal || self.drawn > 0 {
             return None;
@@ -317,7 +317,7 @@ impl Live {
     }
 }
 
-/// Returns the share that is done, from 0 to 1, where that is known.
+/// Returns the completed fraction, from 0 to 1, if it is known.
 fn fraction(progress: &Progress) -> Option<f64> {
     let total = progress.total.filter(|total| *total > 0.0)?;
     Some((progress.done / total).clamp(0.0, 1.0)).filter(|done| !done.is_nan())
@@ -328,7 +328,7 @@ fn tenth(fraction: f64) -> u8 {
     (fraction * 10.0) as u8
 }
 
-/// Returns what a call reports to do, or its output so far.
+/// Returns the message of a call's progress, or its preliminary output.
 fn message_of(progress: &Progress) -> String {
     match (&progress.message, &progress.preliminary) {
         (Some(message), _) => one_line(message),

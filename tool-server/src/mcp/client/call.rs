@@ -1,4 +1,5 @@
-//! One call of a tool of a server. Its result is bounded, checked against the declaration, and text of strangers in any case.
+//! A call of a server's tool. The client limits the result's size, checks it against the declared schema, and never trusts its
+//! text.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -55,7 +56,7 @@ pub async fn call(
     Err(Failure::new("the MCP server asked again and again, and the call was given up").into())
 }
 
-/// How a request ended.
+/// The end of a request.
 enum Ended {
     Done(CallToolResult),
     Asks(InputRequiredResult),
@@ -87,7 +88,7 @@ async fn send(
     }
 }
 
-/// A request that is under way. Dropping it cancels the request at the server.
+/// A request in progress. Dropping it cancels the request at the server.
 struct UnderWay<'a> {
     peer: &'a Peer<RoleClient>,
     inbox: &'a Inbox,
@@ -107,7 +108,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// A request that came to no result. What the server says of it is a text of a stranger.
+/// Returns the error for a request without a result. The server's message is untrusted text.
 fn failed(error: ServiceError) -> CallError {
     let failure = match &error {
         ServiceError::McpError(told) => {
@@ -119,7 +120,7 @@ fn failed(error: ServiceError) -> CallError {
     failure.source(error).into()
 }
 
-/// Answers a server's questions before it goes on.
+/// Answers the questions that a server asks before it continues a call.
 async fn answers(
     inbox: &Inbox,
     cx: &Context,
@@ -139,15 +140,16 @@ async fn answers(
     Ok(answers)
 }
 
-/// A server that wants what it is not given, though nobody offered it: there is no answer in this revision that says no.
+/// Returns the error for a server that asks for something the client does not offer. This revision has no response that declines
+/// such a request.
 fn refused(what: &str) -> CallError {
     Failure::new(format!("the MCP server wants {what}, which it is not given here; the call was given up")).into()
 }
 
-/// Asks the person behind the call a server's question.
+/// Asks the person behind a call a server's question.
 pub async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -> ElicitResult {
     let declined = ElicitResult::new(ElicitationAction::Decline);
-    // A page that a stranger names is not opened.
+    // Requests to open a web page are declined, because the server is not trusted.
     let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else { return declined };
     let Ok(schema) = serde_json::to_value(requested_schema) else { return declined };
     let text = format!("The MCP server `{}` asks: {}", one_line(server), escape(&message));
@@ -159,7 +161,7 @@ pub async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -
 
 /// Returns the output of a call.
 ///
-/// Fails when the tool failed, the result is larger than the limit, or is not what the server declared.
+/// Fails when the tool failed, or when the result is larger than the limit or does not fit the declared schema.
 fn read_result(result: CallToolResult, declared: Option<&Validator>, limits: &Limits) -> Result<Output, CallError> {
     let structured = result.structured_content.as_ref().map(ToString::to_string);
     let bytes = result.content.iter().map(size).sum::<usize>() + structured.as_ref().map_or(0, String::len);
@@ -180,7 +182,7 @@ fn read_result(result: CallToolResult, declared: Option<&Validator>, limits: &Li
         return Err(Failure::new(text).into());
     }
     let output = Output::json(&value)?;
-    // Many servers repeat the value as a text, for clients that see no other.
+    // Many servers repeat the value as a text, for clients that read only texts.
     let repeats = match &parts[..] {
         [] => true,
         [Part::Text { text }] => serde_json::from_str(text).is_ok_and(|text: serde_json::Value| text == value),
@@ -229,7 +231,7 @@ fn resource(contents: ResourceContents) -> Part {
     }
 }
 
-/// Returns a media type that a provider can be given; `None` otherwise.
+/// Returns the media type, or `None` if it cannot be passed to a provider.
 fn media(media_type: Option<String>) -> Option<String> {
     media_type.filter(|media_type| is_usable(media_type))
 }
@@ -239,7 +241,7 @@ fn is_usable(media_type: &str) -> bool {
     media_type.len() <= 64 && media_type.chars().all(usable)
 }
 
-/// Returns `true` if the media type is of `kind`, and the data is base64.
+/// Returns `true` if the media type begins with `kind` and is usable, and the data is base64.
 fn is_media(kind: &str, media_type: &str, data: &str) -> bool {
     media_type.starts_with(kind) && is_usable(media_type) && is_base64(data)
 }

@@ -1,4 +1,4 @@
-//! A connection that is made again when it is gone, and the transports that it goes over.
+//! A connection that is opened again after it was lost, and its transports.
 
 use std::{
     ffi::OsString,
@@ -28,14 +28,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::{Limits, RemoteServer, handler::Local, within};
 use crate::mcp::LogLevel;
 
-/// How long it is waited after the first failure to connect; twice as long after each that follows.
+/// The wait after the first failure to connect. It doubles with each further failure.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// How many pages a list may have: they can be empty.
+/// The maximum number of pages of a list, because pages can be empty.
 const MOST_PAGES: usize = 1000;
 
-/// The connection to a server, as it is now.
+/// The current connection to a server.
 #[derive(Default)]
 pub struct Connection {
     running: Option<RunningService<RoleClient, Local>>,
@@ -44,13 +44,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns the peer, if the connection stands.
+    /// Returns the peer, if the connection is open.
     pub fn standing(&self) -> Option<Peer<RoleClient>> {
         let running = self.running.as_ref().filter(|running| !running.is_transport_closed())?;
         Some(running.peer().clone())
     }
 
-    /// Connects. Soon after a failure it fails at once, so that calls do not queue up behind a server that is gone.
+    /// Connects. Soon after a failure this fails immediately, so that calls do not queue up for an unreachable server.
     pub async fn open(&mut self, server: &RemoteServer, local: Local) -> Result<Peer<RoleClient>, String> {
         if self.not_before.is_some_and(|time| time > Instant::now()) {
             return Err("it could not be reached, and is tried again in some seconds".to_owned());
@@ -84,7 +84,7 @@ impl Connection {
     }
 }
 
-/// Returns `true` if the level of a server's logs is set once. In the revision without sessions, each call sets it.
+/// Returns `true` if the server's log level is set once per session. In the revision without sessions, each call sets it.
 fn has_log_level(peer: &Peer<RoleClient>) -> bool {
     let info = peer.peer_info();
     info.is_some_and(|info| info.capabilities.logging.is_some() && info.protocol_version.has_initialize())
@@ -94,7 +94,7 @@ async fn set_level(peer: Peer<RoleClient>, least: LogLevel) {
     let _ = peer.set_level(SetLevelRequestParams::new(least.wire())).await;
 }
 
-/// Subscribes to changes of the list, where the server supports that.
+/// Subscribes to changes of the list, if the server supports that.
 async fn listen(peer: Peer<RoleClient>, local: Local) {
     let mut filter = SubscriptionFilter::default();
     filter.tools_list_changed = Some(true);
@@ -108,7 +108,7 @@ async fn listen(peer: Peer<RoleClient>, local: Local) {
 
 /// Reads the whole list of tools.
 ///
-/// Fails when it is longer than the limit, or has no end.
+/// Fails when there are more tools than the limit, or too many pages.
 pub async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<Tool>, String> {
     let most = server.limits.tools;
     within(server.limits.connect, "listing the tools", async {
@@ -134,14 +134,14 @@ pub async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<
 type Read = Box<dyn AsyncRead + Send + Unpin>;
 type Write = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Makes the streams of a connection; every closure that gives a future of a pair of streams does.
+/// A source of the streams of a connection. It is implemented for closures that return a future of a pair of streams.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not open streams to a server",
     label = "not a function that gives a future of two streams",
     note = "write `|| async {{ Ok((read, write)) }}`"
 )]
 pub trait Streams: Send + Sync + 'static {
-    /// Opens a new pair: the server's output, and its input.
+    /// Opens a new pair of streams: the server's output and its input.
     fn open(&self) -> BoxFuture<'static, io::Result<(Read, Write)>>;
 }
 
@@ -170,13 +170,13 @@ pub enum Transport {
     Streams(Arc<dyn Streams>),
 }
 
-/// The variables of our environment that a program needs to run at all.
+/// The environment variables that a program inherits, because it needs them to run.
 const INHERITED: [&str; 11] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SystemRoot", "USERPROFILE"];
 
 impl Transport {
-    /// Connects, with the newest revision that both know. Some servers do not survive to be asked for it, so a second try
-    /// does not ask.
+    /// Connects with the newest revision that both sides know. Some servers fail when they are asked for it, so a second try
+    /// begins with `initialize`.
     pub async fn connect(&self, local: Local, limits: &Limits) -> Result<RunningService<RoleClient, Local>, String> {
         let newest = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -240,19 +240,19 @@ fn http_client(connect: Duration) -> Result<reqwest::Client, Box<dyn std::error:
     let client = reqwest::Client::builder()
         .tls_backend_preconfigured(tls_config()?)
         .connect_timeout(connect)
-        // A redirect would carry headers with keys to another host.
+        // A redirect would send headers with keys to another host.
         .redirect(Policy::none())
-        // A stream of events that was not read to its end keeps a connection from being used again.
+        // A connection cannot be reused if its event stream was not read to the end.
         .pool_max_idle_per_host(0)
         .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
         .build()?;
     Ok(client)
 }
 
-/// Returns a client's TLS that checks certificates as the system does. It brings its own cryptography, so it needs no
-/// process-wide choice of one.
+/// Returns a TLS configuration that checks certificates with the system's verifier. It has its own cryptography provider, so it
+/// does not need a process-wide one.
 ///
-/// Fails where the system's verifier is missing.
+/// Fails when the system's verifier is missing.
 fn tls_config() -> Result<ClientConfig, rustls::Error> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())

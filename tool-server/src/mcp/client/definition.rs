@@ -1,4 +1,4 @@
-//! A tool as a server defines it, made harmless; and the definitions that were accepted.
+//! A server's definition of a tool, sanitized, and the pins of accepted definitions.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use tool_runtime::{
 
 use super::RemoteServer;
 
-/// A tool as the server defines it now.
+/// A server's current definition of a tool.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    /// The server's name for it.
+    /// The server's name of the tool.
     pub remote: String,
-    /// Ours.
+    /// The name in the toolset.
     pub name: String,
     pub digest: Digest,
     tool: Tool,
 }
 
 impl Definition {
-    /// Takes a definition, if it can be used.
+    /// Checks a definition.
     ///
-    /// Fails when it is too large, or its name cannot be one of ours.
+    /// Fails with the tool's name and a reason when the definition is too large, or when a toolset cannot contain the name.
     pub fn new(tool: Tool, server: &RemoteServer) -> Result<Self, (String, String)> {
         let remote = tool.name.to_string();
         let refuse = |reason: String| Err((shortened(&remote), reason));
@@ -46,7 +46,7 @@ impl Definition {
         Ok(Self { digest: Digest::of(text), remote, name, tool })
     }
 
-    /// Returns the tool without its work: its texts, and as many of its claims as are believed.
+    /// Returns a builder of the tool, without its handler. It contains the texts, and the hints that are trusted.
     pub fn tool(&self, server: &RemoteServer) -> RuntimeToolBuilder {
         let description = escape(self.tool.description.as_deref().unwrap_or_default());
         let mut builder = RuntimeTool::new(&self.name, description)
@@ -77,7 +77,7 @@ impl Definition {
         Some(Value::Object((**self.tool.output_schema.as_ref()?).clone()))
     }
 
-    /// Returns the definition for people who compare it with another: JSON of several lines, without deceptive characters.
+    /// Returns the definition for people who compare it with another: JSON on several lines, without deceptive characters.
     pub fn shown(&self) -> String {
         escape(&serde_json::to_string_pretty(&self.tool).unwrap_or_default())
     }
@@ -92,7 +92,7 @@ fn effect(hints: &ToolAnnotations) -> Effect {
     }
 }
 
-/// Returns the server's name with the characters that ours can have.
+/// Replaces the characters that a tool's name cannot have by `_`.
 fn named(remote: &str) -> String {
     remote.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
 }
@@ -101,7 +101,7 @@ fn shortened(name: &str) -> String {
     one_line(&name.chars().take(64).collect::<String>())
 }
 
-/// Returns a schema in which no text for people or models has invisible characters.
+/// Escapes invisible characters in a schema's texts for people and models.
 fn readable(schema: Value) -> Value {
     match schema {
         Value::Object(map) => {
@@ -118,7 +118,7 @@ fn readable(schema: Value) -> Value {
     }
 }
 
-/// The JSON with its keys in order: a definition is the same however it is written down.
+/// Writes a value with sorted keys, so that equal definitions have equal digests.
 fn canonical(value: &Value, out: &mut String) {
     match value {
         Value::Object(map) => {
@@ -144,7 +144,7 @@ fn canonical(value: &Value, out: &mut String) {
     }
 }
 
-/// Returns a call's arguments, which are an object.
+/// Returns a call's arguments as an object.
 pub fn arguments(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
@@ -152,15 +152,15 @@ pub fn arguments(value: Value) -> Map<String, Value> {
     }
 }
 
-/// The digests of the definitions that were accepted, by the server's names. A digest covers the whole definition, texts
-/// included: the model goes by the description, so a server could use it to mislead the model. To be kept with the application's
-/// configuration, as JSON for example: then a server that has changed while the program was not running is found out, too.
+/// The digests of accepted definitions, by the server's names of the tools. A digest covers the whole definition with its texts,
+/// because a server could mislead the model by a description. Store the pins with the application's configuration, for example as
+/// JSON. Then the client also detects changes that were made while the program was not running.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pins(BTreeMap<String, Digest>);
 
 impl Pins {
-    /// Returns pins that accept all definitions as they are.
+    /// Creates pins that accept all these definitions.
     pub(super) fn of(offered: &[Definition]) -> Self {
         Self(offered.iter().map(|definition| (definition.remote.clone(), definition.digest)).collect())
     }
@@ -191,16 +191,16 @@ impl Pins {
     }
 }
 
-/// A tool whose definition is not the accepted one.
+/// A difference between a tool's definition and its pin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// The server's name for it; it may hold anything.
+    /// The server's name of the tool, which may contain any characters.
     pub tool: String,
-    /// True if it was not there at all.
+    /// Set if the tool had no pin.
     pub is_new: bool,
-    /// The digest of what it is now; `None` where it is not offered any more.
+    /// The digest of the current definition; `None` if the server no longer offers the tool.
     pub now: Option<Digest>,
-    /// The definition as it is now, for the person who decides: all of it, with nothing that fools the eye.
+    /// The whole current definition, for the person who decides, without deceptive characters.
     pub definition: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Notifications and requests of a server.
+//! The handler of a server's notifications and requests.
 
 use std::{
     collections::HashMap,
@@ -28,13 +28,13 @@ use tool_runtime::{
 use super::{RemoteServer, call::question};
 use crate::{host::lock, mcp::LogLevel};
 
-/// Our end of a connection.
+/// The client's end of a connection.
 #[derive(Clone)]
 pub struct Local(pub Arc<Inbox>);
 
-/// The state that notifications of a server change, and the calls that they may be about.
+/// The state that a server's notifications change, with the running calls.
 pub struct Inbox {
-    /// The server's name, for the person who is asked.
+    /// The server's name, for questions to a person.
     server: String,
     questions: bool,
     pub logs: Option<LogReceiver>,
@@ -63,12 +63,12 @@ impl Inbox {
         self.questions
     }
 
-    /// Notes that a call began.
+    /// Registers a running call.
     pub fn begin(&self, token: ProgressToken, cx: Context) {
         lock(&self.running).insert(token, cx);
     }
 
-    /// Handles the end of a call.
+    /// Removes a call that has ended.
     pub fn end(&self, token: &ProgressToken) {
         lock(&self.running).remove(token);
     }
@@ -79,7 +79,7 @@ impl Inbox {
         self.changed.notify_waiters();
     }
 
-    /// Returns `true` if the list must be read again, and resets the mark.
+    /// Returns `true` if the list of tools must be read again, and resets the mark.
     pub fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::SeqCst)
     }
@@ -91,7 +91,7 @@ impl Inbox {
         }
     }
 
-    /// Returns the only call, which a request without a call is about.
+    /// Returns the running call, if there is exactly one. A request that names no call must then belong to it.
     fn only(&self) -> Option<Context> {
         let running = lock(&self.running);
         let mut calls = running.values();
@@ -108,7 +108,7 @@ impl ClientHandler for Local {
             ClientCapabilities::default()
         };
         let mut config = ClientConfig::new(capabilities, client);
-        // The last that begins with `initialize`; later ones are found out without it.
+        // The last revision that begins with `initialize`. Later ones are negotiated without it.
         config.protocol_version = ProtocolVersion::V_2025_11_25;
         config
     }
@@ -130,8 +130,7 @@ impl ClientHandler for Local {
         }
     }
 
-    /// A server has no roots here, which is not the same as an empty list of them. Sampling is refused in the same words,
-    /// by rmcp.
+    /// Refuses the request: roots are not supported, which differs from an empty list. rmcp refuses sampling with the same error.
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
     }
@@ -149,20 +148,20 @@ impl ClientHandler for Local {
     }
 }
 
-/// How many characters a message may have.
+/// The maximum length of a message, in characters.
 const MOST: usize = 2000;
 
-/// A log message of a server: a text of a stranger, with nothing that fools the eye, and of at most 2,000 characters.
+/// A log message of a server. It is untrusted text without deceptive characters, of at most 2,000 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteLog {
-    /// The server's name, as the application gave it.
+    /// The application's name for the server.
     pub server: String,
-    /// How much it matters, by what the server says.
+    /// The severity that the server claims.
     pub level: LogLevel,
-    /// Which part of the server says so, where it names one.
+    /// The part of the server that logs, if the server names it.
     pub logger: Option<String>,
-    /// The message: its text, or its JSON.
+    /// The message, as text or JSON.
     pub text: String,
 }
 
@@ -172,7 +171,7 @@ impl fmt::Display for RemoteLog {
     }
 }
 
-/// The receiver of logs, and the least level that it gets.
+/// The receiver of log messages, and the lowest level that it gets.
 #[derive(Clone)]
 pub struct LogReceiver {
     pub least: LogLevel,

@@ -1,7 +1,7 @@
-//! Other people's MCP servers as toolsets.
+//! The MCP client: foreign MCP servers as toolsets.
 //!
-//! Nothing that a server says of itself is believed: a call needs an approval whatever the server calls it, its results count
-//! as text of strangers, and a tool whose definition changes stops until somebody has accepted the change.
+//! The client does not trust a server's claims about its tools. A call needs an approval, whatever effect the server claims. Its
+//! results count as text of strangers (taint). A tool whose definition changes stops until a person has accepted the change.
 
 mod call;
 mod connection;
@@ -22,7 +22,7 @@ use crate::mcp::LogLevel;
 use connection::Transport;
 use handler::LogReceiver;
 
-/// An MCP server to connect to, and how far it is trusted.
+/// An MCP server to connect to, with its trust settings and limits.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,10 +59,11 @@ impl RemoteServer {
         Self { name, prefix, transport, limits, allowed, hints: false, questions: false, logs: None, pins: None }
     }
 
-    /// A program that is started, and spoken with over its stdin and stdout. What it writes to stderr goes to ours.
+    /// Creates the settings of a server that is a program. The client starts it, and communicates over its stdin and stdout. Its
+    /// stderr is inherited.
     ///
-    /// It inherits the environment's `PATH`, `HOME` and the like, and nothing else: keys that are meant for this program are
-    /// not for that one. `name` is what its tools are prefixed with, and the origin that people see.
+    /// The program inherits only `PATH`, `HOME` and similar variables of the environment, so that it does not get this program's
+    /// keys. `name` is the prefix of its tools' names, and the origin that people see.
     pub fn command(name: impl Into<String>, program: impl Into<PathBuf>) -> Self {
         Self::new(
             name,
@@ -70,17 +71,17 @@ impl RemoteServer {
         )
     }
 
-    /// A server at an address, over streamable HTTP.
+    /// Creates the settings of a server at an address, over streamable HTTP.
     pub fn http(name: impl Into<String>, address: impl Into<String>) -> Self {
         Self::new(name, Transport::Http { address: address.into(), headers: HeaderMap::new() })
     }
 
-    /// A server behind any pair of streams; `connect` makes a new pair whenever the connection has to be made anew.
+    /// Creates the settings of a server over any pair of streams. `connect` opens a new pair for each connection.
     pub fn streams(name: impl Into<String>, connect: impl Streams) -> Self {
         Self::new(name, Transport::Streams(Arc::new(connect)))
     }
 
-    /// Adds arguments of the program.
+    /// Adds arguments for the program.
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
         if let Transport::Command { args: all, .. } = &mut self.transport {
             all.extend(args.into_iter().map(Into::into));
@@ -96,7 +97,7 @@ impl RemoteServer {
         self
     }
 
-    /// Sets the program's directory.
+    /// Sets the program's working directory.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         if let Transport::Command { directory: place, .. } = &mut self.transport {
             *place = Some(directory.into());
@@ -106,7 +107,7 @@ impl RemoteServer {
 
     /// Adds a header to every request. `Debug` does not show its value.
     ///
-    /// Fails when it holds characters that a header cannot carry.
+    /// Fails when the name or the value contains characters that are invalid in a header.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, http::Error> {
         let (name, mut value) = (HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
         value.set_sensitive(true);
@@ -116,75 +117,76 @@ impl RemoteServer {
         Ok(self)
     }
 
-    /// Sets what the names of the tools begin with; the server's name and `_` without it.
+    /// Sets the prefix of the tools' names. The default is the server's name and `_`.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Changes the limits of the server's answers, and the time limits.
+    /// Changes the size and time limits.
     pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.limits);
         self
     }
 
-    /// Lets calls of these tools run without an approval; the names are the server's. It is the application that says so,
-    /// not the server.
+    /// Allows calls of these tools without an approval. The names are the server's.
     pub fn allow(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.allowed.extend(tools.into_iter().map(Into::into));
         self
     }
 
-    /// Believes what the server says of its tools: those that it calls read-only need no approval. For servers of one's own.
+    /// Trusts the server's hints about its tools: tools that it declares read-only need no approval. Use this only for your own
+    /// servers.
     pub fn trust_hints(mut self) -> Self {
         self.hints = true;
         self
     }
 
-    /// Lets the server's tools ask the person behind a run; the question names the server. By default nobody is asked.
+    /// Allows the server's tools to ask the person behind a run. The question names the server. By default questions are
+    /// declined.
     pub fn questions(mut self) -> Self {
         self.questions = true;
         self
     }
 
-    /// Gives the server's logs to `receive`, from the level `least` on. It is called where messages of
-    /// the server are read, and must not block.
+    /// Sets the receiver of the server's log messages of the level `least` and above. The task that reads the server's messages
+    /// calls `receive`, so it must not block.
     pub fn logs(mut self, least: LogLevel, receive: impl Fn(RemoteLog) + Send + Sync + 'static) -> Self {
         self.logs = Some(LogReceiver { least, receive: Arc::new(receive) });
         self
     }
 
-    /// Accepts only tools that are as they were when these pins were made. Without pins, the server's first list is accepted
-    /// as it is, and pinned.
+    /// Sets the pins: only tools whose definitions match them are accepted. Without pins, the client accepts and pins the
+    /// server's first list.
     pub fn pins(mut self, pins: Pins) -> Self {
         self.pins = Some(pins);
         self
     }
 
-    /// Connects, and reads the list of tools.
+    /// Connects to the server, and reads its list of tools.
     ///
-    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`Limits::connect`], or its list is
-    /// larger than the limit.
+    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`Limits::connect`], or has more tools than
+    /// [`Limits::tools`].
     pub async fn connect(self) -> Result<RemoteTools, RemoteError> {
         RemoteTools::connect(self).await
     }
 }
 
-/// Limits of a server's answers, and time limits for it.
+/// The size and time limits for a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How long connecting and listing the tools may take.
+    /// The time limit for connecting, and for listing the tools.
     pub connect: Duration,
-    /// How long a call may take.
+    /// The time limit for a call.
     pub call: Duration,
-    /// How many tools a server may have; one that has more is refused.
+    /// The maximum number of tools. A server with more tools is refused.
     pub tools: usize,
-    /// How many bytes the definition of a tool may have; a larger one is left out.
+    /// The maximum size of a tool's definition, in bytes. A tool with a larger one is left out.
     pub definition_bytes: usize,
-    /// How many bytes the result of a call may have; a larger one is a failure.
+    /// The maximum size of a call's result, in bytes. A larger result is a failure.
     pub result_bytes: usize,
-    /// How often a call may ask for input before it is given up.
+    /// The maximum number of requests of a call, including those that answer the server's questions. Then the call fails.
     pub rounds: usize,
 }
 
@@ -201,7 +203,7 @@ impl Default for Limits {
     }
 }
 
-/// The error of a server that could not be used.
+/// The error for a server that cannot be used.
 #[derive(Debug)]
 pub struct RemoteError {
     server: String,
@@ -232,7 +234,7 @@ impl fmt::Debug for RemoteServer {
     }
 }
 
-/// Fails when `work` takes longer than `limit`.
+/// Runs `work`. Fails when it takes longer than `limit`.
 async fn within<T>(limit: Duration, what: &str, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     match tokio::time::timeout(limit, work).await {
         Ok(done) => done,

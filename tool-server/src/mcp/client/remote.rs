@@ -1,4 +1,4 @@
-//! The tools of a server, and what became of them since they were accepted.
+//! The tools of a server, and their changes since they were accepted.
 
 use std::{
     collections::HashMap,
@@ -20,13 +20,13 @@ use super::{
 
 use crate::host::lock;
 
-/// The tools of a server. Cheap to clone; the connection lasts as long as a clone or one of the tools does.
+/// The tools of a server. The value is cheap to clone. The connection stays open as long as a clone or one of the tools exists.
 #[derive(Clone)]
 pub struct RemoteTools {
     shared: Arc<Shared>,
 }
 
-/// A server, as it is known to the tools that call it.
+/// The state of a server that its tools share.
 pub struct Shared {
     pub server: RemoteServer,
     pub inbox: Arc<Inbox>,
@@ -41,13 +41,13 @@ struct Known {
     pins: Option<Pins>,
 }
 
-/// A tool of a server that is left out.
+/// A tool of a server that the client left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// The server's name for it, shortened, with nothing that fools the eye.
+    /// The server's name of the tool, shortened, without deceptive characters.
     pub tool: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -61,14 +61,14 @@ impl RemoteTools {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The tools that are as they were accepted, each under the prefix and its name.
+    /// Returns the tools whose definitions match their pins. Each name is the prefix and the server's name.
     ///
-    /// A tool stops as soon as the server defines it otherwise: its calls fail, and say so. When the change was
-    /// [accepted](Self::accept), another toolset has the new tool.
+    /// When the server changes a tool's definition, the tool's calls fail with an error that reports the change. After the change
+    /// is [accepted](Self::accept), a new toolset contains the new tool.
     pub fn toolset(&self) -> Toolset {
         let definitions = lock(&self.shared.known).accepted();
         let tools = definitions.iter().filter_map(|definition| Some(Arc::new(self.tool(definition)?) as _));
-        // Names are unique already: see `Known::take`.
+        // The names are unique: see `Known::take`.
         Toolset::of(tools.collect()).unwrap_or_default()
     }
 
@@ -81,12 +81,12 @@ impl RemoteTools {
         tool.ok()
     }
 
-    /// Returns the tools that are left out, and why.
+    /// Returns the tools that the client left out, with the reasons.
     pub fn refused(&self) -> Vec<Refused> {
         lock(&self.shared.known).refused.clone()
     }
 
-    /// Returns the accepted definitions, to be kept for the next start.
+    /// Returns the pins of the accepted definitions, to store them for the next start.
     pub fn pins(&self) -> Pins {
         lock(&self.shared.known).pins.clone().unwrap_or_default()
     }
@@ -97,7 +97,7 @@ impl RemoteTools {
         known.pins.as_ref().map(|pins| pins.changes(&known.offered)).unwrap_or_default()
     }
 
-    /// Accepts a change, on behalf of somebody who has looked at it.
+    /// Accepts a change that a person has reviewed.
     pub fn accept(&self, change: &Change) {
         let mut known = lock(&self.shared.known);
         if let Some(pins) = &mut known.pins {
@@ -105,7 +105,7 @@ impl RemoteTools {
         }
     }
 
-    /// Reads the list again, and returns its differences from the accepted definitions.
+    /// Reads the list again, and returns the differences from the accepted definitions.
     ///
     /// Fails when the server cannot be reached.
     pub async fn refresh(&self) -> Result<Vec<Change>, RemoteError> {
@@ -114,19 +114,19 @@ impl RemoteTools {
         Ok(self.changes())
     }
 
-    /// Waits until the server says that its list has changed.
+    /// Waits until the server reports a change of its list.
     pub async fn changed(&self) {
         self.shared.inbox.changed().await;
     }
 
-    /// Ends the connection. A later call makes another.
+    /// Closes the connection. A later call opens a new one.
     pub async fn close(&self) {
         self.shared.connection.lock().await.close().await;
     }
 }
 
 impl Shared {
-    /// Returns the peer, after the list was read again where needed.
+    /// Returns the peer. Connects and reads the list again if necessary.
     pub async fn peer(&self) -> Result<Peer<RoleClient>, String> {
         let mut connection = self.connection.lock().await;
         let peer = match connection.standing() {
@@ -141,7 +141,7 @@ impl Shared {
         match listed {
             Ok(tools) => lock(&self.known).take(tools, &self.server),
             Err(error) => {
-                // Tools that are not known are not called.
+                // Without a list, tools must not be called.
                 connection.close().await;
                 return Err(error);
             }
@@ -149,7 +149,7 @@ impl Shared {
         Ok(peer)
     }
 
-    /// Returns `true` if the tool is still what was accepted.
+    /// Returns `true` if the server still offers the tool with this digest.
     pub fn is_unchanged(&self, remote: &str, digest: Digest) -> bool {
         let known = lock(&self.known);
         known.offered.iter().any(|definition| definition.remote == remote && definition.digest == digest)
@@ -157,7 +157,7 @@ impl Shared {
 }
 
 impl Known {
-    /// Takes a new list. Two tools of one name are both left out: which is meant, cannot be known.
+    /// Replaces the list. Tools that share a name are all left out, because a call would be ambiguous.
     fn take(&mut self, tools: Vec<rmcp::model::Tool>, server: &RemoteServer) {
         let (mut offered, mut refused) = (Vec::new(), Vec::new());
         for tool in tools {

@@ -1,4 +1,4 @@
-//! One `tools/call`: a run that begins, or goes on with the client's responses; its progress, and its end.
+//! A `tools/call` request: it begins a run, or continues one with the client's responses, and reports progress and the result.
 
 use std::{collections::BTreeMap, convert::Infallible, future::pending, pin::pin, sync::Arc};
 
@@ -31,7 +31,7 @@ use crate::{
     mcp::LogLevel,
 };
 
-/// Makes a call while its client waits for the result, or begins it as a task.
+/// Makes a call while its client waits for the result, or starts it as a task.
 pub async fn call(
     shared: &Arc<Shared>,
     request: CallToolRequestParams,
@@ -57,20 +57,20 @@ pub async fn call(
     let operator = Arc::new(operator);
     let gone = Cancellation::new();
     let is_unfinished = request.request_state.is_some();
-    // An unfinished call comes with what somebody has decided, and that must not end between the decision and the work.
+    // A continued call brings decisions. A lost client must not end the call between a decision and the work.
     let cancellation = if is_unfinished { Cancellation::new() } else { gone.clone() };
     let agent = offer.agent.clone().with_context(|cx| caller.represent(cx, &cancellation, level));
     let gone_from = is_unfinished.then_some(&gone);
     let exchange = Exchange::new(shared, agent, &operator, listed, Some(caller), gone_from);
     let mut work = pin!(exchange.run(request));
     let mut is_cancelled = false;
-    // A client that does not read must not hold the tool up.
+    // A client that does not read must not block the tool.
     let mut sending = None;
     let done = loop {
         tokio::select! {
             biased;
             () = caller.gone().cancelled(), if !is_cancelled => {
-                // The run is cancelled, not dropped: its log then has the end of the call.
+                // The run is cancelled, not dropped, so that its log contains the end of the call.
                 is_cancelled = true;
                 gone.cancel();
             }
@@ -79,7 +79,7 @@ pub async fn call(
             done = &mut work => break done,
         }
     };
-    // Progress comes before the result.
+    // Progress must be sent before the result.
     if let Some(sending) = sending {
         let _ = sending.await;
     }
@@ -87,7 +87,7 @@ pub async fn call(
         let _ = caller.peer().notify_progress(report).await;
     }
     match done {
-        // The revision has an error for that, by which a client knows what it lacks. Before, the model reads it in words.
+        // This revision has an error that names the missing capability. In earlier ones, the model reads a text.
         Ok(CallToolResponse::Complete(result))
             if caller.is_modern() && result.is_error == Some(true) && operator.asked_in_vain() =>
         {
@@ -101,7 +101,7 @@ pub async fn call(
     }
 }
 
-/// Ends when what is being sent has been; never, where nothing is.
+/// Waits until the pending message is sent; forever if there is none.
 async fn sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin>) {
     match sending {
         Some(sending) => drop(sending.await),
@@ -109,7 +109,7 @@ async fn sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin>) {
     }
 }
 
-/// Returns the next progress of a call; never, where the client wants none.
+/// Waits for the next progress of a call; forever if the client wants none.
 async fn next(reports: &mut Option<Receiver<ProgressNotificationParam>>) -> ProgressNotificationParam {
     if let Some(reports) = reports
         && let Some(report) = reports.recv().await
@@ -119,19 +119,19 @@ async fn next(reports: &mut Option<Receiver<ProgressNotificationParam>>) -> Prog
     pending().await
 }
 
-/// A call, between two messages of the client.
+/// The handling of one request of a call.
 pub struct Exchange<'a> {
     shared: &'a Shared,
-    /// The agent, as it acts on behalf of the client.
+    /// The agent that acts on behalf of the client.
     agent: Agent,
     listed: &'a Listed,
-    /// The client that waits for the result, and may accept one that asks for input.
+    /// The client that waits for the result, which may ask for input.
     caller: Option<&'a Caller>,
-    /// Ends when nobody waits for an unfinished call any more: what was approved runs all the same.
+    /// The signal that the client of a continued call has left. Approved calls run to their end nevertheless.
     gone: Option<&'a Cancellation>,
 }
 
-/// The problems of the client's responses, by the interrupt.
+/// The problems of the client's responses, by interrupt.
 type Wrong = BTreeMap<InterruptId, Rejection>;
 
 impl Exchange<'_> {
@@ -149,7 +149,7 @@ impl Exchange<'_> {
 
     /// Makes the call, or continues it.
     pub async fn run(&self, mut request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
-        // Boxed: what a run needs while it is driven is large, and lies in the future of every call otherwise.
+        // Boxed, because driving a run needs a large future, which would otherwise be part of the future of every call.
         if let Some(state) = request.request_state.take() {
             return Box::pin(self.go_on(&state, request)).await;
         }
@@ -172,7 +172,7 @@ impl Exchange<'_> {
         self.settled(session, wrong, Some(&once)).await
     }
 
-    /// Goes on with the run. A client that has gone ends it only when what was approved has ended.
+    /// Drives the run. If the client leaves, the run ends only after approved calls have ended.
     async fn drive(&self, session: &mut Session) -> Result<(), ErrorData> {
         let handle = session.handle();
         let left = async {
@@ -190,7 +190,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Waits until the call has ended, or asks for something that somebody at the client can say.
+    /// Returns the result when the call has ended, or a request for input that the client can provide. Denies interrupts that no
+    /// form can carry.
     async fn settled(
         &self,
         mut session: Session,
@@ -220,7 +221,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Opens the run that the client holds. It is a claim until it is unsealed; then it is the server's own.
+    /// Opens the sealed run that the client sent.
     async fn open(&self, state: &str, name: &str, arguments: &JsonObject) -> Result<Unfinished, ErrorData> {
         let agent = &self.agent;
         let (run, opening) = self.shared.sealer.peek(state, &agent.principal(), now()).map_err(closed)?;
@@ -234,7 +235,8 @@ impl Exchange<'_> {
         Ok(Unfinished { session, asked, once })
     }
 
-    /// Decides what the client brings decisions about. What does not fit stays open, and is asked again.
+    /// Submits the decisions in the client's responses. Returns the problems of invalid responses, whose interrupts stay open and
+    /// are asked about again.
     async fn decide(
         &self,
         session: &mut Session,
@@ -271,7 +273,7 @@ impl Exchange<'_> {
         Ok(unfit)
     }
 
-    /// Returns the forms for the owner, and the interrupts that no form can carry.
+    /// Returns the forms for the run's owner, and the interrupts that no form can carry.
     fn forms(&self, session: &Session, wrong: &Wrong) -> (Vec<Form>, Vec<InterruptId>) {
         let run = session.run();
         let (mut forms, mut impossible) = (Vec::new(), Vec::new());
@@ -296,7 +298,7 @@ impl Exchange<'_> {
         once: Option<&Once>,
     ) -> Result<CallToolResponse, ErrorData> {
         if forms.is_empty() || !self.caller.is_some_and(Caller::asks_by_result) {
-            // It waits for somebody else.
+            // The call waits for another person.
             let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
             return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
         }
@@ -311,8 +313,8 @@ impl Exchange<'_> {
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
     }
 
-    /// Returns the result of a call that has ended, with the `parts` that a model of ours would read. Where the client knows an
-    /// output schema, structured content must fit it.
+    /// Returns the result of a call that has ended, with the `parts` for a model. If the client knows an output schema,
+    /// structured content must fit it.
     fn result(&self, parts: Vec<Part>, result: &CallResult) -> CallToolResult {
         let is_modern = self.caller.is_none_or(Caller::is_modern);
         let has_schema = self.listed.tool(is_modern).output_schema.is_some();
@@ -338,15 +340,15 @@ impl Exchange<'_> {
     }
 }
 
-/// A call that goes on.
+/// A call to continue.
 struct Unfinished {
     session: Session,
-    /// The interrupts that the client was asked about; in a store they may be decided by now.
+    /// The interrupts that the client was asked about. With a store, they may be decided meanwhile.
     asked: Vec<InterruptId>,
     once: Arc<Once>,
 }
 
-/// A state that is not opened. What is wrong with the nonce store is not the client's business.
+/// Returns the error for a state that cannot be opened. It hides details of the nonce store.
 fn closed(error: SealError) -> ErrorData {
     match error {
         SealError::Store(error) => failed(error.into()),
@@ -354,12 +356,12 @@ fn closed(error: SealError) -> ErrorData {
     }
 }
 
-/// Returns the error of a state that cannot be used.
+/// Returns the error for a state that cannot be used.
 fn unusable(reason: impl std::fmt::Display) -> ErrorData {
     ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
 }
 
-/// Returns `true` if it is a run of this call: what was approved for one must not be had for another.
+/// Returns `true` if `run` belongs to this call. An approval of one call must not be used for another.
 fn is_of(run: &Run, name: &str, arguments: &JsonObject) -> bool {
     let Some(call) = run.calls().first() else { return false };
     let given = call.revisions().first().unwrap_or(call.arguments());
@@ -367,7 +369,7 @@ fn is_of(run: &Run, name: &str, arguments: &JsonObject) -> bool {
     call.name == name && same
 }
 
-/// A run that could not go on. The client learns that it is ours to repair, and no more.
+/// Returns the error for a run that cannot go on. It hides details of the server.
 fn failed(error: AgentError) -> ErrorData {
     match error {
         AgentError::Cancelled => ErrorData::internal_error("the call was cancelled", None),
@@ -376,10 +378,10 @@ fn failed(error: AgentError) -> ErrorData {
     }
 }
 
-/// The place of feedback for clients that know an output schema, which it does not fit.
+/// The metadata key of feedback for clients that know an output schema, because feedback does not fit the schema.
 const FEEDBACK: &str = "tool-runtime/feedback";
 
-/// Returns the problems of the arguments, in the words of tool2agent.
+/// Returns the problems of the arguments, in the format of tool2agent.
 fn feedback(result: &CallResult) -> Option<Value> {
     let feedback = match result {
         CallResult::Rejected { feedback } => feedback,
@@ -389,7 +391,7 @@ fn feedback(result: &CallResult) -> Option<Value> {
     serde_json::from_str(&Rejection::to_json_text(feedback)).ok()
 }
 
-/// Returns the result of a call that was not made, or cannot be finished.
+/// Returns the result for a call that was not made, or that cannot be finished.
 fn refused(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }

@@ -1,4 +1,4 @@
-//! The client of a request, and its face for tools.
+//! The client of a request, and its API for tools.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,11 +14,11 @@ use tool_runtime::{Agent, Cancellation, Context, run::Principal};
 use super::http::Stream;
 use crate::mcp::LogLevel;
 
-/// The principal that the application has found for an HTTP request.
+/// The authenticated principal of an HTTP request.
 #[derive(Clone, Debug)]
 pub struct Authenticated(pub Principal);
 
-/// The client of a request. What a client can do is read from the request when somebody wants to know: most calls ask nobody.
+/// The client of a request. Its capabilities are read from the request only when needed, because most calls do not need them.
 pub struct Caller {
     context: RequestContext<RoleServer>,
     is_modern: bool,
@@ -30,7 +30,7 @@ impl Caller {
         Arc::new(Self { context, is_modern })
     }
 
-    /// Returns `true` if its revision is one without sessions, where results ask for input.
+    /// Returns `true` if the client speaks a revision without sessions, in which results ask for input.
     pub fn is_modern(&self) -> bool {
         self.is_modern
     }
@@ -39,7 +39,7 @@ impl Caller {
         &self.context.peer
     }
 
-    /// Returns the signal that the client waits no more.
+    /// Returns the signal that the client no longer waits.
     pub fn gone(&self) -> &CancellationToken {
         &self.context.ct
     }
@@ -48,12 +48,12 @@ impl Caller {
         self.context.client_capabilities().unwrap_or_default()
     }
 
-    /// Returns `true` if somebody can be asked there.
+    /// Returns `true` if the client can ask a person.
     pub fn asks(&self) -> bool {
         self.capabilities().elicitation.is_some()
     }
 
-    /// Returns `true` if it accepts a result that asks for input.
+    /// Returns `true` if the client accepts a result that asks for input.
     pub fn asks_by_result(&self) -> bool {
         self.is_modern && self.asks()
     }
@@ -62,17 +62,17 @@ impl Caller {
         self.context.meta.get_progress_token()
     }
 
-    /// Returns the least level of logs that it wants. Without sessions, each request names it.
+    /// Returns the lowest log level that the client wants. Without sessions, each request names it.
     pub fn level(&self, of_session: LogLevel) -> Option<LogLevel> {
         if self.is_modern { self.context.meta.log_level().map(LogLevel::of) } else { Some(of_session) }
     }
 
-    /// Returns the stream that it waits on, where that can be released.
+    /// Returns the stream that the client waits on, if the stream can be released.
     pub fn stream(&self) -> Option<&Stream> {
         self.context.extensions.get()
     }
 
-    /// Returns the context of an agent that acts on behalf of the client.
+    /// Returns the context for calls on behalf of the client.
     pub fn represent(self: &Arc<Self>, cx: Context, cancellation: &Cancellation, level: LogLevel) -> Context {
         let cx = cx.with_cancellation(cancellation.clone()).with(McpClient::of(self, level));
         match authenticated(&self.context) {
@@ -87,7 +87,7 @@ pub fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// On whose behalf `agent` acts for a request.
+/// Returns the principal on whose behalf `agent` acts for a request.
 pub fn principal(agent: &Agent, context: &RequestContext<RoleServer>) -> Principal {
     authenticated(context).cloned().unwrap_or_else(|| agent.principal())
 }
@@ -98,9 +98,9 @@ fn authenticated(context: &RequestContext<RoleServer>) -> Option<&Principal> {
     Some(principal)
 }
 
-/// The MCP client that made a call: for a tool that has something to say to it which no other frontend has a place for.
+/// The MCP client that made a call. A tool can send it messages for which other frontends have no equivalent.
 ///
-/// A call that no MCP client made has none:
+/// A call that no MCP client made has no such value in its context:
 ///
 /// ```
 /// use tool_runtime::{Context, Text, tool};
@@ -118,22 +118,22 @@ fn authenticated(context: &RequestContext<RoleServer>) -> Option<&Principal> {
 #[derive(Clone)]
 pub struct McpClient {
     caller: Arc<Caller>,
-    /// The least level that it wants.
+    /// The lowest log level that the client wants.
     level: Option<LogLevel>,
 }
 
 impl McpClient {
-    /// Returns the client of a request; `level` is the level of its session.
+    /// Creates the client of a request. `level` is the log level of its session.
     fn of(caller: &Arc<Caller>, level: LogLevel) -> Self {
         Self { caller: Arc::clone(caller), level: caller.level(level) }
     }
 
-    /// Returns `true` if a message of this level would be sent: worth asking where it costs something to make one.
+    /// Returns `true` if a message of this level would be sent. Call this before building an expensive message.
     pub fn hears(&self, level: LogLevel) -> bool {
         self.level.is_some_and(|least| level >= least)
     }
 
-    /// Sends the client a log message, if it wants messages of this level. A message that cannot be sent is lost.
+    /// Sends the client a log message, if the client wants messages of this level. A message that cannot be sent is lost.
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
         if !self.hears(level) {
             return;
@@ -143,13 +143,13 @@ impl McpClient {
         let _ = sent.await;
     }
 
-    /// Lets go of the connection that the client waits on, for a call that takes long: the client comes back for the rest
-    /// after about `pause`, and what there is in between is kept for it: a result for a minute. Says whether there was a connection
-    /// to let go of: over stdio, and in the revision without sessions, there is none.
+    /// Closes the connection that the client waits on, for a long call. The client reconnects after about `pause` to read the
+    /// rest. The server keeps messages for it meanwhile; it keeps a result for a minute. Returns `false` if there is no such
+    /// connection: over stdio, and in the revision without sessions.
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime.
+    /// Panics outside of a tokio runtime.
     pub fn release(&self, pause: Duration) -> bool {
         self.caller.stream().is_some_and(|stream| stream.close(pause))
     }

@@ -1,4 +1,4 @@
-//! The methods of the protocol, for one connection.
+//! The protocol's methods, for one connection.
 
 use std::sync::{Arc, Mutex};
 
@@ -28,7 +28,7 @@ use crate::{host::lock, mcp::LogLevel};
 #[derive(Clone)]
 pub struct Handler {
     shared: Arc<Shared>,
-    /// The least level of logs that the client of this session wants.
+    /// The lowest log level that the client of this session wants.
     level: Arc<Mutex<LogLevel>>,
 }
 
@@ -73,7 +73,7 @@ impl ServerHandler for Handler {
         Some(self.shared.offer().get(name)?.tool(true).clone())
     }
 
-    // A box, as is the future of `listen`: rmcp moves the future of a request several times, and that of every request is as
+    // Boxed, like the future of `listen`: rmcp moves a request's future several times, and the future of every request is as
     // large as the largest.
     fn call_tool(
         &self,
@@ -88,7 +88,7 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
-    // Methods of features that are not offered do not exist, rather than return empty lists.
+    // Methods of features that are not offered return "method not found", not empty lists.
 
     async fn list_prompts(
         &self,
@@ -188,7 +188,7 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Why a request is refused that rmcp does not know.
+/// Returns the error for a request that rmcp does not recognize.
 fn refusal(request: &CustomRequest, has_tasks: bool) -> ErrorData {
     let reason = match request.method.as_str() {
         CallToolRequestMethod::VALUE => reason::<CallToolRequestParams>(request),
@@ -200,7 +200,7 @@ fn refusal(request: &CustomRequest, has_tasks: bool) -> ErrorData {
     ErrorData::invalid_params(format!("the parameters of `{}` are malformed: {reason}", request.method), None)
 }
 
-/// Returns the problem of parameters that are to be a `T`.
+/// Returns the problem of parameters that should be a `T`.
 fn reason<T: DeserializeOwned>(request: &CustomRequest) -> String {
     match request.params_as::<T>() {
         Err(error) => error.to_string(),

@@ -1,5 +1,5 @@
-//! Streamable HTTP: who may connect, from where, and on whose behalf; and sessions in which a call can let go of the stream
-//! that its client waits on.
+//! Streamable HTTP: hosts, origins and authentication, and sessions in which a call can release the stream that its client waits
+//! on.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -42,10 +42,10 @@ use crate::{
     host::{Authenticate, lock},
 };
 
-/// A server over streamable HTTP, at `/mcp`. It answers to the names of loopback until [`hosts`](Self::hosts) sets others.
+/// A server over streamable HTTP, at `/mcp`. It accepts only the host names of loopback until [`hosts`](Self::hosts) sets others.
 ///
-/// Requests with a foreign `Host` are refused, so that a web page cannot reach a local server by a name of its own, and so
-/// are those with an `Origin` that is neither the server's own nor allowed.
+/// It refuses requests with a foreign `Host`, so that a web page cannot reach a local server by a name of the page's own. It also
+/// refuses requests with an `Origin` that is neither the server's own nor allowed.
 pub struct McpHttp {
     server: McpServer,
     guard: Guard,
@@ -69,29 +69,29 @@ impl McpServer {
 }
 
 impl McpHttp {
-    /// Sets the names that the server is reached by, such as `tools.example.com` or `tools.example.com:8443`, in place of
-    /// those of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port is allowed at every port.
+    /// Sets the host names that the server accepts, such as `tools.example.com` or `tools.example.com:8443`. They replace the
+    /// names of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port allows every port.
     pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.guard.set_hosts(hosts);
         self
     }
 
-    /// Sets the origins whose web pages may use the server beside its own, such as `https://app.example.com` or
-    /// `http://localhost:*` (any port), in place of those of loopback. A text that is no origin allows no page.
+    /// Sets the origins whose web pages may use the server, in addition to its own, such as `https://app.example.com` or
+    /// `http://localhost:*` (any port). They replace the origins of loopback. A text that is not an origin allows no page.
     pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let origins = origins.into_iter().filter_map(|origin| AllowedOrigin::read(&origin.into()).ok());
         self.guard.set_origins(origins);
         self
     }
 
-    /// Sets how many bytes a request may have.
+    /// Sets the maximum size of a request, in bytes.
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Sets who finds out on whose behalf a request is made: from a bearer token, for one. Every request is asked about, and
-    /// a session is good for the principal who began it only. Runs and unfinished calls belong to that principal.
+    /// Sets the authentication, for example by bearer token. It is called for every request. Only the principal who began a
+    /// session can use it. Runs and unfinished calls belong to that principal.
     ///
     /// ```
     /// use tool_runtime::Toolset;
@@ -106,22 +106,22 @@ impl McpHttp {
         self
     }
 
-    /// Sets the `WWW-Authenticate` header for clients that are not authenticated, such as
-    /// `Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource"`. `Bearer` without it.
+    /// Sets the `WWW-Authenticate` header for unauthenticated clients, such as `Bearer
+    /// resource_metadata="https://example.com/.well-known/oauth-protected-resource"`. The default is `Bearer`.
     pub fn challenge(mut self, value: HeaderValue) -> Self {
         self.challenge = Some(value);
         self
     }
 
-    /// The service, to be put into a server of the application.
+    /// Returns the routes, to nest in an application's router.
     pub fn router(self) -> Router {
         let server = self.server;
-        // The guard checks the hosts, and the origins, which rmcp does not by default.
+        // The guard checks hosts, and also origins, which rmcp does not check by default.
         let config =
             StreamableHttpServerConfig::default().disable_allowed_hosts().with_max_request_body_bytes(self.max_bytes);
         let sessions = Arc::new(Sessions::default());
         let service = Arc::new(StreamableHttpService::new(move || Ok(server.handler()), sessions, config));
-        // In an `Arc`, as a router clones its services, and this one is all of the configuration.
+        // In an `Arc`, because a router clones its services, and this one contains the whole configuration.
         let service = service_fn(move |request: Request| {
             let service = Arc::clone(&service);
             async move { Ok::<_, Infallible>(service.handle(request).await) }
@@ -136,13 +136,13 @@ impl McpHttp {
 
     /// Serves at `address` until the process ends.
     ///
-    /// Fails when the address is in use, or is not loopback and [`hosts`](Self::hosts) or [`authenticate`](Self::authenticate) is
-    /// missing: then anybody who reaches the machine could call the tools.
+    /// Fails when the address is in use. Also fails when it is not loopback and [`hosts`](Self::hosts) or
+    /// [`authenticate`](Self::authenticate) is not set, because then anyone who reaches the machine could call the tools.
     pub async fn listen(self, address: impl ToSocketAddrs) -> io::Result<()> {
         self.serve(TcpListener::bind(address).await?).await
     }
 
-    /// Serves on a listener, like [`listen`](Self::listen).
+    /// Serves on `listener` until the process ends, with the checks of [`listen`](Self::listen).
     pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
         let address = listener.local_addr()?;
         if !address.ip().is_loopback() && (!self.guard.has_hosts() || self.authenticate.is_none()) {
@@ -166,8 +166,8 @@ impl fmt::Debug for McpHttp {
 
 const SESSION: &str = "mcp-session-id";
 
-/// How many sessions are remembered; of older ones, one more is forgotten for each that is new. Who has a forgotten one
-/// begins another.
+/// The maximum number of sessions that are remembered. Beyond it, each new session removes an arbitrary other one, whose client
+/// must begin a new session.
 const MOST_SESSIONS: usize = 65_536;
 
 /// The authentication of requests, and the owners of sessions.
@@ -202,7 +202,7 @@ async fn check(State(owners): State<Owners>, request: Request, next: Next) -> Re
     if let Some(session) = &session
         && lock(&owners.sessions).get(session) != Some(&principal)
     {
-        // As if it were not there: whether it is, is nobody else's business.
+        // The same response as for a missing session, so that nothing is revealed.
         return StatusCode::NOT_FOUND.into_response();
     }
     request.extensions_mut().insert(Authenticated(principal.clone()));
@@ -231,13 +231,13 @@ fn session_of(headers: &HeaderMap) -> Option<String> {
     Some(headers.get(SESSION)?.to_str().ok()?.to_owned())
 }
 
-/// How many messages are kept for a client that was let go. Of more, all but the result are left out.
+/// The maximum number of messages that are kept for a released client. Beyond it, only the result is kept.
 const MOST_KEPT: usize = 256;
 
-/// How long a result is kept for a client that does not come back.
+/// The time for which a result is kept for a released client.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The messages that are kept for released clients, by session and number of the stream.
+/// The messages for released clients, by session and stream number.
 type Kept = Mutex<HashMap<(SessionId, u64), UnboundedReceiver<ServerSseMessage>>>;
 
 /// The stream that the client of a request waits on.
@@ -250,19 +250,19 @@ struct Waited {
     line: Mutex<Line>,
 }
 
-/// The messages to a client, as long as it waits.
+/// The messages to a client that waits.
 struct Line {
     messages: Option<Receiver<ServerSseMessage>>,
-    /// The messages before its release: later the client names the last of them.
+    /// The messages before the release. When the client comes back, it names the last of them.
     last: VecDeque<ServerSseMessage>,
-    /// When it is to come back, if that was not sent yet.
+    /// The time until the client should come back, if it was not sent yet.
     pause: Option<Duration>,
     waker: Option<Waker>,
 }
 
 impl Stream {
-    /// Ends the stream, and asks the client to come back after `pause`. Later messages wait for it. rmcp can do that too, and
-    /// forgets results that come while the client is away.
+    /// Ends the stream, and asks the client to come back after `pause`. Later messages are kept for it. rmcp can do that, too,
+    /// but drops results that arrive while the client is away.
     pub fn close(&self, pause: Duration) -> bool {
         let Some(kept) = self.0.kept.upgrade() else { return false };
         let mut line = lock(&self.0.line);
@@ -281,7 +281,7 @@ impl Stream {
             let mut count = 0;
             while let Some(message) = messages.recv().await {
                 count += 1;
-                // The client came back, took the receiver, and has gone for good.
+                // Sending fails if the client came back, took the receiver, and left again.
                 if (count < MOST_KEPT || is_result(&message)) && send.send(message).is_err() {
                     return;
                 }
@@ -313,7 +313,7 @@ fn is_result(message: &ServerSseMessage) -> bool {
     matches!(message, Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))
 }
 
-/// rmcp's sessions, in which each request knows its stream.
+/// A session manager that wraps rmcp's and attaches to each request its stream.
 #[derive(Default)]
 pub struct Sessions {
     sessions: LocalSessionManager,
@@ -384,7 +384,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, Failed> {
-        // An event is called `number/stream`.
+        // An event's id is `number/stream`.
         let number = last_event_id.split_once('/').and_then(|(_, stream)| stream.parse().ok());
         let kept = number.and_then(|number: u64| lock(&self.kept).remove(&(id.clone(), number)));
         match kept {

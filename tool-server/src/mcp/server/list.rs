@@ -12,17 +12,17 @@ use tool_runtime::{
     schema::{Dialect, Schema},
 };
 
-/// The tools on offer at one time.
+/// The tools that the server offers at one time.
 pub struct Offer {
     pub agent: Agent,
     tools: Vec<Listed>,
     index: HashMap<String, usize>,
 }
 
-/// One tool, as clients see it.
+/// A tool's definition for clients.
 pub struct Listed {
     tool: Tool,
-    /// For revisions in which an output is an object.
+    /// The definition for revisions in which an output must be an object.
     legacy: Tool,
 }
 
@@ -45,10 +45,10 @@ impl Offer {
         Some(&self.tools[*self.index.get(name)?])
     }
 
-    /// Returns a page of the list. A cursor is the name of the tool before the page, so it is valid while that tool is
-    /// there.
+    /// Returns a page of the list. A cursor is the name of the last tool before the page, so it is valid as long as that tool
+    /// exists.
     ///
-    /// Fails when the cursor is none of ours, or of a tool that is gone.
+    /// Fails when the cursor is not the name of an existing tool.
     pub fn page(&self, cursor: Option<&str>, size: usize, modern: bool) -> Result<ListToolsResult, ErrorData> {
         let first = match cursor {
             None => 0,
@@ -81,7 +81,7 @@ fn listed(spec: &ToolSpec) -> Listed {
     Listed { tool, legacy }
 }
 
-/// The schema with its type at the root, where clients look for it: it may stand in a definition that the root refers to.
+/// Copies the type to the schema's root, where clients look for it, if the root only refers to a definition.
 fn said(mut schema: Arc<JsonObject>) -> Arc<JsonObject> {
     let target = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix("#/$defs/"));
     let definition = target.and_then(|name| schema.get("$defs")?.get(name));
@@ -109,7 +109,7 @@ fn annotations(spec: &ToolSpec) -> ToolAnnotations {
     )
 }
 
-/// An icon that a client can load; names of icons mean something to our own frontends only.
+/// Returns a tool's icon, if it is an address that a client can load. Names of icons are only for this project's frontends.
 fn icons(spec: &ToolSpec) -> Option<Vec<Icon>> {
     let icon = spec.traits.ui.as_ref()?.icon.as_deref()?;
     let is_address = icon.starts_with("https://") || icon.starts_with("data:image/");

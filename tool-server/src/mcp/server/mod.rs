@@ -1,4 +1,4 @@
-//! Tools as an MCP server.
+//! The MCP server: it offers a toolset to MCP clients.
 
 mod call;
 mod caller;
@@ -24,13 +24,13 @@ use handler::Handler;
 use list::Offer;
 use tasks::Tasks;
 
-/// For how many milliseconds a client has an unfinished call, unless the sealer says otherwise: an hour.
+/// The default time for which a client can continue an unfinished call, in milliseconds: an hour.
 const LIFETIME: u64 = 60 * 60 * 1000;
 
-/// Tools as an MCP server, over stdio or HTTP. Cheap to clone; clones serve the same tools.
+/// An MCP server that offers tools over stdio or HTTP. It is cheap to clone, and clones serve the same tools.
 ///
-/// Each `tools/call` is a call that belongs to no conversation ([`Agent::call`]): arguments are read and validated, policies
-/// and layers asked, approvals obtained, limits kept, and with a store everything is logged.
+/// Each `tools/call` is a call without a conversation ([`Agent::call`]). The runtime validates its arguments, applies policies,
+/// layers and limits, and obtains approvals. With a store, it logs everything.
 #[derive(Clone)]
 pub struct McpServer {
     shared: Arc<Shared>,
@@ -49,13 +49,13 @@ pub(super) struct Shared {
 }
 
 impl McpServer {
-    /// Returns a server of `tools`, without policies.
+    /// Creates a server of `tools`, without policies.
     pub fn new(tools: Toolset) -> Self {
         Self::of(Agent::without_model(tools))
     }
 
-    /// A server of the tools of `agent`, under its policies and limits, with its context and its store. Its model is not
-    /// asked, and its front gets no events: the clients call and decide.
+    /// Creates a server of an agent's tools, with its policies, limits, context and store. The clients make the calls and the
+    /// decisions, so the agent's model, observer and operator are not used.
     pub fn of(agent: Agent) -> Self {
         let sealer =
             Sealer::new(Keyring::new("process", Key::random()), "mcp", Replay::Refuse(Arc::new(MemoryNonces::new())));
@@ -77,7 +77,7 @@ impl McpServer {
         self.change(|shared| (shared.name, shared.version) = (name.into(), version.into()))
     }
 
-    /// Sets a name for people.
+    /// Sets the name that people see.
     pub fn title(self, title: impl Into<String>) -> Self {
         self.change(|shared| shared.title = Some(title.into()))
     }
@@ -87,32 +87,32 @@ impl McpServer {
         self.change(|shared| shared.instructions = Some(text.into()))
     }
 
-    /// Sets how many tools are listed at a time; at least one.
+    /// Sets the number of tools on a page of the list, at least one.
     pub fn page(self, tools: usize) -> Self {
         self.change(|shared| shared.page = tools.max(1))
     }
 
-    /// Sets the sealer of unfinished calls in the hands of clients. The default key is random and lasts as long as the
-    /// process: where several processes serve the same clients, or the process may be restarted in between, they must share
-    /// keys and a nonce store that lasts, such as `SqliteStore` or `PostgresStore`.
+    /// Sets the sealer of the unfinished calls that clients keep. The default key is random and lasts as long as the process. If
+    /// several processes serve the same clients, or calls must survive a restart, set keys and a persistent nonce store that all
+    /// processes share, such as `SqliteStore` or `PostgresStore`.
     pub fn sealer(self, sealer: Sealer) -> Self {
         self.change(|shared| shared.sealer = sealer)
     }
 
-    /// Sets which tools' calls become tasks: those that take longer than a client likes to wait. A task belongs to the
-    /// principal who began it, and is forgotten some minutes after its end.
+    /// Sets the tools whose calls become tasks, for calls that take longer than clients want to wait. A task belongs to the
+    /// principal who began it. The server removes it some minutes after its end.
     pub fn tasks(self, support: impl Fn(&ToolSpec) -> TaskSupport + Send + Sync + 'static) -> Self {
         self.change(|shared| shared.tasks = Tasks::new(support))
     }
 
-    /// Offers other tools, and notifies the clients. Calls that run go on.
+    /// Replaces the tools, and notifies the clients. Running calls go on.
     pub fn replace(&self, tools: Toolset) {
         self.shared.offer.send_modify(|offer| *offer = Arc::new(Offer::new(offer.agent.clone().tools(tools))));
     }
 
-    /// Serves the program that has started this one, over stdin and stdout, until it closes them.
+    /// Serves the parent process over stdin and stdout, until it closes them.
     ///
-    /// Nothing else may write to stdout: `println!` would break the protocol. Logs belong on stderr.
+    /// Nothing else may write to stdout, because `println!` would break the protocol. Write logs to stderr.
     ///
     /// Fails when the client does not speak MCP, or the connection breaks.
     pub async fn stdio(&self) -> Result<(), ServeError> {
@@ -120,7 +120,7 @@ impl McpServer {
         Box::pin(self.connection(read, write)).await
     }
 
-    /// Serves one client over any pair of streams, until it closes them.
+    /// Serves one client over any pair of streams, until the client closes them.
     ///
     /// Fails when the client does not speak MCP, or the connection breaks.
     pub async fn connection(
@@ -138,7 +138,7 @@ impl McpServer {
         Handler::new(Arc::clone(&self.shared))
     }
 
-    /// Changes what is set before anything is served.
+    /// Changes the settings, before the server serves anything.
     fn change(mut self, change: impl FnOnce(&mut Shared)) -> Self {
         change(Arc::make_mut(&mut self.shared));
         self
@@ -146,13 +146,13 @@ impl McpServer {
 }
 
 impl Shared {
-    /// Returns the tools as they are now.
+    /// Returns the current tools.
     fn offer(&self) -> Arc<Offer> {
         Arc::clone(&self.offer.borrow())
     }
 }
 
-/// A connection that could not be served, or broke.
+/// The error for a connection that could not be served, or that broke.
 #[derive(Debug)]
 pub struct ServeError(String);
 

@@ -1,4 +1,4 @@
-//! The client of a call as its operator: forms that ask for decisions, the decisions of filled forms, and progress.
+//! The client of a call as its operator: forms that ask for decisions, decisions in filled forms, and progress.
 
 use std::sync::{
     Arc, Mutex,
@@ -27,26 +27,28 @@ use tool_runtime::{
 use super::caller::Caller;
 use crate::host::lock;
 
-/// How much progress may wait to be sent; more is left out, for a client that does not read must not slow a tool down.
+/// The maximum number of unsent progress messages. More are left out, so that a client that does not read does not slow a tool
+/// down.
 const MOST_WAITING: usize = 64;
 
-/// How somebody at the client can be asked.
+/// The way to ask a person at the client.
 pub enum Asking {
-    /// By a request of ours, while the call waits; or by the result, when the run is suspended; or not at all.
+    /// By a request of the server while the call waits, or by the result when the run is suspended. It depends on the client,
+    /// which may also support neither.
     Here(Arc<Caller>),
-    /// In the state of a task, where the client finds it.
+    /// In the state of a task, which the client reads.
     ByTask(TaskContext),
     /// Not at all.
     Never,
 }
 
-/// Why a call was denied that needed somebody.
+/// The reason for denying a call that needs a person.
 const NOBODY: &str = "somebody would have to decide, and this client cannot ask anybody: it supports no elicitation";
 
-/// Why a call was denied about which a form of the client can say nothing.
+/// The reason for denying a call if no form can carry the question.
 pub const NO_FORM: &str = "somebody would have to decide, and a form of the client cannot carry the question";
 
-/// The client of one call.
+/// The operator of one call: its client.
 pub struct CallOperator {
     asking: Asking,
     asked: AtomicU32,
@@ -55,7 +57,7 @@ pub struct CallOperator {
 }
 
 impl CallOperator {
-    /// Returns the operator of a call, and where its progress arrives, if that goes to `token`.
+    /// Creates the operator of a call. If there is a progress `token`, also returns the receiver of the call's progress.
     pub fn new(asking: Asking, token: Option<ProgressToken>) -> (Self, Option<Receiver<ProgressNotificationParam>>) {
         let (asked, asked_in_vain) = (AtomicU32::new(0), AtomicBool::new(false));
         let (reports, receiver) = token.map(Reports::new).unzip();
@@ -67,7 +69,7 @@ impl CallOperator {
         self.asked_in_vain.load(Ordering::Relaxed)
     }
 
-    /// Asks with a form. Where no form can carry the question, it denies.
+    /// Asks with a form. If no form can carry the question, returns a denial.
     async fn ask(&self, form: Option<Form>) -> Decision {
         let Some(Form { params, wants, key }) = form else { return Decision::deny(NO_FORM) };
         let answered = match &self.asking {
@@ -75,7 +77,7 @@ impl CallOperator {
                 caller.peer().create_elicitation(params).await.map_err(|error| error.to_string())
             }
             Asking::ByTask(task) => {
-                // A key is used once in the life of a task.
+                // A task can use each key only once.
                 let number = self.asked.fetch_add(1, Ordering::Relaxed);
                 let key = if number == 0 { key } else { format!("{key}_{number}") };
                 match task.request_input(key, InputRequest::Elicitation(ElicitRequest::new(params))).await {
@@ -151,11 +153,11 @@ pub fn output(spec: &ToolSpec) -> Option<Value> {
     Some(spec.output.as_ref()?.neutral().clone())
 }
 
-/// The progress of a call on its way to the client.
+/// The queue of a call's progress messages to the client.
 struct Reports {
     token: ProgressToken,
     sender: Sender<ProgressNotificationParam>,
-    /// The latest number that was sent.
+    /// The last number that was sent.
     last: Mutex<Option<f64>>,
 }
 
@@ -168,7 +170,7 @@ impl Reports {
     fn report(&self, progress: &Progress) {
         let mut last = lock(&self.last);
         let Ok(place) = self.sender.try_reserve() else { return };
-        // It has to grow with every message, whatever the tool says.
+        // The number must grow with each message, whatever the tool reports.
         let done = match (*last, progress.total) {
             (Some(last), _) if progress.done > last => progress.done,
             (Some(last), Some(_)) => last.next_up(),
@@ -188,7 +190,7 @@ impl Reports {
     }
 }
 
-/// Returns the problem of a form, for the form that follows it.
+/// Returns the feedback on a filled form, for the next form.
 pub fn wrong(reason: String) -> Rejection {
     Rejection::one(Problem::new("", tool_runtime::feedback::ProblemKind::Invalid, reason))
 }
@@ -197,17 +199,17 @@ pub fn wrong(reason: String) -> Rejection {
 pub struct Form {
     pub params: ElicitRequestParams,
     pub wants: Wants,
-    /// The name of the form among those of its call: a call waits for one thing at a time.
+    /// The key of the form in its call. A call waits for one thing at a time.
     pub key: String,
 }
 
-/// The kind of decision that a filled form makes.
+/// The kind of decision in a filled form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
     Permission,
-    /// The answer to a question; below this key, where it is no object.
+    /// The answer to a question. An answer that is not an object is the member with this key.
     Answer(Option<&'static str>),
-    /// The output of a call that is executed outside.
+    /// The output of an external call, likewise.
     Output(Option<&'static str>),
 }
 
@@ -215,16 +217,16 @@ const ANSWER: &str = "answer";
 const OUTPUT: &str = "output";
 
 impl Form {
-    /// The form for what a call waits for; `output` is the schema of the tool's output.
+    /// Creates the form for an interrupt. `output` is the schema of the tool's output.
     ///
-    /// None where a form cannot carry it: its fields are texts, numbers, booleans and choices.
+    /// Returns `None` if no form can carry the question: a form's fields are texts, numbers, booleans and choices.
     pub fn of(
         kind: &InterruptKind,
         shown: &Shown,
         output: Option<&Value>,
         feedback: Option<&Rejection>,
     ) -> Option<Self> {
-        // The name first: a title is what somebody says of the tool, and may be a remote server.
+        // The name comes first, because a title may come from a remote server.
         let name = match &shown.title {
             Some(title) => format!("{} ({title})", shown.tool),
             None => shown.tool.clone(),
@@ -264,7 +266,7 @@ impl Form {
     }
 }
 
-/// Returns a name for the form: of the type that answers a question, where it has one.
+/// Returns the form's key: the type of a question's answer, if it has a title, or the kind of decision.
 fn key(kind: &InterruptKind) -> String {
     match kind {
         InterruptKind::Answer { question } => {
@@ -290,7 +292,7 @@ fn snake(title: &str) -> String {
 impl Wants {
     /// Returns the decision of a filled form.
     ///
-    /// Fails when it says nothing. Only an outspoken approval is one.
+    /// Fails when the form contains no decision. Only an explicit approval approves.
     pub fn decision(self, result: ElicitResult) -> Result<Decision, String> {
         match result.action {
             ElicitationAction::Accept => {}
@@ -317,7 +319,7 @@ impl Wants {
     }
 }
 
-/// Returns the question, and all parts of its call, a line each.
+/// Returns the question, followed by the call's origin, arguments and taint, one per line.
 fn described(question: String, shown: &Shown) -> String {
     let origin = shown.origin.iter().map(|origin| format!("The tool comes from {origin}."));
     let arguments = shown.lines.iter().map(|(name, value)| format!("{name}: {value}"));
@@ -342,7 +344,7 @@ fn permission() -> JsonObject {
     }
 }
 
-/// Returns the schema as the fields of a form; below `key` where it is no object.
+/// Returns the schema as a form. A schema that is not an object becomes the field `key`.
 fn fields(schema: &Value, key: &'static str) -> Option<(JsonObject, Option<&'static str>)> {
     let root = resolved(schema, schema);
     if let Some(properties) = root.get("properties").and_then(Value::as_object) {
@@ -369,7 +371,7 @@ fn fields(schema: &Value, key: &'static str) -> Option<(JsonObject, Option<&'sta
     }
 }
 
-/// Returns a schema with the definition that it refers to in its place.
+/// Returns a schema with its reference replaced by the definition.
 fn resolved(root: &Value, schema: &Value) -> Map<String, Value> {
     let mut own = schema.as_object().cloned().unwrap_or_default();
     let Some(Value::String(reference)) = own.shift_remove("$ref") else { return own };
@@ -379,7 +381,7 @@ fn resolved(root: &Value, schema: &Value) -> Map<String, Value> {
     merged
 }
 
-/// Returns an optional field without `null`, which no form has.
+/// Returns an optional field without `null`, which forms do not support.
 fn optional(mut field: Map<String, Value>) -> Value {
     if let Some(Value::Array(kinds)) = field.get("type") {
         let kinds: Vec<&Value> = kinds.iter().filter(|kind| *kind != "null").collect();

@@ -1,4 +1,4 @@
-//! Long calls as tasks: the client gets a handle at once, and asks for the result when it likes.
+//! Long calls as tasks: the client gets a handle at once, and fetches the result later.
 
 use std::{
     collections::HashMap,
@@ -22,24 +22,24 @@ use super::{
 };
 use crate::{host::lock, mcp::LogLevel};
 
-/// How many tasks may run at a time.
+/// The maximum number of running tasks.
 const MOST_RUNNING: usize = 1024;
 
-/// The rule whether the calls of a tool become tasks.
+/// The choice of whether the calls of a tool become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskSupport {
-    /// The client waits for the result.
+    /// Calls do not become tasks: the client waits for the result.
     #[default]
     Never,
-    /// A task for clients that know tasks; the others wait.
+    /// Calls become tasks for clients that support tasks. Other clients wait.
     Possible,
-    /// A task; clients that do not know tasks cannot call the tool.
+    /// Calls always become tasks. Clients that do not support tasks cannot call the tool.
     Required,
 }
 
 type Support = dyn Fn(&ToolSpec) -> TaskSupport + Send + Sync;
 
-/// The tasks of a server, and whose each is.
+/// The tasks of a server, with their owners.
 #[derive(Clone, Default)]
 pub struct Tasks {
     support: Option<Arc<Support>>,
@@ -56,7 +56,7 @@ impl Tasks {
         self.support.is_some()
     }
 
-    /// Returns the rule for the tool `name` of `tools`.
+    /// Returns the choice for the tool `name` of `tools`.
     pub fn support(&self, tools: &Toolset, name: &str) -> TaskSupport {
         let said = self.support.as_ref().and_then(|support| Some(support(tools.get(name)?.spec())));
         said.unwrap_or(TaskSupport::Never)
@@ -77,7 +77,8 @@ impl Tasks {
         self.manager.cancel_task(id)
     }
 
-    /// Fails when the task is not theirs. A guessed id reveals nothing.
+    /// Fails when the task does not belong to the principal, or does not exist. The error is the same, so a guessed id reveals
+    /// nothing.
     fn check(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
         if lock(&self.owners).get(id) == Some(by) {
             return Ok(());
@@ -86,7 +87,7 @@ impl Tasks {
     }
 }
 
-/// Begins a call as a task.
+/// Starts a call as a task.
 pub fn begin(
     shared: &Arc<Shared>,
     offer: Arc<Offer>,

@@ -1,4 +1,4 @@
-//! The events of AG-UI 1.0 that a server writes, as the frames of an event stream.
+//! The events of AG-UI 1.0 that a server writes as frames of an event stream.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -9,27 +9,27 @@ use super::Content;
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
-/// An event of AG-UI 1.0. It borrows its members, so that writing it costs no memory.
+/// An event of AG-UI 1.0. It borrows its members, so that writing it does not allocate.
 ///
-/// Members that are `None` are absent on the wire, never `null`: clients refuse that.
+/// Members that are `None` are left out, because clients refuse `null`.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
 pub enum Event<'a> {
-    /// The run begins. The first event.
+    /// The run begins. This is the first event.
     RunStarted {
         thread_id: &'a str,
-        /// The run, as its input called it.
+        /// The client's id of the run.
         run_id: &'a str,
         /// The version of the protocol that the server speaks.
         protocol_version: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         metadata: Option<&'a Object>,
     },
-    /// The run came to its end.
+    /// The run has ended without an error.
     RunFinished {
         thread_id: &'a str,
         run_id: &'a str,
-        /// How it ended; absent means success.
+        /// The outcome; absent means success.
         #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<&'a Outcome>,
         /// Tokens used, by model.
@@ -54,7 +54,7 @@ pub enum Event<'a> {
         /// The author: `assistant`.
         role: &'static str,
     },
-    /// More of a message.
+    /// The next piece of a message.
     TextMessageContent { message_id: &'a str, delta: &'a str },
     /// A message is complete.
     TextMessageEnd { message_id: &'a str },
@@ -65,13 +65,13 @@ pub enum Event<'a> {
         /// The assistant's message that the call is part of.
         parent_message_id: &'a str,
     },
-    /// More of the text of a call's arguments.
+    /// The next piece of the text of a call's arguments.
     ToolCallArgs { tool_call_id: &'a str, delta: &'a str },
     /// A call's arguments are complete.
     ToolCallEnd { tool_call_id: &'a str },
     /// A call's result.
     ToolCallResult {
-        /// The message that the result is.
+        /// The id of the message that holds the result.
         message_id: &'a str,
         tool_call_id: &'a str,
         content: &'a Content,
@@ -80,73 +80,73 @@ pub enum Event<'a> {
     StateSnapshot { snapshot: &'a Value },
     /// A change of the state: a JSON Patch (RFC 6902).
     StateDelta { delta: &'a Value },
-    /// Something that goes on, for display only.
+    /// An activity, for display only.
     ActivitySnapshot {
         /// The message that shows it.
         message_id: &'a str,
         activity_type: &'a str,
         content: &'a Object,
     },
-    /// A change of something that goes on: a JSON Patch (RFC 6902).
+    /// A change of an activity: a JSON Patch (RFC 6902).
     ActivityDelta { message_id: &'a str, activity_type: &'a str, patch: &'a Value },
-    /// The model begins to think. The id is that of the span.
+    /// A span of reasoning begins. The id is the span's.
     ReasoningStart { message_id: &'a str },
-    /// A message of thoughts begins.
+    /// A reasoning message begins.
     ReasoningMessageStart {
         message_id: &'a str,
         /// The author: `reasoning`.
         role: &'static str,
     },
-    /// More of a message of thoughts.
+    /// The next piece of a reasoning message.
     ReasoningMessageContent { message_id: &'a str, delta: &'a str },
-    /// A message of thoughts is complete.
+    /// A reasoning message is complete.
     ReasoningMessageEnd { message_id: &'a str },
-    /// The model has thought.
+    /// The span of reasoning has ended.
     ReasoningEnd { message_id: &'a str },
-    /// A value that only the server can read, for the client to keep and send back.
+    /// A value that only the server can read. The client keeps it and sends it back.
     ReasoningEncryptedValue {
-        /// The kind of thing that keeps it: `message`.
+        /// The kind of entity that keeps the value: `message`.
         subtype: &'static str,
         entity_id: &'a str,
         encrypted_value: &'a str,
     },
-    /// An event of the application's own.
+    /// An application-specific event.
     Custom { name: &'a str, value: &'a Value },
 }
 
 impl Event<'_> {
-    /// Appends the event to `out`: one frame, whose lines end in LF.
+    /// Appends the event to `out` as one frame, with lines that end in LF.
     pub fn write(&self, out: &mut Vec<u8>) {
         let before = out.len();
         out.extend_from_slice(b"data: ");
         match serde_json::to_writer(&mut *out, self) {
             Ok(()) => out.extend_from_slice(b"\n\n"),
-            // Texts and JSON values can always be written; half a frame would cost the client the whole stream.
+            // Texts and JSON values can always be written. An incomplete frame would break the client's whole stream.
             Err(_) => out.truncate(before),
         }
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Outcome {
-    /// It did what it could.
+    /// The run has done what it could.
     Success {
-        /// The calls that the application is to execute, in the order in which they were made. Since 1.0.
+        /// The calls that the application has to execute, in the order in which the model made them. Since 1.0.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pending_tool_call_ids: Vec<String>,
     },
-    /// It waits for answers.
+    /// The run waits for answers.
     Interrupt {
         /// The interrupts; at least one.
         interrupts: Vec<Interrupt>,
     },
-    /// It was called off. Since 1.0.
+    /// The run was cancelled. Since 1.0.
     Cancelled,
 }
 
-/// Something that a run waits for.
+/// An interrupt: a point where the run waits for an answer.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interrupt {
@@ -157,13 +157,13 @@ pub struct Interrupt {
     /// The question to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The call that it is about.
+    /// The call that the interrupt belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// The JSON Schema of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_schema: Option<Object>,
-    /// Until when it can be answered: ISO 8601.
+    /// The time until which it can be answered, as ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
     /// Anything else.
@@ -196,9 +196,9 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Returns the tokens that `model` used; `None` where none were counted.
+    /// Returns the tokens that `model` used, or `None` if the count is zero.
     pub fn of(used: Usage, model: Option<&str>) -> Option<Self> {
-        // The protocol's integers are JavaScript's.
+        // The protocol's integers are those of JavaScript.
         let count = |tokens: u64| Some(tokens.min((1 << 53) - 1)).filter(|tokens| *tokens > 0);
         let total = used.input_tokens.saturating_add(used.output_tokens);
         count(total).map(|total| Self {
@@ -212,7 +212,7 @@ impl TokenUsage {
     }
 }
 
-/// A JSON object with these members.
+/// Returns a JSON object with these members.
 pub fn object<const N: usize>(members: [(&str, Value); N]) -> Object {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

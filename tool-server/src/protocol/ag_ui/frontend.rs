@@ -1,4 +1,4 @@
-//! The frontend behind a run, as tools know it: what it sent along, and the state that it shares.
+//! The frontend of a run, for its tools: its request, and the state that it shares.
 
 use std::{fmt, sync::Arc};
 
@@ -9,9 +9,9 @@ use super::input::{ClientTool, ContextEntry, RunInput};
 use crate::protocol::Outbox;
 use tool_runtime::tool::Context;
 
-/// The frontend that a run of AG-UI was asked for by. Cheap to clone; a tool has it from its context.
+/// The frontend that requested a run over AG-UI. A tool gets it from its context. It is cheap to clone.
 ///
-/// The state belongs to both sides: the frontend sends its own with each run, and tools change it while they run.
+/// Both sides share the state: the frontend sends its state with each run, and tools change it while they run.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -57,35 +57,35 @@ enum Change {
     Custom(String, Value),
 }
 
-/// A change of the state that cannot be made.
+/// The error for a change of the state that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateError(String);
 
 impl Frontend {
-    /// Returns the frontend of the request `input`.
+    /// Creates the frontend of the request `input`.
     pub fn new(input: RunInput) -> Self {
         let outbox = Outbox::new(Shared { state: input.state.clone(), changes: Vec::new() });
         Self { inner: Arc::new(Inner { input, outbox }) }
     }
 
-    /// Returns the frontend behind a call; `None` where no frontend asked for the run.
+    /// Returns the frontend of a call, or `None` if no frontend requested the run.
     pub fn of(cx: &Context) -> Option<&Self> {
         cx.get()
     }
 
-    /// Returns the request, with the state as it was then. It is a claim: for grounding, not for decisions about what is
-    /// allowed.
+    /// Returns the request, with the state as the frontend sent it. It is an unverified claim: use it as context, not to decide
+    /// about permissions.
     pub fn input(&self) -> &RunInput {
         &self.inner.input
     }
 
-    /// The application's context for the model.
+    /// Returns the application's context for the model.
     pub fn context(&self) -> &[ContextEntry] {
         &self.inner.input.context
     }
 
-    /// Values that the application passes on.
+    /// Returns the values that the application passes on.
     pub fn forwarded_props(&self) -> Option<&Value> {
         self.inner.input.forwarded_props.as_ref()
     }
@@ -108,9 +108,9 @@ impl Frontend {
         self.inner.outbox.wake(shared);
     }
 
-    /// Changes the state, and sends the frontend the difference. `change` must not block, and not use the frontend.
+    /// Changes the state, and sends the frontend the difference. `change` must not block, and must not use the frontend.
     ///
-    /// Fails when the difference cannot be written; then the state is as before.
+    /// Fails when the difference cannot be written. Then the state does not change.
     pub fn update<T>(&self, change: impl FnOnce(&mut Value) -> T) -> Result<T, StateError> {
         let mut shared = self.inner.outbox.lock();
         let mut state = shared.state.clone();
@@ -125,9 +125,9 @@ impl Frontend {
         Ok(changed)
     }
 
-    /// Changes the state by a JSON Patch (RFC 6902), and sends the frontend that patch.
+    /// Applies a JSON Patch (RFC 6902) to the state, and sends the frontend the patch.
     ///
-    /// Fails when it is not a JSON Patch, or does not fit the state; then the state is as before.
+    /// Fails when `patch` is not a JSON Patch, or does not fit the state. Then the state does not change.
     pub fn patch(&self, patch: &Value) -> Result<(), StateError> {
         let parsed: json_patch::Patch = serde_json::from_value(patch.clone())
             .map_err(|error| StateError(format!("this is no JSON Patch: {error}")))?;
@@ -140,14 +140,14 @@ impl Frontend {
         Ok(())
     }
 
-    /// Sends the frontend an event of the application's own.
+    /// Sends the frontend an application-specific event.
     pub fn custom(&self, name: impl Into<String>, value: Value) {
         let mut shared = self.inner.outbox.lock();
         shared.changes.push(Change::Custom(name.into(), value));
         self.inner.outbox.wake(shared);
     }
 
-    /// Sets the function that is called when there is something to send. Only the first call has an effect.
+    /// Sets the function to call when there is something to send. Only the first call has an effect.
     pub fn on_change(&self, wake: impl Fn() + Send + Sync + 'static) {
         self.inner.outbox.on_change(wake);
     }

@@ -11,18 +11,18 @@ use super::Level;
 use super::event::Object;
 use crate::protocol::members::{self, Members, whole};
 
-/// How many remarks about one input are kept.
+/// The maximum number of warnings about one input.
 const MOST_WARNINGS: usize = 16;
 
-/// The request of a client: the conversation as it knows it, its own tools, and answers. All of it is a claim.
+/// The request of a client: its view of the conversation, its own tools, and its answers. All of it is an unverified claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RunInput {
-    /// The conversation.
+    /// The client's id of the conversation.
     pub thread_id: String,
-    /// The client's name for the run. Clients reuse it, so nothing here is named after it.
+    /// The client's id of the run. Clients reuse ids, so the server does not identify runs by it.
     pub run_id: String,
-    /// The version of the protocol that the client speaks; those before 1.0 do not say.
+    /// The version of the protocol that the client speaks. Clients before 1.0 do not send it.
     pub protocol_version: Option<String>,
     /// The run that spawned this one.
     pub parent_run_id: Option<String>,
@@ -38,13 +38,13 @@ pub struct RunInput {
     pub forwarded_props: Option<Value>,
     /// Answers to interrupts.
     pub resume: Vec<ResumeEntry>,
-    /// The sealed run, as the latest answer gave it: the `encryptedValue` of the last message that has one.
+    /// The sealed run from the latest answer: the `encryptedValue` of the last message that has one.
     pub sealed: Option<String>,
-    /// The message that keeps it, by its id.
+    /// The id of the message that keeps the sealed run.
     pub sealed_by: Option<String>,
-    /// The messages that keep older ones, by their ids.
+    /// The ids of the messages that keep older sealed runs.
     pub sealed_before: Vec<String>,
-    /// Remarks about parts of the request that were left out.
+    /// Warnings about parts of the request that were left out.
     pub warnings: Vec<String>,
 }
 
@@ -52,14 +52,14 @@ pub struct RunInput {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InputMessage {
-    /// Instructions of whoever wrote the program.
+    /// Instructions of the program's developer.
     Developer {
         /// The message's id.
         id: String,
         /// The text.
         content: String,
     },
-    /// Instructions of whoever runs it.
+    /// Instructions of the program's operator.
     System {
         /// The message's id.
         id: String,
@@ -79,21 +79,21 @@ pub enum InputMessage {
     User {
         /// The message's id.
         id: String,
-        /// Text and other things.
+        /// The text and other parts.
         content: Content,
     },
-    /// The answer to a call.
+    /// The result of a call.
     Tool {
         /// The message's id.
         id: String,
-        /// The call.
+        /// The call's id.
         tool_call_id: String,
         /// The answer.
         content: Content,
         /// The error, if the call failed.
         error: Option<String>,
     },
-    /// Something that was displayed; clients do not send it.
+    /// An activity that a client displayed. Clients do not send it.
     Activity {
         /// The message's id.
         id: String,
@@ -102,7 +102,7 @@ pub enum InputMessage {
         /// The content that is shown.
         content: Object,
     },
-    /// Thoughts of the model.
+    /// Reasoning of the model.
     Reasoning {
         /// The message's id.
         id: String,
@@ -111,7 +111,7 @@ pub enum InputMessage {
     },
 }
 
-/// A call that an assistant's message asks for.
+/// A call in an assistant's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageCall {
@@ -123,17 +123,17 @@ pub struct MessageCall {
     pub arguments: String,
 }
 
-/// The content of a message: a text, or several parts. Parts are for clients of 1.0 only.
+/// The content of a message: a text or several parts. Only clients of 1.0 know parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
     /// A text.
     Text(String),
-    /// Several things, in order.
+    /// Several parts, in order.
     Parts(Vec<ContentPart>),
 }
 
-/// One of several things that a message holds.
+/// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
@@ -148,39 +148,39 @@ pub enum ContentPart {
     },
     /// An image.
     Image {
-        /// Where its bytes are.
+        /// The source of its bytes.
         source: Source,
     },
     /// A sound.
     Audio {
-        /// Where its bytes are.
+        /// The source of its bytes.
         source: Source,
     },
     /// A film.
     Video {
-        /// Where its bytes are.
+        /// The source of its bytes.
         source: Source,
     },
     /// A document.
     Document {
-        /// Where its bytes are.
+        /// The source of its bytes.
         source: Source,
     },
 }
 
-/// Where the bytes of something are.
+/// The source of a part's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Source {
-    /// Here.
+    /// The bytes themselves.
     Data {
         /// The bytes in base64.
         value: String,
         /// The media type.
         mime_type: String,
     },
-    /// At an address. Nothing here fetches it.
+    /// An address. The server does not fetch it.
     Url {
         /// The address.
         value: String,
@@ -188,9 +188,9 @@ pub enum Source {
         #[serde(skip_serializing_if = "Option::is_none")]
         mime_type: Option<String>,
     },
-    /// At the model's provider.
+    /// A file at the model's provider.
     File {
-        /// The provider's name for it.
+        /// The provider's id of the file.
         value: String,
         /// The provider.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,7 +202,7 @@ pub enum Source {
 }
 
 impl Content {
-    /// The text, without anything else.
+    /// Returns the text, without other parts.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -216,7 +216,8 @@ impl Content {
         }
     }
 
-    /// Returns the parts that a model can read: text, and images whose bytes are here; and how many parts were left out.
+    /// Returns the parts that a model can read, which are texts and images with their bytes, and the number of parts that were
+    /// left out.
     pub(super) fn for_model(&self) -> (Vec<Part>, usize) {
         let Self::Parts(given) = self else { return (vec![Part::text(self.text())], 0) };
         let part = |part: &ContentPart| match part {
@@ -231,7 +232,8 @@ impl Content {
         (parts, left_out)
     }
 
-    /// Returns a model's parts as content for a client, which accepts more than a text if `with_parts`.
+    /// Returns a model's parts as content for a client. If `with_parts` is set, the client accepts parts; otherwise the content
+    /// is a text.
     pub(super) fn of(parts: &[Part], with_parts: bool) -> Self {
         let is_text = parts.iter().all(|part| part.as_text().is_some());
         if is_text || !with_parts {
@@ -279,7 +281,7 @@ pub struct ClientTool {
     pub metadata: Option<Object>,
 }
 
-/// Something that the application wants the model to know.
+/// A piece of the application's context for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextEntry {
@@ -293,9 +295,9 @@ pub struct ContextEntry {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ResumeEntry {
-    /// Which one.
+    /// The id of the interrupt.
     pub interrupt_id: String,
-    /// The fate of the interrupt.
+    /// The status of the interrupt.
     pub status: ResumeStatus,
     /// The answer.
     pub payload: Option<Value>,
@@ -303,35 +305,35 @@ pub struct ResumeEntry {
     pub metadata: Option<Object>,
 }
 
-/// The fate of an interrupt at the client.
+/// The status of an interrupt at the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumeStatus {
-    /// It was.
+    /// The client has answered it.
     Resolved,
     /// The person dismissed it.
     Cancelled,
 }
 
-/// An input that cannot be used: it is no JSON, or a known member of it is not what it should be.
+/// The error for an input that is not JSON, or in which a known member has a wrong type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Malformed {
-    /// Where: such as `messages[2].toolCallId`; empty for the input as a whole.
+    /// The place of the problem, such as `messages[2].toolCallId`; empty for the input as a whole.
     pub path: String,
-    /// The value that was expected there.
+    /// A description of the expected value.
     pub expected: String,
-    /// The value that came, shortened.
+    /// The value that the client sent, shortened.
     pub got: Option<String>,
 }
 
 impl RunInput {
     /// Reads the body of a request.
     ///
-    /// Members, roles and parts that are not known are left out and named in [`RunInput::warnings`]. `null` is an absent
-    /// member, as clients before 1.0 write it.
+    /// Unknown members, roles and parts are left out, with a warning in [`RunInput::warnings`]. A member that is `null` counts as
+    /// absent, because clients before 1.0 write it so.
     ///
-    /// Fails when it is no JSON, or a known member is not what it should be; outside of the messages, one that is nested deeper
-    /// than 127 levels is not.
+    /// Fails when the body is not JSON, or when a known member has a wrong type. Outside of the messages, it also fails when a
+    /// member is nested deeper than 127 levels.
     ///
     /// ```
     /// use tool_server::protocol::ag_ui::RunInput;
@@ -370,7 +372,7 @@ impl RunInput {
         Ok(input)
     }
 
-    /// The features of the protocol that a client knows.
+    /// Returns the level of the client: the protocol features that it knows.
     pub fn level(&self) -> Level {
         Level::of(self.protocol_version.as_deref())
     }
@@ -405,14 +407,14 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Adds a message to `input`, or a warning where its role is not known.
+/// Adds a message to `input`, or a warning if its role is unknown.
 ///
-/// Members that nothing here depends on are skipped, however deep they are nested: clients send their history every time.
+/// Unused members are skipped, however deep they are nested, because clients send their history with each request.
 fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<(), Malformed> {
     let mut fields = Fields::of(value, path)?;
     let role = fields.text("role")?;
     let id = fields.text("id");
-    // The latest run is the last one; what other agents of the thread have sealed is theirs.
+    // The last sealed run is the latest one. Values with another prefix belong to other agents of the thread.
     if let Some(sealed) = common(&mut fields)?.filter(|sealed| sealed.starts_with("tool-run-")) {
         input.sealed_before.extend(input.sealed_by.take());
         (input.sealed, input.sealed_by) = (Some(sealed), id.as_ref().ok().cloned());
@@ -448,7 +450,7 @@ fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<()
     Ok(())
 }
 
-/// Checks what any message may have, and returns the `encryptedValue`.
+/// Checks the members that all messages share, and returns the `encryptedValue`.
 fn common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
     fields.maybe_text("name")?;
     fields.maybe_text("subagentRunId")?;
@@ -456,7 +458,7 @@ fn common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
     fields.maybe_text("encryptedValue")
 }
 
-/// Returns the text of an assistant's message. Parts are for a later version; their texts are joined.
+/// Returns the text of an assistant's message. Parts belong to a later version of the protocol; their texts are joined.
 fn assistant(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
     let Some(content) = fields.raw("content") else { return Ok(None) };
     if let Some(parts) = members::list(content) {
@@ -500,7 +502,7 @@ fn content(fields: &mut Fields<'_, '_>, path: &str, warnings: &mut Vec<String>) 
     Ok(Content::Parts(parts))
 }
 
-/// A part of a message; `None` where its type is not known.
+/// Reads a part of a message. Returns `None` if its type is unknown.
 fn part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, Malformed> {
     let mut fields = Fields::of(value, path)?;
     Ok(Some(match fields.text("type")?.as_str() {
@@ -533,7 +535,7 @@ fn source(fields: &mut Fields<'_, '_>) -> Result<Source, Malformed> {
     }
 }
 
-/// Reads a part as clients before 1.0 wrote all that is no text.
+/// Reads a `binary` part, as clients before 1.0 wrote all parts other than texts.
 fn binary(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, Malformed> {
     let mime_type = fields.text("mimeType")?;
     let source = match (fields.maybe_text("data")?, fields.maybe_text("url")?) {
@@ -572,19 +574,19 @@ fn resume_entry(mut fields: Fields<'_, '_>) -> Result<ResumeEntry, Malformed> {
     Ok(ResumeEntry { interrupt_id, status, payload: fields.any("payload")?, metadata: fields.object("metadata")? })
 }
 
-/// An object whose members are removed one by one.
+/// An object whose members are removed as they are read.
 struct Fields<'a, 'p> {
     path: &'p str,
     members: Members<'a>,
 }
 
 impl<'a, 'p> Fields<'a, 'p> {
-    /// Returns the members of the whole input.
+    /// Creates the fields of the whole input.
     fn whole(members: Members<'a>) -> Self {
         Self { path: "", members }
     }
 
-    /// Fails when `value`, which stands at `path`, is no object.
+    /// Creates the fields of the object `value` at `path`. Fails when `value` is not an object.
     fn of(value: &'a RawValue, path: &'p str) -> Result<Self, Malformed> {
         match Members::of(value) {
             Some(members) => Ok(Self { path, members }),
@@ -592,14 +594,14 @@ impl<'a, 'p> Fields<'a, 'p> {
         }
     }
 
-    /// Removes a member and returns its JSON text; `None` where it is missing or `null`.
+    /// Removes a member and returns its JSON text, or `None` if it is missing or `null`.
     fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
         self.members.take(name).filter(|value| !members::is(value, b'n'))
     }
 
-    /// Removes a member that may be missing, and reads it.
+    /// Removes an optional member, and reads it as a `T`.
     ///
-    /// Fails when it is nested too deep, or is no `T`.
+    /// Fails when it is nested too deep, or is not a `T`.
     fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Malformed> {
         self.raw(name).map(|value| self.parse(name, value)).transpose()
     }
@@ -625,7 +627,7 @@ impl<'a, 'p> Fields<'a, 'p> {
         self.raw_object(name)?.map(|value| self.parse(name, value)).transpose()
     }
 
-    /// The JSON text of a member that is an object, however deep it is nested.
+    /// Removes an object and returns its JSON text, however deep it is nested.
     fn raw_object(&mut self, name: &str) -> Result<Option<&'a RawValue>, Malformed> {
         match self.raw(name) {
             Some(value) if !members::is(value, b'{') => Err(Malformed::new(self.at(name), "an object").got(value)),
@@ -646,7 +648,7 @@ impl<'a, 'p> Fields<'a, 'p> {
         }
     }
 
-    /// Removes a list and reads its items; none where there is no list.
+    /// Removes a list and reads its items. Returns no items if there is no list.
     fn items<T>(&mut self, name: &str, read: fn(Fields<'_, '_>) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
         let items = self.list(name)?.unwrap_or_default();
         items.into_iter().map(|(path, value)| read(Fields::of(value, &path)?)).collect()
@@ -657,7 +659,7 @@ impl<'a, 'p> Fields<'a, 'p> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// Returns the names of the members that are left.
+    /// Returns the names of the members that were not read.
     fn unknown(&self) -> impl Iterator<Item = String> {
         self.members.names().map(feedback::name)
     }

@@ -1,7 +1,7 @@
-//! AG-UI, as clients of 1.0 and of 0.x speak it: what happens in a run as events, and what clients ask for.
+//! The AG-UI protocol, for clients of 1.0 and 0.x: the events of a run, and the requests of clients.
 //!
-//! A [`RunInput`] is read from a request, a [`Plan`] holds the part of it that the server accepts, and a [`Writer`] writes the
-//! run's events as frames. All of it is pure.
+//! A [`RunInput`] is a client's request, a [`Plan`] holds the part of it that the server accepts, and a [`Writer`] writes the
+//! run's events as frames. All of this is free of I/O.
 
 mod event;
 mod frontend;
@@ -20,14 +20,14 @@ pub use plan::{Base, NewPrompt, Plan};
 pub use stream::{Visibility, Writer};
 pub use tools::{Check, ClientToolError, ClientTools};
 
-/// The version of the protocol that is spoken here.
+/// The version of the protocol that the server speaks.
 pub const VERSION: &str = "1.0";
 
-/// The versions of the protocol, by the features that a client knows.
+/// The level of a client: the protocol features that it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Level {
-    /// Clients before 1.0. They do not say which version they speak, and refuse what came with 1.0.
+    /// Clients before 1.0. They do not send their version, and refuse the features of 1.0.
     #[default]
     V0,
     /// Clients of 1.0 and later.
@@ -35,7 +35,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the level of a client that speaks this version.
+    /// Returns the level of a client with this version.
     pub fn of(version: Option<&str>) -> Self {
         let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
         if major.is_some_and(|major| major >= 1) { Self::V1 } else { Self::V0 }

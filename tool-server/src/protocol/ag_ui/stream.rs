@@ -1,4 +1,4 @@
-//! A run's events as a stream of AG-UI.
+//! The encoder of AG-UI: it writes a run's events as a stream.
 
 mod call;
 
@@ -28,14 +28,14 @@ pub enum Visibility {
     Shown,
     /// The call with its arguments. In place of the result stands an empty text, so that the client does not wait for it.
     WithoutResult,
-    /// Nothing, but for approvals: somebody has to decide about them.
+    /// Nothing except interrupts, because a person has to decide them.
     Hidden,
 }
 
 type Visible = dyn Fn(&ToolSpec) -> Visibility + Send + Sync;
 
-/// An encoder that writes a run's events as legal events of AG-UI, in whatever order they come. Open messages are closed in
-/// time, nothing is written twice, and the last event ends the run.
+/// An encoder that writes a run's events as valid events of AG-UI, whatever their order. It closes open messages in time, writes
+/// nothing twice, and ends the run with the last event.
 ///
 /// ```
 /// use std::time::Duration;
@@ -60,11 +60,11 @@ pub struct Writer {
     thread_id: String,
     run_id: String,
     level: Level,
-    /// The last message that the client sent, which keeps the sealed run.
+    /// The id of the last message that the client sent, which will keep the sealed run.
     keeper: Option<String>,
-    /// Those that keep older ones than anybody needs.
+    /// The ids of messages that keep sealed runs that are no longer needed.
     sealed_before: Vec<String>,
-    /// The one that keeps the run now.
+    /// The id of the message that keeps the latest sealed run of the request.
     sealed_by: Option<String>,
     tools: Toolset,
     client_tools: ClientTools,
@@ -79,7 +79,7 @@ pub struct Writer {
     open: OpenMessages,
     lines: Vec<Line>,
     index: HashMap<CallId, usize>,
-    /// The calls of the turn at hand begin here.
+    /// The index of the current turn's first call in `lines`.
     first: usize,
     usage: Usage,
     stage: Stage,
@@ -94,24 +94,24 @@ struct Finish {
     metadata: Option<Object>,
 }
 
-/// How many bytes of text are in one frame at most: clients take 10 MB, and escapes make a text longer.
+/// The maximum size of the text in one frame, in bytes. Clients accept frames of 10 MB, and escapes make a text longer.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The messages of the turn at hand.
+/// The messages of the current turn.
 #[derive(Debug, Default)]
 struct OpenMessages {
-    /// The assistant's message that calls belong to.
+    /// The assistant's message that the turn's calls belong to.
     message: Option<String>,
-    /// True if it is open for text.
+    /// Set if the message is open for text.
     is_open: bool,
-    /// The open span of thoughts, and the message in it.
+    /// The ids of the open reasoning span and of its message.
     thoughts: Option<(String, String)>,
 }
 
 /// The result of a call whose run ended before it had one.
 const NO_RESULT: &str = "the run ended before the call had a result";
 
-/// How far the stream is.
+/// The stage of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     New,
@@ -120,14 +120,14 @@ enum Stage {
 }
 
 impl Writer {
-    /// A stream that answers the `input` of `by`, of an agent with `tools`. `seed` is in the ids of all messages, so it must
-    /// be new: clients keep the messages of a conversation by their ids.
+    /// Creates the stream that answers `input`, a request of the principal `by` to an agent with `tools`. The ids of all messages
+    /// contain `seed`. It must be unique, because clients keep the messages of a conversation by id.
     pub fn new(input: &RunInput, tools: Toolset, by: Principal, seed: impl Into<String>) -> Self {
         Self {
             thread_id: input.thread_id.clone(),
             run_id: input.run_id.clone(),
             level: input.level(),
-            // Clients do not let activities keep anything.
+            // Clients do not store an encrypted value in an activity.
             keeper: (input.messages.iter().rev())
                 .find(|message| !matches!(message, InputMessage::Activity { .. }))
                 .map(|message| message.id().to_owned()),
@@ -153,21 +153,22 @@ impl Writer {
         }
     }
 
-    /// Adds the client's tools, whose wrong arguments are reported where they are not refused.
+    /// Adds the client's tools. Wrong arguments are treated as their [`Check`](super::Check) says.
     pub fn client_tools(mut self, tools: ClientTools) -> Self {
         self.client_tools = tools;
         self
     }
 
-    /// Sets which part of a tool's calls the client sees.
+    /// Sets the part of each tool's calls that the client sees.
     pub fn visibility(mut self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
         self.visible = Arc::new(visible);
         self
     }
 
-    /// Tells calls of the client's own tools only when it is to execute them, all at once, and not while they arrive: for
-    /// agents whose policies may refuse them or ask for an approval ([`Agent::is_guarded`](tool_runtime::Agent::is_guarded)). Calls of
-    /// declared external tools are always held, and so are the client's with [`Check::Gate`](super::Check::Gate).
+    /// Sets whether a call of the client's own tools is written in one piece, when the client has to execute it, and not while it
+    /// arrives. Use it for agents whose policies may refuse calls or require approvals
+    /// ([`Agent::is_guarded`](tool_runtime::Agent::is_guarded)). Calls of external tools that the server declares are always held
+    /// back, and calls of the client's tools with [`Check::Gate`](super::Check::Gate), too.
     pub fn hold(mut self, holds: bool) -> Self {
         self.holds = holds;
         self
@@ -179,19 +180,19 @@ impl Writer {
         self
     }
 
-    /// Writes changes of the state that tools share with the client.
+    /// Adds the frontend, whose state changes and custom events are written to the stream.
     pub fn frontend(mut self, frontend: Frontend) -> Self {
         self.frontend = Some(frontend);
         self
     }
 
-    /// Adds remarks about the input, for the developer of the client. They stand in the metadata of the first event.
+    /// Adds warnings about the input, for the developer of the client. They are in the metadata of the first event.
     pub fn warnings(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
         self.warnings.extend(warnings);
         self
     }
 
-    /// Begins the stream if it has not begun, and writes changes that waited. Returns `true` if it goes on.
+    /// Begins the stream if necessary, and writes pending changes of the state. Returns `true` if the stream has not ended.
     fn goes_on(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::New {
             self.stage = Stage::Started;
@@ -213,7 +214,7 @@ impl Writer {
         self.first = self.lines.len();
     }
 
-    /// Returns an id that no other message has.
+    /// Creates the id of a new message.
     fn mint(&mut self) -> String {
         self.minted += 1;
         format!("msg_{}_{}", self.seed, self.minted)
@@ -225,7 +226,7 @@ impl Writer {
         }
         self.end_thoughts(out);
         if !self.open.is_open {
-            // A message that was closed, or has calls, is not opened again.
+            // A closed message, or one with calls, cannot be opened again.
             let id = self.mint();
             Event::TextMessageStart { message_id: &id, role: "assistant" }.write(out);
             self.open.message = Some(id);
@@ -254,7 +255,7 @@ impl Writer {
         }
     }
 
-    /// Returns the message that a call of this turn is part of.
+    /// Returns the id of the message that the turn's calls belong to.
     fn parent(&mut self) -> String {
         match &self.open.message {
             Some(id) => id.clone(),
@@ -286,7 +287,7 @@ impl Writer {
         }
     }
 
-    /// Ends the stream as `run` has ended, or rests. Again has no effect.
+    /// Ends the stream according to the phase of `run`. A second call has no effect.
     fn finish(&mut self, run: &Run, out: &mut Vec<u8>) {
         if !self.goes_on(out) {
             return;
@@ -327,8 +328,8 @@ impl Writer {
         self.end_for(None, out);
     }
 
-    /// Ends the stream with an error. The client shows `message`; `code` is for programs. Neither is the place for what only
-    /// a log may hold. Again has no effect.
+    /// Ends the stream with an error. The client shows `message`; `code` is for programs. Neither may contain details that belong
+    /// only in a log. A second call has no effect.
     pub fn fail(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
         if self.goes_on(out) {
             self.close(|line| !line.is_external, out);
@@ -336,9 +337,10 @@ impl Writer {
         }
     }
 
-    /// Gives the client the sealed run. It is kept by the last message that the client sent, so of all that a conversation
-    /// holds, the last is the latest. The one before it stays, for who says the last message otherwise; those before that
-    /// would only make requests large. Without a text nothing is kept any more: what it had would be an earlier run.
+    /// Sends the client the sealed run, attached to the last message that the client sent. So the last sealed run in a
+    /// conversation is the latest one. The one before it stays, for a client that replaces its last message. Older ones are
+    /// deleted, because they only make requests large. If `sealed` is empty, all are deleted, because the client would have only
+    /// an earlier run.
     fn keep(&mut self, sealed: &str, out: &mut Vec<u8>) {
         if !self.goes_on(out) {
             return;
@@ -365,8 +367,8 @@ impl Writer {
         self.stage = Stage::Finished;
     }
 
-    /// Closes what is open, and answers the calls that the client would wait for in vain. Where the run failed, those that it
-    /// executes itself are its own to answer; elsewhere it would execute what has become void.
+    /// Closes open messages and calls, and answers the calls that will get no other result. `is_over` selects them. After a
+    /// failure, it leaves out the calls that the client executes and answers itself.
     fn close(&mut self, is_over: impl Fn(&Line) -> bool, out: &mut Vec<u8>) {
         self.end_messages(out);
         self.first = 0;
@@ -378,7 +380,7 @@ impl Writer {
         }
     }
 
-    /// Returns the calls that the client is to execute.
+    /// Returns the calls that the client has to execute.
     fn pending(&self) -> Vec<String> {
         self.lines.iter().filter(|line| line.is_pending()).map(|line| line.id.to_string()).collect()
     }
@@ -471,7 +473,7 @@ impl Encoder for Writer {
     }
 }
 
-/// Splits a text into pieces that fit a frame.
+/// Splits a text into pieces that fit into a frame.
 pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -494,7 +496,7 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// Returns the interrupt that stands for `open`, for the client of `by`.
+/// Returns `open` as an interrupt of AG-UI, for a client of the principal `by`.
 fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> event::Interrupt {
     let id = approval_id(run.id(), open);
     let expires_at = open.expires.and_then(iso);
@@ -523,9 +525,9 @@ fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> ev
                 format!("`{}` was started, and nobody knows what came of it. Start it again?", open.shown.tool);
             (of_call, message, approval(None))
         }
-        // A call inside of a call is no call of this conversation: what the client makes of it is an answer.
+        // A nested call is not a call of this conversation, so its output is the answer to an interrupt.
         InterruptKind::External => ("input_required", handed_out(&open.shown), writer.output_of(open, name)),
-        // Whose arguments they are, this client does not know.
+        // The client does not know the nested call, so it cannot edit its arguments.
         _ if is_inside => (of_call, message(&open.shown), approval(None)),
         _ => (of_call, message(&open.shown), approval(Some(writer.arguments_of(name)))),
     };
@@ -541,34 +543,34 @@ fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> ev
 }
 
 impl Writer {
-    /// Returns `true` if the client knows a call of the tool `name` when a person has to decide about it.
+    /// Returns `true` if the client knows calls of the tool `name` before a person decides about them.
     fn knows_calls_of(&self, name: &str) -> bool {
         let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
         (self.visible)(spec) != Visibility::Hidden && !(spec.traits.external && self.is_held(name))
     }
 
-    /// The schema of the output of the tool that `open` is about, where it is known.
+    /// Returns the output schema of the tool that `open` belongs to, or an empty schema if it is not known.
     fn output_of(&self, open: &Interrupt, name: &str) -> Object {
         let spec = gate::tool_of(&self.tools, name, open).map(|tool| tool.spec());
         let schema = spec.and_then(|spec| spec.output.as_ref()?.neutral().as_object());
         schema.cloned().unwrap_or_default()
     }
 
-    /// The schema of the arguments of the tool `name`, where it can stand inside another.
+    /// Returns the schema of the arguments of the tool `name`, or a general one if it cannot be embedded in another schema.
     fn arguments_of(&self, name: &str) -> Value {
         let schema = self.tools.get(name).map(|tool| tool.spec().input.neutral());
-        // References are to the root.
+        // References would point to the wrong root.
         schema.filter(|schema| !refers(schema)).cloned().unwrap_or_else(|| json!({ "type": "object" }))
     }
 }
 
-/// Returns the message about a call that the client is to execute.
+/// Returns the message about a nested call that the client has to execute.
 fn handed_out(shown: &Shown) -> String {
     let title = shown.title.as_deref().unwrap_or(&shown.tool);
     format!("Execute `{title}` with the arguments in `metadata`, and answer with its output.")
 }
 
-/// Returns the question about a call: the tool's own, or one with all arguments.
+/// Returns the question about a call: the tool's own question, or one that lists all arguments.
 fn message(shown: &Shown) -> String {
     if let Some(challenge) = &shown.challenge {
         return challenge.clone();
@@ -578,7 +580,7 @@ fn message(shown: &Shown) -> String {
     if lines.is_empty() { format!("Allow `{title}`?") } else { format!("Allow `{title}` with {}?", lines.join(", ")) }
 }
 
-/// The schema of an answer that allows or denies, and may replace the arguments.
+/// Returns the schema of an answer that approves or denies, and may replace the arguments.
 fn approval(arguments: Option<Value>) -> Object {
     let mut properties = object([
         ("approved", json!({ "type": "boolean" })),
@@ -591,7 +593,7 @@ fn approval(arguments: Option<Value>) -> Object {
     object([("type", "object".into()), ("properties", Value::Object(properties)), ("required", json!(["approved"]))])
 }
 
-/// Returns the metadata by which a client can show a call that it does not know.
+/// Returns the metadata with which a client can show a call that it does not know.
 fn metadata(shown: &Shown) -> Object {
     let effect = match shown.effect {
         Effect::ReadOnly => "read_only",
@@ -617,7 +619,7 @@ fn refers(schema: &Value) -> bool {
     }
 }
 
-/// Returns a time as ISO 8601, in UTC; `None` behind the last that can be written.
+/// Returns a time as ISO 8601 in UTC, or `None` if it is too late to be represented.
 fn iso(time: Time) -> Option<String> {
     let time = DateTime::from_timestamp_millis(i64::try_from(time.0).ok()?)?;
     Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))

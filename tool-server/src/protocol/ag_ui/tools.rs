@@ -1,4 +1,4 @@
-//! The tools of a client, as tools of one run: executed there, declared by a stranger.
+//! The tools of a client, as tools of one run. The client declares and executes them, so they are not trusted.
 
 use std::{collections::HashSet, fmt, sync::Arc};
 
@@ -9,29 +9,29 @@ use tool_runtime::tool::{CallError, Context, DynTool, Output, Started, Starting,
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_schema::feedback;
 
-/// How many tools a client may bring, and how many bytes of them.
+/// The maximum number of a client's tools, the maximum length of a name, and the maximum size of all tools.
 const MOST_TOOLS: usize = 512;
 const MOST_NAME: usize = 1024;
 const MOST_BYTES: usize = 4 << 20;
 
-/// The treatment of a model's arguments for a client's tool that do not fit the client's schema.
+/// The treatment of arguments that do not fit the schema of a client's tool.
 ///
-/// No client of AG-UI checks arguments: where a tool's code trusts them, this is the only check there is.
+/// Clients of AG-UI do not check arguments. If a tool's code trusts them, this is the only check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Check {
-    /// Nothing: they are streamed as the model writes them.
+    /// The server does not check. It streams the arguments as the model writes them.
     Off,
-    /// They are streamed, and the client gets the problems: a `CUSTOM` event called `tool_arguments`, whose value has the
-    /// `toolCallId` and `problems`.
+    /// The server streams the arguments, and reports the problems to the client: in a `CUSTOM` event named `tool_arguments`,
+    /// whose value has the members `toolCallId` and `problems`.
     #[default]
     Report,
-    /// They are refused, and the model tries again; the client does not see them. Arguments that fit come in one piece,
-    /// when they are complete.
+    /// The server refuses the arguments without showing them to the client, and the model tries again. Arguments that fit are
+    /// sent in one piece, when they are complete.
     Gate,
 }
 
-/// The tools of a client, for one run. Cheap to clone.
+/// The tools of a client, for one run. They are cheap to clone.
 #[derive(Clone, Default)]
 pub struct ClientTools {
     inner: Arc<Inner>,
@@ -44,24 +44,24 @@ struct Inner {
     warnings: Vec<String>,
 }
 
-/// An error: a client's tools cannot be offered.
+/// The error for a client's tools that the server cannot offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientToolError {
-    /// There are too many, or they are too large.
+    /// There are too many tools, or they are too large.
     TooMuch(String),
-    /// A name that none can have.
+    /// A tool has an invalid name.
     Name(String),
 }
 
 impl ClientTools {
-    /// Reads the tools that a client brought. Names stay the same byte for byte.
+    /// Reads the tools that a client has declared. It keeps names byte for byte.
     ///
-    /// A schema that cannot be compiled makes a tool whose arguments are not checked, whatever `check` says; a second tool of
-    /// a name is left out. Both become [`ClientTools::warnings`].
+    /// If a schema cannot be compiled, the arguments of its tool are not checked, whatever `check` is. Of two tools with one
+    /// name, the second is left out. Both cases add to [`ClientTools::warnings`].
     ///
-    /// Fails when there are more than 512 tools or 4 MiB of schemas and descriptions, or a name is empty or longer than
-    /// 1024 bytes.
+    /// Fails when there are more than 512 tools, when names, descriptions and schemas have more than 4 MiB, or when a name is
+    /// empty or longer than 1024 bytes.
     pub fn new(declared: &[ClientTool], check: Check) -> Result<Self, ClientToolError> {
         if declared.len() > MOST_TOOLS {
             return Err(ClientToolError::TooMuch(format!("at most {MOST_TOOLS} tools can be brought")));
@@ -90,8 +90,8 @@ impl ClientTools {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Tools with these names of which nothing else is known: to take results of calls that were made when a client still
-    /// brought them.
+    /// Creates tools of which only the names are known. They accept results of calls that were made when the client still
+    /// declared the tools.
     pub fn placeholders(names: &[String]) -> Self {
         let tool = |name: &String| ClientTool {
             name: name.clone(),
@@ -103,12 +103,12 @@ impl ClientTools {
         Self::new(&tools, Check::Off).unwrap_or_default()
     }
 
-    /// Returns remarks for the developer of the client.
+    /// Returns warnings for the developer of the client.
     pub fn warnings(&self) -> &[String] {
         &self.inner.warnings
     }
 
-    /// Removes the tools that have the name of one of `own`, and returns their names.
+    /// Removes the tools that share a name with a tool of `own`. Returns the others, and the names of the removed ones.
     pub fn without(self, own: &Toolset) -> (Self, Vec<String>) {
         let (shadowing, tools): (Vec<_>, Vec<_>) =
             self.inner.tools.iter().cloned().partition(|guest| own.get(guest.name()).is_some());
@@ -117,14 +117,14 @@ impl ClientTools {
         (Self { inner: Arc::new(Inner { tools, check, warnings }) }, names)
     }
 
-    /// The tools of the application with those of the client behind them. A tool of the application stays what it is: of two
-    /// with one name, the client's is not there ([`ClientTools::without`]).
+    /// Returns the application's tools, followed by the client's. If two tools share a name, the application's is kept; call
+    /// [`ClientTools::without`] to learn the names.
     pub fn join(&self, own: &Toolset) -> Toolset {
         let guests: Vec<_> = self.inner.tools.iter().map(|guest| Arc::clone(guest) as Arc<dyn DynTool>).collect();
         own.with_guests(&guests)
     }
 
-    /// Returns `true` if calls of the tool `name` are written while they arrive, and not only when they are accepted.
+    /// Returns `true` if calls of the tool `name` are written while they arrive, not only after they are accepted.
     pub(super) fn streams(&self, name: &str) -> bool {
         self.inner.check != Check::Gate && self.find(name).is_some()
     }
@@ -133,7 +133,7 @@ impl ClientTools {
         self.inner.tools.iter().find(|guest| guest.name() == name)
     }
 
-    /// Returns the problems of arguments that are not refused.
+    /// Returns a report of the problems in arguments, if problems are reported and there are any.
     pub(super) fn report(&self, call: &str, name: &str, arguments: &str) -> Option<Value> {
         if self.inner.check != Check::Report {
             return None;
@@ -178,7 +178,7 @@ impl DynTool for Guest {
         let work = Box::pin(std::future::ready(Err(CallError::NotExecuted)));
         let mut started = Started::new(false, work);
         if self.tool.check(arguments).is_err() {
-            // Clients read a text that is no object like this.
+            // Clients read arguments that are not an object as an empty object.
             started.normalized = Some("{}".into());
         }
         Starting::read(Ok(started))

@@ -1,4 +1,4 @@
-//! Calls: the states of each at the client, and the chunks about them. A chunk that a client would not accept is not written.
+//! The states of calls at the client, and the chunks about calls. A chunk that the client would not accept is not written.
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -9,29 +9,29 @@ use tool_runtime::tool::{Output, Progress};
 use super::{Chunk, Errors, Json, Level, UiStream, approval_id, frame, stream::Step};
 use crate::protocol::held::Held;
 
-/// The text in place of an error that a client does not see.
+/// The text in place of a masked error.
 const MASKED: &str = "The tool failed.";
 
-/// A call, as the client's message has it.
+/// The client's view of a call.
 #[derive(Debug)]
 pub struct Call {
     pub id: String,
     pub name: String,
     pub held: Held,
     state: State,
-    /// True if its arguments were announced as complete.
+    /// Set if its arguments were announced as complete.
     is_announced: bool,
-    /// The id under which somebody was asked in this answer, as long as nobody decided.
+    /// The id of the open request for approval that this answer contains.
     asked: Option<String>,
-    /// True if somebody was asked, in this answer or in one before.
+    /// Set if a request for approval was sent, in this answer or an earlier one.
     was_asked: bool,
-    /// True if its tool is executed at the client.
+    /// Set if the client executes its tool.
     pub is_external: bool,
-    /// True if the model's provider executes its tool. It is no call of the run.
+    /// Set if the model's provider executes its tool, so that it is not a call of the run.
     pub is_provided: bool,
 }
 
-/// Where the client is with a call. `Done` is for ever.
+/// The state of a call at the client. `Done` is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// `input-streaming`.
@@ -45,7 +45,7 @@ enum State {
 }
 
 impl Call {
-    /// Returns a call that begins.
+    /// Creates a call whose arguments are arriving.
     pub fn streaming(id: &str, name: &str, is_external: bool) -> Self {
         Self {
             id: id.to_owned(),
@@ -60,29 +60,30 @@ impl Call {
         }
     }
 
-    /// Returns a call inside of another that the client executes.
+    /// Creates a nested call that the client executes.
     pub fn handed_out(id: &str, name: &str) -> Self {
         Self { state: State::Available, is_announced: true, ..Self::streaming(id, name, true) }
     }
 
-    /// Returns a call that the provider executes.
+    /// Creates a call that the provider executes.
     pub fn provided(id: &str, name: &str) -> Self {
         Self { state: State::Available, is_announced: true, is_provided: true, ..Self::streaming(id, name, false) }
     }
 
-    /// Returns a call that the client has from an earlier answer; `was_asked` if it waits for an approval.
+    /// Creates a call that the client knows from an earlier answer. `was_asked` is set if it waits for an approval.
     pub fn known(id: &str, name: &str, is_external: bool, was_asked: bool) -> Self {
         let state = if was_asked { State::Requested } else { State::Available };
         let is_announced = !(is_external && was_asked);
         Self { state, is_announced, was_asked, ..Self::streaming(id, name, is_external) }
     }
 
-    /// Returns `true` if more of the arguments may come.
+    /// Returns `true` if more arguments may arrive.
     pub fn is_streaming(&self) -> bool {
         self.state == State::Streaming
     }
 
-    /// Returns `true` if the arguments may be announced now, and marks them: once, and again when a person changed them.
+    /// Returns `true` if the arguments may be announced now, and marks them as announced. This happens once, and again after a
+    /// person has edited them.
     pub fn announce(&mut self, is_edited: bool) -> bool {
         let may = self.state != State::Done && (!self.is_announced || is_edited);
         if may {
@@ -91,7 +92,7 @@ impl Call {
         may
     }
 
-    /// Returns `true` if a person may be asked now, and marks the call.
+    /// Returns `true` if a request for approval may be sent now, and marks the call as requested.
     pub fn request(&mut self, id: &str) -> bool {
         let may = matches!(self.state, State::Streaming | State::Available);
         if may {
@@ -101,8 +102,7 @@ impl Call {
         may
     }
 
-    /// Marks a request as decided. Returns the id under which this answer asked, if the client does not know of the decision
-    /// yet.
+    /// Marks a request as decided. Returns the id of this answer's request, if the client does not know the decision yet.
     pub fn respond(&mut self) -> Option<String> {
         if self.state != State::Requested {
             return None;
@@ -111,12 +111,12 @@ impl Call {
         self.asked.take()
     }
 
-    /// Returns `true` if a preliminary output may be shown: it would take the place of a request.
+    /// Returns `true` if a preliminary output may be sent. During a request it would replace the request.
     pub fn may_preview(&self) -> bool {
         self.state == State::Available
     }
 
-    /// Returns `true` if the call may end with a denial: only one about which somebody was asked.
+    /// Returns `true` if the call may end with a denial. That requires an earlier request for approval.
     pub fn may_be_denied(&self) -> bool {
         self.was_asked
     }
@@ -131,7 +131,7 @@ impl Call {
         std::mem::replace(&mut self.state, State::Done) != State::Done
     }
 
-    /// Writes the held arguments.
+    /// Writes the arguments that are held back.
     pub fn flush(&mut self, level: Level, out: &mut Vec<u8>) {
         let id = self.id.as_str();
         let delta = |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, level, out);
@@ -164,7 +164,7 @@ impl UiStream {
         self.calls.push(Call::streaming(id.as_str(), name, is_external));
     }
 
-    /// Returns the metadata that people see while the tool works.
+    /// Returns the texts that people see while the tool works.
     fn metadata(&self, name: &str) -> Option<Value> {
         let ui = self.settings.spec(name)?.traits.ui.as_ref().filter(|_| self.settings.tool_metadata)?;
         let all = [("icon", &ui.icon), ("running", &ui.running), ("done", &ui.done), ("tooltip", &ui.tooltip)];
@@ -172,7 +172,7 @@ impl UiStream {
         Some(Value::Object(given.collect()))
     }
 
-    /// Announces accepted arguments, unless the client executes the call.
+    /// Announces accepted arguments, unless the client executes the call: the client would start to execute it.
     pub(super) fn accepted(&mut self, call: &run::Call, out: &mut Vec<u8>) {
         if let Some(at) = self.find(&call.id).filter(|at| !self.calls[*at].is_external) {
             self.available(at, call, out);
@@ -192,7 +192,7 @@ impl UiStream {
         self.frame(&input_chunk(id, name, input, title, metadata.as_ref(), None), out);
     }
 
-    /// Writes that a call waits.
+    /// Writes an interrupt of a call.
     pub(super) fn opened(&mut self, call: &run::Call, open: &Interrupt, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
         let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
@@ -232,7 +232,7 @@ impl UiStream {
         self.frame(&request, out);
     }
 
-    /// Writes a decision about a call. A client that decided itself knows it.
+    /// Writes a decision about a call, unless the client has sent it itself.
     pub(super) fn decided(&mut self, call: &run::Call, decision: &Decision, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
         let Some(id) = self.calls[at].respond() else { return };
@@ -250,7 +250,7 @@ impl UiStream {
         self.frame(&response, out);
     }
 
-    /// Writes the progress of a call: an output so far, or how far it is.
+    /// Writes the progress of a call: a preliminary output, or numbers and a message.
     pub(super) fn progress(&mut self, progress: &Progress, out: &mut Vec<u8>) {
         let known = self.calls.iter().rfind(|call| call.id == progress.call_id);
         let Some(call) = known.filter(|call| call.may_preview()) else { return };
@@ -305,7 +305,7 @@ impl UiStream {
         }
     }
 
-    /// Writes a policy's denial as a request that was answered automatically. Returns `false` if it cannot.
+    /// Writes a policy's denial as a request with an automatic answer. Returns `false` if the client would not accept that.
     fn denied_by_policy(&mut self, at: usize, call: &run::Call, reason: Option<&str>, out: &mut Vec<u8>) -> bool {
         if self.calls[at].is_done() || self.calls[at].may_be_denied() {
             return false;
@@ -350,7 +350,7 @@ impl UiStream {
         self.frame(&error, out);
     }
 
-    /// Ends the calls from `first` on whose arguments never became complete.
+    /// Ends the calls from `first` on whose arguments are incomplete.
     pub(super) fn give_up(&mut self, first: usize, error_text: &str, out: &mut Vec<u8>) {
         for at in first..self.calls.len() {
             if self.calls[at].is_streaming() && self.calls[at].finish() {
@@ -359,9 +359,8 @@ impl UiStream {
         }
     }
 
-    /// Writes a call inside of another that the client is to execute. It is a call of its own, under the id that
-    /// its answer is known by, and in a step of its own: clients go on by themselves when all calls of the last step have
-    /// ended, and the call around it has not.
+    /// Writes a nested call that the client has to execute, with the id of its interrupt and in a separate step. A client sends
+    /// the next request by itself when all calls of the last step have ended, and the outer call has not.
     fn hand_out(&mut self, open: &Interrupt, out: &mut Vec<u8>) {
         let id = approval_id(&self.run, open);
         if self.find(&CallId::from(id.as_str())).is_some() {
@@ -385,7 +384,7 @@ impl UiStream {
         let block: Value = serde_json::from_str(&part.block).unwrap_or_else(|_| Value::from(part.block.as_str()));
         self.open_step(out);
         if part.call_id.is_empty() {
-            // Of no call: only pages are something that a message has a part for.
+            // A result without a call: messages only have parts for web pages.
             return self.found(&block, out);
         }
         let id = CallId::from(part.call_id.as_str());
@@ -412,7 +411,7 @@ impl UiStream {
         self.frame(&output_chunk(id, Json::Value(came), None, Some(true)), out);
     }
 
-    /// Writes the call. Returns its place in `calls`.
+    /// Writes a provider's call. Returns its index in `calls`.
     fn provided_call(&mut self, part: &ProviderPart, input: &Value, out: &mut Vec<u8>) -> usize {
         self.close_text(out);
         self.frame(&input_chunk(&part.call_id, &part.name, Json::Value(input), None, None, Some(true)), out);
@@ -420,18 +419,18 @@ impl UiStream {
         self.calls.len() - 1
     }
 
-    /// Writes a page that was found.
+    /// Writes a source for a web page that the provider found.
     fn found(&mut self, block: &Value, out: &mut Vec<u8>) {
         let page = block.get("url_citation").unwrap_or(block);
         let text = |key: &str| page.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let Some(url) = text("url") {
-            // One page is one source, however often it is cited.
+            // The URL is the id, so that a page is one source, however often it is cited.
             self.frame(&Chunk::SourceUrl { source_id: url, url, title: text("title"), provider_metadata: None }, out);
         }
     }
 }
 
-/// Writes the output for a client: the application's value, or the parts that the model sees.
+/// Passes the output for a client to `write`: the value for the application, or the parts for the model.
 fn write_output(output: &Output, write: impl FnOnce(Json<'_>)) {
     match output.as_json() {
         Some(json) => write(Json::Text(json)),
@@ -462,7 +461,7 @@ fn request_chunk<'a>(
     }
 }
 
-/// Returns the chunk of a call's arguments. `by_provider` is true where the model's provider executes the tool.
+/// Returns the chunk of a call's arguments. `by_provider` is set if the model's provider executes the tool.
 fn input_chunk<'a>(
     tool_call_id: &'a str,
     tool_name: &'a str,

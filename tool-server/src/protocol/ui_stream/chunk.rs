@@ -1,4 +1,4 @@
-//! The chunks of the stream, with all their fields, and how they are written.
+//! The chunks of the stream with all their fields, and their encoding.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use tool_schema::json::is_deeper;
 use super::Level;
 use crate::protocol::members::whole;
 
-/// The table of all chunks: a variant, its type on the wire, the level since which there is one, and its fields.
+/// Declares all chunks: the variant, its type on the wire, the level that introduced it, and its fields.
 macro_rules! chunks {
     ($(
         $(#[$doc:meta])*
@@ -24,17 +24,17 @@ macro_rules! chunks {
             Data {
                 /// The name.
                 name: &'a str,
-                /// Data of one name and id replaces earlier data.
+                /// The id. Data replaces earlier data of the same name and id.
                 id: Option<&'a str>,
                 /// The data.
                 data: Json<'a>,
-                /// True if it is not kept in the message.
+                /// Set if the client does not keep the data in the message.
                 transient: Option<bool>,
             },
         }
 
         impl Chunk<'_> {
-            /// Since which level there are such chunks: a client of an earlier one gives the whole answer up.
+            /// Returns the level that introduced this chunk. A client of an earlier level abandons the whole answer at it.
             pub fn since(&self) -> Level {
                 match self {
                     $( Self::$name { .. } => Level::$level, )*
@@ -42,7 +42,7 @@ macro_rules! chunks {
                 }
             }
 
-            /// Writes the chunk as JSON. Nothing, and `false`, if clients of `level` do not know it.
+            /// Writes the chunk as JSON. Writes nothing and returns `false` if clients of `level` do not know it.
             pub fn write(&self, level: Level, out: &mut Vec<u8>) -> bool {
                 if self.since() > level {
                     return false;
@@ -72,30 +72,30 @@ macro_rules! chunks {
 chunks! {
     /// The answer begins.
     Start = "start" since V6 {
-        /// The id of the message that is answered with, or gone on with.
+        /// The id of the message that the answer creates or continues.
         message_id: Option<&'a str> = "messageId" since V6,
-        /// Anything the application wants to keep with the message.
+        /// Metadata that the application keeps with the message.
         message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
     }
     /// A turn of the model begins.
     StartStep = "start-step" since V6 {}
-    /// A turn of the model has ended, and so have its calls, or they wait.
+    /// A turn of the model has ended, and its calls have ended or wait.
     FinishStep = "finish-step" since V6 {}
-    /// All chunks since the last `start-step` are void.
+    /// The client must drop all chunks since the last `start-step`.
     ResetStep = "reset-step" since V7 {}
     /// The answer ends.
     Finish = "finish" since V6 {
-        /// Why.
+        /// The reason.
         finish_reason: Option<Finish> = "finishReason" since V6,
         /// See [`Chunk::Start`].
         message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
     }
     /// The answer was cancelled.
     Abort = "abort" since V6 {
-        /// Why.
+        /// The reason.
         reason: Option<&'a str> = "reason" since V6,
     }
-    /// More for the application to keep with the message.
+    /// More metadata that the application keeps with the message.
     MessageMetadata = "message-metadata" since V6 {
         /// The metadata.
         message_metadata: Json<'a> = "messageMetadata" since V6,
@@ -105,201 +105,201 @@ chunks! {
         /// The message for the user.
         error_text: &'a str = "errorText" since V6,
     }
-    /// Text begins.
+    /// A text begins.
     TextStart = "text-start" since V6 {
-        /// Tells texts apart.
+        /// The id of the text.
         id: &'a str = "id" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
-    /// More text.
+    /// The next piece of a text.
     TextDelta = "text-delta" since V6 {
-        /// Which text.
+        /// The id of the text.
         id: &'a str = "id" since V6,
         /// The next piece.
         delta: &'a str = "delta" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// A text is complete.
     TextEnd = "text-end" since V6 {
-        /// Which.
+        /// The id of the text or reasoning.
         id: &'a str = "id" since V6,
         /// A list of citations.
         citations: Option<Json<'a>> = "citations" since V7,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// Reasoning begins.
     ReasoningStart = "reasoning-start" since V6 {
-        /// Tells reasonings apart.
+        /// The id of the reasoning.
         id: &'a str = "id" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
-    /// More reasoning.
+    /// The next piece of reasoning.
     ReasoningDelta = "reasoning-delta" since V6 {
-        /// Which.
+        /// The id of the text or reasoning.
         id: &'a str = "id" since V6,
         /// The next piece.
         delta: &'a str = "delta" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// Reasoning is complete.
     ReasoningEnd = "reasoning-end" since V6 {
-        /// Which.
+        /// The id of the text or reasoning.
         id: &'a str = "id" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
-    /// Writes the beginning of a call.
+    /// A call begins.
     ToolInputStart = "tool-input-start" since V6 {
-        /// The call.
+        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// The tool.
+        /// The tool's name.
         tool_name: &'a str = "toolName" since V6,
-        /// `json` or `text`; without it, JSON.
+        /// The encoding, `json` or `text`; JSON by default.
         input_encoding: Option<&'a str> = "inputEncoding" since V6,
-        /// True if the model's provider runs the tool.
+        /// Set if the model's provider runs the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
         /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// True if the frontend does not know the tool's types.
+        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
-        /// The tool's name for people.
+        /// The tool's title for people.
         title: Option<&'a str> = "title" since V6,
     }
-    /// Writes more of a call's arguments.
+    /// The next piece of a call's arguments.
     ToolInputDelta = "tool-input-delta" since V6 {
-        /// The call.
+        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// The next piece of their text.
+        /// The next piece of the arguments' text.
         input_text_delta: &'a str = "inputTextDelta" since V6,
     }
-    /// A call's arguments are complete and accepted. A client executes its own tools at this.
+    /// A call's arguments are complete and accepted. At this chunk, a client executes its own tools.
     ToolInputAvailable = "tool-input-available" since V6 {
-        /// The call.
+        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// The tool.
+        /// The tool's name.
         tool_name: &'a str = "toolName" since V6,
         /// The arguments.
         input: Json<'a> = "input" since V6,
-        /// True if the model's provider runs the tool.
+        /// Set if the model's provider runs the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
         /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// True if the frontend does not know the tool's types.
+        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
-        /// The tool's name for people.
+        /// The tool's title for people.
         title: Option<&'a str> = "title" since V6,
     }
     /// A call's arguments are wrong.
     ToolInputError = "tool-input-error" since V6 {
-        /// The call.
+        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// The tool.
+        /// The tool's name.
         tool_name: &'a str = "toolName" since V6,
         /// The arguments, as far as they can be shown.
         input: Json<'a> = "input" since V6,
         /// The error.
         error_text: &'a str = "errorText" since V6,
-        /// True if the model's provider runs the tool.
+        /// Set if the model's provider runs the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
         /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// True if the frontend does not know the tool's types.
+        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
-        /// The tool's name for people.
+        /// The tool's title for people.
         title: Option<&'a str> = "title" since V6,
     }
     /// A person must approve a call.
     ToolApprovalRequest = "tool-approval-request" since V6 {
         /// The id that the answer names.
         approval_id: &'a str = "approvalId" since V6,
-        /// The call.
+        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// Anything about the approval; carried back untouched.
+        /// Data about the approval. The client sends it back unchanged.
         approval_descriptor: Option<Json<'a>> = "approvalDescriptor" since V6,
         /// The arguments before they were changed.
         input_schema_input: Option<Json<'a>> = "inputSchemaInput" since V6,
-        /// Why it is asked.
+        /// The reason for the request.
         reason: Option<&'a str> = "reason" since V7,
-        /// True if a policy answers, and nobody is asked.
+        /// Set if a policy answers the request instead of a person.
         is_automatic: Option<bool> = "isAutomatic" since V7,
-        /// The proof of the request; carried back untouched.
+        /// A proof of the request. The client sends it back unchanged.
         signature: Option<&'a str> = "signature" since V6,
     }
-    /// A call was approved or denied, not by this client.
+    /// A call was approved or denied, but not by this client.
     ToolApprovalResponse = "tool-approval-response" since V7 {
-        /// The request.
+        /// The id of the request.
         approval_id: &'a str = "approvalId" since V7,
-        /// True if it was approved.
+        /// Set if the call was approved.
         approved: bool = "approved" since V7,
-        /// Why.
+        /// The reason.
         reason: Option<&'a str> = "reason" since V7,
-        /// True if the model's provider runs the tool.
+        /// Set if the model's provider runs the tool.
         provider_executed: Option<bool> = "providerExecuted" since V7,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
     }
     /// A call's output.
     ToolOutputAvailable = "tool-output-available" since V6 {
-        /// The call.
+        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
         /// The output.
         output: Json<'a> = "output" since V6,
-        /// True if the model's provider ran the tool.
+        /// Set if the model's provider ran the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// For the application, by provider; carried back untouched.
+        /// Metadata for the application, by provider. The client sends it back unchanged.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
         /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// True if the frontend does not know the tool's types.
+        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
-        /// True if a later output replaces it.
+        /// Set if a later output replaces this one.
         preliminary: Option<bool> = "preliminary" since V6,
     }
     /// A call failed.
     ToolOutputError = "tool-output-error" since V6 {
-        /// The call.
+        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// How.
+        /// The error.
         error_text: &'a str = "errorText" since V6,
-        /// True if the model's provider ran the tool.
+        /// Set if the model's provider ran the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// For the application, by provider; carried back untouched.
+        /// Metadata for the application, by provider. The client sends it back unchanged.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
         /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// True if the frontend does not know the tool's types.
+        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
     }
     /// A call was denied, and did not run.
     ToolOutputDenied = "tool-output-denied" since V6 {
-        /// The call.
+        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
     }
-    /// A page that the answer rests on.
+    /// A web page that the answer is based on.
     SourceUrl = "source-url" since V6 {
-        /// Tells sources apart.
+        /// The id of the source.
         source_id: &'a str = "sourceId" since V6,
-        /// Where it is.
+        /// The page's URL.
         url: &'a str = "url" since V6,
         /// The title.
         title: Option<&'a str> = "title" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
-    /// A document that the answer rests on.
+    /// A document that the answer is based on.
     SourceDocument = "source-document" since V6 {
-        /// Tells sources apart.
+        /// The id of the source.
         source_id: &'a str = "sourceId" since V6,
         /// Its media type.
         media_type: &'a str = "mediaType" since V6,
@@ -307,16 +307,16 @@ chunks! {
         title: &'a str = "title" since V6,
         /// The name of its file.
         filename: Option<&'a str> = "filename" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// A file.
     File = "file" since V6 {
-        /// Where it is, or all of it as a `data:` URL.
+        /// The URL of the file; a `data:` URL contains the file.
         url: &'a str = "url" since V6,
         /// Its media type.
         media_type: &'a str = "mediaType" since V6,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// A file that is part of the reasoning.
@@ -325,35 +325,35 @@ chunks! {
         url: &'a str = "url" since V7,
         /// Its media type.
         media_type: &'a str = "mediaType" since V7,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
     }
-    /// Something of a provider's own.
+    /// A provider-specific part.
     Custom = "custom" since V7 {
         /// The kind, as `provider.type`.
         kind: &'a str = "kind" since V7,
-        /// For the application, by provider.
+        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
     }
-    /// A message of the user while the answer was under way.
+    /// A message of the user that the run accepted during the answer.
     SteeringMessage = "steering-message" since V7 {
-        /// Its id.
+        /// The message's id.
         id: &'a str = "id" since V7,
         /// A list of text and file parts.
         parts: Json<'a> = "parts" since V7,
     }
 }
 
-/// A JSON value on its way into a chunk.
+/// A JSON value of a chunk's field.
 #[derive(Clone, Copy, Debug)]
 pub enum Json<'a> {
-    /// As its text, which must be JSON.
+    /// The value as text, which must be JSON.
     Text(&'a str),
-    /// As a value.
+    /// The value itself.
     Value(&'a Value),
 }
 
-/// Why an answer ended.
+/// The reason for which an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finish {
@@ -363,17 +363,17 @@ pub enum Finish {
     Length,
     /// A content filter cut it.
     ContentFilter,
-    /// Calls wait for somebody, or the steps are used up.
+    /// Calls wait for a person or the client, or the step limit is reached.
     ToolCalls,
     /// Something failed.
     Error,
-    /// It was interrupted; `other` for clients of level 6.
+    /// The answer was interrupted. Clients of level 6 get `other`.
     Interrupted,
     /// Anything else.
     Other,
 }
 
-/// Writes `chunk` as a frame of the event stream; nothing, if clients of `level` do not know it.
+/// Writes `chunk` as a frame of the event stream. Writes nothing if clients of `level` do not know the chunk.
 pub fn frame(chunk: &Chunk<'_>, level: Level, out: &mut Vec<u8>) {
     let before = out.len();
     out.extend_from_slice(b"data: ");
@@ -384,10 +384,10 @@ pub fn frame(chunk: &Chunk<'_>, level: Level, out: &mut Vec<u8>) {
     }
 }
 
-/// The frame behind the last chunk.
+/// The frame after the last chunk.
 pub const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// Writes the field of a chunk, behind its name; nothing for one that is not there.
+/// A value that can be written as the field of a chunk, after its name. An absent value writes nothing.
 trait Field {
     fn field(self, name: &'static str, level: Level, out: &mut Vec<u8>);
 }
@@ -412,7 +412,7 @@ impl Field for Json<'_> {
         let from = out.len();
         match self {
             Json::Text(json) if json.trim().is_empty() => out.extend_from_slice(b"{}"),
-            // A line break in JSON stands between values only; in a frame it would end the line.
+            // In JSON, line breaks stand only between values. In a frame, a line break would end the line.
             Json::Text(json) if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) => {
                 out.extend(json.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
             }
@@ -456,14 +456,14 @@ fn write_json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }
 
-/// How deep JSON may be nested. Clients send it back with the next request, where it lies some levels deeper, and readers of JSON
-/// take 127.
+/// The maximum nesting of JSON in a chunk. Clients send it back in the next request, some levels deeper, and JSON parsers accept
+/// 127 levels.
 const DEEP: u32 = 100;
 
-/// Returns `true` if clients give up the whole answer for this JSON, because it could change the prototype of an object, or
-/// could not send it back. Inputs, outputs and data are then written as a text.
+/// Returns `true` if clients would abandon the answer because of this JSON, which could change an object's prototype, or could
+/// not send it back. Such inputs, outputs and data are written as a text.
 fn is_forbidden(json: &str) -> bool {
-    // Names can be written with escapes.
+    // Names can contain escapes.
     let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));
     let read = || serde_json::from_slice(&whole(json.as_bytes()));
     is_deeper(json, DEEP) || is_suspect && read().map_or(true, |value| is_hostile(&value))

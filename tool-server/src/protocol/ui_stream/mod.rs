@@ -1,9 +1,9 @@
-//! The Vercel AI SDK's UI message stream, version 1: what its `useChat` reads and sends, as a pure mapping.
+//! The Vercel AI SDK's UI message stream, version 1: a pure mapping for the messages that its `useChat` reads and sends.
 //!
-//! [`UiStream`] turns what happens in a run into [`Chunk`]s, written as frames of an event stream; [`ChatRequest`] reads what
-//! a client sends. A client sends its whole history every time, and all of it is a claim: [`ChatRequest`] reads from it
-//! what somebody may say (messages of the user, decisions, outputs of the client's own tools), and whoever drives the run
-//! asks the run whether it waits for that.
+//! [`UiStream`] turns a run's events into [`Chunk`]s, written as frames of an event stream. [`ChatRequest`] reads a client's
+//! request. A client sends its whole history each time, and all of it is an unverified claim. [`ChatRequest`] reads the claims
+//! that may have an effect: messages of the user, decisions, and outputs of the client's own tools. [`match_claims`] then finds
+//! the claims that the run waits for.
 
 mod calls;
 mod chunk;
@@ -23,18 +23,18 @@ pub use stream::{DataParts, UiStream};
 
 pub use super::approval_id;
 
-/// The header by which clients know the stream, and its value.
+/// The header by which clients recognize the stream, and its value.
 pub const HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
 
-/// Where in a message's metadata the sealed run is, of a server that keeps nothing.
+/// The key of the sealed run in a message's metadata, for stateless servers.
 const SEALED: &str = "toolRun";
 
 fn sealed_metadata(sealed: &str) -> Value {
     json!({ SEALED: sealed })
 }
 
-/// Which chunks and fields a client knows. The AI SDK's clients do not say their version, and give an answer up at the
-/// first chunk that is new to them.
+/// The level of a client: the chunks and fields that it knows. The AI SDK's clients do not send their version, and abandon an
+/// answer at the first unknown chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Level {
@@ -45,13 +45,13 @@ pub enum Level {
     V7,
 }
 
-/// The error texts that a client reads.
+/// The kind of error texts that a client gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Errors {
     /// A general text.
     Masked,
-    /// The text that the model reads, or of a failure of the model the text of the log.
+    /// The text that the model reads; for a failure of the model, the text of the log.
     Full,
 }
 
@@ -59,26 +59,27 @@ pub enum Errors {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StreamSettings {
-    /// Which chunks and fields the client knows.
+    /// The chunks and fields that the client knows.
     pub level: Level,
-    /// The tools. One whose `meta` has `"hidden": true` is hidden from clients: nothing of its calls is sent.
+    /// The tools. Calls of a tool whose `meta` has `"hidden": true` are not sent to clients.
     pub tools: Toolset,
-    /// True if the model's reasoning is sent.
+    /// Set if the model's reasoning is sent.
     pub reasoning: bool,
-    /// How calls failed.
+    /// The error texts of failed calls.
     pub tool_errors: Errors,
-    /// How the model failed.
+    /// The error texts of failures of the model.
     pub failures: Errors,
-    /// True if what people see while a tool works ([`Traits::ui`](tool_runtime::tool::Traits::ui)) is sent with its calls.
-    /// Clients before 6.0.231 and 7.0.32 give answers up that have it.
+    /// Set if the texts that people see while a tool works ([`Traits::ui`](tool_runtime::tool::Traits::ui)) are sent with its
+    /// calls. Clients before 6.0.231 and 7.0.32 abandon answers that contain them.
     pub tool_metadata: bool,
-    /// True if small pieces of texts and arguments wait a moment for more. Clients read all they have of a message again with
-    /// each piece of arguments, so as many pieces as a model makes cost them the square of the whole.
+    /// Set if small pieces of texts and arguments wait a moment for more. Clients parse all arguments again with each piece, so
+    /// sending every piece of the model costs them quadratic time.
     pub coalesce: bool,
 }
 
 impl StreamSettings {
-    /// Settings for clients of the AI SDK 7, with `tools`: errors of tools in full, of models masked.
+    /// Creates settings for clients of the AI SDK 7 and these `tools`. Errors of tools are sent in full, errors of models are
+    /// masked.
     pub fn new(tools: Toolset) -> Self {
         Self {
             level: Level::V7,
@@ -101,7 +102,8 @@ impl StreamSettings {
         Some(self.tools.get(name)?.spec())
     }
 
-    /// Returns the problems of a call's arguments and the right values, for a form: beside the text that says it in words.
+    /// Returns the feedback on a call's arguments as data, from which a frontend can build a form. The error text has the same
+    /// content in words.
     fn feedback(&self, result: &CallResult) -> Option<Value> {
         let feedback = match result {
             CallResult::Rejected { feedback } => feedback,

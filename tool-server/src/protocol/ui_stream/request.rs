@@ -1,5 +1,5 @@
-//! The request of a client, read leniently: values that are unknown or of another type than expected are left out. And what
-//! of its claims a run waits for.
+//! The request of a client, and the match of its claims with a run. Reading is lenient: values that are unknown or have an
+//! unexpected type are left out.
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
@@ -11,33 +11,33 @@ use tool_schema::json::is_echo;
 use super::{SEALED, approval_id};
 use crate::protocol::members::{self, Members, whole};
 
-/// The claims of one request.
+/// A client's request, with its claims.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ChatRequest {
     /// The id of the chat.
     pub chat: String,
-    /// Why the request was made.
+    /// The reason for the request.
     pub trigger: Trigger,
-    /// The message that is edited, answered anew or gone on with.
+    /// The message that the user edits, regenerates or continues.
     pub message_id: Option<String>,
-    /// The messages of the history, without what tools did.
+    /// The messages of the history, without calls of tools.
     pub messages: Vec<ChatMessage>,
     /// The history's claims about calls, oldest first.
     pub claims: Vec<Claim>,
-    /// Decisions beside the history, by the ids under which they were asked for: the field `decisions`, for what the
-    /// client's own part of the protocol cannot say, such as an approval with other arguments.
+    /// Decisions from the field `decisions`, by the ids of their requests. It is for decisions that the AI SDK's own protocol
+    /// cannot express, such as an approval with other arguments.
     pub decisions: Vec<(String, Decision)>,
-    /// True if the answer goes on when the client leaves: the field `resumable`.
+    /// Set if the answer goes on when the client leaves: the field `resumable`.
     pub resumable: bool,
-    /// The sealed run, as the latest answer gave it.
+    /// The sealed run from the latest answer.
     pub sealed: Option<String>,
 }
 
-/// Why a request was made.
+/// The reason for a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trigger {
-    /// The user sent a message, or decided about a call.
+    /// The user sent a message or a decision.
     #[default]
     Submit,
     /// The user wants another answer.
@@ -48,9 +48,9 @@ pub enum Trigger {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChatMessage {
-    /// The client's id for it.
+    /// The client's id of the message.
     pub id: Option<String>,
-    /// True for the user's messages; the others are the assistant's.
+    /// Set for the user's messages; the others are the assistant's.
     pub by_user: bool,
     /// Its texts and images.
     pub content: Vec<Part>,
@@ -62,33 +62,33 @@ pub struct ChatMessage {
 pub struct Claim {
     /// The call's id.
     pub call: String,
-    /// Its arguments, as the client wrote them: their digits count.
+    /// The text of its arguments, exactly as the client sent it, because numbers are compared digit by digit.
     pub input: Option<String>,
-    /// The claimed end.
+    /// The claimed result or answer.
     pub claimed: Claimed,
-    /// True if it is in the last message, which the request is then about.
+    /// Set if it is in the last message.
     pub is_last: bool,
 }
 
-/// A claimed end of a call.
+/// A claimed result of a call, or answer to its request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claimed {
-    /// A person answered a request.
+    /// A person has answered a request for approval.
     Answered {
         /// The request's id.
         approval: String,
-        /// True if the call is approved.
+        /// Set if the person approves the call.
         approved: bool,
-        /// Why.
+        /// The reason for the answer.
         reason: Option<String>,
     },
-    /// It has this output.
+    /// The call has this output.
     Output(Value),
-    /// It failed like this.
+    /// The call failed with this error.
     Failed(String),
 }
 
-/// A body that is no request.
+/// The error for a body that is not a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestError {
@@ -108,12 +108,12 @@ impl fmt::Display for RequestError {
 impl std::error::Error for RequestError {}
 
 impl ChatRequest {
-    /// Reads a body.
+    /// Reads a request from its body.
     ///
     /// Values that are nested too deep are left out, so that a chat with such a history goes on.
     ///
-    /// Fails only when it is no JSON object, or has no `id` or no list of `messages` (or one `message`, as clients send it
-    /// that do not send their history).
+    /// Fails only when the body is not a JSON object, has no `id`, or has neither a list `messages` nor an object `message`.
+    /// Clients that do not send their history send one `message`.
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
         let wrong = |reason: String| RequestError { reason, wanted: REQUEST };
         let body = whole(body);
@@ -150,12 +150,12 @@ impl ChatRequest {
         let by_user = match message.text("role").as_deref() {
             Some("user") => true,
             Some("assistant") => false,
-            // A client has nothing to say in the application's name.
+            // A client must not speak for the application.
             _ => return,
         };
         let id = message.text("id").filter(|id| !id.is_empty());
         if let Some(sealed) = message.object("metadata").and_then(|data| data.text(SEALED)) {
-            // An empty one says that the run could not be kept any more.
+            // An empty value means that the run could no longer be sealed.
             self.sealed = Some(sealed).filter(|sealed| !sealed.is_empty());
         }
         let mut content = Vec::new();
@@ -169,23 +169,23 @@ impl ChatRequest {
                     }
                 }
             }
-            // As clients wrote it before version 5.
+            // Clients before version 5 wrote messages like this.
             None => content.extend(message.text("content").map(Part::text)),
         }
         self.messages.push(ChatMessage { id, by_user, content });
     }
 
-    /// Returns the last message, if it is the user's: the prompt to be answered.
+    /// Returns the prompt to answer: the last message, if it is the user's and has content.
     pub fn prompt(&self) -> Option<&ChatMessage> {
         self.messages.last().filter(|said| said.by_user && !said.content.is_empty())
     }
 }
 
 impl ChatMessage {
-    /// Reads the body with which a client says something to an answer that is under way: an object whose `message` is a
-    /// message of the user, formed as in the history of a request.
+    /// Reads the body of a steering request. It is an object whose `message` is a message of the user, in the same form as in a
+    /// request's history.
     ///
-    /// Fails when it is anything else.
+    /// Fails when the body has any other form.
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
         let wrong = |reason: String| RequestError { reason, wanted: SAID };
         let body = whole(body);
@@ -209,10 +209,10 @@ fn decisions(given: &Members<'_>) -> Vec<(String, Decision)> {
     given.names().filter_map(|id| Some((id.to_owned(), given.value(id)?))).collect()
 }
 
-/// The text that the model reads in place of an output that cannot be read.
+/// The text that the model reads in place of an unreadable output.
 const UNREADABLE: &str = "the application's output is nested more than 127 levels deep and cannot be read";
 
-/// Returns the content of a user's part: text, or an image that is all there.
+/// Returns the content of a user's part: a text, or an image in a `data:` URL.
 fn said(part: &Members<'_>) -> Option<Part> {
     match part.text("type")?.as_str() {
         "text" => part.text("text").map(Part::text),
@@ -226,7 +226,7 @@ fn said(part: &Members<'_>) -> Option<Part> {
     }
 }
 
-/// Returns the claim of an assistant's part about a call. Its texts go into `content`.
+/// Returns the claim in an assistant's part about a call. A text is added to `content` instead.
 fn claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Option<Claim> {
     let kind = part.text("type")?;
     if kind == "text" {
@@ -247,7 +247,7 @@ fn claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Option<C
             }
         }
         "output-available" if part.value("preliminary") != Some(true) => match part.raw("output") {
-            // A client that says it has an output, and not which, has none that JSON can carry.
+            // A client that claims an output without a value has one that JSON cannot represent, such as `undefined`.
             None => Claimed::Output(Value::Null),
             Some(output) => {
                 members::value(output).map_or_else(|| Claimed::Failed(UNREADABLE.to_owned()), Claimed::Output)
@@ -264,15 +264,16 @@ fn claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Option<C
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Matched {
-    /// The decisions, in the model's order.
+    /// The decisions, in the order of the model's calls.
     pub decisions: Vec<(InterruptId, Decision)>,
-    /// Approvals of other arguments than the run asked about. They count for nothing.
+    /// Approvals whose arguments differ from those that the run asked about. They have no effect.
     pub tampered: Vec<InterruptId>,
-    /// How many answers the last message has to requests that nobody waits for: made up, moved here, or used before.
+    /// The number of answers in the last message that match no open request: they are invented, moved from another chat, or used
+    /// before.
     pub unasked: usize,
 }
 
-/// Takes out of a request what `run` waits for. Everything else in it decides nothing.
+/// Returns the claims of a request that `run` waits for, as decisions. All other claims have no effect.
 pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
     let mut matched = Matched::default();
     let mut used = 0;
@@ -284,7 +285,7 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
         let is_external = open.innermost().kind == InterruptKind::External;
         let claim = match open.kind {
             InterruptKind::External => claims.about(&asked, Some(call.id.as_str())),
-            // Of a call inside of another, under the id that it was handed out with.
+            // A nested call: the client knows it by the id of its interrupt.
             _ => claims.about(&asked, is_external.then_some(&asked)),
         };
         let answers = matches!(claim, Some(Claim { claimed: Claimed::Answered { .. }, .. }));
@@ -300,7 +301,7 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
     matched
 }
 
-/// The places of claims by what they are about. Of several about one thing, the last counts.
+/// An index of claims by request and by call. Of several claims about the same one, the last counts.
 struct Claims<'a> {
     all: &'a [Claim],
     answers: HashMap<&'a str, usize>,
@@ -319,7 +320,7 @@ impl<'a> Claims<'a> {
         Self { all, answers, results }
     }
 
-    /// The last answer to the request `asked`, or result of `call`.
+    /// Returns the last claim that answers the request `asked` or has a result of `call`.
     fn about(&self, asked: &str, call: Option<&str>) -> Option<&'a Claim> {
         let answer = self.answers.get(asked);
         let result = call.and_then(|call| self.results.get(call));
@@ -348,10 +349,10 @@ fn decision(
     })
 }
 
-/// Returns whether the arguments that the client has are those that the run asked about. What it does not say is not other.
+/// Returns `true` if the client's arguments equal those that the run asked about. Missing arguments count as equal.
 fn is_shown(call: &Call, open: &Interrupt, claim: &Claim) -> bool {
     let Some(input) = &claim.input else { return true };
-    // Arguments that no client reads were sent as a text.
+    // Arguments that clients cannot read were sent as a text.
     let input = serde_json::from_str(input).map_or(Cow::Borrowed(input.as_str()), |text: String| text.into());
     is_echo(&input, &open.shown.arguments.to_string()) || is_echo(&input, &call.arguments().text)
 }

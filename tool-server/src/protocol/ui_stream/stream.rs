@@ -1,4 +1,4 @@
-//! One answer: from a run's events to the chunks of a client's message.
+//! The encoder of the UI message stream: it turns a run's events into the chunks of a client's message.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -12,10 +12,10 @@ use super::{Chunk, DONE, Errors, Finish, Json, Level, StreamSettings, calls::Cal
 use crate::protocol::held::Held;
 use crate::protocol::{Encoder, End, Outbox};
 
-/// One answer, as an unmodified client of the AI SDK reads it.
+/// An encoder of one answer for unmodified clients of the AI SDK.
 ///
-/// Whatever order events come in, the chunks are legal: texts are opened and closed, each call goes through its states once,
-/// and no chunk is about a call that the client's message does not have.
+/// The chunks are valid in whatever order events come. Texts are opened and closed, each call goes through its states once, and
+/// no chunk refers to a call that the client's message does not have.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,20 +40,20 @@ pub struct UiStream {
     /// The run that approval ids are bound to.
     pub(super) run: RunId,
     pub(super) step: Step,
-    /// True if calls are in the last step that the client sees and keeps: one that has parts.
+    /// Set if the last step that the client keeps contains calls. Clients keep only steps with parts.
     pub(super) has_calls: bool,
     said: Option<OpenText>,
     parts: usize,
     pub(super) calls: Vec<Call>,
-    /// The calls of the step at hand begin here.
+    /// The index of the current step's first call in `calls`.
     step_calls: usize,
-    /// How many messages the run has accepted while it went on.
+    /// The number of steering messages in this answer.
     steerings: usize,
     data: Option<DataParts>,
     is_over: bool,
 }
 
-/// The text or reasoning that is open.
+/// An open text or reasoning.
 #[derive(Debug)]
 struct OpenText {
     id: String,
@@ -61,19 +61,19 @@ struct OpenText {
     held: Held,
 }
 
-/// Where the answer is between its steps.
+/// The state of the current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     None,
-    /// Begun, and nothing came of it yet.
+    /// The step has begun, but nothing of it is written yet.
     Due,
     Open,
-    /// Open, and what came of it is void: the next step goes on in its place.
+    /// The step is open, but the client has dropped its chunks. The next step uses it.
     Void,
 }
 
 impl UiStream {
-    /// Returns an answer of `run` that is a new message.
+    /// Creates the encoder of an answer of `run` in a new message.
     pub fn new(message_id: impl Into<String>, run: &RunId, settings: StreamSettings) -> Self {
         Self {
             settings,
@@ -91,7 +91,7 @@ impl UiStream {
         }
     }
 
-    /// Returns an answer that continues the message whose calls wait in `run`. The id is the client's.
+    /// Creates the encoder of an answer that continues the message whose calls wait in `run`. The client has given the id.
     pub fn continuing(message_id: impl Into<String>, run: &Run, settings: StreamSettings) -> Self {
         let mut stream = Self::new(message_id, run.id(), settings);
         let open = run.current().iter().filter(|call| call.result().is_none());
@@ -104,7 +104,7 @@ impl UiStream {
         stream
     }
 
-    /// Adds the parts that tools put into `data`.
+    /// Adds the source of the parts that tools put into the message.
     pub fn data(mut self, data: DataParts) -> Self {
         self.data = Some(data);
         self
@@ -116,7 +116,7 @@ impl UiStream {
         }
     }
 
-    /// Writes a chunk of the application's own: data, a source, a file.
+    /// Writes an application-specific chunk, such as data, a source or a file.
     pub fn write(&mut self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
         if !self.is_over {
             self.open_step(out);
@@ -128,7 +128,7 @@ impl UiStream {
         frame(chunk, self.settings.level, out);
     }
 
-    /// Returns the place of the call in `calls`, if the client's message has it.
+    /// Returns the index of the call in `calls`, if the client's message has the call.
     pub(super) fn find(&self, id: &CallId) -> Option<usize> {
         self.calls.iter().rposition(|call| call.id == id.as_str())
     }
@@ -161,15 +161,15 @@ impl UiStream {
         }
     }
 
-    /// Returns the id of a new text.
+    /// Creates the id of a new text.
     fn new_part(&mut self) -> String {
         let id = self.parts.to_string();
         self.parts += 1;
         id
     }
 
-    /// Says nothing, in a step of its own: what the client has of calls is in the step before. A step without parts is none, for
-    /// clients keep its beginning only when something comes after it.
+    /// Writes an empty text in the current step, so that calls are in an earlier step than the client's last one. The text is
+    /// necessary because clients drop a step without parts.
     fn say_nothing(&mut self, out: &mut Vec<u8>) {
         self.open_step(out);
         let id = self.new_part();
@@ -232,7 +232,7 @@ impl UiStream {
         self.step = Step::None;
     }
 
-    /// Makes the step at hand void; clients forget it.
+    /// Resets the current step: the client drops its chunks.
     fn forget_step(&mut self, out: &mut Vec<u8>) {
         (self.said, self.has_calls) = (None, self.step_calls > 0);
         if self.step == Step::Open {
@@ -241,9 +241,9 @@ impl UiStream {
         }
     }
 
-    /// Writes the end of an answer whose run rests, or waits.
+    /// Writes the end of an answer whose run is at rest or suspended.
     fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
-        // A client that sends by itself would send for ever if the last step that it keeps had calls that have all ended.
+        // A client that sends requests by itself would repeat them forever if all calls of its last step had ended.
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
         self.finish_step(out);
         if is_closed {
@@ -281,7 +281,7 @@ impl UiStream {
         self.frame(&Chunk::Error { error_text: &text }, out);
     }
 
-    /// Writes a message that the run has accepted while it went on.
+    /// Writes a steering message that the run has accepted.
     fn steered(&mut self, id: Option<&str>, content: &[Part], out: &mut Vec<u8>) {
         self.finish_step(out);
         self.steerings += 1;
@@ -291,13 +291,14 @@ impl UiStream {
         self.frame(&Chunk::SteeringMessage { id, parts: Json::Value(&parts) }, out);
     }
 
-    /// Writes that a turn failed and another is tried. Its chunks are void; clients that can forget them do.
+    /// Handles a failed turn that is tried again. Clients that can drop its chunks do so; for others, its calls end with an
+    /// error.
     fn failed_step(&mut self, again: bool, out: &mut Vec<u8>) {
         if !again || self.step != Step::Open {
             return;
         }
         let from = self.step_calls.min(self.calls.len());
-        // A call that was accepted goes on whatever became of the turn: its part must stay.
+        // An accepted call goes on although the turn failed, so its part must stay.
         let has_kept = self.calls[from..].iter().any(|call| !call.is_streaming() && !call.is_provided);
         if self.settings.level >= Level::V7 && !has_kept {
             self.calls.truncate(from);
@@ -308,8 +309,8 @@ impl UiStream {
         }
     }
 
-    /// The beginning of an answer that goes on with a message: the answer's first chunk, and all that the message has from
-    /// the answers before, which [`Encoder::begin`] leaves out.
+    /// Writes the beginning of an answer that continues a message: the first chunk, and the message's content from earlier
+    /// answers. [`Encoder::begin`] leaves that content out.
     pub fn recap(message_id: &str, run: &Run, settings: StreamSettings, out: &mut Vec<u8>) {
         let mut stream = Self::new(message_id, run.id(), settings);
         stream.begin(out);
@@ -320,7 +321,7 @@ impl UiStream {
         for (at, message) in run.messages().iter().enumerate().skip(from) {
             match message {
                 Message::Assistant { content } => stream.turn(content, run, out),
-                // Messages that were sent while the answer went on are part of it.
+                // Steering messages are part of the answer.
                 Message::User { content } => {
                     let found = prompts.binary_search_by_key(&at, place).ok();
                     if let Some(said) = found.map(|found| &prompts[found]).filter(|said| said.steers) {
@@ -356,7 +357,7 @@ impl UiStream {
             self.accepted(call, out);
             let asked = call.interrupt().filter(|open| !matches!(open.kind, InterruptKind::External));
             if asked.is_some() {
-                // So that the client can show what is asked for, whoever executes it.
+                // The client needs the arguments to show the request, whoever executes the call.
                 self.argued(call.id.as_str(), &call.arguments().text, out);
             }
         }
@@ -368,7 +369,7 @@ impl UiStream {
         }
     }
 
-    /// Writes all of a call's arguments, if they were not announced as complete.
+    /// Writes all of a call's arguments, unless they were announced as complete.
     fn argued(&mut self, id: &str, text: &str, out: &mut Vec<u8>) {
         if self.calls.iter().any(|call| call.id == id && call.is_streaming()) {
             self.frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, out);
@@ -477,7 +478,7 @@ fn part(part: &Part) -> Value {
     }
 }
 
-/// The message that shows a call's answer: a tool puts `data-*` parts into it. Cheap to clone.
+/// The frontend's message that shows an answer, into which tools put `data-*` parts. It is cheap to clone.
 ///
 /// ```
 /// use serde_json::json;
@@ -506,27 +507,27 @@ struct DataPart {
 }
 
 impl DataParts {
-    /// Returns a message without parts.
+    /// Creates a message without parts.
     pub fn new() -> Self {
         Self { outbox: Arc::new(Outbox::new(Vec::new())) }
     }
 
-    /// Returns the message behind a call; `None` where no frontend of the AI SDK asked for the run.
+    /// Returns the message of a call, or `None` if no frontend of the AI SDK requested the run.
     pub fn of(cx: &Context) -> Option<&Self> {
         cx.get()
     }
 
-    /// Adds the part `data-<name>`, or replaces the one of this name and id.
+    /// Adds the part `data-<name>`, or replaces the part with this name and id.
     pub fn put(&self, name: impl Into<String>, id: impl Into<String>, data: Value) {
         self.add(DataPart { name: name.into(), id: Some(id.into()), data, is_transient: false });
     }
 
-    /// Sends the frontend data that is not kept in the message.
+    /// Sends the frontend data that it does not keep in the message.
     pub fn notify(&self, name: impl Into<String>, data: Value) {
         self.add(DataPart { name: name.into(), id: None, data, is_transient: true });
     }
 
-    /// Sets the function that is called when there is something to send. Only the first call has an effect.
+    /// Sets the function to call when there is something to send. Only the first call has an effect.
     pub fn on_change(&self, wake: impl Fn() + Send + Sync + 'static) {
         self.outbox.on_change(wake);
     }

@@ -1,4 +1,4 @@
-//! The calls of a run, as they arrive, wait and end.
+//! The events of a run's calls, from their announcement to their results.
 
 use std::time::Duration;
 
@@ -12,68 +12,68 @@ use tool_runtime::message::{Part, ProviderPart, ProviderPartKind};
 use tool_runtime::run::{Call, CallId, CallResult, Interrupt, InterruptKind, Prompt};
 use tool_runtime::tool::Progress;
 
-/// How many bytes of arguments wait for more: each frame repeats the call's id.
+/// The least size of a piece of arguments, in bytes. Each frame repeats the call's id, so small pieces wait for more.
 const SOME_BYTES: usize = 512;
 
 /// The kind of activity.
 const TYPE: &str = "tool_progress";
 
-/// An activity of fewer bytes is written whole each time: a patch of it would be as long.
+/// The size below which an activity is written whole each time, in bytes. A patch would not be shorter.
 const SMALL: usize = 512;
 
-/// A call, as far as the client knows it.
+/// The client's view of a call.
 #[derive(Debug)]
 pub struct Line {
     pub id: CallId,
     name: String,
     pub visibility: Visibility,
-    /// True if the client executes it.
+    /// Set if the client executes the call.
     pub is_external: bool,
-    /// True if the model's provider executes it: it is no call of the run.
+    /// Set if the model's provider executes the call, so that it is not a call of the run.
     pub is_provided: bool,
-    /// True if the client was asked to.
+    /// Set if the client was asked to execute the call.
     pub is_handed_out: bool,
-    /// The progress that the client was shown, where it is long.
+    /// The progress that the client has, if it is long enough to be patched.
     pub activity: Option<Value>,
     pub stage: LineStage,
 }
 
 #[derive(Debug)]
 pub enum LineStage {
-    /// The client does not know it.
+    /// The client does not know the call.
     Unknown,
-    /// Arguments arrive.
+    /// The arguments are arriving.
     Open(Held),
     /// The arguments are complete.
     Ended,
-    /// It is answered.
+    /// The client has the result.
     Answered,
 }
 
 impl Line {
-    /// Returns `true` if the client waits for a result that is not its own to give.
+    /// Returns `true` if the client waits for a result that it does not provide itself.
     pub fn is_unanswered(&self) -> bool {
         !self.is_handed_out && matches!(self.stage, LineStage::Open(_) | LineStage::Ended)
     }
 
-    /// Returns `true` if the client is to execute it.
+    /// Returns `true` if the client still has to execute the call.
     pub fn is_pending(&self) -> bool {
         self.is_handed_out && matches!(self.stage, LineStage::Ended)
     }
 
-    /// Returns when held arguments are to be sent.
+    /// Returns the time at which arguments that are held back must be sent.
     pub fn due(&self) -> Option<Duration> {
         if let LineStage::Open(held) = &self.stage { held.due() } else { None }
     }
 
     fn push(&mut self, text: &str, now: Duration, out: &mut Vec<u8>) {
         let LineStage::Open(held) = &mut self.stage else { return };
-        // Arguments of blanks only are no JSON, and become an empty object.
+        // Arguments of only white space are not JSON, and become an empty object.
         let text = if held.is_new() { text.trim_ascii_start() } else { text };
         held.push(text, now, |text| write_arguments(&self.id, text, out));
     }
 
-    /// Writes the held arguments.
+    /// Writes the arguments that are held back.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         let LineStage::Open(held) = &mut self.stage else { return };
         held.take(|text| write_arguments(&self.id, text, out));
@@ -82,7 +82,7 @@ impl Line {
     fn end(&mut self, out: &mut Vec<u8>) {
         let LineStage::Open(held) = &self.stage else { return };
         if held.is_new() {
-            // Clients of all versions parse the text, and an empty one is no JSON.
+            // Clients of all versions parse the text, and an empty text is not JSON.
             self.push("{}", Duration::ZERO, out);
         }
         self.flush(out);
@@ -132,7 +132,7 @@ impl Writer {
         }
     }
 
-    /// Writes that a call waits.
+    /// Handles a new interrupt of a call: hands the call to the client, if the client executes it.
     pub(super) fn opened(&mut self, call: &Call, interrupt: &Interrupt, out: &mut Vec<u8>) {
         self.complete(&call.id, out);
         if !matches!(interrupt.kind, InterruptKind::External) {
@@ -140,7 +140,7 @@ impl Writer {
         }
         let at = match self.index.get(&call.id) {
             Some(at) => *at,
-            // It was held in an earlier run, until it was approved.
+            // In an earlier run the call was held back until its approval.
             None => {
                 let line = self.line(&call.id, &call.name);
                 self.add(line)
@@ -169,7 +169,8 @@ impl Writer {
                 let line = &self.lines[at];
                 (line.is_unanswered()).then_some(line.visibility)
             }
-            // Of an earlier run: announced then, and answered now. What the client executes it has answered itself.
+            // A call of an earlier run, announced then and answered now. The client itself has provided the results of its own
+            // calls.
             None => {
                 let line = self.line(&call.id, &call.name);
                 let is_ours = !line.is_external && !call.tool.as_ref().is_some_and(|tool| tool.external);
@@ -184,7 +185,7 @@ impl Writer {
         self.answer(&call.id, &content, out);
     }
 
-    /// Returns a result for the client: the application's value, or the parts that the model reads.
+    /// Returns a result for the client: the value for the application, or the parts for the model.
     fn shown(&self, call: &Call, result: &CallResult) -> Content {
         let json = result
             .output()
@@ -206,13 +207,13 @@ impl Writer {
         Event::ToolCallResult { message_id: &message_id, tool_call_id: id.as_str(), content }.write(out);
     }
 
-    /// Returns `true` if calls of a tool that the client executes are written only when it is to execute them. An approval may
-    /// be asked about a tool that is declared here, whatever its declaration says: sets of tools can be put under policies.
+    /// Returns `true` if calls of a client-executed tool are written only when the client has to execute them. Such a tool, if
+    /// the server declares it, may need an approval whatever its declaration says, because policies can cover whole toolsets.
     pub(super) fn is_held(&self, name: &str) -> bool {
         self.holds || !self.client_tools.streams(name)
     }
 
-    /// Returns a call that the client does not know yet.
+    /// Creates the line of a call that the client does not know yet.
     pub(super) fn line(&self, id: &CallId, name: &str) -> Line {
         let spec = self.tools.get(name).map(|tool| tool.spec());
         Line {
@@ -271,7 +272,7 @@ impl Writer {
         line.activity = Some(content);
     }
 
-    /// Writes a call of a provider's tool, or its result: a call like another, without an answer from here.
+    /// Writes a call of a provider's tool, or its result. To the client it looks like any other call.
     pub(super) fn provided(&mut self, part: &ProviderPart, out: &mut Vec<u8>) {
         let block: Value = serde_json::from_str(&part.block).unwrap_or_else(|_| Value::from(part.block.as_str()));
         if part.call_id.is_empty() {
@@ -308,8 +309,8 @@ impl Writer {
         self.answer(&id, &Content::Text(content), out);
     }
 
-    /// Writes a message that the run has accepted while it went on. It is no message of the client's conversation, so that it
-    /// does not come back as a new one.
+    /// Writes a steering message that the run has accepted. It is not a message of the client's conversation, so that the client
+    /// does not send it back as a new one.
     pub(super) fn steered(&mut self, said: &Prompt, out: &mut Vec<u8>) {
         self.end_messages(out);
         let texts: Vec<_> = said.content.iter().filter_map(Part::as_text).collect();

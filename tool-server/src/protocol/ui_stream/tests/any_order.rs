@@ -1,4 +1,4 @@
-//! Events in any order, of calls in any state, lead to a stream that clients read.
+//! Tests that events in any order, of calls in any state, give a stream that clients accept.
 
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ fn tell(stream: &mut UiStream, run: &Run, happens: &Happens, now: Duration, out:
         progress.preliminary = preliminary;
         progress
     };
-    // The arguments of the last call are no JSON: no tool accepts them, and no policy is asked.
+    // The arguments of the last call are not JSON, so no tool accepts them and no policy sees them.
     if let Happens::Accepted(3) | Happens::Opened(3, _) | Happens::Ends(3, 2) = happens {
         return;
     }
@@ -152,7 +152,7 @@ fn tell(stream: &mut UiStream, run: &Run, happens: &Happens, now: Duration, out:
             stream.event(Event::Prompted(&said), now, out);
         }
         Happens::Provided(at, kind) => {
-            // One has the id of a call, one has none.
+            // One part has the id of a call, the other has none.
             let kinds = [ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure];
             let part =
                 ProviderPart::new("p", ["s1", "a", ""][*at], "search", kinds[usize::from(*kind)], "{\"url\":\"x\"}");

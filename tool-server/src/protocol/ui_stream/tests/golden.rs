@@ -1,4 +1,4 @@
-//! Whole streams of small runs, chunk by chunk; messages between the turns, and calls of the provider.
+//! Tests of whole streams of small runs, chunk by chunk, with steering messages and provider's calls.
 
 use std::{
     sync::{
@@ -218,7 +218,7 @@ fn a_turn_that_came_to_nothing_is_forgotten() {
             "finish"
         ]
     );
-    // Clients that cannot forget see that its calls came to nothing.
+    // Clients that cannot drop chunks see that its calls failed.
     let before = ["tool-input-error", "tool-input-error", "finish-step", "start-step", "text-start"];
     assert_eq!(kinds(&failed(Level::V6, false))[7..12], before);
 }
@@ -291,7 +291,7 @@ fn what_the_provider_executes_is_marked_as_its_own() {
     assert_eq!(all[7]["type"], "finish-step");
 }
 
-/// A call that ends, and then another turn of which `more` comes.
+/// Returns the stream of a call that ends and of a second turn with the events `more`.
 fn behind_a_call(more: &[Event<'_>]) -> Vec<String> {
     let run = run_of(&[("a", "work", "{}")]);
     let call = &run.calls()[0];

@@ -1,5 +1,5 @@
-//! The mapping without a driver: chunks for events in any order, and claims of requests of any shape. The check of streams is
-//! written from the protocol, not from the mapping.
+//! Tests of the mapping without a driver: chunks for events in any order, and claims of arbitrary requests. The check of streams
+//! follows the protocol, not the mapping.
 
 mod any_order;
 mod golden;
@@ -20,7 +20,7 @@ use tool_runtime::message::FinishReason;
 use tool_runtime::run::{Principal, Prompt, Run, RunOptions, Time};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 
-/// A stream, and what it has sent.
+/// A stream and its output.
 struct Sent {
     stream: UiStream,
     out: Vec<u8>,
@@ -43,7 +43,7 @@ impl Sent {
     }
 }
 
-/// A run whose model has called `called` in one turn; nobody has looked at the calls yet.
+/// Returns a run whose model has made the calls `called` in one turn. The gate has not judged them yet.
 fn run_of(called: &[(&str, &str, &str)]) -> Run {
     let owner = Principal::from("anna");
     let (mut run, _) = Run::new("run".into(), owner.clone(), RunOptions::default(), Vec::new(), Time(0));
@@ -66,7 +66,7 @@ fn run_of(called: &[(&str, &str, &str)]) -> Run {
     run
 }
 
-/// A tool of the server, one of the client, and one that no client sees.
+/// Returns a tool of the server, one of the client, and a hidden one.
 fn tools() -> Toolset {
     let work = |_, _| async { Ok::<_, tool_runtime::tool::Failure>(Value::Null) };
     let hidden = RuntimeTool::new("secret", "Hidden.").traits(|traits| {
@@ -79,7 +79,7 @@ fn tools() -> Toolset {
         .unwrap()
 }
 
-/// Where a client is with a call.
+/// The state of a call at the client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum At {
     Streaming,
@@ -89,7 +89,7 @@ enum At {
     Done,
 }
 
-/// The chunks of a whole stream, without the mark of its end.
+/// Returns the chunks of a whole stream, without the end mark.
 fn chunks(out: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(out).expect("UTF-8");
     let frames = text.strip_suffix("data: [DONE]\n\n").expect("the end is marked");
@@ -101,7 +101,7 @@ fn text<'a>(chunk: &'a Value, key: &str) -> &'a str {
     chunk[key].as_str().unwrap_or_else(|| panic!("{key} is missing in {chunk}"))
 }
 
-/// Panics unless clients read it. `known` are calls of earlier answers, and whether they were asked about.
+/// Panics unless clients accept the chunks. `known` are calls of earlier answers, each with whether an approval was requested.
 fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
     let at = |asked: bool| if asked { At::Requested } else { At::Available };
     let mut calls: BTreeMap<String, At> = known.iter().map(|(id, asked)| ((*id).to_owned(), at(*asked))).collect();
@@ -128,7 +128,7 @@ fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
                 assert!(!std::mem::replace(&mut in_step, true), "a step in a step");
                 of_step.clear();
             }
-            // The client's chunks of the step are gone, and with them all that may follow on them.
+            // The client has dropped the step's chunks, so chunks that depend on them are not valid any more.
             "reset-step" => {
                 assert!(in_step, "no step to void");
                 open.clear();
@@ -153,13 +153,13 @@ fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
             }
             _ if chunk.get("toolCallId").is_some() && !kind.starts_with("data-") => {
                 let id = text(chunk, "toolCallId");
-                // Clients of version 6 are not told what others decided, so what follows a decision comes as a surprise.
+                // Clients of version 6 do not receive decisions of others, so they get chunks after a decision without it.
                 let is_surprise = level < 7 && calls.get(id) == Some(&At::Requested) && follows_decision(kind, chunk);
                 let before = if is_surprise { Some(At::Responded) } else { calls.get(id).copied() };
                 if before.is_none() {
                     of_step.push(id.to_owned());
                 }
-                // Calls that the provider executes, and calls inside of another, are written when they are complete.
+                // Provider's calls and nested calls are written only when they are complete.
                 let is_whole = chunk["providerExecuted"] == true || id.contains(".1-");
                 let after = match (kind, before) {
                     ("tool-input-available", None) if is_whole => {
@@ -197,7 +197,7 @@ fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
     }
 }
 
-/// Returns `true` if a chunk is not legal before a decision.
+/// Returns `true` if a chunk is not valid before a decision.
 fn follows_decision(kind: &str, chunk: &Value) -> bool {
     kind == "tool-approval-request" || kind == "tool-output-available" && chunk["preliminary"] == true
 }

@@ -1,4 +1,4 @@
-//! Requests of any shape: nothing panics, and nothing is accepted that the run does not wait for.
+//! Tests of arbitrary requests: nothing panics, and only claims that the run waits for are accepted.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn read(body: &Value) -> ChatRequest {
     ChatRequest::read(body.to_string().as_bytes()).unwrap()
 }
 
-/// A run in which the call `a` waits for an approval, and `b` for its output.
+/// Returns a run in which the call `a` waits for an approval, and `b` for its output.
 fn waiting() -> (Run, String) {
     waiting_with(r#"{"n": 1.0, "path": "x"}"#)
 }
@@ -58,7 +58,7 @@ fn an_approval_of_what_was_asked_is_taken() {
     let (run, asked) = waiting();
     let matched = match_claims(&run, &read(&answered(&asked, true, &json!({ "path": "x", "n": 1 }))));
     assert_eq!(matched.decisions, [("a.1".parse().unwrap(), Decision::Approve)]);
-    // A client that would not have read it has it as a text.
+    // A client that could not read the arguments has them as a text.
     let matched = match_claims(&run, &read(&answered(&asked, true, &json!(r#"{"n": 1, "path": "x"}"#))));
     assert_eq!(matched.decisions.len(), 1);
     let matched = match_claims(&run, &read(&answered(&asked, false, &json!(null))));
@@ -92,7 +92,7 @@ fn what_is_forged_moved_or_changed_is_not() {
         let matched = match_claims(&run, &read(&answered(&asked, true, &input)));
         assert_eq!((matched.decisions.len(), matched.tampered.len()), (0, 1), "{input}");
     }
-    // An output of a call that waits for an approval is nothing.
+    // An output of a call that waits for an approval has no effect.
     let mut body = answered(&asked, true, &input);
     body["messages"][0]["parts"][0]["state"] = "output-available".into();
     body["messages"][0]["parts"][0]["output"] = json!("made up");
@@ -109,7 +109,7 @@ fn every_digit_of_what_was_asked_counts() {
         !matched.decisions.is_empty()
     };
     assert!(decided("18446744073709551617"));
-    // As JavaScript writes it.
+    // The number as JavaScript writes it.
     assert!(decided("18446744073709552000"));
     assert!(!decided("18446744073709551999") && !decided("18446744073709551616"));
 }
@@ -154,7 +154,7 @@ fn what_is_unknown_is_not_there() {
     }
 }
 
-/// Bodies near to what clients send.
+/// Generates bodies that resemble those of clients.
 fn near() -> impl Strategy<Value = Value> {
     let (_, asked) = waiting();
     let leaf = prop_oneof![
