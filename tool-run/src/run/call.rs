@@ -138,21 +138,16 @@ pub enum CallState {
     Done(Arc<CallResult>),
 }
 
-/// The state of a call without its data.
+/// The state of a call without its data: the names of [`CallState`].
+#[allow(missing_docs, reason = "the states are documented at `CallState`")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Stage {
-    /// See [`CallState::Proposed`].
     Proposed,
-    /// See [`CallState::Open`].
     Open,
-    /// See [`CallState::Ready`].
     Ready,
-    /// See [`CallState::Running`].
     Running,
-    /// See [`CallState::Unknown`].
     Unknown,
-    /// See [`CallState::Done`].
     Done,
 }
 

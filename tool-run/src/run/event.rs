@@ -14,6 +14,10 @@ use crate::run::{
 use crate::tool::{CallError, Output};
 
 /// An event of a run, as the run's driver reports it.
+///
+/// Fields that several have: `call` is the call that the event is about, `at` is the time of the event, and `model` is the model,
+/// if it is known.
+#[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StepEvent {
@@ -23,7 +27,6 @@ pub enum StepEvent {
     Continue {
         /// The principal that continues it.
         by: Principal,
-        /// The time of the event.
         at: Time,
     },
     /// The tools that the model sees in its present turn. Calls of other tools are answered as calls of tools that do not
@@ -51,9 +54,7 @@ pub enum StepEvent {
         finish: FinishReason,
         /// Tokens used.
         usage: Usage,
-        /// The model, if it is known.
         model: Option<Arc<str>>,
-        /// The time of the event.
         at: Time,
     },
     /// The model failed.
@@ -64,18 +65,14 @@ pub enum StepEvent {
         again: bool,
         /// The tokens used, as far as the model reported them.
         usage: Usage,
-        /// The model, if it is known.
         model: Option<Arc<str>>,
-        /// The time of the event.
         at: Time,
     },
     /// The gate has checked a call.
     Inspected {
-        /// The call.
         call: CallId,
         /// The checked call.
         inspection: CheckedCall,
-        /// The time of the event.
         at: Time,
     },
     /// A principal decided an open interrupt.
@@ -86,34 +83,28 @@ pub enum StepEvent {
         ruling: CheckedDecision,
         /// The principal.
         by: Principal,
-        /// The time of the event.
         at: Time,
     },
     /// A call that was started has ended.
     Ended {
-        /// The call.
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
         /// The result.
         outcome: Result<Output, CallError>,
-        /// The time of the event.
         at: Time,
     },
     /// A call that was started asks a question.
     Asked {
-        /// The call.
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
         /// The question.
         question: Question,
-        /// The time of the event.
         at: Time,
     },
     /// A call that was started has a run of its own, and an interrupt is open in that run.
     AskedInside {
-        /// The call.
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
@@ -123,12 +114,10 @@ pub enum StepEvent {
         interrupt: Box<Interrupt>,
         /// The problem with the previous decision, if there was one.
         feedback: Option<Box<Rejection>>,
-        /// The time of the event.
         at: Time,
     },
     /// A running call of a `resumable` tool begins a step that must not be taken twice.
     Stepping {
-        /// The call.
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
@@ -137,7 +126,6 @@ pub enum StepEvent {
     },
     /// A running call took a step that must not be taken twice.
     Stepped {
-        /// The call.
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
@@ -154,13 +142,9 @@ pub enum StepEvent {
         at: Time,
     },
     /// The process that drove the run is gone, and another one takes over.
-    Recover {
-        /// The time of the event.
-        at: Time,
-    },
+    Recover { at: Time },
     /// A refused call was repaired.
     Repaired {
-        /// The call.
         call: CallId,
         /// The tool that the call names now, if it is another one.
         name: Option<String>,
@@ -175,7 +159,6 @@ pub enum StepEvent {
     StopRequested {
         /// The principal that stops it.
         by: Principal,
-        /// The time of the event.
         at: Time,
     },
     /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
@@ -183,14 +166,12 @@ pub enum StepEvent {
     Stop {
         /// The reason.
         reason: StopReason,
-        /// The time of the event.
         at: Time,
     },
     /// The run is cancelled. Waiting prompts are dropped.
     Cancel {
         /// The principal that cancels it.
         by: Principal,
-        /// The time of the event.
         at: Time,
     },
 }

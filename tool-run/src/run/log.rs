@@ -19,6 +19,10 @@ use crate::tool::{Fingerprint, Resources};
 
 /// An entry of the log of a run. The log holds everything about the run: [`Run::fold`](super::Run::fold) rebuilds the run
 /// from it, in any process.
+///
+/// Fields that several have: `call` is the call that the entry is about, `at` is the time of the event, and `model` is the model,
+/// if it is known.
+#[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -34,7 +38,6 @@ pub enum LogEvent {
         /// The conversation before the run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         messages: Vec<Message>,
-        /// The time of the event.
         at: Time,
     },
     /// The conversation before the run comes from another run, up to one of its prompts. This entry directly follows
@@ -61,10 +64,7 @@ pub enum LogEvent {
         queued: bool,
     },
     /// The model is asked.
-    TurnStarted {
-        /// The time of the event.
-        at: Time,
-    },
+    TurnStarted { at: Time },
     /// The model sees only these tools in this turn.
     Offered {
         /// The names of the tools.
@@ -90,10 +90,8 @@ pub enum LogEvent {
         /// Tokens used.
         #[serde(default)]
         usage: Usage,
-        /// The model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
-        /// The time of the event.
         at: Time,
     },
     /// The model's turn failed. Complete calls are kept; the rest of the turn is dropped.
@@ -105,16 +103,13 @@ pub enum LogEvent {
         /// The tokens used, as far as known.
         #[serde(default, skip_serializing_if = "is_default")]
         usage: Usage,
-        /// The model, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
-        /// The time of the event.
         at: Time,
     },
     /// The validators of a call's tool changed its arguments, or the application refined them. This entry comes before
     /// `Checked`.
     Normalized {
-        /// The call.
         call: CallId,
         /// The complete arguments, after the change.
         arguments: Arc<str>,
@@ -124,7 +119,6 @@ pub enum LogEvent {
     },
     /// A call that could not run as written was repaired. It is checked again.
     Repaired {
-        /// The call.
         call: CallId,
         /// The tool that the call names now.
         name: String,
@@ -140,12 +134,10 @@ pub enum LogEvent {
     StopRequested {
         /// The principal that stops it.
         by: Principal,
-        /// The time of the event.
         at: Time,
     },
     /// A call's tool accepted its arguments.
     Checked {
-        /// The call.
         call: CallId,
         /// The tool.
         tool: Arc<ToolRef>,
@@ -157,7 +149,6 @@ pub enum LogEvent {
     },
     /// A call waits for a decision.
     Opened {
-        /// The call.
         call: CallId,
         /// The interrupt.
         #[serde(rename = "obligation")]
@@ -172,12 +163,10 @@ pub enum LogEvent {
         decision: Decision,
         /// The principal that decided.
         by: Principal,
-        /// The time of the event.
         at: Time,
     },
     /// A person replaced a call's arguments.
     Edited {
-        /// The call.
         call: CallId,
         /// The complete arguments.
         arguments: Arc<str>,
@@ -189,7 +178,6 @@ pub enum LogEvent {
     },
     /// A question of a tool was answered.
     Answered {
-        /// The call.
         call: CallId,
         /// The digest of the question.
         question: Digest,
@@ -203,7 +191,6 @@ pub enum LogEvent {
     },
     /// A call may start.
     Granted {
-        /// The call.
         call: CallId,
         /// The fingerprint of the tool that it may start.
         tool: Fingerprint,
@@ -219,22 +206,15 @@ pub enum LogEvent {
         expires: Option<Time>,
     },
     /// A call starts. The entry is logged before the start.
-    Started {
-        /// The call.
-        call: CallId,
-        /// The time of the event.
-        at: Time,
-    },
+    Started { call: CallId, at: Time },
     /// A `resumable` tool begins a step that must not be taken twice. The entry is logged before the step.
     Stepping {
-        /// The call.
         call: CallId,
         /// The step's name.
         name: String,
     },
     /// A tool took a step that must not be taken twice.
     Stepped {
-        /// The call.
         call: CallId,
         /// The step's name.
         name: String,
@@ -245,36 +225,26 @@ pub enum LogEvent {
         spent: NestedUsage,
     },
     /// The process that ran a call is gone.
-    Lost {
-        /// The call.
-        call: CallId,
-    },
+    Lost { call: CallId },
     /// A newer version of its tool took over a waiting call. The call is checked again.
     Migrated {
-        /// The call.
         call: CallId,
         /// The earlier version of the tool.
         from: Option<String>,
     },
     /// A call ended.
     Ended {
-        /// The call.
         call: CallId,
         /// The result.
         result: Arc<CallResult>,
-        /// The time of the event.
         at: Time,
     },
     /// The run finished, because the model made no more calls. It can be prompted again.
-    Finished {
-        /// The time of the event.
-        at: Time,
-    },
+    Finished { at: Time },
     /// The run stopped. It can be prompted or continued.
     Stopped {
         /// The reason.
         reason: StopReason,
-        /// The time of the event.
         at: Time,
     },
 }

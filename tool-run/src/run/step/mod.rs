@@ -38,7 +38,7 @@ pub fn step_into(
         StepEvent::Continue { by, .. } => draft.go_on(&by)?,
         StepEvent::Offered { tools } => draft.offered(tools)?,
         StepEvent::Called { index, provider_id, name, arguments } => {
-            draft.called(index, provider_id, name, arguments)?
+            draft.called(index, provider_id, name, arguments)?;
         }
         StepEvent::TurnEnded { parts, finish, usage, model, .. } => {
             draft.turn_ended(parts, finish, usage, model)?;

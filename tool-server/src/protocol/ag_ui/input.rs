@@ -48,43 +48,30 @@ pub struct RunInput {
     pub warnings: Vec<String>,
 }
 
-/// A message of a conversation.
+/// A message of a conversation, with its `id` and its `content`.
+#[allow(missing_docs, reason = "fields that several messages have are documented once, above")]
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InputMessage {
     /// Instructions of the program's developer.
-    Developer {
-        /// The message's id.
-        id: String,
-        /// The text.
-        content: String,
-    },
+    Developer { id: String, content: String },
     /// Instructions of the program's operator.
-    System {
-        /// The message's id.
-        id: String,
-        /// The text.
-        content: String,
-    },
+    System { id: String, content: String },
     /// A message of the model, with its calls.
     Assistant {
-        /// The message's id.
         id: String,
-        /// The text.
         content: Option<String>,
         /// The calls.
         tool_calls: Vec<MessageCall>,
     },
     /// A message of the person.
     User {
-        /// The message's id.
         id: String,
         /// The text and other parts.
         content: Content,
     },
     /// The result of a call.
     Tool {
-        /// The message's id.
         id: String,
         /// The call's id.
         tool_call_id: String,
@@ -95,7 +82,6 @@ pub enum InputMessage {
     },
     /// An activity that a client displayed. Clients do not send it.
     Activity {
-        /// The message's id.
         id: String,
         /// The kind of activity.
         activity_type: String,
@@ -103,12 +89,7 @@ pub enum InputMessage {
         content: Object,
     },
     /// Reasoning of the model.
-    Reasoning {
-        /// The message's id.
-        id: String,
-        /// The text.
-        content: String,
-    },
+    Reasoning { id: String, content: String },
 }
 
 /// A call in an assistant's message.

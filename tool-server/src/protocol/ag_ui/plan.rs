@@ -490,7 +490,7 @@ impl Repaired {
                 }
             }
             InputMessage::Tool { tool_call_id, content, error, .. } => {
-                self.result(tool_call_id, content, error.as_deref())
+                self.result(tool_call_id, content, error.as_deref());
             }
             InputMessage::Activity { .. } | InputMessage::Reasoning { .. } => {}
         }

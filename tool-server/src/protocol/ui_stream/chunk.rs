@@ -16,7 +16,20 @@ macro_rules! chunks {
         }
     )*) => {
         /// A chunk of the UI message stream. Optional fields that are `None` are left out, never `null`.
+        ///
+        /// Fields that several chunks have:
+        ///
+        /// | field | holds |
+        /// |---|---|
+        /// | `id`, `source_id`, `tool_call_id` | the id of the text or reasoning, of the source, of the call |
+        /// | `tool_name`, `title` | the name, and the title for people |
+        /// | `provider_metadata` | metadata for the application, by provider; the client sends that of a call's end back unchanged |
+        /// | `message_metadata` | metadata that the application keeps with the message |
+        /// | `tool_metadata` | an object about the tool |
+        /// | `provider_executed` | set if the model's provider runs the tool |
+        /// | `dynamic` | set if the frontend does not know the tool's types |
         #[derive(Clone, Copy, Debug)]
+        #[allow(missing_docs, reason = "fields that several chunks have are documented once, above")]
         #[non_exhaustive]
         pub enum Chunk<'a> {
             $( $(#[$doc])* $name { $( $(#[$field_doc])* $field: $type, )* }, )*
@@ -87,7 +100,6 @@ chunks! {
     Finish = "finish" since V6 {
         /// The reason.
         finish_reason: Option<Finish> = "finishReason" since V6,
-        /// See [`Chunk::Start`].
         message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
     }
     /// The answer was cancelled.
@@ -107,123 +119,88 @@ chunks! {
     }
     /// A text begins.
     TextStart = "text-start" since V6 {
-        /// The id of the text.
         id: &'a str = "id" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// The next piece of a text.
     TextDelta = "text-delta" since V6 {
-        /// The id of the text.
         id: &'a str = "id" since V6,
         /// The next piece.
         delta: &'a str = "delta" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// A text is complete.
     TextEnd = "text-end" since V6 {
-        /// The id of the text or reasoning.
         id: &'a str = "id" since V6,
         /// A list of citations.
         citations: Option<Json<'a>> = "citations" since V7,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// Reasoning begins.
     ReasoningStart = "reasoning-start" since V6 {
-        /// The id of the reasoning.
         id: &'a str = "id" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// The next piece of reasoning.
     ReasoningDelta = "reasoning-delta" since V6 {
-        /// The id of the text or reasoning.
         id: &'a str = "id" since V6,
         /// The next piece.
         delta: &'a str = "delta" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// Reasoning is complete.
     ReasoningEnd = "reasoning-end" since V6 {
-        /// The id of the text or reasoning.
         id: &'a str = "id" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// A call begins.
     ToolInputStart = "tool-input-start" since V6 {
-        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// The tool's name.
         tool_name: &'a str = "toolName" since V6,
         /// The encoding, `json` or `text`; JSON by default.
         input_encoding: Option<&'a str> = "inputEncoding" since V6,
-        /// Set if the model's provider runs the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
-        /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
-        /// The tool's title for people.
         title: Option<&'a str> = "title" since V6,
     }
     /// The next piece of a call's arguments.
     ToolInputDelta = "tool-input-delta" since V6 {
-        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
         /// The next piece of the arguments' text.
         input_text_delta: &'a str = "inputTextDelta" since V6,
     }
     /// A call's arguments are complete and accepted. At this chunk, a client executes its own tools.
     ToolInputAvailable = "tool-input-available" since V6 {
-        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// The tool's name.
         tool_name: &'a str = "toolName" since V6,
         /// The arguments.
         input: Json<'a> = "input" since V6,
-        /// Set if the model's provider runs the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
-        /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
-        /// The tool's title for people.
         title: Option<&'a str> = "title" since V6,
     }
     /// A call's arguments are wrong.
     ToolInputError = "tool-input-error" since V6 {
-        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// The tool's name.
         tool_name: &'a str = "toolName" since V6,
         /// The arguments, as far as they can be shown.
         input: Json<'a> = "input" since V6,
         /// The error.
         error_text: &'a str = "errorText" since V6,
-        /// Set if the model's provider runs the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
-        /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
-        /// The tool's title for people.
         title: Option<&'a str> = "title" since V6,
     }
     /// A person must approve a call.
     ToolApprovalRequest = "tool-approval-request" since V6 {
         /// The id that the answer names.
         approval_id: &'a str = "approvalId" since V6,
-        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
         /// Data about the approval. The client sends it back unchanged.
         approval_descriptor: Option<Json<'a>> = "approvalDescriptor" since V6,
@@ -244,95 +221,70 @@ chunks! {
         approved: bool = "approved" since V7,
         /// The reason.
         reason: Option<&'a str> = "reason" since V7,
-        /// Set if the model's provider runs the tool.
         provider_executed: Option<bool> = "providerExecuted" since V7,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
     }
     /// A call's output.
     ToolOutputAvailable = "tool-output-available" since V6 {
-        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
         /// The output.
         output: Json<'a> = "output" since V6,
-        /// Set if the model's provider ran the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// Metadata for the application, by provider. The client sends it back unchanged.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
-        /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
         /// Set if a later output replaces this one.
         preliminary: Option<bool> = "preliminary" since V6,
     }
     /// A call failed.
     ToolOutputError = "tool-output-error" since V6 {
-        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
         /// The error.
         error_text: &'a str = "errorText" since V6,
-        /// Set if the model's provider ran the tool.
         provider_executed: Option<bool> = "providerExecuted" since V6,
-        /// Metadata for the application, by provider. The client sends it back unchanged.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
-        /// An object about the tool.
         tool_metadata: Option<Json<'a>> = "toolMetadata" since V6,
-        /// Set if the frontend does not know the tool's types.
         dynamic: Option<bool> = "dynamic" since V6,
     }
     /// A call was denied, and did not run.
     ToolOutputDenied = "tool-output-denied" since V6 {
-        /// The call's id.
         tool_call_id: &'a str = "toolCallId" since V6,
     }
     /// A web page that the answer is based on.
     SourceUrl = "source-url" since V6 {
-        /// The id of the source.
         source_id: &'a str = "sourceId" since V6,
         /// The page's URL.
         url: &'a str = "url" since V6,
-        /// The title.
         title: Option<&'a str> = "title" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// A document that the answer is based on.
     SourceDocument = "source-document" since V6 {
-        /// The id of the source.
         source_id: &'a str = "sourceId" since V6,
-        /// Its media type.
         media_type: &'a str = "mediaType" since V6,
-        /// The title.
         title: &'a str = "title" since V6,
         /// The name of its file.
         filename: Option<&'a str> = "filename" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// A file.
     File = "file" since V6 {
         /// The URL of the file; a `data:` URL contains the file.
         url: &'a str = "url" since V6,
-        /// Its media type.
         media_type: &'a str = "mediaType" since V6,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
     /// A file that is part of the reasoning.
     ReasoningFile = "reasoning-file" since V7 {
         /// See [`Chunk::File`].
         url: &'a str = "url" since V7,
-        /// Its media type.
         media_type: &'a str = "mediaType" since V7,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
     }
     /// A provider-specific part.
     Custom = "custom" since V7 {
         /// The kind, as `provider.type`.
         kind: &'a str = "kind" since V7,
-        /// Metadata for the application, by provider.
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
     }
     /// A message of the user that the run accepted during the answer.
