@@ -1,4 +1,4 @@
-//! Regular expressions of ECMA 262, as `pattern` holds them, run in linear time and bounded space.
+//! Regular expressions of ECMA 262, as in the keyword `pattern`, which run in linear time and bounded space.
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use regex_syntax::ast::{
     visit,
 };
 
-/// How large a compiled pattern may be, in bytes.
+/// The maximum size of a compiled pattern, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
 
 /// The white space of ECMA 262.
@@ -20,16 +20,16 @@ const SPACE: &str =
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);
 
-/// Why a pattern cannot be written for the crate `regex`.
+/// The reason why a pattern cannot be written for the crate `regex`.
 enum Unwritable {
-    /// It looks around, or refers to what it matched before.
+    /// It has look-around or back-references.
     Backtracks,
-    /// It is no pattern.
+    /// It is not a valid pattern.
     Malformed,
 }
 
 impl Pattern {
-    /// Compiles `pattern` to at most `most_bytes`; `None` where it needs backtracking, more space, or is no pattern.
+    /// Compiles `pattern` to at most `most_bytes`. Returns `None` if it needs backtracking or more space, or is not valid.
     pub fn compile(pattern: &str, most_bytes: usize) -> Option<Self> {
         let pattern = translate(pattern).ok()?;
         let regex = RegexBuilder::new(&pattern).size_limit(most_bytes).dfa_size_limit(MOST_BYTES).build();
@@ -43,12 +43,12 @@ impl Pattern {
     }
 }
 
-/// Returns whether `text` is a regular expression, be it one that needs backtracking.
+/// Returns whether `text` is a regular expression, even one that needs backtracking.
 pub fn is_regex(text: &str) -> bool {
     !matches!(translate(text), Err(Unwritable::Malformed))
 }
 
-/// `pattern` as the crate `regex` reads it: there, `\d`, `\w` and `\s` mean other characters.
+/// Translates `pattern` for the crate `regex`, in which `\d`, `\w` and `\s` mean other characters.
 fn translate(pattern: &str) -> Result<String, Unwritable> {
     let mut pattern = without_control_letters(pattern);
     let ast = Parser::new().parse(&pattern).map_err(|error| match error.kind() {
@@ -69,7 +69,7 @@ fn translate(pattern: &str) -> Result<String, Unwritable> {
     Ok(pattern)
 }
 
-/// `pattern` with the characters that `\cA` and its like stand for.
+/// Replaces escapes such as `\cA` in `pattern` by their characters.
 fn without_control_letters(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars().peekable();
@@ -112,7 +112,7 @@ impl Visitor for Classes {
     fn visit_pre(&mut self, ast: &Ast) -> Result<(), ()> {
         match ast {
             Ast::ClassPerl(class) => self.0.push(class.as_ref().clone()),
-            // ECMA 262 knows no `\a`.
+            // ECMA 262 has no `\a`.
             Ast::Literal(literal) if literal.kind == LiteralKind::Special(SpecialLiteralKind::Bell) => return Err(()),
             _ => {}
         }

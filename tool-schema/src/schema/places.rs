@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::pointer;
 
-/// How a keyword holds schemas.
+/// The form in which a keyword holds schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     Nothing,
@@ -13,8 +13,8 @@ pub(super) enum Holds {
     Named,
 }
 
-/// Returns the way in which `word` holds schemas in `value`. An old `items` can hold a list, an old `dependencies` also
-/// holds lists of names, which are not schemas: walks skip them.
+/// Returns the form in which `word` holds schemas in `value`. An old `items` can hold a list, an old `dependencies` also holds
+/// lists of names, which are not schemas: walks skip them.
 pub(super) fn holds(word: &str, value: &Value) -> Holds {
     match word {
         "items" if value.is_array() => Holds::Many,
@@ -43,8 +43,7 @@ pub(super) fn is_schema(value: &Value) -> bool {
     value.is_object() || value.is_boolean()
 }
 
-/// Returns the value of `word`. Nearly every schema has so few keywords that looking at them takes less time than hashing
-/// one.
+/// Returns the value of `word`. Nearly all schemas have so few keywords that comparing them is faster than hashing.
 pub(super) fn get<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a Value> {
     if schema.len() > 8 {
         return schema.get(word);
@@ -88,17 +87,17 @@ pub(super) fn visit_children(schema: &mut Map<String, Value>, mut visit: impl Fn
     }
 }
 
-/// Keywords that say nothing about which values are valid.
+/// Returns whether a keyword has no effect on validity.
 pub(super) fn is_annotation(word: &str) -> bool {
     is_structure(word) || is_note(word)
 }
 
-/// Keywords that are words for the reader.
+/// Returns whether a keyword is a text for the reader.
 pub(super) fn is_note(word: &str) -> bool {
     matches!(word, "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly")
 }
 
-/// Keywords that only hold a schema document together.
+/// Returns whether a keyword only structures a schema document.
 pub fn is_structure(word: &str) -> bool {
     matches!(
         word,
@@ -126,7 +125,7 @@ pub fn each<'a>(root: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
     below(root, "", visit);
 }
 
-/// Returns the references that lead nowhere, each with its place.
+/// Returns the unresolvable references, each with its place.
 pub fn unresolved(root: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     each(root, &mut |at, schema| {
@@ -139,7 +138,7 @@ pub fn unresolved(root: &Value) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the part of `root` at `at` as a schema of its own, with the definitions that its references lead to.
+/// Returns the part of `root` at `at` as a separate schema, with the definitions that its references need.
 pub fn part(root: &Value, at: &str) -> Option<Value> {
     let mut part: Map<String, Value> = root.pointer(at)?.as_object()?.clone();
     for word in ["$schema", "$defs", "definitions"] {
@@ -176,13 +175,13 @@ fn collect(value: &Value, place: String, wanted: &dyn Fn(&Value) -> bool, found:
     }
 }
 
-/// The keywords that change nothing about which values a schema accepts.
+/// The keywords for readers, which have no effect on validity.
 const TEXTS: [&str; 5] = ["$comment", "deprecated", "description", "examples", "title"];
 
-/// Returns the schema without the keywords that are only there to be read: `title`, `description`, `examples`, `$comment`
-/// and `deprecated`. Properties of these names stay, and so does what stands in `enum`, `const` and `default`.
+/// Returns the schema without the keywords for readers: `title`, `description`, `examples`, `$comment` and `deprecated`.
+/// Properties with these names stay, and so do the contents of `enum`, `const` and `default`.
 ///
-/// A schema with a reference that may lead into such a text stays as it is.
+/// A schema with a reference that may lead into such a keyword is returned unchanged.
 pub fn without_texts(schema: &Value) -> Value {
     let mut refers = false;
     each(schema, &mut |_, part| {

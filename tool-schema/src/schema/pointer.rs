@@ -25,11 +25,10 @@ pub fn last(at: &str) -> String {
     at.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
-/// Returns the target of `reference`, which stands at `from` in `root`: its JSON Pointer and the schema there.
+/// Returns the target of `reference`, whose place in `root` is `from`: its JSON Pointer and the schema there.
 ///
-/// It is lenient, unlike the names of the graph that judges values, and knows the pointer of what it finds.
-/// Understood are `#`, `#/pointer`, `#anchor`, and a document's name where an `$id` in `root` bears it. Everything else
-/// is unknown.
+/// It accepts `#`, `#/pointer`, `#anchor`, and the name of a document that an `$id` in `root` has. Other references are unknown.
+/// Unlike the graph that judges values, it is lenient and returns pointers.
 pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(String, &'a Value)> {
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let bases = if document.is_empty() { enclosing(root, from) } else { vec![named(root, document)?] };
@@ -64,7 +63,7 @@ fn enclosing(root: &Value, from: &str) -> Vec<String> {
     bases
 }
 
-/// Returns the place of the resource called `name`, wholly or by the end of its path.
+/// Returns the place of the resource whose URI, or the end of its path, is `name`.
 fn named(root: &Value, name: &str) -> Option<String> {
     let same = |id: &str| {
         let id = id.trim_end_matches('#');
@@ -81,7 +80,7 @@ fn find<'a>(schema: &'a Value, at: &str, wanted: &dyn Fn(&Value) -> bool) -> Opt
     places::children(schema, at).into_iter().find_map(|(_, place, one)| find(one, &place, wanted))
 }
 
-/// Returns a URI fragment without its percent signs.
+/// Decodes a URI fragment.
 pub(super) fn decode(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());

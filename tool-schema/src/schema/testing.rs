@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 const NAMES: [&str; 4] = ["a", "b", "kind", "é/~"];
 const TEXTS: [&str; 6] = ["", "a", "b", "1", "2025-01-31", "true"];
 
-/// Returns a small value, made of few names so that it often fits.
+/// Generates a small value with few different names, so that it often fits.
 pub fn value() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),
@@ -20,7 +20,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns a schema: most keywords, often several, some of them contradicting.
+/// Generates a schema with most keywords, often several, and sometimes contradictory.
 pub fn schema() -> impl Strategy<Value = Value> {
     root(keywords())
 }

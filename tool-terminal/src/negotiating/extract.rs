@@ -322,7 +322,7 @@ pub struct Hunt<'a> {
     pub words: Vec<Range<usize>>,
     /// The words, folded.
     pub folded: Vec<String>,
-    /// Whether each word is used already.
+    /// For each word, set if it is used already.
     pub taken: Vec<bool>,
     /// The parameters that are looked for.
     pub slots: Vec<Slot<'a>>,

@@ -1,4 +1,4 @@
-//! Results of tools as a person reads them.
+//! Rendering of tools' results for a person.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ pub const SHOWN: usize = 20;
 /// The depth below which values are shown as JSON.
 const DEPTH: usize = 5;
 
-/// The content of a result as text, without control characters.
+/// Returns the content of a result as text, without control characters.
 pub fn content(parts: &[Part]) -> String {
     let mut out: Vec<String> = Vec::new();
     for part in parts {
@@ -31,7 +31,7 @@ pub fn content(parts: &[Part]) -> String {
     printable(&out.join("\n\n"))
 }
 
-/// A successful result; what belongs to the envelope of a call is not shown as data.
+/// Returns a successful result as text. The members of the answer's envelope are not shown as data.
 fn result(value: &Value) -> String {
     let Some(map) = value.as_object().filter(|map| map.get("ok") == Some(&Value::Bool(true))) else {
         return self::value(value);
@@ -50,7 +50,7 @@ fn result(value: &Value) -> String {
     out.trim().to_owned()
 }
 
-/// A value as text.
+/// Returns a value as text.
 pub fn value(value: &Value) -> String {
     let mut lines = Vec::new();
     write(value, 0, &mut lines);
@@ -94,13 +94,13 @@ fn write(value: &Value, depth: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// The line that says how many items are not shown.
+/// Returns the line with the number of items that are not shown.
 pub fn rest(items: &[Value]) -> Option<String> {
     let more = items.len().checked_sub(SHOWN).filter(|more| *more > 0)?;
     Some(format!("… and {more} more"))
 }
 
-/// Returns whether a value needs lines of its own.
+/// Returns whether a value needs separate lines.
 fn nested(value: &Value) -> bool {
     match value {
         Value::Object(map) => !map.is_empty(),
@@ -112,7 +112,7 @@ fn nested(value: &Value) -> bool {
     }
 }
 
-/// A value in one line.
+/// Returns a value on one line.
 pub fn inline(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
@@ -122,7 +122,7 @@ pub fn inline(value: &Value) -> String {
     }
 }
 
-/// The text without control characters and without those that turn the direction of writing around.
+/// Returns the text without control characters and without characters that change the direction of text.
 pub fn printable(text: &str) -> String {
     let hidden = |c: char| {
         (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -130,11 +130,11 @@ pub fn printable(text: &str) -> String {
     text.chars().filter(|c| !hidden(*c)).collect()
 }
 
-/// As many columns, and characters in a line, a table has at most.
+/// The maximum number of columns in a table, and of characters in its lines.
 const COLUMNS: usize = 10;
 const WIDTH: usize = 100;
 
-/// The lines of a table, where the items are alike and small enough for one.
+/// Returns the lines of a table, if the items are similar and small enough.
 pub fn table(items: &[Value]) -> Option<Vec<String>> {
     let mut keys: Vec<&String> = Vec::new();
     for item in items {

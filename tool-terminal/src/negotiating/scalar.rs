@@ -1,4 +1,4 @@
-//! Single values in the words of a person: numbers, yes and no, addresses, days and times.
+//! Parsing and display of single values: numbers, yes and no, addresses, days and times.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ const NUMBERS: [&str; 13] =
 const PLACES: [&str; 10] =
     ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 
-/// A value as a person reads it: texts without quotes, yes and no, everything else as JSON.
+/// Returns a value for people: texts without quotes, yes and no, everything else as JSON.
 pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -28,12 +28,12 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// The first characters of a value as a person reads it.
+/// Returns the first characters of a value for people.
 pub fn brief(value: &Value) -> String {
     words::shorten(&plain(value), 60)
 }
 
-/// A number: digits, with thousands separated by commas, or a word up to twelve.
+/// Reads a number: digits, with thousands separated by commas, or a word up to twelve.
 pub fn number(text: &str) -> Option<Number> {
     let text = text.trim();
     if let Some(word) = NUMBERS.iter().position(|word| text.eq_ignore_ascii_case(word)) {
@@ -68,14 +68,14 @@ pub fn number(text: &str) -> Option<Number> {
     Number::from_f64(number)
 }
 
-/// The only number that is among the words of a text; `None` where there is none, or more than one.
+/// Returns the only number among the words of a text, or `None` if there is none or more than one.
 pub fn only_number(text: &str) -> Option<Number> {
     let mut found = words::words(text).into_iter().filter_map(|range| number(&text[range]));
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
 
-/// The place in a list that a person names: `2`, `2.`, `#2`, `number 2`, `the second one`. Counts from 0.
+/// Reads an index in a list that a person names: `2`, `2.`, `#2`, `number 2`, `the second one`. Counts from 0.
 pub fn place(text: &str) -> Option<usize> {
     let folded = words::fold(text);
     let bare = folded.trim_start_matches("the ").trim_start_matches("number ").trim_start_matches("option ");
@@ -88,7 +88,7 @@ pub fn place(text: &str) -> Option<usize> {
     usize::try_from(number).ok()?.checked_sub(1)
 }
 
-/// Yes or no.
+/// Reads yes or no.
 pub fn yes_or_no(text: &str) -> Option<bool> {
     let folded = words::fold(text);
     let bare = folded.trim_end_matches(" please").trim_end_matches(" thanks").trim_end_matches(" thank you");
@@ -104,7 +104,7 @@ pub fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns whether a text has a format; every text has one that is unknown here.
+/// Returns whether a text has a format. Every text has an unknown format.
 ///
 /// Unlike JSON Schema, an email address needs a domain with a dot, a URI something behind its scheme, and a time no more
 /// than `14:30`.
@@ -143,14 +143,14 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// The number of a month that is named in full or by its first letters.
+/// Returns the number of a month from its name or the name's first letters.
 pub fn month(word: &str) -> Option<usize> {
     let word = word.trim_end_matches('.').to_lowercase();
     let at = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(&word))?;
     Some(at + 1)
 }
 
-/// A date as `YYYY-MM-DD`, from any form that can only mean one day.
+/// Reads a date in any unambiguous form, and returns it as `YYYY-MM-DD`.
 pub fn date(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches('.').to_lowercase();
     let pieces: Vec<&str> = text
@@ -177,7 +177,7 @@ pub fn date(text: &str) -> Option<String> {
     has_format("date", &written).then_some(written)
 }
 
-/// A day as people say it: `2026-12-01` is `Tuesday, 1 December`.
+/// Returns a day for people: `2026-12-01` is `Tuesday, 1 December`.
 pub fn day(text: &str) -> Option<String> {
     const WEEK: [&str; 7] = ["Saturday", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday"];
     let count = |range: std::ops::Range<usize>| text.get(range)?.parse::<usize>().ok();
@@ -189,7 +189,7 @@ pub fn day(text: &str) -> Option<String> {
     Some(format!("{}, {day} {name}", WEEK[place]))
 }
 
-/// A date and time as RFC 3339 has it, from a text that may have a space between the two.
+/// Reads a date and time, possibly with a space between them, and returns them as in RFC 3339.
 pub fn date_time(text: &str) -> Option<String> {
     let text = text.trim();
     let (day, time) = text.split_once([' ', 'T', 't'])?;
@@ -197,7 +197,7 @@ pub fn date_time(text: &str) -> Option<String> {
     has_format("date-time", &written).then_some(written)
 }
 
-/// As many bytes a sample has at most.
+/// The maximum length of a sample, in bytes.
 const LONGEST: usize = 60;
 
 /// Returns a short text that a pattern accepts, to show its form to a person: `^[A-Z]{3}-\d+$` has `ABC-1`. `None` for

@@ -1,4 +1,4 @@
-//! A simplified view of a JSON Schema: what a person has to know to give a value, and what is wrong with one.
+//! A simplified view of a JSON Schema: the information that a person needs to give a value, and checks of values.
 //!
 //! `tool_schema` has a shape of its own for the dialects of providers. It is private, keeps every loss, and knows
 //! neither labels nor formats, which are most of what a person needs. So this view stays apart.
@@ -21,13 +21,13 @@ pub struct Shape {
     pub title: Option<String>,
     /// The meaning.
     pub description: String,
-    /// All values that are allowed, with what each of them means; empty where any value of the kind is.
+    /// All allowed values with their meanings; empty if any value of the kind is allowed.
     pub allowed: Vec<Choice>,
-    /// The value where none is given.
+    /// The value if none is given.
     pub default: Option<Value>,
     /// Values that show what is meant.
     pub examples: Vec<Value>,
-    /// True if `null` may stand for "nothing".
+    /// Set if `null` may mean "nothing".
     pub nullable: bool,
 }
 
@@ -82,19 +82,19 @@ pub struct Number {
 pub struct Field {
     /// The name on the wire.
     pub name: String,
-    /// True if it must be given.
+    /// Set if it is required.
     pub required: bool,
     /// The values that it may have.
     pub shape: Shape,
 }
 
 impl Shape {
-    /// Reads a schema; what is not understood becomes [`Kind::Anything`].
+    /// Reads a schema. Unsupported parts become [`Kind::Anything`].
     pub fn of(schema: &Value) -> Self {
         Reader { root: schema, nodes: NODES }.read(schema, 0)
     }
 
-    /// The fields, where this is an object.
+    /// Returns the fields of an object; none for other kinds.
     pub fn fields(&self) -> &[Field] {
         match &self.kind {
             Kind::Object { fields, .. } => fields,
@@ -102,7 +102,7 @@ impl Shape {
         }
     }
 
-    /// The shape at a JSON Pointer, where it is known.
+    /// Returns the shape at a JSON Pointer, if it is known.
     pub fn at(&self, pointer: &str) -> Option<&Shape> {
         let mut shape = self;
         for step in pointer.split('/').skip(1) {
@@ -118,7 +118,7 @@ impl Shape {
         Some(shape)
     }
 
-    /// The only value that is possible, where there is just one.
+    /// Returns the only possible value, if there is exactly one.
     pub fn only(&self) -> Option<&Value> {
         match &self.allowed[..] {
             [one] if !self.nullable => Some(&one.value),
@@ -152,7 +152,7 @@ impl Shape {
         self.allowed.is_empty() && text.pattern.is_none() && text.format.is_none()
     }
 
-    /// Returns what is wrong with a value, as a phrase that follows the name of what it was given for.
+    /// Checks a value. Returns the problem as a phrase that follows the parameter's name.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         if value.is_null() && self.nullable {
             return Ok(());
@@ -209,13 +209,13 @@ impl Shape {
 }
 
 impl Choice {
-    /// A value that says all by itself.
+    /// Creates a choice without a label.
     pub fn plain(value: &Value) -> Self {
         Self { value: value.clone(), label: String::new() }
     }
 }
 
-/// A schema reference is followed this deep; what lies deeper is asked for as JSON.
+/// The depth to which schema references are followed. Deeper values are asked for as JSON.
 const DEPTH: usize = 6;
 /// A schema is read up to this many nodes: references can multiply a small text into a huge tree.
 const NODES: usize = 2000;
@@ -448,7 +448,7 @@ impl Text {
         if let Some(most) = self.most.filter(|most| length > *most) {
             return Err(format!("takes at most {most} characters, and this has {length}"));
         }
-        // What the linear-time engine cannot compile is left to the tool.
+        // Patterns that the linear-time engine cannot compile are left to the tool.
         if let Some(pattern) = &self.pattern
             && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
         {

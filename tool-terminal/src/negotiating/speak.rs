@@ -1,4 +1,4 @@
-//! The words of a turn: what has come of the last one, and the next question.
+//! The text of a turn: the result of the last one, and the next question.
 
 use std::ops::Bound::{self, Included, Unbounded};
 
@@ -7,9 +7,9 @@ use super::shape::{Choice, Kind, Number, Shape};
 use super::{Dialogue, Pause, Reply, Stage};
 use super::{render, scalar, words};
 
-/// As many tools are listed at once.
+/// The maximum number of tools that are listed at once.
 const TOOLS: usize = 15;
-/// As many values are listed at once.
+/// The maximum number of values that are listed at once.
 const LISTED: usize = 12;
 
 /// First words of descriptions that give orders to a model rather than name a thing.
@@ -56,7 +56,7 @@ const CLAUSES: &[&str] = &["he", "i", "is", "it", "she", "that", "they", "this",
 const PREPOSITIONS: &[&str] = &["after", "at", "before", "by", "for", "from", "in", "of", "on", "to", "until", "with"];
 
 impl Dialogue<'_> {
-    /// The turn: one text, or one call if the person just spoke and calls are allowed.
+    /// Returns the turn: one text, or one call if the last message is the person's and calls are allowed.
     pub fn speak(mut self, may_call: bool) -> Reply {
         let stage = std::mem::take(&mut self.stage);
         let text = match &stage {
@@ -84,7 +84,7 @@ impl Dialogue<'_> {
             _ => " ",
         };
         let said = render::printable(&format!("{}{gap}{text}", self.note));
-        // Whatever was left out as not printable: a turn is never empty.
+        // A turn must not be empty, even if nothing in its text is printable.
         Reply::Say(if said.trim().is_empty() { self.list(&self.all()) } else { said })
     }
 
@@ -117,7 +117,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Asks whether to go on with a form that is full.
+    /// Returns the question whether to make the call of a complete form.
     fn go_on(&self, form: &Form, why: Pause) -> String {
         let example =
             self.shape_of(form).and_then(|root| root.fields().first()).map(|field| format!("“{}: …”", field.name));
@@ -138,7 +138,7 @@ impl Dialogue<'_> {
         (0..self.tools.len()).collect()
     }
 
-    /// The tools that a person can choose from.
+    /// Returns the list of tools that a person can choose from.
     fn list(&self, offered: &[usize]) -> String {
         if self.tools.is_empty() {
             return "There are no tools here, so there is nothing that I can do.".to_owned();
@@ -166,7 +166,7 @@ impl Dialogue<'_> {
         lines.join("\n")
     }
 
-    /// A tool in one line.
+    /// Returns the description of a tool on one line.
     pub fn line(&self, tool: usize) -> String {
         let spec = self.tools[tool];
         let (title, about) = (self.title(&spec.name), words::first_sentence(&spec.description));
@@ -179,7 +179,7 @@ impl Dialogue<'_> {
     }
 }
 
-/// The next question of a form.
+/// Returns the next question of a form.
 fn next_question(form: &Form, ask: &Ask) -> String {
     if form.open.as_ref() == Some(&ask.pointer) && form.is_enough(ask) {
         return format!("What else for {}? (“done” when that is all)", form::label(&ask.pointer));
@@ -190,7 +190,7 @@ fn next_question(form: &Form, ask: &Ask) -> String {
     question(ask)
 }
 
-/// The question for a value, with all that is needed to answer it.
+/// Returns the question for a value, with all information that is needed to answer it.
 pub fn question(ask: &Ask) -> String {
     let mut out = sentence(ask);
     let hints = hints(ask);
@@ -208,7 +208,7 @@ pub fn question(ask: &Ask) -> String {
     out
 }
 
-/// The values that can be chosen, one a line.
+/// Returns the choices, one per line.
 pub fn choices(choices: &[Choice], numbered: bool) -> String {
     let mut lines = Vec::new();
     for (at, choice) in choices.iter().take(LISTED).enumerate() {
@@ -226,7 +226,7 @@ pub fn choices(choices: &[Choice], numbered: bool) -> String {
     lines.join("\n")
 }
 
-/// Returns what helps to answer: range, form, default, example.
+/// Returns hints for the answer: range, form, default, example.
 fn hints(ask: &Ask) -> Vec<String> {
     let shape = &ask.shape;
     let mut out = Vec::new();
@@ -291,7 +291,7 @@ fn hints(ask: &Ask) -> Vec<String> {
     out
 }
 
-/// The question itself, without hints; one inside an object or list begins with where it belongs.
+/// Returns the question itself, without hints. A question inside an object or list begins with its place.
 pub fn sentence(ask: &Ask) -> String {
     let (holder, _) = ask.pointer.rsplit_once('/').unwrap_or_default();
     let asked = bare(ask);
@@ -336,7 +336,7 @@ fn names(phrase: &str, label: &str) -> bool {
     !phrase.contains(" or ") || words::tokens(label).iter().any(|token| said.contains(token))
 }
 
-/// A description that names a thing in few words, ready to stand in a sentence.
+/// Returns a description as part of a sentence, if it names a thing in few words.
 fn thing(description: &str) -> Option<String> {
     let sentence = words::first_sentence(description);
     let end = sentence.find([',', '(', ';', ':', '\n', '—']).unwrap_or(sentence.len());
@@ -354,7 +354,7 @@ fn thing(description: &str) -> Option<String> {
     (!phrase.is_empty() && !odd && count <= 12 && phrase.len() <= 80).then(|| lowered(phrase))
 }
 
-/// A description that is a question already.
+/// Returns a description, if it is a question already.
 fn asked(description: &str) -> Option<String> {
     let sentence = words::first_sentence(description).trim_end_matches('?');
     let folded = words::fold(sentence);
@@ -365,7 +365,7 @@ fn asked(description: &str) -> Option<String> {
     (QUESTIONS.contains(&first) && !names && sentence.len() <= 100).then(|| lowered(sentence))
 }
 
-/// The phrase with a small first letter, unless its first word is an acronym or a name.
+/// Returns the phrase with its first letter in lower case, unless the first word is an acronym or a name.
 fn lowered(phrase: &str) -> String {
     let first = phrase.split(' ').next().unwrap_or_default();
     let capitals = first.chars().filter(|c| c.is_uppercase()).count();

@@ -1,8 +1,8 @@
-//! Words: how a sentence, a name and a description are made comparable.
+//! Normalization of words, which makes sentences, names and descriptions comparable.
 
 use std::ops::Range;
 
-/// Words that say nothing about what is meant.
+/// Words without meaning for the search.
 const STOP: &[&str] = &[
     "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for",
     "from", "give", "hello", "help", "hey", "hi", "how", "i", "i'd", "i'm", "if", "in", "into", "is", "it", "it's",
@@ -34,7 +34,8 @@ pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }
 
-/// The text in lower case, with every run of anything that is no letter or digit as one space, and `camelCase` cut.
+/// Returns the text in lower case. Each run of other characters than letters and digits becomes one space, and `camelCase` is
+/// split.
 pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -53,7 +54,7 @@ pub fn fold(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// A name for people: `first_name` and `firstName` become `first name`; acronyms stay as they are.
+/// Returns a name for people: `first_name` and `firstName` become `first name`; acronyms stay as they are.
 pub fn human(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut chars = name.chars().peekable();
@@ -77,18 +78,18 @@ pub fn human(name: &str) -> String {
     out.trim().to_owned()
 }
 
-/// The text with its first letter in upper case.
+/// Returns the text with its first letter in upper case.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// The words of a text that carry meaning, stemmed, in order.
+/// Returns the stems of a text's meaningful words, in order.
 pub fn tokens(text: &str) -> Vec<String> {
     fold(text).split(' ').filter(|word| !word.is_empty() && !is_stop(word)).map(stem).collect()
 }
 
-/// The stems of words that are used for the one whose stem this is.
+/// Returns the stems of a word's synonyms.
 pub fn alike(token: &str) -> impl Iterator<Item = String> {
     let rows = VERBS.iter().chain(NOUNS).filter(move |row| row.iter().any(|word| stem(word) == token));
     rows.flat_map(|row| row.iter().map(|word| stem(word)))
@@ -99,7 +100,7 @@ pub fn is_verb(token: &str) -> bool {
     VERBS.iter().any(|row| row.iter().any(|word| stem(word) == token))
 }
 
-/// The word without its plural, `-ing` and `-ed`; lightly, so that different words stay different.
+/// Returns the word without plural, `-ing` and `-ed`. Stemming is light, so that different words stay different.
 pub fn stem(word: &str) -> String {
     if !word.is_ascii() {
         return word.to_owned();
@@ -136,7 +137,7 @@ pub fn stem(word: &str) -> String {
     stem
 }
 
-/// The words of a text with their places: runs without space, without the punctuation around them.
+/// Returns the ranges of a text's words: runs without space and without surrounding punctuation.
 pub fn words(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -154,7 +155,7 @@ pub fn words(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// The first sentence of a description, without its final stop.
+/// Returns the first sentence of a description, without its final full stop.
 pub fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let line = text.split("\n\n").next().unwrap_or(text).trim();
@@ -167,7 +168,7 @@ pub fn first_sentence(text: &str) -> &str {
     line[..end].trim().trim_end_matches(['.', ':'])
 }
 
-/// The text cut to `most` characters, with an ellipsis where something is missing.
+/// Returns the text cut to `most` characters, with an ellipsis if it was cut.
 pub fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

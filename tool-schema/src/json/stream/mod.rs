@@ -1,4 +1,4 @@
-//! JSON that arrives piece by piece.
+//! Incremental reading of JSON that arrives piece by piece.
 
 mod scalar;
 #[cfg(test)]
@@ -14,30 +14,30 @@ use scalar::Input;
 pub use walk::{Change, Path, Segment};
 use walk::{Tell, Walk};
 
-/// Lists and objects are nested less than so many levels deep, which is what `serde_json` takes: each takes some stack.
+/// The limit of nesting: lists and objects must have fewer levels. It is that of `serde_json`, because each level takes stack.
 const DEPTH: usize = 128;
 
-/// The most bytes of a text. A value can take many times the memory of its text: 72 bytes for each `0,`.
+/// The maximum size of a text, in bytes. A value can take many times the memory of its text: 72 bytes for each `0,`.
 const BYTES: usize = 16 << 20;
 
 /// A JSON text of at most 16 MiB that arrives piece by piece, and the value so far.
 ///
-/// The pieces may be cut anywhere: in a number, an escape, between the halves of a surrogate pair, in the middle of a UTF-8
-/// character. Each is read once, and the value is kept up to date in place: what a piece costs depends on its own length
-/// and on how deep it stands, not on what came before. However a text is cut, the value in the end is what `serde_json`
-/// reads from the whole, and an error is one there too.
+/// The text may be cut anywhere: in a number, in an escape, between the halves of a surrogate pair, or inside a UTF-8 character.
+/// Each piece is read once, and updates the value in place. Its cost depends on its length and its depth, not on earlier pieces.
+/// However a text is cut, the final value is the one that `serde_json` reads from the whole, and an error here is an error there,
+/// too.
 ///
 /// # The value so far
 ///
-/// It is what the text says if nothing more comes, and nothing is in it that has not arrived:
+/// It is the value of the text so far, and contains nothing that has not arrived:
 ///
-/// - An entry of an object is there as soon as its value has begun; a name alone is not.
-/// - A text is there up to its last whole character, a number up to its last digit.
-/// - `true`, `false` and `null` are there from their first letter on.
-/// - Half a surrogate pair is not there before the other half.
+/// - An entry of an object is present as soon as its value has begun; a name alone is not.
+/// - A text is present up to its last complete character, a number up to its last digit.
+/// - `true`, `false` and `null` are present from their first letter on.
+/// - Half a surrogate pair is not present before the other half.
 /// - Before anything has begun, there is no value.
 ///
-/// So it is a whole `Value` at any time; what is not complete in it is on the way to what came last ([`Change::Closed`]).
+/// So it is a valid `Value` at any time. Only the latest value and the values around it may be incomplete ([`Change::Closed`]).
 ///
 /// ```
 /// use serde_json::json;
@@ -57,9 +57,9 @@ pub struct Incremental {
     /// A list: empty, or of the outermost value. So the outermost value is read like any item.
     document: Value,
     walk: Walk,
-    /// The first bytes of a character whose others are still to come.
+    /// The first bytes of an incomplete character.
     cut: Vec<u8>,
-    /// How many bytes were read, up to the first that is wrong.
+    /// The number of bytes that were read, up to the first wrong one.
     read: usize,
     failed: Option<Malformed>,
 }
@@ -71,7 +71,7 @@ impl Default for Incremental {
 }
 
 impl Incremental {
-    /// Returns a text of which nothing has arrived.
+    /// Creates a reader of a text of which nothing has arrived.
     pub fn new() -> Self {
         let document = Value::Array(Vec::new());
         Self { document, walk: Walk::new(), cut: Vec::new(), read: 0, failed: None }
@@ -79,15 +79,15 @@ impl Incremental {
 
     /// Reads the next piece.
     ///
-    /// It is an error as soon as the text cannot become JSON any more, whatever follows, or is more than the limits allow;
-    /// whether a number is in range is known when it ends. What was right before that place stays in the value. The error
-    /// stays: whatever else comes is not read, and each further piece and [`Incremental::finish`] give it again.
+    /// Fails as soon as the text cannot become JSON, or exceeds a limit. The range of a number is checked when the number ends.
+    /// The value keeps everything before the error. After an error, nothing more is read: each further piece and
+    /// [`Incremental::finish`] return the same error.
     #[inline]
     pub fn feed(&mut self, piece: &[u8]) -> Result<(), Malformed> {
         self.bytes(piece, None)
     }
 
-    /// Reads the next piece, which is known to be UTF-8.
+    /// Reads the next piece, which is UTF-8.
     #[inline]
     pub fn feed_str(&mut self, piece: &str) -> Result<(), Malformed> {
         self.text(piece, None)
@@ -135,19 +135,19 @@ impl Incremental {
         }
     }
 
-    /// Returns the place that the text stands at: the value there, and those around it, are not complete.
+    /// Returns the place of the latest value. That value and those around it are not complete.
     ///
-    /// `None` when the outermost value is complete. A number is complete when something follows.
+    /// Returns `None` if the outermost value is complete. A number is complete when something follows it.
     pub fn place(&self) -> Option<Path<'_>> {
         (!self.walk.is_complete()).then(|| Path(self.walk.place()))
     }
 
-    /// Returns whether the outermost value is complete, so that nothing but white space may follow.
+    /// Returns whether the outermost value is complete, so that only white space may follow.
     pub fn is_complete(&self) -> bool {
         self.walk.is_complete()
     }
 
-    /// Returns how many bytes were right so far, but for a character that is not whole yet.
+    /// Returns the number of valid bytes so far, without an incomplete character.
     pub fn offset(&self) -> usize {
         self.read
     }
@@ -220,7 +220,7 @@ impl Incremental {
     }
 }
 
-/// Why a text is not JSON.
+/// The reason why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Something else was expected.
@@ -232,7 +232,7 @@ pub enum Fault {
     End,
 }
 
-/// A text that is not JSON, or larger or deeper than is accepted.
+/// The error for a text that is not JSON, too large or nested too deep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
     fault: Fault,
@@ -241,12 +241,12 @@ pub struct Malformed {
 }
 
 impl Malformed {
-    /// Returns how many bytes before the place are right.
+    /// Returns the number of valid bytes before the error.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Returns whether the text is right so far and has ended too early.
+    /// Returns whether the text is valid so far, but ended too early.
     pub fn is_cut(&self) -> bool {
         self.fault == Fault::End
     }

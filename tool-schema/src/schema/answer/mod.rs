@@ -1,8 +1,8 @@
-//! JSON Schemas of what a tool answers: [`of`] the whole answer, and its parts.
+//! JSON Schemas of a tool's answers: [`of`] the whole answer, and of its parts.
 //!
-//! An answer is what [`feedback::Answer`](crate::feedback::Answer) reads and writes. The schema is small because nothing is
-//! said twice: about 1.3 KB, and for each parameter some 250 bytes beside what the input's schema says of it. Everything is
-//! closed: what is not named is refused.
+//! [`feedback::Answer`](crate::feedback::Answer) reads and writes answers. The schema has no repetitions, so it is small: about
+//! 1.3 KB, and some 250 bytes for each parameter in addition to its own schema. All objects are closed: unnamed members are
+//! refused.
 //!
 //! ```
 //! use serde_json::json;
@@ -19,8 +19,8 @@
 //! assert!(!answers.is_valid(&json!({ "ok": false })));
 //! ```
 //!
-//! The schemas of input and output are JSON Schema 2020-12. References inside them still lead to where they led; a part that
-//! has an `$id` is a resource of its own and is put in as it is.
+//! The schemas of input and output are JSON Schema 2020-12. References inside them keep their targets. A part with an `$id` is a
+//! separate resource, and is copied unchanged.
 
 mod output;
 #[cfg(test)]
@@ -33,11 +33,11 @@ use output::{declared, target};
 
 pub use output::{Form, RESERVED, collisions};
 
-/// Returns the schema of everything that a tool with these schemas may answer.
+/// Returns the schema of all answers of a tool with these schemas.
 ///
-/// `more` has what else is reported on beside the input's own properties: dynamic parameters inside nested objects (by
-/// their dotted paths, such as `leg.from`) or in the branches of a union, each with its schema, whose references are
-/// those of `input`.
+/// `more` contains the parameters with reports other than the input's own properties: dynamic parameters inside nested objects
+/// (by their dotted paths, such as `leg.from`) or in the branches of a union. Each has its schema, whose references are relative
+/// to `input`.
 pub fn of(input: &Value, output: Option<&Value>, more: &[(&str, &Value)]) -> Value {
     let mut document = Document::default();
     let success = output::success(&mut document, output);
@@ -47,8 +47,8 @@ pub fn of(input: &Value, output: Option<&Value>, more: &[(&str, &Value)]) -> Val
 
 /// Returns the schema of an answer that is a success: `ok`, the output, `feedback`, `instructions`.
 ///
-/// Its [`Form`] decides where the output goes. What the output declares itself wins over the keys of the answer; such
-/// outputs are found by [`collisions`].
+/// The output's [`Form`] determines its place. Members that the output declares take precedence over the keys of the answer;
+/// [`collisions`] finds such outputs.
 pub fn success(output: Option<&Value>) -> Value {
     let mut document = Document::default();
     let success = output::success(&mut document, output);
@@ -104,8 +104,7 @@ pub fn report(value: &Value, names: &[&str]) -> Value {
     document.finish(of_value(report, &value))
 }
 
-/// Returns the schema of the reasons to refuse a parameter, as an object of its own: `problems`,
-/// `requiresValidParameters` or both.
+/// Returns the schema of the reasons to refuse a parameter, as a separate object: `problems`, `requiresValidParameters` or both.
 pub fn reasons(names: &[&str]) -> Value {
     let mut document = Document::default();
     let properties = json!({ "problems": document.texts(), "requiresValidParameters": document.names(names) });
@@ -114,7 +113,7 @@ pub fn reasons(names: &[&str]) -> Value {
     document.finish(schema)
 }
 
-/// Returns the schema of the reasons to refuse an input that is one value and no object of parameters, without its `ok`.
+/// Returns the schema of the reasons to refuse an input that is one value instead of an object of parameters, without `ok`.
 pub fn value_reasons(value: &Value) -> Value {
     let mut document = Document::default();
     let value = document.value("value", value);
@@ -122,7 +121,7 @@ pub fn value_reasons(value: &Value) -> Value {
     document.finish(schema)
 }
 
-/// Returns the schema of `allowedValues` or `suggestedValues`, of which there is at most one, as an object of its own.
+/// Returns the schema of a separate object with at most one of `allowedValues` and `suggestedValues`.
 pub fn choices(value: &Value) -> Value {
     let mut document = Document::default();
     let value = document.value("value", value);
@@ -132,7 +131,7 @@ pub fn choices(value: &Value) -> Value {
     document.finish(schema)
 }
 
-/// Returns the schema of `feedback` and `instructions`, as an object of its own.
+/// Returns the schema of a separate object with `feedback` and `instructions`.
 pub fn remarks() -> Value {
     let mut document = Document::default();
     let schema = object(json!({ "feedback": document.texts(), "instructions": document.texts() }), &[]);

@@ -1,14 +1,14 @@
-//! Where the output of a tool stands in its answer, and the schema of a success, which has the output in it.
+//! The place of a tool's output in its answer, and the schema of a success, which contains the output.
 
 use serde_json::{Map, Value, json};
 
 use super::{Document, has_references, move_schema, object};
 use crate::schema::{dialect, pointer};
 
-/// The keys of an answer, which an output that is merged into it cannot have.
+/// The keys of an answer. A merged output must not have them.
 pub const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
-/// Where the output of a tool stands in its answer.
+/// The place of a tool's output in its answer.
 ///
 /// ```
 /// use serde_json::json;
@@ -24,7 +24,7 @@ pub const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "pro
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// Nowhere: there is none, `()`, or a struct without fields.
+    /// No place: there is no output, or it is `()` or a struct without fields.
     Nothing,
     /// Its keys stand beside `ok`: an object with declared properties.
     Merged,

@@ -1,7 +1,7 @@
-//! Everything that is wrong with a value, in words that a model can act on.
+//! Explanation of all problems of a value, in words that a model can act on.
 //!
-//! A walk over the schema's [`Graph`] and the value at once. It finds what the keywords mean together: which of several
-//! alternatives was meant, what a name was misspelt for, which of two complaints follows from the other.
+//! It walks over the schema's [`Graph`] and the value together. It considers keywords in combination: the intended alternative of
+//! a union, the intended name of a misspelt one, and problems that only follow from others.
 
 mod keywords;
 mod phrase;
@@ -20,37 +20,36 @@ use super::judge::{Holds, Judge};
 use super::pointer::{self, segment};
 use crate::feedback::{Problem, ProblemKind, name, shorten};
 
-/// The work that one walk may become; a step is a look at one value with one schema, well below a microsecond.
+/// The maximum number of steps of a walk. A step compares one value with one schema, in well below a microsecond.
 const MOST_STEPS: usize = 1_000_000;
 
-/// The steps that it takes to find the words for a problem.
+/// The cost of the words for a problem, in steps.
 const STEPS_FOR_WORDS: usize = 200;
 
 /// The result of a walk.
 pub struct Findings {
-    /// At most 32 problems, or 64 of as many parameters, in the order of the schema's names.
+    /// At most 32 problems, or 64 if each belongs to another parameter, in the order of the schema's names.
     pub problems: Vec<Problem>,
-    /// `true` if everything was visited. Then, no problem means that the value fits.
+    /// Set if everything was visited. Then the value fits if there are no problems.
     pub complete: bool,
 }
 
-/// Returns everything that is wrong with `value`.
+/// Returns all problems of `value`.
 pub fn findings(graph: &Graph, value: &Value) -> Findings {
     let mut walk = Walk::new(graph, MOST_STEPS);
     let problems = cap(tidy(walk.visit(0, value).to_vec()));
     Findings { problems, complete: walk.steps.get() > 0 && !walk.doubtful }
 }
 
-/// One walk over a value.
+/// A walk over a value.
 struct Walk<'a> {
     graph: &'a Graph,
-    /// The JSON Pointer of the value that is looked at.
+    /// The JSON Pointer of the current value.
     path: String,
-    /// The problems for a schema and a value, by the value's address: a part is visited once, not once for each way
-    /// that leads to it.
+    /// The problems by schema and address of the value, so that a part is visited once, not once per path.
     known: HashMap<(Id, usize), Rc<[Problem]>>,
     steps: Cell<usize>,
-    /// `true` if a schema was met that the graph does not model.
+    /// Set if the walk has met a schema that the graph does not model.
     doubtful: bool,
 }
 
@@ -76,7 +75,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// [`visit`](Self::visit) for a part of the value.
+    /// Visits a part of the value, like [`visit`](Self::visit).
     fn visit_part(&mut self, segment: &str, id: Id, value: &Value) -> Rc<[Problem]> {
         let length = self.path.len();
         self.path.push('/');
@@ -86,7 +85,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Adds what is wrong with `value` by the schema `id`.
+    /// Adds the problems of `value` by the schema `id`.
     fn check(&mut self, id: Id, value: &Value, out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
@@ -128,7 +127,7 @@ impl<'a> Walk<'a> {
         self.sort(id, out);
     }
 
-    /// Puts problems in the order of the schema's names and the list's items; unknown names come last.
+    /// Sorts problems by the order of the schema's names and the list's items. Unknown names come last.
     fn sort(&self, id: Id, out: &mut [Problem]) {
         if out.len() < 2 {
             return;
@@ -144,8 +143,7 @@ impl<'a> Walk<'a> {
         out.sort_by_cached_key(place);
     }
 
-    /// Returns whether `value`, which is no part of the value of this walk, fits the schema `id`. `false` after `most`
-    /// steps.
+    /// Returns whether `value`, which is not part of this walk's value, fits the schema `id`. Returns `false` after `most` steps.
     fn fits(&self, id: Id, value: &Value, most: usize) -> bool {
         let steps = self.steps.get().min(most);
         let judge = Judge::new(self.graph, steps);
@@ -154,7 +152,7 @@ impl<'a> Walk<'a> {
         fits
     }
 
-    /// Takes `steps` from what is left.
+    /// Spends `steps`.
     fn spend(&self, steps: usize) {
         self.steps.set(self.steps.get().saturating_sub(steps));
     }
@@ -185,16 +183,16 @@ impl Holds for Walk<'_> {
     }
 }
 
-/// The most problems that are reported.
+/// The maximum number of problems that are reported.
 const MOST: usize = 32;
 
-/// The most that are reported where each is of a parameter of its own: a declared tool has no more parameters.
+/// The maximum number of reported problems if each belongs to another parameter. A declared tool has no more parameters.
 const MOST_PARAMETERS: usize = 64;
 
-/// The most problems that are collected.
+/// The maximum number of problems that are collected.
 const MOST_KEPT: usize = 1_000;
 
-/// `problems`, each once: what several schemas say about one value would double with each level otherwise.
+/// Removes repeated problems. Otherwise problems that several schemas report about one value would double with each level.
 pub fn remove_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
         let mut told = HashSet::new();
@@ -205,12 +203,12 @@ pub fn remove_repeated(problems: &mut Vec<Problem>) {
     }
 }
 
-/// `problems` without those that only follow from another one.
+/// Removes problems that only follow from another one.
 pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
     let wrong: HashSet<String> =
         of_kind(&problems, ProblemKind::WrongType).map(|problem| problem.path.clone()).collect();
     let mut first = HashSet::new();
-    // A value of the wrong type is one mistake, whatever else does not fit it then.
+    // A value of the wrong type is one mistake, whatever other problems follow from it.
     problems.retain(|problem| {
         !wrong.contains(&problem.path) || (problem.kind == ProblemKind::WrongType && first.insert(problem.path.clone()))
     });
@@ -229,7 +227,7 @@ pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// Returns the first problems, the last of which says how many more there are.
+/// Returns the first problems. If there are more, the last one contains their number.
 pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
     let most = parameters(&problems).clamp(MOST, MOST_PARAMETERS);
     if problems.len() > most {
@@ -242,7 +240,7 @@ pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// Returns how many of the value's own names something is wrong with.
+/// Returns the number of the value's own names that have problems.
 fn parameters(problems: &[Problem]) -> usize {
     let known = problems.iter().filter(|problem| problem.kind != ProblemKind::Unknown);
     known.filter_map(Problem::parameter).collect::<HashSet<_>>().len()

@@ -1,4 +1,4 @@
-//! From the neutral schema to each dialect, and what each provider accepts.
+//! Lowering of the neutral schema to each dialect, and the features that each provider accepts.
 
 mod rewrite;
 #[cfg(test)]
@@ -53,11 +53,10 @@ fn subset(neutral: &Value, rules: &Rules, losses: Losses) -> Lowered {
 pub struct Rules {
     /// The name of the reader in notes.
     pub reader: &'static str,
-    /// `true` if the provider enforces the schema. What the dialect cannot express rules that out; otherwise a stand-in is
-    /// only narrower.
+    /// Set if the provider enforces the schema. Then inexpressible parts rule that out; otherwise a placeholder is only narrower.
     pub strict: bool,
     pub refs: Refs,
-    /// The limits that it takes. `minItems` of more than [`Rules::most_min_items`] are left out.
+    /// The limits that the provider accepts. A `minItems` above [`Rules::most_min_items`] is left out.
     pub limits: &'static [&'static str],
     pub formats: &'static [&'static str],
     pub most_min_items: u64,
@@ -65,24 +64,24 @@ pub struct Rules {
     pub pattern: fn(&str) -> bool,
     /// Returns `true` for a kind whose values can be listed.
     pub values: fn(Kind) -> bool,
-    /// `true` if `const` is known.
+    /// Set if `const` is supported.
     pub constant: bool,
-    /// `true` if `anyOf` is known.
+    /// Set if `anyOf` is supported.
     pub unions: bool,
-    /// `true` if `prefixItems` is known.
+    /// Set if `prefixItems` is supported.
     pub tuples: bool,
-    /// `true` if every object must say that it has no other properties.
+    /// Set if every object must forbid additional properties.
     pub closed: bool,
-    /// `true` if every property must be required, so that an optional one is a nullable one.
+    /// Set if every property must be required, so that optional ones become nullable.
     pub all_required: bool,
-    /// `true` if the order of properties is written.
+    /// Set if the order of properties is written.
     pub ordering: bool,
-    /// `true` if `default` is known.
+    /// Set if `default` is supported.
     pub default: bool,
     pub sizes: Sizes,
 }
 
-/// How large a schema may be; zero for no limit.
+/// The maximum sizes of a schema; zero means no limit.
 #[derive(Debug)]
 pub struct Sizes {
     pub properties: usize,
@@ -96,7 +95,7 @@ impl Sizes {
     pub const ANY: Self = Self { properties: 0, optional: 0, levels: 0, values: 0, characters: 0 };
 }
 
-/// Anthropic's strict mode: nothing additional, no limits on sizes, no recursion.
+/// Anthropic's strict mode: no additional properties, no size limits in schemas, no recursion.
 pub const ANTHROPIC: Rules = Rules {
     reader: "Anthropic's strict mode",
     strict: true,
@@ -116,7 +115,7 @@ pub const ANTHROPIC: Rules = Rules {
     sizes: Sizes { optional: 24, ..Sizes::ANY },
 };
 
-/// OpenAI's strict mode: everything required, nothing additional; recursion is welcome.
+/// OpenAI's strict mode: all properties required, no additional ones; recursion is allowed.
 pub const OPENAI: Rules = Rules {
     reader: "OpenAI's strict mode",
     strict: true,
@@ -146,11 +145,12 @@ pub const OPENAI: Rules = Rules {
     sizes: Sizes { properties: 5_000, optional: 0, levels: 10, values: 1_000, characters: 120_000 },
 };
 
-/// Gemini: the part of JSON Schema that every version of it documents. No references, no unions, a type everywhere.
+/// Gemini: the part of JSON Schema that all its versions document. There are no references and no unions, and each schema has a
+/// type.
 ///
-/// A recursive schema is followed for two turns and then only named; a union of objects becomes one object that takes
-/// what any of them takes; of a union of several kinds the first stays. Listed values are strings. The order of
-/// properties is written, as Gemini 2.0 wants it.
+/// A recursive schema is expanded twice, and then only named. A union of objects becomes one object that accepts the properties
+/// of all. Of a union of several kinds, the first stays. Listed values are strings. The order of properties is written, because
+/// Gemini 2.0 needs it.
 pub const GEMINI: Rules = Rules {
     reader: "Gemini",
     strict: false,
@@ -170,7 +170,7 @@ pub const GEMINI: Rules = Rules {
     sizes: Sizes::ANY,
 };
 
-/// Returns whether `pattern` has nothing beyond regular languages: no look-around, back-references, word boundaries.
+/// Returns whether `pattern` is a regular language: without look-around, back-references and word boundaries.
 fn is_regular(pattern: &str) -> bool {
     let mut characters = pattern.chars().peekable();
     while let Some(one) = characters.next() {
@@ -195,7 +195,7 @@ struct Found {
     characters: usize,
 }
 
-/// Reports what of `schema` is more than `rules` allow.
+/// Reports the sizes of `schema` that exceed the limits of `rules`.
 pub fn check_sizes(schema: &Value, rules: &Rules, losses: &mut Losses) {
     let limits = &rules.sizes;
     let mut found = Found::default();

@@ -1,4 +1,4 @@
-//! Schemas that only the library `jsonschema` can follow.
+//! Schemas that only the library `jsonschema` supports.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::schema::draft::{self, Draft};
 use crate::schema::graph::{Graph, Id, address};
 use crate::schema::{pattern, places};
 
-/// Compiles `schema`, without the patterns that `graph` does not have.
+/// Compiles `schema`, without the patterns that were removed from `graph`.
 pub(super) fn compile(
     schema: &Value,
     graph: &Graph,
@@ -19,13 +19,13 @@ pub(super) fn compile(
     options(graph.draft()).build(&schema).map_err(|error| Uncompilable(refusal(&error)))
 }
 
-/// Compiles the format called `name`.
+/// Compiles the format `name`.
 #[cfg(feature = "jsonschema")]
 pub(in crate::schema) fn format(draft: Draft, name: &Value) -> Option<jsonschema::Validator> {
     options(draft).build(&json!({ "format": name })).ok()
 }
 
-/// Checks formats, fetches nothing, and runs regular expressions of bounded size in linear time.
+/// Returns options that check formats, fetch nothing, and run regular expressions of bounded size in linear time.
 fn options(draft: Draft) -> jsonschema::ValidationOptions<'static> {
     let patterns =
         jsonschema::PatternOptions::regex().size_limit(pattern::MOST_BYTES).dfa_size_limit(pattern::MOST_BYTES);
@@ -42,13 +42,13 @@ fn options(draft: Draft) -> jsonschema::ValidationOptions<'static> {
         .with_pattern_options(patterns)
 }
 
-/// Returns `schema` without what `jsonschema` 0.46 reads otherwise than its draft demands:
+/// Returns `schema` without the parts that `jsonschema` 0.46 does not read as the draft demands:
 ///
 /// - `$schema` below the root: below an older one, it does not see `additionalProperties`, `allOf` and others, and so
 ///   would accept more than the schema does. At the root, one that it does not know;
 /// - `prefixItems` before 2020-12, which it heeds beside `items`.
 ///
-/// And `if` with a boolean is written with a schema: what its branches have looked at would count for nothing otherwise.
+/// A boolean in `if` is replaced by a schema, because otherwise the branches' evaluated members would not count.
 fn clean(schema: &Value, graph: &Graph, ids: &HashMap<usize, Id>) -> Value {
     let draft = graph.draft();
     let id = |value: &Value| ids.get(&address(value)).copied();
@@ -77,7 +77,7 @@ fn clean(schema: &Value, graph: &Graph, ids: &HashMap<usize, Id>) -> Value {
     schema
 }
 
-/// Returns why `jsonschema` refused a schema.
+/// Returns the reason why `jsonschema` refused a schema.
 fn refusal(error: &jsonschema::ValidationError<'_>) -> String {
     if let jsonschema::error::ValidationErrorKind::Referencing(error) = error.kind() {
         return cut(&format!("a reference leads nowhere (nothing is fetched): {error}"));
@@ -87,7 +87,7 @@ fn refusal(error: &jsonschema::ValidationError<'_>) -> String {
     format!("{place}{}", cut(&error.to_string()))
 }
 
-/// Fetches nothing, also where another crate of the program turns on the features of `jsonschema` that would.
+/// A retriever that fetches nothing, even if another crate of the program turns on the features of `jsonschema` for fetching.
 struct Offline;
 
 impl jsonschema::Retrieve for Offline {

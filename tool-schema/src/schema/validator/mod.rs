@@ -1,8 +1,7 @@
 //! A compiled schema, for checking values against it.
 //!
-//! The schema may be untrusted (from a browser, an MCP server), so compiling and checking have budgets: on the
-//! schema's size, on the value's depth, and on the work that checking can become. Nothing is ever fetched, and regular
-//! expressions run in linear time.
+//! The schema may be untrusted, for example from a browser or an MCP server. So there are limits on the schema's size, the
+//! value's depth, and the work of a check. Nothing is ever fetched, and regular expressions run in linear time.
 
 #[cfg(any(test, feature = "jsonschema"))]
 pub mod foreign;
@@ -20,32 +19,32 @@ use super::pattern::{self, Pattern};
 use super::{draft, explain, places};
 use crate::feedback::{Problem, ProblemKind, excerpt, shorten};
 
-/// The work that one check may become, in visits of a part of the value by a subschema: well below a second.
+/// The maximum work of one check, in visits of a part of the value by a subschema. It takes well below a second.
 const MOST_WORK: u64 = 10_000_000;
 
-/// How many schemas may be at work inside each other: what fits a thread's stack.
+/// The maximum nesting of active schemas, which fits a thread's stack.
 const MOST_NESTING: usize = 1_000;
 
-/// How many ways may be followed while a schema is compiled.
+/// The maximum number of paths that are followed while a schema is compiled.
 const MOST_WAYS: u64 = 20_000;
 
-/// How many parts of a schema may have an `$id`: `jsonschema` compiles each anew for every order in which references lead
-/// through them.
+/// The maximum number of a schema's parts with an `$id`. `jsonschema` compiles each again for every order in which references
+/// reach them.
 const MOST_RESOURCES: usize = 32;
 
 /// A compiled schema, for checking values against it.
 ///
-/// Any draft from 4 to 2020-12, as `$schema` at the root says; 2020-12 where it says nothing. Formats are checked.
-/// References inside the schema are followed, others are refused: nothing is fetched and no file is read.
+/// It supports the drafts from 4 to 2020-12. `$schema` at the root names the draft; the default is 2020-12. Formats are checked.
+/// References inside the schema are followed. Others are refused: nothing is fetched, and no file is read.
 ///
-/// A `pattern` that only a backtracking engine could run (look-around, back-references), or that is larger than 1 MiB
-/// when compiled (16 MiB for all patterns of a schema), is left out and named in [`warnings`](Self::warnings): the rest
-/// of the schema is worth more than none of it. Where leaving it out would refuse more instead of less (inside `not`,
-/// `if`, `oneOf` or `contains`, or as a name in `patternProperties`), the schema cannot be compiled.
+/// A `pattern` is left out, with one of the [`warnings`](Self::warnings), if only a backtracking engine could run it
+/// (look-around, back-references). So is one that is larger than 1 MiB when compiled (16 MiB for all patterns of a schema). The
+/// rest of the schema is still useful. If leaving it out could refuse more values (inside `not`, `if`, `oneOf` or `contains`, or
+/// as a name in `patternProperties`), the schema cannot be compiled.
 ///
-/// A few schemas need the feature `jsonschema`, and cannot be compiled without it: those with references that depend on
-/// the way that led to them (`$dynamicRef`), or on relative names of their parts (`$id`), with references to the
-/// meta-schemas, and with the formats `idn-email` and `idn-hostname`.
+/// A few schemas can be compiled only with the feature `jsonschema`: those with references that depend on the evaluation path
+/// (`$dynamicRef`) or on relative names of their parts (`$id`), with references to the meta-schemas, or with the formats
+/// `idn-email` and `idn-hostname`.
 ///
 /// ```
 /// use serde_json::json;
@@ -62,7 +61,7 @@ const MOST_RESOURCES: usize = 32;
 /// );
 /// ```
 pub struct Validator {
-    /// For what the graph does not model.
+    /// The library's validator, for schemas that the graph does not model.
     #[cfg(feature = "jsonschema")]
     foreign: Option<jsonschema::Validator>,
     graph: Graph,
@@ -70,26 +69,26 @@ pub struct Validator {
     warnings: Vec<String>,
 }
 
-/// Why a schema cannot be used to check values.
+/// The reason why a schema cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncompilable(pub(super) String);
 
 /// The way in which a value is checked.
 enum Way {
-    /// Within the budget, whatever the value is.
+    /// Directly: the work is within the limit.
     Direct,
-    /// Too much for a look at a part for each way that leads to it: what was found is remembered.
+    /// With memory of earlier results, because visiting a part once per path would be too much work.
     Remembering,
-    /// Too large or too deep in any case.
+    /// Not at all, because the value is too large or too deep.
     Refused(Problem),
 }
 
 impl Validator {
     /// Compiles `schema`.
     ///
-    /// Fails on a schema that is not one, is larger than 1 MiB, has more than 50,000 values or is nested deeper than 128;
-    /// that refers to something outside itself, or to itself without going deeper into the value; whose references multiply
-    /// beyond what can be compiled; or that has a pattern as described [above](Self) where it cannot be left out.
+    /// Fails if `schema` is not valid, is larger than 1 MiB, has more than 50,000 values, or is nested deeper than 128. Fails on
+    /// references to other documents, on references to itself that do not go deeper into the value, and on references that
+    /// multiply too much. Also fails on a pattern as described [above](Self) that cannot be left out.
     pub fn compile(schema: &Value) -> Result<Self, Uncompilable> {
         size(schema)?;
         let mut warnings = Vec::new();
@@ -115,7 +114,7 @@ impl Validator {
         })
     }
 
-    /// Returns why `schema` cannot be compiled without the feature `jsonschema`; `None` where it can, and where the
+    /// Returns the reason why `schema` cannot be compiled without the feature `jsonschema`. Returns `None` if it can, or if the
     /// feature is on.
     pub fn needs_feature(schema: &Value) -> Option<Uncompilable> {
         if cfg!(feature = "jsonschema") {
@@ -127,12 +126,12 @@ impl Validator {
         Some(needs_feature(&place, keyword))
     }
 
-    /// Returns the parts of the schema that are not checked, and why; usually none.
+    /// Returns warnings about the parts of the schema that are not checked. Usually there are none.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Returns whether `value` fits the schema. A value that is too large or too deep to be checked does not.
+    /// Returns whether `value` fits the schema. Returns `false` for a value that is too large or too deep to check.
     pub fn is_valid(&self, value: &Value) -> bool {
         match self.way(value) {
             Way::Direct => self.accepts(value),
@@ -141,10 +140,11 @@ impl Validator {
         }
     }
 
-    /// Returns everything that is wrong with `value`: nothing exactly when [`is_valid`](Self::is_valid).
+    /// Returns all problems of `value`. The list is empty if and only if the value [`is_valid`](Self::is_valid).
     ///
-    /// `prefix` is the JSON Pointer of `value` in what the problems' paths are to point into; empty for the value itself.
-    /// At most 32 problems are listed, or 64 of as many parameters; a last one says how many more there are.
+    /// `prefix` is the JSON Pointer of `value` in the document that the problems' paths refer to; it is empty for the value
+    /// itself. At most 32 problems are listed, or 64 if each belongs to another parameter. A last problem contains the number of
+    /// further ones.
     pub fn problems(&self, value: &Value, prefix: &str) -> Vec<Problem> {
         let mut problems = match self.way(value) {
             Way::Refused(problem) => vec![problem],
@@ -179,7 +179,7 @@ impl Validator {
         Judge::new(&self.graph, usize::MAX).accepts(0, value)
     }
 
-    /// Returns a problem where the graph finds nothing wrong.
+    /// Returns the problem of an invalid value for which the graph finds none.
     #[cfg_attr(not(feature = "jsonschema"), expect(clippy::unused_self, reason = "only the library says why"))]
     fn unexplained_problem(&self, value: &Value) -> Problem {
         #[cfg(feature = "jsonschema")]
@@ -203,7 +203,7 @@ impl Validator {
         if work <= MOST_WORK { Way::Direct } else { Way::Remembering }
     }
 
-    /// Returns the work that checking `value` can become; `None` where it is too deep.
+    /// Returns the maximum work of checking `value`, or `None` if it is too deep.
     fn work(&self, value: &Value, depth: usize, deepest: &mut usize) -> Option<u64> {
         if depth > MOST_DEPTH {
             return None;
@@ -282,7 +282,7 @@ fn size(schema: &Value) -> Result<(), Uncompilable> {
     Ok(())
 }
 
-/// Returns the cost of checks. Refuses a schema that cannot be compiled or run on a stack and in a time of ordinary size.
+/// Returns the cost of checks. Refuses a schema that would need too much stack or time.
 fn cost(graph: &Graph) -> Result<Cost, Uncompilable> {
     let refused = |text: String| Err(Uncompilable(text));
     let Some(cost) = Cost::of(graph) else {
@@ -303,8 +303,8 @@ fn cost(graph: &Graph) -> Result<Cost, Uncompilable> {
     Ok(cost)
 }
 
-/// Returns the keyword of `graph` that only the library `jsonschema` can follow, with its place. Refuses a schema with a
-/// reference that leads nowhere.
+/// Returns the keyword of `graph` that only the library `jsonschema` supports, with its place. Refuses a schema with an
+/// unresolvable reference.
 fn foreign(
     schema: &Value,
     graph: &Graph,
@@ -331,23 +331,23 @@ fn foreign(
     Ok(found.map(|(id, keyword)| (place_of(id), keyword)))
 }
 
-/// Refuses a schema for a keyword that only the library `jsonschema` can follow.
+/// Returns the error for a keyword that only the library `jsonschema` supports.
 fn needs_feature(place: &str, keyword: &str) -> Uncompilable {
     Uncompilable(format!("{} needs the feature `jsonschema` of tool-runtime", cut(&format!("{place}/{keyword}"))))
 }
 
-/// Returns a foreign text on one line, shortened.
+/// Returns an untrusted text on one line, shortened.
 pub fn cut(text: &str) -> String {
     excerpt(text, 300)
 }
 
-/// Sizes of a compiled pattern that are tried; the last one is the largest that is accepted.
+/// The size limits that are tried for a compiled pattern. The last one is the maximum.
 const SIZES: [usize; 3] = [1 << 14, 1 << 17, pattern::MOST_BYTES];
 
-/// How large the patterns of one schema may be together.
+/// The maximum size of all patterns of a schema together, in bytes.
 const MOST_PATTERN_BYTES: usize = 16 << 20;
 
-/// Compiles the patterns of `graph`, and takes those out of it that we cannot run. Each of them is named in `warnings`.
+/// Compiles the patterns of `graph`, and removes those that cannot run, each with a warning in `warnings`.
 fn compile_patterns(
     schema: &Value,
     graph: &mut Graph,
@@ -372,7 +372,7 @@ fn compile_patterns(
     Ok(tried.into_iter().filter_map(|(text, pattern)| Some((text, pattern?))).collect())
 }
 
-/// Returns whether `pattern` runs within the bytes that are `left`. It is tried once.
+/// Returns whether `pattern` can run within the bytes that are `left`. Each pattern is tried once.
 fn runs(pattern: &str, tried: &mut HashMap<String, Option<Pattern>>, left: &mut usize) -> bool {
     if let Some(known) = tried.get(pattern) {
         return known.is_some();
@@ -424,7 +424,8 @@ fn why(pattern: &str) -> String {
     )
 }
 
-/// For each node, whether it counts for something else than "and": accepting more there can refuse more elsewhere.
+/// Returns, for each node, whether it is used in another way than by "and", so that accepting more there can refuse more
+/// elsewhere.
 fn find_guarded(graph: &Graph) -> Vec<bool> {
     let mut guarded: Vec<bool> = graph.nodes().map(|_| false).collect();
     let mut waiting: Vec<Id> = Vec::new();

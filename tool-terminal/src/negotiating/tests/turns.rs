@@ -79,7 +79,7 @@ fn the_tool_choice_is_kept_to() {
 #[test]
 fn a_call_that_was_not_made_is_not_made_unasked() {
     let mut messages = vec![Message::user("weather in Rome"), Message::assistant("Stopped."), Message::user("hm")];
-    // What was said last is a new request.
+    // The last message is a new request.
     assert!(matches!(reply(&tools(), &messages), Reply::Say(text) if text.starts_with("I am not sure")));
     messages[2] = Message::user("go ahead");
     assert!(matches!(reply(&tools(), &messages), Reply::Call(call) if call.arguments.contains("Rome")));
