@@ -21,8 +21,8 @@ struct Crowd {
     urgent: Option<bool>,
 }
 
-/// The most that the first use of a tool may cost, in schemas by schemars alone.
-const LIMIT: f64 = 2.5;
+/// Fifteen microseconds, the limit before, are four times the floor on the machine that measured both.
+const LIMIT: f64 = 4.0;
 /// How many tools [`many`] has.
 const TOOLS: u32 = 200;
 

@@ -13,14 +13,14 @@ const PARTICIPLES: [&str; 3] = ["told", "said", "heard"];
 
 /// Violations that are left: of [`STARTS`], and of [`VERBS`] with [`PARTICIPLES`]. These numbers may only fall.
 const LEFT: [(&str, usize, usize); 9] = [
-    ("tool-derive", 12, 3),
-    ("tool-models", 18, 3),
-    ("tool-run", 269, 39),
-    ("tool-runtime", 328, 83),
+    ("tool-derive", 0, 2),
+    ("tool-models", 0, 1),
+    ("tool-run", 0, 5),
+    ("tool-runtime", 1, 4),
     ("tool-schema", 0, 3),
-    ("tool-server", 318, 84),
-    ("tool-stores", 18, 0),
-    ("tool-terminal", 114, 13),
+    ("tool-server", 0, 3),
+    ("tool-stores", 0, 0),
+    ("tool-terminal", 0, 2),
     ("guide", 0, 3),
 ];
 

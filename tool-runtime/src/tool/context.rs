@@ -217,12 +217,6 @@ impl Context {
         self
     }
 
-    /// Sets the journal that keeps the call's questions and steps.
-    pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
-        self.change().journal = Some(journal);
-        self
-    }
-
     fn change(&mut self) -> &mut OfCall {
         Arc::make_mut(&mut self.call)
     }
