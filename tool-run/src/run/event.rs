@@ -183,7 +183,7 @@ pub enum Action {
     CallModel,
     /// Abort the request to the model.
     AbortModel,
-    /// Check a call, and answer with [`Event::Inspected`]. A repetition does no harm.
+    /// Check a call, and answer with [`StepEvent::Inspected`]. A repetition does no harm.
     Inspect(CallId),
     /// Start the work of a call, or continue it after an answer.
     Execute {

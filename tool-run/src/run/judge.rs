@@ -263,7 +263,7 @@ pub struct View {
     pub deciders: Vec<Principal>,
 }
 
-/// A decision with the evidence that it fits, for [`Event::Decide`](super::Event::Decide). Only the judge creates it.
+/// A decision with the evidence that it fits, for [`StepEvent::Decide`](super::StepEvent::Decide). Only the judge creates it.
 #[derive(Debug)]
 pub struct CheckedDecision {
     /// The interrupt that the decision was checked for.

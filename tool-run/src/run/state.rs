@@ -498,7 +498,7 @@ pub struct Limits {
     /// The run checks this between turns, so the last turn may exceed it.
     pub tokens: Option<u64>,
     /// The milliseconds that the run may work after one prompt or one continuation; `None` for no limit. Time in which the
-    /// run waits for a decision does not count. The driver enforces this ([`Event::Stop`](super::Event::Stop)), and starts
+    /// run waits for a decision does not count. The driver enforces this ([`StepEvent::Stop`](super::StepEvent::Stop)), and starts
     /// from zero in another process.
     pub time: Option<u64>,
     /// The largest size of the arguments of one call, in bytes.

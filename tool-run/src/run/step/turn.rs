@@ -324,7 +324,7 @@ fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
 /// Returns the actions of a driver that has just loaded the run, or whose changes lost against those of another driver.
 ///
 /// Running calls are not among them. The driver that started them waits for them, or
-/// [`Event::Recover`](crate::run::Event::Recover) declares them lost.
+/// [`StepEvent::Recover`](crate::run::StepEvent::Recover) declares them lost.
 pub fn pending(run: &Run) -> Vec<Action> {
     let mut effects = Vec::new();
     if matches!(run.activity, Activity::Generating) {
