@@ -223,8 +223,8 @@ impl Incremental {
 /// The reason why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Something else was expected. A reference to the words, because a fault that fits two registers makes reading faster.
-    Expected(&'static &'static str),
+    /// Something else was expected.
+    Expected(&'static str),
     Range,
     Utf8,
     Depth,
@@ -282,7 +282,7 @@ impl Malformed {
 
     fn expected(&self) -> String {
         match self.fault {
-            Fault::Expected(text) => (*text).to_owned(),
+            Fault::Expected(text) => text.to_owned(),
             Fault::Range => "a number that fits 64 bits".to_owned(),
             Fault::Utf8 => "UTF-8".to_owned(),
             Fault::Depth => format!("values that are nested less than {DEPTH} levels deep"),

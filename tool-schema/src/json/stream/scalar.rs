@@ -152,7 +152,7 @@ pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Re
                 return match end {
                     None => Ok(false),
                     Some(b'"') => Ok(true),
-                    Some(_) => Err(Fault::Expected(&"control characters in a text escaped")),
+                    Some(_) => Err(Fault::Expected("control characters in a text escaped")),
                 };
             }
         };
@@ -204,14 +204,14 @@ fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> 
     match (escape, byte) {
         (Escape::Begun, b'u') => Ok(Escape::Digits { high: 0, value: 0, count: 0 }),
         (Escape::Begun, _) => {
-            text.push(letter(byte).ok_or(Fault::Expected(&"one of the escapes of JSON"))?);
+            text.push(letter(byte).ok_or(Fault::Expected("one of the escapes of JSON"))?);
             Ok(Escape::None)
         }
         (Escape::High(high), b'\\') => Ok(Escape::HighBegun(high)),
         (Escape::HighBegun(high), b'u') => Ok(Escape::Digits { high, value: 0, count: 0 }),
         (Escape::Digits { high, value, count }, _) => {
             let digit = char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok());
-            let value = value << 4 | digit.ok_or(Fault::Expected(&"four hexadecimal digits after `\\u`"))?;
+            let value = value << 4 | digit.ok_or(Fault::Expected("four hexadecimal digits after `\\u`"))?;
             if count < 3 {
                 return Ok(Escape::Digits { high, value, count: count + 1 });
             }
@@ -220,11 +220,11 @@ fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> 
             }
             let units = if high == 0 { &[value][..] } else { &[high, value] };
             for unit in char::decode_utf16(units.iter().copied()) {
-                text.push(unit.map_err(|_| Fault::Expected(&"both halves of a surrogate pair"))?);
+                text.push(unit.map_err(|_| Fault::Expected("both halves of a surrogate pair"))?);
             }
             Ok(Escape::None)
         }
-        _ => Err(Fault::Expected(&"both halves of a surrogate pair")),
+        _ => Err(Fault::Expected("both halves of a surrogate pair")),
     }
 }
 
@@ -300,7 +300,7 @@ impl Digits {
             return Ok(None);
         };
         if part == Part::Zero && next.is_ascii_digit() {
-            return Err(Fault::Expected(&"a number without leading zeros"));
+            return Err(Fault::Expected("a number without leading zeros"));
         }
         if self.text.is_empty() {
             return self.value(piece).map(Some);
@@ -321,7 +321,7 @@ impl Digits {
     #[inline]
     fn value(&mut self, text: &str) -> Result<Number, Fault> {
         if !self.part.is_end() {
-            return Err(Fault::Expected(&"a digit"));
+            return Err(Fault::Expected("a digit"));
         }
         self.part = Part::Begin;
         serde_json::from_str(text).map_err(|_| Fault::Range)

@@ -281,12 +281,12 @@ impl Walk {
     #[cold]
     fn expected(&self, at: &Value, level: usize) -> Fault {
         match self.next {
-            Next::FirstName => Fault::Expected(&"a name in double quotes or `}`"),
-            Next::Name => Fault::Expected(&"a name in double quotes"),
-            Next::Colon => Fault::Expected(&"a colon between name and value"),
-            _ if level == 0 => Fault::Expected(&"nothing after the JSON"),
-            _ if at.is_object() => Fault::Expected(&"a comma or `}`"),
-            _ => Fault::Expected(&"a comma or `]`"),
+            Next::FirstName => Fault::Expected("a name in double quotes or `}`"),
+            Next::Name => Fault::Expected("a name in double quotes"),
+            Next::Colon => Fault::Expected("a colon between name and value"),
+            _ if level == 0 => Fault::Expected("nothing after the JSON"),
+            _ if at.is_object() => Fault::Expected("a comma or `}`"),
+            _ => Fault::Expected("a comma or `]`"),
         }
     }
 
@@ -382,8 +382,8 @@ impl Walk {
             b't' => (Value::Bool(true), "rue"),
             b'f' => (Value::Bool(false), "alse"),
             b'n' => (Value::Null, "ull"),
-            _ if self.next == Next::FirstItem => return Err(Fault::Expected(&"a value or `]`")),
-            _ => return Err(Fault::Expected(&"a value")),
+            _ if self.next == Next::FirstItem => return Err(Fault::Expected("a value or `]`")),
+            _ => return Err(Fault::Expected("a value")),
         };
         input.bump();
         self.put(at, level, value, false, tell);
@@ -466,6 +466,6 @@ impl Walk {
             return Ok(true);
         }
         self.next = Next::Literal(&rest[same..]);
-        if input.byte().is_some() { Err(Fault::Expected(&"one of the words true, false and null")) } else { Ok(false) }
+        if input.byte().is_some() { Err(Fault::Expected("one of the words true, false and null")) } else { Ok(false) }
     }
 }
