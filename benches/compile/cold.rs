@@ -1,4 +1,4 @@
-//! What a user pays before the first line: a fresh project with the runtime alone, against one with `rmcp`.
+//! The cost of a first build: a fresh project with the runtime alone, against one with `rmcp`.
 
 use std::{collections::BTreeSet, fs, io, path::Path, process::Command};
 
@@ -7,7 +7,7 @@ use crate::{crates, report::Report};
 
 const NAME: &str = "compile/cold";
 
-/// What the peer's project names: a server over stdio with tools, which is the least that runs a tool there.
+/// The dependencies of the other project: a server over stdio with tools, the least that runs a tool with `rmcp`.
 const PEER: &str =
     r#"rmcp = { version = "3", default-features = false, features = ["server", "macros", "transport-io"] }"#;
 
@@ -62,7 +62,7 @@ fn built(name: &str, dependency: &str, lock: &Path) -> io::Result<Built> {
     Ok(Built { seconds: parse(&times)?, crates: crates.len() })
 }
 
-/// What a line for the shell prints.
+/// Returns the output of a shell command.
 fn run(folder: &Path, line: &str) -> io::Result<String> {
     let output = Command::new("sh")
         .args(["-c", line])

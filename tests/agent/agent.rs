@@ -49,7 +49,7 @@ async fn hang() {
     std::future::pending::<()>().await;
 }
 
-/// Whether [`block`] may go on.
+/// Set once [`block`] may continue.
 static IS_RELEASED: AtomicBool = AtomicBool::new(false);
 
 /// Releases [`block`], also where the test fails: the runtime waits for its thread.

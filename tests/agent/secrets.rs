@@ -183,7 +183,7 @@ fn holds(value: &Value, secret: &str) -> bool {
     }
 }
 
-/// Whether the secret stands in texts alone, and is written there as it is: then it can be replaced.
+/// Returns whether the secret stands in texts only, unescaped. In that case it can be replaced.
 fn is_in_texts_only(value: &Value, secret: &str) -> bool {
     if secret.contains(['"', '\\']) {
         return false;

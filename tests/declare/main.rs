@@ -1,4 +1,4 @@
-//! What `#[tool]` and tools defined at run time do: schemas, decoding, validators, outputs and answers.
+//! Declarations by `#[tool]`, and tools defined at run time: schemas, decoding, validators, outputs and answers.
 
 #![allow(
     clippy::float_cmp,
