@@ -357,11 +357,13 @@ fn start_translated<'a, L: Layer + ?Sized>(
             let (normalized, Started { needs_approval, normalized: changed, touches, work }) = match read {
                 Ok(read) => read,
                 Err(error) => {
-                    leave(reading, Err(error)).await;
+                    leave(&reading, Err(error));
                     return std::future::pending().await;
                 }
             };
-            leave(reading, Ok(Accepted { needs_approval, normalized: normalized.clone(), touches })).await;
+            leave(&reading, Ok(Accepted { needs_approval, normalized: normalized.clone(), touches }));
+            drop(reading);
+            rest().await;
             let call = around.invocation(normalized.as_deref().unwrap_or(arguments), cx);
             let arguments = changed.as_deref().unwrap_or(&meant);
             around.layer.call(call, Next { inner: &*around.inner, call, arguments, first: Some(work) }).await

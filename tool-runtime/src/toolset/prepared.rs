@@ -220,42 +220,58 @@ impl<'a> Resting<'a> {
 /// The place where a call leaves its tool's answer to the arguments.
 pub(super) type Reading = Arc<Mutex<Option<Result<Accepted, CallError>>>>;
 
-/// The future of a call. It pauses once, after it has left the tool's answer to the arguments in `reading`.
-async fn call(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context, reading: Reading) -> Result<Output, CallError> {
-    let started = match begin(&*tool, &arguments, &cx).now() {
-        Ok(started) => started,
-        // The first poll only finds out what needs no wait. Boxed, so that calls that do not wait are small.
-        Err(asking) => {
-            Box::pin(async {
+/// Returns the future of a call. It pauses once, after it has left the tool's answer to the arguments in `reading`.
+#[allow(clippy::manual_async_fn, reason = "the future of an `async fn` holds each parameter twice")]
+fn call(
+    tool: Arc<dyn DynTool>,
+    arguments: Arc<str>,
+    cx: Context,
+    reading: Reading,
+) -> impl Future<Output = Result<Output, CallError>> + Send {
+    async move {
+        let mut work = None;
+        let asking = match begin(&*tool, &arguments, &cx).now() {
+            Ok(started) => {
+                work = split(&reading, started);
+                None
+            }
+            // The first poll only finds out what needs no wait. Boxed, so that calls that do not wait are small.
+            Err(asking) => Some(Box::pin(async {
                 yield_once().await;
                 asking.await
-            })
-            .await
+            })),
+        };
+        if let Some(asking) = asking {
+            work = split(&reading, asking.await);
         }
-    };
+        // A running call does not hold it.
+        drop(reading);
+        rest().await;
+        match work {
+            Some(work) => work.await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Leaves the tool's answer to the arguments in `reading`, and returns the work if the tool accepts them.
+fn split<'a>(reading: &Reading, started: Result<Started<'a>, CallError>) -> Option<CallFuture<'a>> {
     let (read, work) = match started {
         Ok(Started { needs_approval, normalized, touches, work }) => {
             (Ok(Accepted { needs_approval, normalized: normalized.map(Arc::from), touches }), Some(work))
         }
         Err(error) => (Err(error), None),
     };
-    leave(reading, read).await;
-    match work {
-        Some(work) => work.await,
-        None => std::future::pending().await,
-    }
+    leave(reading, read);
+    work
 }
 
-/// Leaves the tool's answer in `reading`, and pauses: is pending once. It wakes no task, because the caller that judges the call
-/// polls it again.
-pub(super) async fn leave(reading: Reading, read: Result<Accepted, CallError>) {
+/// Leaves the tool's answer in `reading`. The call then [rests](rest).
+pub(super) fn leave(reading: &Reading, read: Result<Accepted, CallError>) {
     *reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
-    // A running call does not hold it.
-    drop(reading);
-    rest().await;
 }
 
-/// Is pending once, and wakes no task.
+/// Is pending once. It wakes no task, because the caller that judges the call polls it again.
 pub(super) async fn rest() {
     let mut rested = false;
     poll_fn(|_| if std::mem::replace(&mut rested, true) { Poll::Ready(()) } else { Poll::Pending }).await;
