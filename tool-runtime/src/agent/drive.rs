@@ -95,9 +95,10 @@ async fn drive(
     let mut waits = Waits::default();
     loop {
         follow(log, turn, calls, observers);
+        let now = log.now();
         while let Some(action) = log.next_action() {
             match action {
-                Action::Inspect(call) => calls.check(&call, log, observers),
+                Action::Inspect(call) => calls.check(&call, now, log, observers),
                 Action::CallModel => turn.start(log, observers),
                 Action::AbortModel => turn.abort(),
                 Action::Execute { call, attempt } => calls.execute(call, attempt, log, observers),

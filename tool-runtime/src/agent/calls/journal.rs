@@ -109,12 +109,12 @@ impl Begun {
     /// Returns the state with which `call` begins now.
     pub fn of(call: &Call, outer: Option<Outer>) -> Self {
         let given = call.revisions().last().filter(|_| call.arguments().by.is_none()).map(|given| given.text.clone());
-        let before = Before { given, answers: call.answers().to_vec(), steps: call.steps().to_vec(), outer };
-        let is_first =
-            before.given.is_none() && before.answers.is_empty() && before.steps.is_empty() && before.outer.is_none();
+        let (answers, steps) = (call.answers(), call.steps());
+        let is_first = given.is_none() && answers.is_empty() && steps.is_empty() && outer.is_none();
+        let before = || Box::new(Before { given, answers: answers.to_vec(), steps: steps.to_vec(), outer });
         Self {
             keeps_begun: call.tool.as_ref().is_some_and(|tool| tool.keeps_begun_steps()),
-            before: (!is_first).then(|| Box::new(before)),
+            before: (!is_first).then(before),
         }
     }
 }

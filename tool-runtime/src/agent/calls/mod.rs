@@ -3,7 +3,12 @@
 mod journal;
 mod repair;
 
-use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, VecDeque},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::FutureExt as _;
 use tokio::{
@@ -29,8 +34,6 @@ const CHECK_TIME: Duration = Duration::from_mins(1);
 /// The capacity for calls that may start that is kept for reuse.
 const SOME: usize = 4;
 
-type CallMap<T> = HashMap<CallId, T, foldhash::fast::RandomState>;
-
 /// The calls of a run that are checked, run, or wait in the middle of their work.
 pub struct Calls {
     agent: Agent,
@@ -38,9 +41,9 @@ pub struct Calls {
     /// The checks whose validators are still running.
     checks: JoinSet<Checked>,
     repairs: Repairs,
-    /// Calls that were read, and may start at once.
-    ready: CallMap<ReadyCall>,
-    live: CallMap<Live>,
+    /// Calls that were read, and may start at once: in the order of their starts, as a rule.
+    ready: VecDeque<ReadyCall>,
+    live: HashMap<CallId, Live, foldhash::fast::RandomState>,
     ties: Arc<Ties>,
     asked: mpsc::UnboundedReceiver<Box<Asked>>,
     /// The requests of calls that wait for the answer to another request.
@@ -91,8 +94,8 @@ impl Calls {
             gate: gate.clone(),
             checks: JoinSet::new(),
             repairs: Repairs::default(),
-            ready: CallMap::default(),
-            live: CallMap::default(),
+            ready: VecDeque::new(),
+            live: HashMap::default(),
             ties: Arc::new(Ties {
                 asked: send_asked,
                 ended: send_ended,
@@ -147,8 +150,8 @@ impl Calls {
         Ok(())
     }
 
-    /// Checks a call: its tool reads the arguments, and the policies judge it.
-    pub fn check(&mut self, id: &CallId, log: &mut Log, observers: &mut Observers) {
+    /// Checks a call at the time `at`: its tool reads the arguments, and the policies judge it.
+    pub fn check(&mut self, id: &CallId, at: Time, log: &mut Log, observers: &mut Observers) {
         let Some(call) = log.run().call(id) else { return };
         if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
             return;
@@ -157,7 +160,7 @@ impl Calls {
         match self.gate.read(call, &cx) {
             Reading::Done(read) => {
                 let checked = Checked { call: id.clone(), read, start };
-                self.judge(checked, &cx, log.now(), log, observers);
+                self.judge(checked, &cx, at, log, observers);
             }
             Reading::Asking(asking) => {
                 let asking = in_time(self.gate.tools(), &call.name, asking);
@@ -198,7 +201,7 @@ impl Calls {
         if let Some(prepared) = prepared
             && log.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
         {
-            self.ready.insert(id, ReadyCall { text, prepared, start });
+            self.ready.push_back(ReadyCall { text, prepared, start });
         }
     }
 
@@ -213,7 +216,9 @@ impl Calls {
             return self.release_held(&id);
         }
         let Some(tool) = self.gate.tools().get(&call.name) else { return };
-        let ready = self.ready.remove(&id).filter(|ready| Arc::ptr_eq(&ready.text, &call.arguments().text));
+        let ready = self.ready.iter().position(|ready| ready.start.journal.call == id);
+        let ready = ready.and_then(|at| self.ready.remove(at));
+        let ready = ready.filter(|ready| Arc::ptr_eq(&ready.text, &call.arguments().text));
         if self.ready.is_empty() {
             // Many calls at once are rare, so their capacity is not kept.
             self.ready.shrink_to(SOME);
