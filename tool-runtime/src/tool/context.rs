@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, Ordering, fence},
     },
     time::{Duration, Instant},
 };
@@ -258,7 +258,11 @@ impl Cancellation {
     /// Gives the signal. A second call has no effect.
     pub fn cancel(&self) {
         self.signal.cancelled.store(true, Ordering::SeqCst);
-        self.signal.event.notify(usize::MAX);
+        // A task that begins to listen after this line sees the flag. Without one, a notification would only allocate.
+        fence(Ordering::SeqCst);
+        if self.signal.event.total_listeners() > 0 {
+            self.signal.event.notify(usize::MAX);
+        }
     }
 
     /// Returns whether the signal was given.
