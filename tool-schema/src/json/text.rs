@@ -12,6 +12,7 @@ pub fn is_blank(text: &str) -> bool {
     text.bytes().all(is_space)
 }
 
+#[inline]
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
