@@ -1,4 +1,3 @@
-//! The problems of each kind of mistake.
 
 use serde_json::{Value, json};
 
@@ -9,7 +8,7 @@ fn problems(schema: &Value, value: &Value) -> Vec<Problem> {
     Validator::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}")).problems(value, "")
 }
 
-/// The problems of one parameter `p` with `schema`, as sentences.
+/// Asserts the problems of one parameter `p` with `schema`, as sentences.
 #[track_caller]
 fn says(schema: impl Into<Value>, value: impl Into<Value>, expected: &[&str]) {
     let (schema, value) = (json!({ "properties": { "p": schema.into() } }), json!({ "p": value.into() }));
@@ -17,7 +16,7 @@ fn says(schema: impl Into<Value>, value: impl Into<Value>, expected: &[&str]) {
     assert_eq!(told, expected, "{schema}");
 }
 
-/// The one problem of one parameter `p` with `schema` is that something else was expected.
+/// Asserts that one parameter `p` with `schema` has one problem with this expectation.
 #[track_caller]
 fn expects(schema: impl Into<Value>, value: impl Into<Value>, expected: &str) {
     says(schema, value, &[&format!("`p`: expected {expected}")]);
@@ -150,7 +149,7 @@ fn enums_as_schemars_writes_them() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].allowed, [json!("celsius"), json!("fahrenheit")]);
     assert_eq!(found[0].suggestion.as_deref(), Some(r#""celsius""#));
-    // `Option` of it.
+    // The same in an `Option`.
     let optional = json!({ "$defs": { "Unit": unit }, "anyOf": [{ "$ref": "#/$defs/Unit" }, { "type": "null" }] });
     let found = problems(&optional, &json!("kelvin"));
     assert_eq!(found[0].expected, r#"one of "celsius", "fahrenheit", null"#);
