@@ -202,7 +202,7 @@ impl Form {
         }
     }
 
-    /// Returns the arguments of the call in the order of the schema. Parameters with only one possible value are filled in.
+    /// Returns the arguments of the call in the order of the schema, with the only possible values filled in.
     pub fn arguments(&self, root: &Shape) -> Value {
         filled(root, &self.values)
     }
@@ -283,8 +283,8 @@ impl Ask {
 
     /// Returns whether a text is exactly one of the choices.
     pub fn names(&self, text: &str) -> bool {
-        let said = words::fold(text);
-        self.choices.iter().any(|choice| words::fold(&scalar::plain(&choice.value)) == said)
+        let folded = words::fold(text);
+        self.choices.iter().any(|choice| words::fold(&scalar::plain(&choice.value)) == folded)
     }
 
     /// Returns the first and last choice, if the choices are all integers of a range and too many to list.

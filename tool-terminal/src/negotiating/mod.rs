@@ -4,7 +4,7 @@
 //! derives the state of the dialogue, and answers with one text or one call. So nothing is lost between turns, processes or
 //! machines.
 //!
-//! The path of a sentence: [`reply`] reads the messages. [`said`] finds the intended tool ([`intent`]), opens a [`form`],
+//! The path of a sentence: [`reply`] reads the messages. [`read`] finds the intended tool ([`intent`]), opens a [`form`],
 //! extracts the unambiguous values ([`extract`]) and reads answers ([`answer`]). [`refusal`] reads the rejections of tools.
 //! [`speak`] asks the next question, or [`render`]s a result.
 
@@ -13,9 +13,9 @@ mod extract;
 mod form;
 mod intent;
 mod phrase;
+mod read;
 mod refusal;
 mod render;
-mod said;
 mod scalar;
 mod shape;
 mod speak;
@@ -304,7 +304,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Sets the text before the next question.
-    pub fn tell(&mut self, text: impl Into<String>) {
+    pub fn say(&mut self, text: impl Into<String>) {
         self.note = text.into();
     }
 

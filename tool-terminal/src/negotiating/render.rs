@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{scalar, words};
 use tool_runtime::message::Part;
 
-/// The most items of a list that are shown.
+/// The maximum number of items that are shown.
 pub const SHOWN: usize = 20;
 /// The depth below which values are shown as JSON.
 const DEPTH: usize = 5;
