@@ -290,8 +290,8 @@ impl<'a> View<'a> {
 }
 
 /// Merges two reports on a parameter. Problems from reading come before those from the tool.
-fn merge_reports(read: &Report, told: &Report) -> Report {
-    let mut report = told.clone();
+fn merge_reports(read: &Report, own: &Report) -> Report {
+    let mut report = own.clone();
     report.refused = match (read.refused.clone(), report.refused) {
         (Some(first), Some(second)) => Some(first.and(second)),
         (first, second) => first.or(second),
@@ -420,7 +420,7 @@ impl<'de> Deserialize<'de> for Reports {
             type Value = Reports;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an object with what is said of each parameter")
+                out.write_str("an object with a report on each parameter")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Reports, A::Error> {
@@ -510,10 +510,10 @@ mod tests {
         let reports = prop::collection::vec(("[a-e]", report()), 0..4);
         (prop::collection::vec(problem(), 0..4), reports, texts(), texts()).prop_map(
             |(problems, reports, feedback, instructions)| {
-                let told = Rejection::reported(problems, Vec::new());
-                let told = reports.into_iter().fold(told, |told, (name, report)| told.field(name, report));
-                let told = feedback.into_iter().fold(told, Rejection::remark);
-                instructions.into_iter().fold(told, Rejection::instruct)
+                let read = Rejection::reported(problems, Vec::new());
+                let read = reports.into_iter().fold(read, |read, (name, report)| read.field(name, report));
+                let read = feedback.into_iter().fold(read, Rejection::remark);
+                instructions.into_iter().fold(read, Rejection::instruct)
             },
         )
     }
@@ -533,7 +533,7 @@ mod tests {
     fn answer() -> impl Strategy<Value = Answer> {
         prop_oneof![
             success().prop_map(Answer::Done),
-            rejection().prop_map(|told| Answer::Refused((&told).into())),
+            rejection().prop_map(|read| Answer::Refused((&read).into())),
             report().prop_filter_map("a reason of its own", |report| Refusal::of_value(report).map(Answer::Refused)),
         ]
     }
@@ -556,14 +556,14 @@ mod tests {
         }
 
         #[test]
-        fn a_rejection_is_written_as_its_refusal(told in rejection()) {
-            let refusal = Refusal::from(&told);
-            prop_assert_eq!(json!(refusal), told.to_json());
-            prop_assert_eq!(serde_json::to_string(&refusal).unwrap(), told.to_json_text());
-            prop_assert_eq!(refusal.to_text(), told.to_text());
+        fn a_rejection_is_written_as_its_refusal(read in rejection()) {
+            let refusal = Refusal::from(&read);
+            prop_assert_eq!(json!(refusal), read.to_json());
+            prop_assert_eq!(serde_json::to_string(&refusal).unwrap(), read.to_json_text());
+            prop_assert_eq!(refusal.to_text(), read.to_text());
             let lines = usize::from(!refusal.problems().is_empty()) + refusal.reports().len();
             let notes = refusal.feedback().len() + refusal.instructions().len();
-            prop_assert_eq!(told.to_text().lines().count(), lines + notes);
+            prop_assert_eq!(read.to_text().lines().count(), lines + notes);
         }
     }
 
@@ -596,7 +596,7 @@ mod tests {
         refused(r#"{"ok":false,"problems":["x"],"allowedValues":[1],"suggestedValues":[1]}"#, "exclude each other");
         refused(r#"{"ok":false,"problems":["x"],"allowedValues":[],"suggestedValues":[1]}"#, "exclude each other");
         refused(r#"{"ok":false,"validationResults":{}}"#, "`validationResults` is left out when it is empty");
-        refused(r#"{"ok":false,"validationResults":[]}"#, "what is said of each parameter");
+        refused(r#"{"ok":false,"validationResults":[]}"#, "a report on each parameter");
         let with = |report: &str| format!(r#"{{"ok":false,"problems":["x"],"validationResults":{{"a":{report}}}}}"#);
         assert!(serde_json::from_str::<Answer>(&with(r#"{"valid":true}"#)).is_ok());
         refused(&with(r#"{"valid":true},"a":{"valid":true}"#), "`a` is given twice");
@@ -642,16 +642,16 @@ mod tests {
 
     #[test]
     fn a_record_without_a_reason_is_still_a_refusal() {
-        let told: Rejection = serde_json::from_str(r#"{"problems":[]}"#).expect("a record");
-        assert!(serde_json::from_str::<Answer>(&told.to_json_text()).is_ok(), "{}", told.to_json());
+        let read: Rejection = serde_json::from_str(r#"{"problems":[]}"#).expect("a record");
+        assert!(serde_json::from_str::<Answer>(&read.to_json_text()).is_ok(), "{}", read.to_json());
     }
 
     #[test]
-    fn a_parameter_is_told_of_once() {
+    fn a_parameter_has_one_report() {
         let reports = ["first", "last"].map(|text| ("a".to_owned(), Report::refused(text)));
-        let told = Rejection::reported(vec![Problem::new("/a", ProblemKind::Told, "read")], reports.into());
-        assert_eq!(told.to_json_text(), told.to_json().to_string());
-        let reports = told.reports().map(|(name, report)| (name.to_owned(), report.clone()));
+        let read = Rejection::reported(vec![Problem::new("/a", ProblemKind::Told, "read")], reports.into());
+        assert_eq!(read.to_json_text(), read.to_json().to_string());
+        let reports = read.reports().map(|(name, report)| (name.to_owned(), report.clone()));
         let read = Rejection::reported(Vec::new(), reports.collect());
         assert_eq!(
             read.to_json_text(),

@@ -77,7 +77,7 @@ pub fn read(schema: &Value, warnings: &mut Vec<String>) -> Draft {
         let name = schema.pointer(&place).and_then(named).unwrap_or_default();
         if Draft::by_uri(name) != Some(draft) {
             let name = shorten(&Value::from(name));
-            warnings.push(format!("{place} names another draft, {name}; read by the draft of the whole"));
+            warnings.push(format!("{place} names another draft, {name}; read by the draft of the root"));
         }
     }
     draft

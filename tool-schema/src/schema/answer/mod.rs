@@ -138,6 +138,7 @@ pub fn remarks() -> Value {
     document.finish(schema)
 }
 
+/// Returns the schema of a list of at least one item.
 pub fn list_of(item: &Value) -> Value {
     json!({ "type": "array", "items": item, "minItems": 1 })
 }

@@ -33,6 +33,7 @@ pub enum Form {
 }
 
 impl Form {
+    /// Returns the form of an output with this schema.
     pub fn of(output: Option<&Value>) -> Self {
         let Some(output) = output else { return Self::Nothing };
         let schema = target(output).1;

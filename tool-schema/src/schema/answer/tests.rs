@@ -122,7 +122,7 @@ fn a_document_with_a_name_is_moved() {
 }
 
 #[test]
-fn what_is_said_to_readers_stays_with_the_input_and_the_output() {
+fn texts_for_readers_stay_with_the_input_and_the_output() {
     let input = json!({ "type": "object", "properties": {
         "a": { "description": "SECRET", "type": "integer", "minimum": 100_000, "maximum": 1_000_000_000 },
     }});

@@ -195,9 +195,9 @@ const MOST_KEPT: usize = 1_000;
 /// Removes repeated problems. Otherwise problems that several schemas report about one value would double with each level.
 pub fn remove_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
-        let mut told = HashSet::new();
+        let mut seen = HashSet::new();
         problems.retain(|problem| {
-            told.insert((problem.path.clone(), problem.kind, problem.expected.clone(), problem.got.clone()))
+            seen.insert((problem.path.clone(), problem.kind, problem.expected.clone(), problem.got.clone()))
         });
         problems.truncate(MOST_KEPT);
     }

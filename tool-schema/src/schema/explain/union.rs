@@ -51,9 +51,9 @@ impl Walk<'_> {
 
     fn several_fit_by_type(&mut self, branches: &[Branch], value: &Value, out: &mut Vec<Problem>) {
         if let Value::Object(map) = value
-            && let Some(told) = self.by_tag(branches, map).or_else(|| self.by_key(branches, map))
+            && let Some(problems) = self.by_tag(branches, map).or_else(|| self.by_key(branches, map))
         {
-            out.extend(told);
+            out.extend(problems);
         } else if let Some(branch) = self.nearest(branches, value) {
             out.extend_from_slice(&branch.problems);
         } else {

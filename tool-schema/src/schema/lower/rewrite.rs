@@ -129,7 +129,7 @@ impl Rewriter<'_> {
             out.entry("$ref").or_insert_with(|| format!("{MARK}{target}").into());
             self.wanted.push(target);
         } else {
-            let note = format!("{value} leads nowhere in this schema, and nothing is fetched: left out");
+            let note = format!("{value} has no target in this schema, and nothing is fetched: left out");
             self.losses.add(at, word, Severity::Weakened, note);
         }
     }
@@ -241,7 +241,7 @@ fn finish_seven(from: &Map<String, Value>, to: &mut Map<String, Value>, source: 
     dependencies(from, to);
     contains(from, source, losses);
     if from.contains_key("contentSchema") {
-        losses.add(&source.at, "contentSchema", Severity::Annotation, "draft 7 does not know it: left out");
+        losses.add(&source.at, "contentSchema", Severity::Annotation, "draft 7 does not have it: left out");
     }
     finish_unevaluated(from, to, source, losses);
     siblings(to, source.draft);
@@ -273,7 +273,7 @@ fn contains(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses)
     for (word, harmless) in [("minContains", [0, 1].as_slice()), ("maxContains", &[])] {
         let count = from.get(word).and_then(data::count);
         if count.is_some_and(|count| !harmless.contains(&count)) {
-            losses.add(&source.at, word, Severity::Weakened, "draft 7 does not know it: left out");
+            losses.add(&source.at, word, Severity::Weakened, "draft 7 does not have it: left out");
         }
     }
 }
@@ -318,17 +318,17 @@ fn finish_unevaluated(
     losses: &mut Losses,
 ) {
     if from.contains_key(ITEMS) && items_name(from).is_none() && (is_combined(from) || from.contains_key("contains")) {
-        losses.add(&source.at, ITEMS, Severity::Weakened, "draft 7 does not know it: left out");
+        losses.add(&source.at, ITEMS, Severity::Weakened, "draft 7 does not have it: left out");
     }
     if !from.contains_key(PROPERTIES) || from.contains_key("additionalProperties") {
         return;
     }
     let Some(evaluated) = find_evaluated(from, source) else {
-        losses.add(&source.at, PROPERTIES, Severity::Weakened, "draft 7 does not know it: left out");
+        losses.add(&source.at, PROPERTIES, Severity::Weakened, "draft 7 does not have it: left out");
         return;
     };
     if !evaluated.certain {
-        let note = "names that only some of the combined schemas know are allowed with all";
+        let note = "names from only some of the combined schemas are allowed with all of them";
         losses.add(&source.at, PROPERTIES, Severity::Weakened, note);
     }
     for (word, names) in [("properties", evaluated.names), ("patternProperties", evaluated.patterns)] {

@@ -77,7 +77,7 @@ fn openai_keeps_references_and_circles() {
 }
 
 #[test]
-fn what_cannot_be_said_rules_strictness_out() {
+fn inexpressible_parts_rule_out_strictness() {
     for (schema, keyword) in [
         (json!({"type": "object", "additionalProperties": {"type": "integer"}}), "additionalProperties"),
         (json!({"type": "object"}), "properties"),

@@ -62,7 +62,7 @@ fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> 
 fn root_stand_in(at: &At, rest: Rest, rules: &Rules, losses: &mut Losses) -> Form {
     if rest == Rest::None {
         let severity = if rules.strict { Severity::Inexpressible } else { Severity::Narrowed };
-        losses.add(at, "type", severity, "arguments are an object: an empty one stands in");
+        losses.add(at, "type", severity, "arguments must be an object: replaced by an empty one");
     }
     Form::Object(Object { properties: Vec::new(), declared: rest == Rest::None, rest, limits: Vec::new() })
 }
@@ -100,14 +100,14 @@ impl Writer<'_> {
         let mut node = match &shape.form {
             Form::Ref(at) => {
                 if shape.notes.description.is_some() {
-                    let note = "a recursive reference stands alone: its description was left out";
+                    let note = "a recursive reference has no siblings: its description was left out";
                     self.losses.add(&shape.at, "description", Severity::Annotation, note);
                 }
                 return self.reference(at);
             }
             Form::Any => self.any(&shape.at, &mut hints),
             Form::Never => {
-                self.stand_in(&shape.at, "", "no value is valid: null stands in");
+                self.stand_in(&shape.at, "", "no value is valid: replaced by null");
                 new_node("null")
             }
             Form::Cut(kind) => self.cut(*kind, &shape.at),
@@ -127,7 +127,7 @@ impl Writer<'_> {
     }
 
     fn weaken(&mut self, at: &str, word: &str) {
-        self.losses.add(at, word, Severity::Weakened, format!("{} does not take it", self.rules.reader));
+        self.losses.add(at, word, Severity::Weakened, format!("{} does not accept it", self.rules.reader));
     }
 
     fn annotate(&mut self, node: &mut Node, notes: &Notes, mut hints: Vec<String>) {
@@ -136,12 +136,12 @@ impl Writer<'_> {
                 node.insert("default".to_owned(), value.clone());
             } else {
                 hints.extend(describe_default(value));
-                self.losses.add(at, "default", Severity::Annotation, "said in the description");
+                self.losses.add(at, "default", Severity::Annotation, "moved to the description");
             }
         }
         if let Some((at, value)) = &notes.examples {
             hints.extend(describe_examples(value));
-            self.losses.add(at, "examples", Severity::Annotation, "said in the description");
+            self.losses.add(at, "examples", Severity::Annotation, "moved to the description");
         }
         let own = node.get("description").and_then(Value::as_str).map(str::to_owned);
         let description = notes.description.clone().or(own);
@@ -169,7 +169,7 @@ impl Writer<'_> {
     }
 
     fn any(&mut self, at: &At, hints: &mut Vec<String>) -> Node {
-        self.stand_in(at, "type", "any value is valid, which cannot be said");
+        self.stand_in(at, "type", "any value is valid, which cannot be expressed");
         if self.rules.unions {
             let mut node = Node::new();
             let kinds = ["string", "number", "boolean"];
@@ -250,7 +250,7 @@ impl Writer<'_> {
                 node.insert("propertyOrdering".to_owned(), json!([]));
             }
             match &object.rest {
-                Rest::Unsaid => {}
+                Rest::Unspecified => {}
                 Rest::None => drop(node.insert("additionalProperties".to_owned(), false.into())),
                 Rest::Open => drop(node.insert("additionalProperties".to_owned(), true.into())),
                 Rest::Of(shape) => {
@@ -285,14 +285,14 @@ impl Writer<'_> {
         let free = match object.rest {
             Rest::None => return,
             // The author meant only the named properties, and a tool without arguments has none.
-            Rest::Unsaid if named || object.declared || is_root => return,
-            Rest::Unsaid => "properties",
+            Rest::Unspecified if named || object.declared || is_root => return,
+            Rest::Unspecified => "properties",
             Rest::Open | Rest::Of(_) => "additionalProperties",
         };
         if named {
             self.losses.add(at, free, Severity::Narrowed, "only the named properties can be sent");
         } else {
-            self.stand_in(at, free, "a map with free keys cannot be said: an empty object stands in");
+            self.stand_in(at, free, "a map with free keys cannot be expressed: replaced by an empty object");
         }
     }
 }
@@ -378,7 +378,7 @@ impl Writer<'_> {
 
     /// Writes the limits that the rules accept. Adds hints for the others.
     fn limits(&mut self, node: &mut Node, limits: &[Limit], hints: &mut Vec<String>) {
-        let mut unsaid = Vec::new();
+        let mut others = Vec::new();
         for limit in limits {
             if self.takes(limit) {
                 node.insert(limit.word.to_owned(), limit.value.clone());
@@ -386,10 +386,10 @@ impl Writer<'_> {
             }
             if !self.replace(node, limit, limits) {
                 self.weaken(&limit.at, limit.word);
-                unsaid.push(limit);
+                others.push(limit);
             }
         }
-        hints.extend(describe_limits(&unsaid));
+        hints.extend(describe_limits(&others));
     }
 
     /// Writes the nearest accepted limit instead. Returns `true` if it is equivalent.
@@ -488,7 +488,7 @@ fn describe_limits(limits: &[&Limit]) -> Vec<String> {
         ("minProperties", "maxProperties", " entry", " entries"),
     ] {
         let unit = |count: &Value| if data::count(count) == Some(1) { one } else { many };
-        match (find(least).filter(|value| is_said(value)), find(most).filter(|value| is_said(value))) {
+        match (find(least).filter(|value| is_informative(value)), find(most).filter(|value| is_informative(value))) {
             (Some(least), Some(most)) if data::same(least, most) && !many.is_empty() => {
                 hints.push(format!("exactly {most}{}", unit(most)));
             }
@@ -515,7 +515,7 @@ fn describe_limits(limits: &[&Limit]) -> Vec<String> {
 }
 
 /// Returns `false` for the bounds of the large number types, which inform nobody.
-fn is_said(bound: &Value) -> bool {
+fn is_informative(bound: &Value) -> bool {
     let Some(bound) = bound.as_number().and_then(data::whole) else { return true };
     ![i32::MIN.into(), i32::MAX.into(), u32::MAX.into(), i64::MIN.into(), i64::MAX.into(), u64::MAX.into()]
         .contains(&bound)
@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_said_in_words() {
+    fn limits_become_words() {
         assert_eq!(words(&[("minimum", json!(1)), ("maximum", json!(50))]), "1 to 50");
         assert_eq!(words(&[("minLength", json!(1))]), "at least 1 character");
         assert_eq!(words(&[("minItems", json!(3)), ("maxItems", json!(3))]), "exactly 3 items");

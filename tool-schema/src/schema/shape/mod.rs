@@ -88,7 +88,7 @@ pub struct Property {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rest {
     /// The schema has no rule, so any property is valid.
-    Unsaid,
+    Unspecified,
     None,
     /// The schema allows any property.
     Open,
@@ -222,7 +222,7 @@ pub fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses) -> Shape {
             at,
             "anyOf",
             Severity::Weakened,
-            "the branches were united into one that takes what any of them takes",
+            "the branches were merged into one that accepts what any of them accepts",
         );
     };
     match kinds.as_slice() {
@@ -289,7 +289,9 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
         .into_iter()
         .map(|member| match member.form {
             Form::Object(object) => (object, member.notes.description),
-            _ => (Object { properties: Vec::new(), declared: false, rest: Rest::Unsaid, limits: Vec::new() }, None),
+            _ => {
+                (Object { properties: Vec::new(), declared: false, rest: Rest::Unspecified, limits: Vec::new() }, None)
+            }
         })
         .collect();
     let tag = tag(&objects);
@@ -329,7 +331,7 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
     } else if rests.iter().any(|rest| matches!(rest, Rest::Open | Rest::Of(_))) {
         Rest::Open
     } else {
-        Rest::Unsaid
+        Rest::Unspecified
     };
     if tag.is_none() {
         let texts: Vec<String> = objects.iter().filter_map(|(_, description)| description.clone()).collect();

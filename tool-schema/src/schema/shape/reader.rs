@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
     fn cut(&mut self, at: At, facts: &Facts<'a>) -> Shape {
         let reference = facts.references.iter().find(|reference| self.is_cut(reference)).expect("one is cut").clone();
         if self.refs == Refs::Keep {
-            let note = "what stands beside this recursive reference was left out";
+            let note = "keywords beside this recursive reference were left out";
             self.losses.add(&reference.from, "$ref", Severity::Weakened, note);
             self.targets.entry(reference.target.clone()).or_insert(None);
             return Shape { at, notes: self.notes(facts), form: Form::Ref(reference.target) };
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
             shapes.push(self.shape(branch, items, level + 1));
         }
         if one_of && !all_disjoint(&shapes) {
-            let note = "more than one may hold: taken as `anyOf`";
+            let note = "several branches can match: replaced by `anyOf`";
             self.losses.add(place.rsplit_once('/').map_or("", |(at, _)| at), "oneOf", Severity::Weakened, note);
         }
         let union = Shape::union(&at, shapes);
@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
         if let Some(choices) = members.iter().map(required).collect::<Option<Vec<_>>>() {
             notes.hints.push(format!("needs {}", choices.join(" or ")));
         }
-        self.losses.add(at, word, Severity::Weakened, "conditions on what must be there together: left out");
+        self.losses.add(at, word, Severity::Weakened, "conditions on properties that belong together: left out");
         true
     }
 
@@ -357,7 +357,7 @@ impl<'a> Reader<'a> {
                         &at,
                         "",
                         Severity::Annotation,
-                        "not a schema: taken as one that accepts everything",
+                        "not a schema: replaced by one that accepts everything",
                     );
                 }
                 Item::Plain(schema, at, notes) => facts.plain.push((schema, at, notes)),
@@ -381,7 +381,7 @@ impl<'a> Reader<'a> {
                 has_reference = true;
                 facts.references.push(Reference { from: at.clone(), target: target.into(), schema });
             } else {
-                let note = format!("{reference} leads nowhere in this schema, and nothing is fetched: left out");
+                let note = format!("{reference} has no target in this schema, and nothing is fetched: left out");
                 self.losses.add(at, word, Severity::Weakened, note);
             }
         }
@@ -450,7 +450,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let names = found.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or ");
-        self.losses.add(at, "type", Severity::Narrowed, format!("not given: taken as {names}"));
+        self.losses.add(at, "type", Severity::Narrowed, format!("missing: assumed to be {names}"));
         Some(found)
     }
 
@@ -594,7 +594,7 @@ impl<'a> Reader<'a> {
         }
         let mut properties = Vec::new();
         for (name, required) in names {
-            let items = plain.iter().filter_map(|(schema, at)| said_of(schema, at, name)).collect::<Vec<_>>();
+            let items = plain.iter().filter_map(|(schema, at)| property_schema(schema, at, name)).collect::<Vec<_>>();
             let place = if items.is_empty() { at.clone() } else { place_of(&items, at) };
             let shape = self.shape(place, items, level + 1);
             if shape.form != Form::Never {
@@ -604,7 +604,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest(at, plain, level);
         for (schema, at) in plain {
             if patterns(schema).is_some() {
-                let note = "names that fit a pattern: taken without looking at the name";
+                let note = "names that match a pattern: any name is accepted";
                 self.losses.add(at, "patternProperties", Severity::Weakened, note);
             }
         }
@@ -612,15 +612,15 @@ impl<'a> Reader<'a> {
     }
 
     fn rest(&mut self, at: &At, plain: &Plain<'a>, level: usize) -> Rest {
-        let said: Vec<_> = plain.iter().filter_map(|(schema, at)| others(schema, at)).collect();
-        if said.is_empty() {
-            return Rest::Unsaid;
+        let schemas: Vec<_> = plain.iter().filter_map(|(schema, at)| others(schema, at)).collect();
+        if schemas.is_empty() {
+            return Rest::Unspecified;
         }
-        if said.iter().any(|item| matches!(item, Item::Whole(Value::Bool(false), _))) {
+        if schemas.iter().any(|item| matches!(item, Item::Whole(Value::Bool(false), _))) {
             return self.read_patterns(at, plain, level);
         }
-        let place = place_of(&said, at);
-        let shape = self.shape(place, said, level + 1);
+        let place = place_of(&schemas, at);
+        let shape = self.shape(place, schemas, level + 1);
         match shape.form {
             Form::Any => Rest::Open,
             Form::Never => Rest::None,
@@ -657,7 +657,7 @@ fn patterns(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
 }
 
 /// Returns the subschema for the property `name`.
-fn said_of<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> Option<Item<'a>> {
+fn property_schema<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> Option<Item<'a>> {
     if let Some(own) = schema.get("properties").and_then(|known| known.get(name)) {
         return Some(Item::Whole(own, pointer::push(&pointer::push(at, "properties"), name).into()));
     }
@@ -720,7 +720,7 @@ fn limits_of(kind: Kind, schemas: &[(&Map<String, Value>, At)], draft: Draft, lo
             }
             let Some(value) = schema.get(word).and_then(|value| read_limit(schema, word, value, rule, draft)) else {
                 if schema.contains_key(word) && draft != Draft::Four && schema[word] != Value::Bool(false) {
-                    losses.add(at, word, Severity::Annotation, "not a value that this keyword can have: left out");
+                    losses.add(at, word, Severity::Annotation, "invalid value for this keyword: left out");
                 }
                 continue;
             };
@@ -762,7 +762,7 @@ fn join_limit(limit: &mut Limit, value: Value, at: &At, rule: Rule, losses: &mut
         Rule::Flag => false,
         Rule::Only => {
             if limit.value != value {
-                let note = format!("only one `{}` can hold at a time: {value} was left out", limit.word);
+                let note = format!("only one `{}` is possible: {value} was left out", limit.word);
                 losses.add(at, limit.word, Severity::Weakened, note);
             }
             false
