@@ -146,7 +146,7 @@ fn read_failure(status: StatusCode, body: &str) -> ModelError {
     {
         kind = ModelErrorKind::Refused;
     }
-    let said = match fault {
+    let detail = match fault {
         Some(fault) => fault.message,
         None if body.trim_start().starts_with('<') => String::new(),
         None => shortened(body),
@@ -156,8 +156,8 @@ fn read_failure(status: StatusCode, body: &str) -> ModelError {
         ModelErrorKind::Configuration => " (redirects are not followed: set the base URL that it points to)",
         _ => "",
     };
-    let colon = if said.is_empty() { "" } else { ": " };
-    ModelError::new(kind, format!("the provider answered {status}{colon}{said}{hint}"))
+    let colon = if detail.is_empty() { "" } else { ": " };
+    ModelError::new(kind, format!("the provider answered {status}{colon}{detail}{hint}"))
 }
 
 /// Returns `text` without the secrets of the request, which some proxies repeat.

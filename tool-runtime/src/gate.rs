@@ -341,8 +341,8 @@ impl Asking {
         let outcome = match select(work, late).await {
             Either::Left((outcome, _)) => outcome,
             Either::Right(_) => {
-                let told = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
-                (Err(Rejection::from_message(told).instruct("Try again later.").into()), None)
+                let text = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
+                (Err(Rejection::from_message(text).instruct("Try again later.").into()), None)
             }
         };
         ReadCall::new(text, outcome)

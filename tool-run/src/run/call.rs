@@ -575,8 +575,8 @@ impl CallResult {
                 });
                 [note].into_iter().chain(output.for_model()).collect()
             }
-            Self::Rejected { feedback } => vec![told(feedback)],
-            Self::Failed { feedback: Some(feedback), .. } => vec![told(feedback)],
+            Self::Rejected { feedback } => vec![rejection_part(feedback)],
+            Self::Failed { feedback: Some(feedback), .. } => vec![rejection_part(feedback)],
             Self::NotAvailable { suggestion } => vec![Part::text(not_available(name, suggestion.as_deref()))],
             other => vec![Part::text(other.sentence(started))],
         }
@@ -644,6 +644,6 @@ impl CallResult {
     }
 }
 
-fn told(feedback: &Rejection) -> Part {
+fn rejection_part(feedback: &Rejection) -> Part {
     Part::Json { json: feedback.to_json_text() }
 }

@@ -79,7 +79,7 @@ impl Drive {
         let released = log.end().await;
         let phase = done?;
         released?;
-        observers.tell(Event::RunPaused(&phase));
+        observers.report(Event::RunPaused(&phase));
         turn.outcome(phase)
     }
 }

@@ -14,7 +14,7 @@ use super::{Calls, Ended};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
-    observers::{Observers, contained, tell},
+    observers::{Observers, contained, report},
 };
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
@@ -226,7 +226,7 @@ impl Journal for CallJournal {
         // The lock is held during the report, so that no report comes after the end of the call.
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if !*closed && self.begun.get().is_some() {
-            tell(&*self.ties.observer, Event::CallProgress(&progress));
+            report(&*self.ties.observer, Event::CallProgress(&progress));
         }
     }
 

@@ -501,7 +501,7 @@ impl Log {
             Signal::Cancelled | Signal::Wished(Wish::Cancel) => self.record(StepEvent::Cancel { by, at })?,
             Signal::Steered(content) => {
                 if let Err(refusal) = self.record(StepEvent::Prompt(Prompt::new(content, by, at).steering())) {
-                    observers.tell(Event::PromptRefused(&refusal));
+                    observers.report(Event::PromptRefused(&refusal));
                 }
             }
             Signal::ClockMoved => self.tick(),

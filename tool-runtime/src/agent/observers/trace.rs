@@ -334,8 +334,8 @@ pub fn chat<'a>(agent: &Agent, model: &'a dyn Model, request: Request<'a>) -> Bo
         span.record("gen_ai.tool.definitions", write_tools(request.tools));
     }
     let stream = span.in_scope(|| model.stream(request));
-    let said = shows.then(Turn::default);
-    Chat { stream, span, model, since: Instant::now(), begun: false, over: false, usage: None, said }.boxed()
+    let turn = shows.then(Turn::default);
+    Chat { stream, span, model, since: Instant::now(), begun: false, over: false, usage: None, turn }.boxed()
 }
 
 /// The stream of a turn, with its span.
@@ -348,7 +348,7 @@ struct Chat<'a> {
     over: bool,
     usage: Option<Usage>,
     /// The turn so far, if traces include it.
-    said: Option<Turn>,
+    turn: Option<Turn>,
 }
 
 impl Stream for Chat<'_> {
@@ -372,8 +372,8 @@ impl Chat<'_> {
         }
         match delta {
             Some(Ok(delta)) => {
-                if let Some(said) = &mut self.said {
-                    said.push(delta.clone());
+                if let Some(turn) = &mut self.turn {
+                    turn.push(delta.clone());
                 }
                 match delta {
                     Delta::Usage(usage) => self.usage = Some(*usage),
@@ -405,8 +405,8 @@ impl Chat<'_> {
             self.span.record("error.type", error);
             self.span.record("otel.status_code", "ERROR");
         }
-        if let Some(said) = &self.said {
-            self.span.record("gen_ai.output.messages", write_output(said));
+        if let Some(turn) = &self.turn {
+            self.span.record("gen_ai.output.messages", write_output(turn));
         }
         record_duration("chat", self.since.elapsed(), self.model.name(), None, error);
     }

@@ -101,14 +101,14 @@ impl Settled {
     }
 
     /// Takes the reports about it, under its name and those of its parts.
-    pub(super) fn take_reports(&mut self, name: Cow<'static, str>, told: &mut Reports) {
+    pub(super) fn take_reports(&mut self, name: Cow<'static, str>, reports: &mut Reports) {
         let Some(parts) = self.rare.as_mut().and_then(|rare| rare.parts.take()) else {
-            told.push((name, self.report.take().into()));
+            reports.push((name, self.report.take().into()));
             return;
         };
         let whole = self.report.take().filter(|report| !report.is_valid());
-        told.extend(whole.map(|report| (name.clone(), Some(report).into())));
-        told.extend(parts.into_iter().map(|(part, report)| {
+        reports.extend(whole.map(|report| (name.clone(), Some(report).into())));
+        reports.extend(parts.into_iter().map(|(part, report)| {
             let report = report.into_report().inside(&name);
             (dotted(&name, &part).into(), report.into())
         }));
