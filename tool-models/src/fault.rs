@@ -136,7 +136,6 @@ pub async fn read_answer(mut answer: Response, sent: &HeaderMap) -> ModelError {
     read_failure(status, &redacted(&String::from_utf8_lossy(&body), sent)).retry_after(asked)
 }
 
-/// Returns the failure for a status and a body.
 fn read_failure(status: StatusCode, body: &str) -> ModelError {
     let fault = serde_json::from_str(body).ok().as_ref().and_then(Fault::find);
     let mut kind = kind_of(status.as_u16());

@@ -101,7 +101,6 @@ struct Source<'a> {
     data: &'a str,
 }
 
-/// Returns the body of `request` for `model`.
 pub fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);

@@ -87,7 +87,6 @@ struct Function<'a> {
     arguments: Cow<'a, str>,
 }
 
-/// Returns the body of `request` for `model`.
 pub fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);

@@ -293,7 +293,6 @@ pub struct Past {
     pub decided: Vec<Decided>,
     /// The questions of the tool and their answers, in order.
     pub answers: Vec<Answered>,
-    /// The results of steps, in order.
     pub steps: Vec<StepResult>,
     /// The names of steps that were begun and have no result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -21,7 +21,6 @@ use crate::tool::{CallError, Output};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StepEvent {
-    /// A prompt.
     Prompt(Prompt),
     /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
     Continue {
@@ -39,11 +38,9 @@ pub enum StepEvent {
     Called {
         /// The position of the call in the turn, from 0; in order.
         index: u32,
-        /// The provider's id.
         provider_id: String,
         /// The tool's name.
         name: String,
-        /// The arguments.
         arguments: String,
     },
     /// The model's turn ended.
@@ -59,7 +56,6 @@ pub enum StepEvent {
     },
     /// The model failed.
     TurnFailed {
-        /// The error.
         error: String,
         /// Set if another attempt may succeed. The run makes one as long as it has retries left ([`Limits`](super::Limits)).
         again: bool,
@@ -71,17 +67,14 @@ pub enum StepEvent {
     /// The gate has checked a call.
     Inspected {
         call: CallId,
-        /// The checked call.
         inspection: CheckedCall,
         at: Time,
     },
     /// A principal decided an open interrupt.
     Decide {
-        /// The id of the interrupt.
         interrupt: InterruptId,
         /// The decision, checked as far as the tool can check it.
         ruling: CheckedDecision,
-        /// The principal.
         by: Principal,
         at: Time,
     },
@@ -90,7 +83,6 @@ pub enum StepEvent {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
-        /// The result.
         outcome: Result<Output, CallError>,
         at: Time,
     },
@@ -99,7 +91,6 @@ pub enum StepEvent {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
-        /// The question.
         question: Question,
         at: Time,
     },
@@ -164,7 +155,6 @@ pub enum StepEvent {
     /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
     /// stops for this reason. If a prompt waits, the run accepts it then.
     Stop {
-        /// The reason.
         reason: StopReason,
         at: Time,
     },

@@ -29,7 +29,6 @@ use crate::tool::{Fingerprint, Resources};
 pub enum LogEvent {
     /// The run was created. This is the first entry, and no other.
     Created {
-        /// The id of the run.
         run: RunId,
         /// The principal that may prompt the run, and decides in it.
         owner: Principal,
@@ -43,7 +42,6 @@ pub enum LogEvent {
     /// The conversation before the run comes from another run, up to one of its prompts. This entry directly follows
     /// `Created`.
     Branched {
-        /// The id of the other run.
         of: RunId,
         /// The positions of the prompts in that conversation.
         prompts: Vec<Said>,
@@ -52,12 +50,10 @@ pub enum LogEvent {
     },
     /// A prompt came while the run was busy, and waits.
     Queued {
-        /// The prompt.
         prompt: Prompt,
     },
     /// The run accepted a prompt.
     Prompted {
-        /// The prompt.
         prompt: Prompt,
         /// Set if it was the first of the waiting prompts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -72,13 +68,11 @@ pub enum LogEvent {
     },
     /// The model made a call, and its arguments are complete.
     Called {
-        /// The id that was minted for the call.
         call: CallId,
         /// The id that the model's provider gave.
         provider_id: String,
         /// The name that the model called.
         name: String,
-        /// The arguments.
         arguments: Arc<str>,
     },
     /// The model's turn ended.
@@ -96,7 +90,6 @@ pub enum LogEvent {
     },
     /// The model's turn failed. Complete calls are kept; the rest of the turn is dropped.
     TurnFailed {
-        /// The error.
         error: String,
         /// Set if the model is asked again when the calls have ended.
         again: bool,
@@ -139,9 +132,7 @@ pub enum LogEvent {
     /// A call's tool accepted its arguments.
     Checked {
         call: CallId,
-        /// The tool.
         tool: Arc<ToolRef>,
-        /// The digest of the arguments.
         arguments: Digest,
         /// The resources that the call reads and writes, if its tool names them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,16 +141,13 @@ pub enum LogEvent {
     /// A call waits for a decision.
     Opened {
         call: CallId,
-        /// The interrupt.
         #[serde(rename = "obligation")]
         interrupt: Box<Interrupt>,
     },
     /// A decision was made.
     Decided {
-        /// The id of the interrupt.
         #[serde(rename = "obligation")]
         interrupt: InterruptId,
-        /// The decision.
         decision: Decision,
         /// The principal that decided.
         by: Principal,
@@ -179,14 +167,11 @@ pub enum LogEvent {
     /// A question of a tool was answered.
     Answered {
         call: CallId,
-        /// The digest of the question.
         question: Digest,
-        /// The answer.
         answer: QuestionAnswer,
     },
     /// Calls of one kind are allowed for the rest of the run.
     Allowed {
-        /// The allowance.
         allowance: Allowance,
     },
     /// A call may start.
@@ -201,7 +186,6 @@ pub enum LogEvent {
         shown: Option<Digest>,
         /// The giver of the grant.
         by: GrantedBy,
-        /// The time at which it expires.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<Time>,
     },
@@ -235,7 +219,6 @@ pub enum LogEvent {
     /// A call ended.
     Ended {
         call: CallId,
-        /// The result.
         result: Arc<CallResult>,
         at: Time,
     },
@@ -243,7 +226,6 @@ pub enum LogEvent {
     Finished { at: Time },
     /// The run stopped. It can be prompted or continued.
     Stopped {
-        /// The reason.
         reason: StopReason,
         at: Time,
     },

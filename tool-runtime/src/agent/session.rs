@@ -402,7 +402,6 @@ impl Reply {
         models
     }
 
-    /// Returns the reply of `run`, which is at `phase`.
     pub(super) fn of(run: &Run, phase: Phase) -> Self {
         let turns = run.turns().to_vec();
         Self { text: run.last_text(), steps: run.steps() as usize, usage: run.usage(), turns, phase }

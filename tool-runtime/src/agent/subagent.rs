@@ -230,7 +230,6 @@ struct Talk<'a> {
 }
 
 impl AgentTool {
-    /// Does the work of a call.
     pub(super) async fn work(&self, prompt: String, cx: &Context) -> Result<Output, CallError> {
         let depth = cx.get::<Depth>().map_or(0, |depth| depth.0) + 1;
         if depth > MOST_DEEP {

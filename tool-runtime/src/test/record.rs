@@ -237,7 +237,6 @@ struct Header {
     model: String,
 }
 
-/// One turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Turn {
     request: Value,

@@ -393,7 +393,6 @@ pub fn describe_object(
     schema
 }
 
-/// Returns the schema of an output, if it has one.
 pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
     describe_root(SchemaSettings::draft2020_12().for_serialize().into_generator(), describe)
 }

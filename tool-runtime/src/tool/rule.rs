@@ -209,7 +209,6 @@ impl fmt::Debug for Limit {
 #[derive(Debug)]
 pub struct Check<T>(PhantomData<fn() -> T>);
 
-/// Returns the value in `place`, if it is there.
 fn value<T: 'static>(place: &dyn Any) -> Option<&T> {
     place.downcast_ref::<Option<T>>()?.as_ref()
 }

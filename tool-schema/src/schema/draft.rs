@@ -129,7 +129,6 @@ const RESOURCE: Form = ("a URI without a fragment", |value, _| {
     value.as_str().is_some_and(|name| !name.trim_end_matches('#').contains('#'))
 });
 
-/// Checks that `schema` is valid in `draft`.
 pub fn check(schema: &Value, draft: Draft) -> Result<(), Uncompilable> {
     check_below(schema, draft, "")
 }

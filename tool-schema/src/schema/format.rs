@@ -27,7 +27,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format with the name `name` in `draft`.
     pub fn named(draft: Draft, name: &str) -> Self {
         Self::Checked(match name {
             "date" => is_date,

@@ -123,7 +123,6 @@ impl<'a> Judge<'a> {
         items.iter().enumerate().all(|(index, item)| seen.contains(&index) || self.accepts(schema, item))
     }
 
-    /// Spends `steps`, and returns whether any are left.
     fn spends(&self, steps: usize) -> bool {
         self.steps.set(self.steps.get().saturating_sub(steps));
         self.steps.get() > 0

@@ -16,13 +16,11 @@ pub enum Answer {
     Items { items: Vec<Value>, more: bool },
     /// Possibly this value.
     Near(Value),
-    /// One of these values.
     Several(Vec<Value>),
     /// No value, with the reason as a sentence.
     Wrong(String),
 }
 
-/// Reads the answer to `ask`.
 pub fn parse(ask: &Ask, text: &str) -> Answer {
     let text = text.trim();
     let shape = &ask.shape;

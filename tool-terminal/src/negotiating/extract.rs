@@ -308,7 +308,6 @@ pub struct Slot<'a> {
     pub about: Vec<String>,
     /// The values that it may have.
     pub shape: &'a Shape,
-    /// Set if it is required.
     pub required: bool,
     /// Set if it has a value already.
     pub settled: bool,
@@ -354,7 +353,6 @@ impl<'a> Hunt<'a> {
         &self.text[self.words[at].clone()]
     }
 
-    /// Returns the text of a range of words.
     pub fn span(&self, words: Range<usize>) -> &'a str {
         match (self.words.get(words.start), words.end.checked_sub(1).and_then(|last| self.words.get(last))) {
             (Some(from), Some(to)) if from.start <= to.end => &self.text[from.start..to.end],

@@ -65,7 +65,6 @@ impl Form {
         Self { tool: tool.to_owned(), values: json!({}), ..Self::default() }
     }
 
-    /// Creates a form with the arguments of a call.
     pub fn of_call(tool: &str, arguments: &str) -> Self {
         match serde_json::from_str(arguments) {
             Ok(values @ Value::Object(_)) => Self::new(tool).with(values),

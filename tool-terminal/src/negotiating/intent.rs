@@ -30,7 +30,6 @@ pub enum Command {
     Done,
 }
 
-/// Returns the command, if a text is only a command.
 pub fn command(text: &str) -> Option<Command> {
     let text = text.trim();
     if !text.is_empty() && text.chars().all(|c| c == '?') {

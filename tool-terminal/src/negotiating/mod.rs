@@ -154,7 +154,6 @@ pub enum Pause {
 pub enum Reply {
     /// A text for the person.
     Say(String),
-    /// A call.
     Call(ToolCall),
 }
 

@@ -39,13 +39,11 @@ pub struct Choice {
 /// A kind of value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Kind {
-    /// A text.
     Text(Text),
     /// A number, without a fraction if `integer` is set.
     Number(Number),
     /// Yes or no.
     Bool,
-    /// A list of values of one shape.
     List { item: Box<Shape>, least: usize, most: Option<usize>, unique: bool },
     /// Named values.
     Object { fields: Vec<Field>, open: bool },
@@ -78,7 +76,6 @@ pub struct Number {
 pub struct Field {
     /// The name on the wire.
     pub name: String,
-    /// Set if it is required.
     pub required: bool,
     /// The values that it may have.
     pub shape: Shape,
@@ -114,7 +111,6 @@ impl Shape {
         Some(shape)
     }
 
-    /// Returns the only possible value, if there is one.
     pub fn only(&self) -> Option<&Value> {
         match &self.allowed[..] {
             [one] if !self.nullable => Some(&one.value),

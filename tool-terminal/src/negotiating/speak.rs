@@ -166,7 +166,6 @@ impl Dialogue<'_> {
         lines.join("\n")
     }
 
-    /// Returns the description of a tool on one line.
     pub fn line(&self, tool: usize) -> String {
         let spec = self.tools[tool];
         let (title, about) = (self.title(&spec.name), words::first_sentence(&spec.description));
@@ -179,7 +178,6 @@ impl Dialogue<'_> {
     }
 }
 
-/// Returns the next question of a form.
 fn next_question(form: &Form, ask: &Ask) -> String {
     if form.open.as_ref() == Some(&ask.pointer) && form.is_enough(ask) {
         return format!("What else for {}? (“done” when that is all)", form::label(&ask.pointer));

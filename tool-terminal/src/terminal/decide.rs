@@ -230,7 +230,6 @@ struct Questions<'a> {
 }
 
 impl Questions<'_> {
-    /// Asks for each entry of an object.
     async fn entries(&self, schema: &Value, object: &mut Map<String, Value>, depth: usize) -> Option<()> {
         let names = schema["required"].as_array();
         let required = |name: &str| names.is_some_and(|names| names.iter().any(|one| one == name));

@@ -101,7 +101,6 @@ pub struct Draft<'a> {
     changed: Vec<(usize, Stage)>,
     /// The numbers of calls of the turn that will be at each stage.
     stages: [u32; STAGES],
-    /// The end of the present turn, if it has ended.
     pub turn_end: Option<TurnEnd>,
     /// The position of a call whose check is part of the event, so that it may start now.
     pub fresh: Option<usize>,

@@ -73,7 +73,6 @@ struct ReadyCall {
     start: Start,
 }
 
-/// An event of a call.
 pub enum CallEvent {
     Ended(Ended),
     Checked(Result<Box<Checked>, JoinError>),
@@ -119,7 +118,6 @@ impl Calls {
         }
     }
 
-    /// Handles an event of a call.
     pub async fn receive(
         &mut self,
         event: CallEvent,
@@ -240,7 +238,6 @@ impl Calls {
         self.live.insert(id, Live { journal, first: attempt, stop, task, limit, reply: None });
     }
 
-    /// Aborts a call.
     pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
         observers.trace.aborted(id);
         self.live.remove(id);
@@ -340,7 +337,6 @@ pub struct Live {
     reply: Option<Reply<QuestionAnswer>>,
 }
 
-/// The time limit of a call.
 pub struct TimeLimit {
     all: Duration,
     end: Option<Instant>,

@@ -560,7 +560,6 @@ impl Log {
         &self.conversation.context
     }
 
-    /// Returns the context of a call.
     pub fn context(&self, call: &CallId) -> Context {
         self.tainted(self.conversation.context.clone().for_shared(call.shared()))
     }

@@ -48,7 +48,6 @@ impl Observers {
         }
     }
 
-    /// Reports an event.
     pub fn report(&self, event: Event<'_>) {
         report(&*self.observer, event);
     }

@@ -242,7 +242,6 @@ impl Trace {
     }
 }
 
-/// The span of a run.
 pub type RunSpan = Span;
 
 /// The span of a call, if it is recorded.

@@ -114,7 +114,6 @@ impl Settled {
         }));
     }
 
-    /// Returns the reports about it, each with its name.
     pub(super) fn reports(&self, name: &str) -> impl Iterator<Item = (String, &Report)> {
         let own = self.parts().is_none().then(|| (name.to_owned(), Brief::of(self.report.as_deref())));
         let parts = self.parts().into_iter().flatten();
@@ -132,7 +131,6 @@ impl Settled {
     }
 }
 
-/// Returns the name of a part of `name`.
 fn dotted(name: &str, part: &str) -> String {
     format!("{name}.{part}")
 }

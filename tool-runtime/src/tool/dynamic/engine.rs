@@ -55,7 +55,6 @@ pub fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
     }
 }
 
-/// Returns the text of a panic, if it has one.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> Option<&str> {
     panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str))
 }

@@ -116,7 +116,6 @@ fn repeated_item(walk: &Walk<'_>, items: &[Value]) -> Problem {
 /// The maximum number of steps of one guess.
 const MOST_STEPS: usize = 1_000;
 
-/// Returns the allowed value that is nearest to `value`.
 pub fn nearest(value: &Value, allowed: &[Value]) -> Option<String> {
     if value.is_array() || value.is_object() {
         return None;
@@ -184,7 +183,6 @@ const MOST_COMPARED: usize = 100;
 const STEPS_TO_COMPARE: usize = 10;
 
 impl Walk<'_> {
-    /// Adds the problems with the parts of an object.
     pub(super) fn object(&mut self, id: Id, value: &Value, map: &Map<String, Value>, out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
@@ -309,7 +307,6 @@ impl Walk<'_> {
 const MOST_ALIKE: usize = 3;
 
 impl Walk<'_> {
-    /// Adds the problems with the items of a list.
     pub(super) fn list(&mut self, id: Id, value: &Value, items: &[Value], out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);

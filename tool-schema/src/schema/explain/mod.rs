@@ -152,7 +152,6 @@ impl<'a> Walk<'a> {
         fits
     }
 
-    /// Spends `steps`.
     fn spend(&self, steps: usize) {
         self.steps.set(self.steps.get().saturating_sub(steps));
     }

@@ -272,7 +272,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns the target of `reference` inside `resource`.
     pub fn find(&self, reference: &str, resource: &'a Value) -> Target<'a> {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = match if base.is_empty() { Target::At(resource) } else { self.by_id(base, resource) } {

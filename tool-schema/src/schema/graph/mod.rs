@@ -281,7 +281,6 @@ fn has_foreign_format(draft: Draft, keywords: &Map<String, Value>) -> bool {
 }
 
 impl Check {
-    /// Returns whether `value` passes.
     pub fn passes(&self, value: &Value) -> bool {
         match (self, value) {
             (Self::Type(kinds, draft), value) => kinds.iter().any(|kind| kind.accepts(value, *draft)),
@@ -308,7 +307,6 @@ impl Check {
     }
 }
 
-/// Returns whether all `items` are different.
 pub fn are_different(items: &[Value]) -> bool {
     if items.len() > FEW_ITEMS {
         let mut seen = HashSet::new();

@@ -50,7 +50,6 @@ pub fn root(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: 
     Shape { at, notes, form }
 }
 
-/// Returns `shape` or its target, if that is an object.
 fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> {
     match &shape.form {
         Form::Object(_) => Some(shape),
@@ -339,7 +338,6 @@ impl Writer<'_> {
     }
 }
 
-/// Returns a name for the values of `shape`.
 fn kind_name(shape: &Shape) -> String {
     match &shape.form {
         Form::Scalar(scalar) => scalar.kind.name().to_owned(),
@@ -539,7 +537,6 @@ fn describe_examples(value: &Value) -> Option<String> {
     (!list.is_empty() && list.len() <= LONGEST).then(|| format!("for example {list}"))
 }
 
-/// Returns a description followed by hints.
 fn describe(description: Option<&str>, hints: &[String]) -> Option<String> {
     let (lists, short): (Vec<&String>, Vec<&String>) = hints.iter().partition(|hint| hint.starts_with('`'));
     let mut text = description.map(str::trim_end).unwrap_or_default().to_owned();

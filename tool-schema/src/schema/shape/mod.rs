@@ -99,7 +99,6 @@ pub enum Rest {
 pub struct Array {
     /// The shapes of the first items.
     pub prefix: Vec<Shape>,
-    /// The shape of the other items.
     pub items: Box<Shape>,
     pub limits: Vec<Limit>,
 }

@@ -69,7 +69,6 @@ impl<'a> Reader<'a> {
         (shape, done, self.losses)
     }
 
-    /// Returns the shape of all `items` together.
     fn shape(&mut self, at: At, items: Vec<Item<'a>>, level: usize) -> Shape {
         if self.left == 0 || level > LEVELS {
             self.losses.add(&at, "", Severity::Weakened, "the schema is too deep or too large: cut here");
@@ -548,7 +547,6 @@ fn common_values(plain: &Plain<'_>) -> Option<Vec<Value>> {
     })
 }
 
-/// Returns the shape whose only value is `value`.
 fn literal(at: &At, value: &Value) -> Shape {
     let form = match value {
         Value::Array(list) => Form::Array(Array {
@@ -656,7 +654,6 @@ fn patterns(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
     schema.get("patternProperties").and_then(Value::as_object).filter(|patterns| !patterns.is_empty())
 }
 
-/// Returns the subschema for the property `name`.
 fn property_schema<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> Option<Item<'a>> {
     if let Some(own) = schema.get("properties").and_then(|known| known.get(name)) {
         return Some(Item::Whole(own, pointer::push(&pointer::push(at, "properties"), name).into()));
@@ -773,7 +770,6 @@ fn join_limit(limit: &mut Limit, value: Value, at: &At, rule: Rule, losses: &mut
     }
 }
 
-/// Returns the limit `word` as a count.
 pub fn count(limits: &[Limit], word: &str) -> Option<u64> {
     limits.iter().find(|limit| limit.word == word).and_then(|limit| data::count(&limit.value))
 }

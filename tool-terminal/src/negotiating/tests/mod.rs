@@ -30,7 +30,6 @@ fn reply(tools: &ToolList, messages: &[Message]) -> Reply {
     super::reply(Request::new(messages, tools)).expect("no tool is forced")
 }
 
-/// Returns the reply as a message.
 fn assistant(reply: &Reply) -> Message {
     match reply {
         Reply::Say(text) => Message::assistant(text),
@@ -38,7 +37,6 @@ fn assistant(reply: &Reply) -> Message {
     }
 }
 
-/// Returns the answer to a call.
 fn answer(call: &ToolCall, text: &str, is_error: bool) -> Message {
     let content = match serde_json::from_str::<Value>(text) {
         Ok(_) => vec![Part::Json { json: text.to_owned() }],
