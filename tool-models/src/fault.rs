@@ -14,7 +14,6 @@ use tool_runtime::model::{ModelError, ModelErrorKind};
 /// The maximum number of bytes of an error's body that are read.
 const MOST: usize = 64 << 10;
 
-/// Returns the kind of failure for an HTTP status.
 fn kind_of(status: u16) -> ModelErrorKind {
     match status {
         401 | 403 => ModelErrorKind::Unauthorized,

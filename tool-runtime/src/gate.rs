@@ -120,7 +120,6 @@ impl Gate {
         self.judge(run, call, read, cx)
     }
 
-    /// Lets the tool of a call read its arguments.
     pub(crate) fn read(&self, call: &Call, cx: &Context) -> Reading {
         let refined = |revision: &ArgumentRevision| revision.author == Author::Refinement;
         let is_new = call.stage() == Stage::Proposed && !call.revisions().iter().any(refined);

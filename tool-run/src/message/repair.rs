@@ -16,7 +16,6 @@ const UNANSWERED: &str = "the call was interrupted; nobody knows what came of it
 struct Slot {
     id: String,
     name: String,
-    /// The number of its turn.
     turn: usize,
     at: usize,
     answer: Option<ToolMessage>,

@@ -278,7 +278,6 @@ impl Call {
 /// The history of a call. Most calls have none.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Past {
-    /// The arguments that were replaced.
     pub revisions: Vec<ArgumentRevision>,
     /// The number of interrupts so far.
     #[serde(rename = "obligations")]

@@ -24,14 +24,12 @@ pub enum StepEvent {
     Prompt(Prompt),
     /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
     Continue {
-        /// The principal that continues it.
         by: Principal,
         at: Time,
     },
     /// The tools that the model sees in its present turn. Calls of other tools are answered as calls of tools that do not
     /// exist, in every process. The driver sends this event before the first call.
     Offered {
-        /// The names of the tools.
         tools: Vec<String>,
     },
     /// A call is complete, but the model's turn is not. Drivers report this only for calls of tools that may start early.
@@ -43,7 +41,6 @@ pub enum StepEvent {
         name: String,
         arguments: String,
     },
-    /// The model's turn ended.
     TurnEnded {
         /// The content of the turn, in order.
         parts: Vec<AssistantPart>,
@@ -54,7 +51,6 @@ pub enum StepEvent {
         model: Option<Arc<str>>,
         at: Time,
     },
-    /// The model failed.
     TurnFailed {
         error: String,
         /// Set if another attempt may succeed. The run makes one as long as it has retries left ([`Limits`](super::Limits)).
@@ -129,7 +125,6 @@ pub enum StepEvent {
     },
     /// Time has passed: everything that has expired ends.
     Tick {
-        /// The present time.
         at: Time,
     },
     /// The process that drove the run is gone, and another one takes over.
@@ -139,16 +134,13 @@ pub enum StepEvent {
         call: CallId,
         /// The tool that the call names now, if it is another one.
         name: Option<String>,
-        /// The complete arguments.
         arguments: String,
-        /// The author of the repair.
         by: Author,
         /// The tokens that the repair used.
         usage: Usage,
     },
     /// The run must stop at the end of its step.
     StopRequested {
-        /// The principal that stops it.
         by: Principal,
         at: Time,
     },
@@ -160,7 +152,6 @@ pub enum StepEvent {
     },
     /// The run is cancelled. Waiting prompts are dropped.
     Cancel {
-        /// The principal that cancels it.
         by: Principal,
         at: Time,
     },

@@ -230,7 +230,6 @@ impl CheckedCall {
     }
 }
 
-/// The finding of a check.
 #[derive(Debug)]
 pub enum Finding {
     Accepted(Accepted),

@@ -32,7 +32,6 @@ pub enum LogEvent {
         run: RunId,
         /// The principal that may prompt the run, and decides in it.
         owner: Principal,
-        /// The limits and the options.
         options: RunOptions,
         /// The conversation before the run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -63,19 +62,16 @@ pub enum LogEvent {
     TurnStarted { at: Time },
     /// The model sees only these tools in this turn.
     Offered {
-        /// The names of the tools.
         tools: Vec<String>,
     },
     /// The model made a call, and its arguments are complete.
     Called {
         call: CallId,
-        /// The id that the model's provider gave.
         provider_id: String,
         /// The name that the model called.
         name: String,
         arguments: Arc<str>,
     },
-    /// The model's turn ended.
     TurnEnded {
         /// The content of the turn, in order.
         parts: Vec<TurnPart>,
@@ -115,9 +111,7 @@ pub enum LogEvent {
         call: CallId,
         /// The tool that the call names now.
         name: String,
-        /// The complete arguments.
         arguments: Arc<str>,
-        /// The author of the repair.
         by: Author,
         /// The tokens that the repair used.
         #[serde(default)]
@@ -125,7 +119,6 @@ pub enum LogEvent {
     },
     /// The run must stop at the end of its step.
     StopRequested {
-        /// The principal that stops it.
         by: Principal,
         at: Time,
     },
@@ -149,16 +142,13 @@ pub enum LogEvent {
         #[serde(rename = "obligation")]
         interrupt: InterruptId,
         decision: Decision,
-        /// The principal that decided.
         by: Principal,
         at: Time,
     },
     /// A person replaced a call's arguments.
     Edited {
         call: CallId,
-        /// The complete arguments.
         arguments: Arc<str>,
-        /// The principal that edited them.
         by: Principal,
         /// The resources that the call reads and writes with the new arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,7 +174,6 @@ pub enum LogEvent {
         /// The digest of the view that the person saw.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Digest>,
-        /// The giver of the grant.
         by: GrantedBy,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<Time>,
@@ -216,7 +205,6 @@ pub enum LogEvent {
         /// The earlier version of the tool.
         from: Option<String>,
     },
-    /// A call ended.
     Ended {
         call: CallId,
         result: Arc<CallResult>,

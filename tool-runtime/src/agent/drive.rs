@@ -279,7 +279,6 @@ impl Alarm {
 #[derive(Default)]
 struct Alert {
     is_raised: AtomicBool,
-    /// The waker of the driver's task.
     task: AtomicWaker,
 }
 

@@ -104,7 +104,6 @@ impl Handle {
         self.shared.wish.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a wish.
     async fn wished(&self) -> Wish {
         loop {
             let last = self.last_wish().take();
@@ -174,7 +173,6 @@ impl Steered {
     }
 }
 
-/// A signal from outside.
 pub enum Signal {
     /// The agent's context was cancelled.
     Cancelled,

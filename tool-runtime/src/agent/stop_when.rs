@@ -155,7 +155,6 @@ impl StopWhen {
     }
 }
 
-/// Returns the number of calls in a message.
 fn calls_of(message: &Message) -> usize {
     match message {
         Message::Assistant { content } => content.iter().filter(|part| matches!(part, AssistantPart::Call(_))).count(),

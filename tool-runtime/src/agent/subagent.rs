@@ -379,7 +379,6 @@ fn failed(error: AgentError) -> CallError {
     }
 }
 
-/// The name of the steps that store the inner run.
 const STEP: &str = "run";
 
 /// A store of one inner run, whose records are steps of the outer call.

@@ -38,7 +38,6 @@ pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
 /// The longest wait before a retry, even if the model asks for a longer one.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// The model's turn, and the failures before it.
 pub struct ModelTurn {
     agent: Agent,
     gate: Gate,
@@ -48,7 +47,6 @@ pub struct ModelTurn {
     /// The tools on offer, for steps without tools of their own.
     list: Option<ToolList>,
     attempts: Attempts,
-    /// The model's last failure.
     failure: Option<ModelError>,
 }
 
@@ -241,7 +239,6 @@ impl ModelTurn {
         self.record_early(log);
     }
 
-    /// Handles the beginning of a call.
     fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
         let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &mut self.asking) else { return };
         let id = log.run().mint(id, &asking.unrecorded);
@@ -475,7 +472,6 @@ impl Asking {
     }
 }
 
-/// An event of a turn under way.
 pub enum TurnEvent {
     /// The request to the model begins now.
     Asked(Planned),

@@ -70,7 +70,6 @@ pub struct CircuitBreaker {
     pause: Duration,
 }
 
-/// The breaker of one tool.
 struct OfTool {
     breaker: CircuitBreaker,
     state: Mutex<State>,

@@ -418,7 +418,6 @@ fn explained(lines: &[String], found: &[usize], parts: &[&str], number: usize) -
     format!("no event with {part:?}{after}{hint}; what happened:\n{}", marked(lines, found))
 }
 
-/// Returns the numbered lines, with a mark at those that were found.
 fn marked(lines: &[String], found: &[usize]) -> String {
     if lines.is_empty() {
         return "  nothing".to_owned();

@@ -40,7 +40,6 @@ pub struct Grammar {
     stepped: bool,
 }
 
-/// The events of a call so far.
 #[derive(Clone, Debug, Default)]
 struct CallEvents {
     /// Set if more may have happened to it than the events show.

@@ -244,7 +244,6 @@ struct Turn {
     ending: Ending,
 }
 
-/// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Ending {

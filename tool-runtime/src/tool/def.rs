@@ -175,7 +175,6 @@ impl Options {
     }
 }
 
-/// Reads a JSON text that the macro wrote as a value.
 pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
@@ -242,7 +241,6 @@ impl Def {
         self
     }
 
-    /// Reads an output from a client.
     pub(crate) fn read_answer(&self, output: &str) -> Result<Output, CallError> {
         match self.answer {
             Some(answer) => Ok(answer(output)?),
@@ -440,7 +438,6 @@ fn describe_param(schema: Value, described: Described, param: &Param) -> Value {
     Value::Object(schema)
 }
 
-/// Writes a rule as JSON Schema keywords.
 fn describe_rule(rule: Rule, schema: &mut Map<String, Value>) {
     let mut put = |key: &str, value: Value| schema.insert(key.to_owned(), value);
     match rule {

@@ -78,7 +78,6 @@ pub struct Hooks<T: Tool> {
     pub available: Option<OnAvailable<T>>,
 }
 
-/// The function of `on_input_delta` of the tool `T`.
 pub type OnDelta<T> = for<'a> fn(Partial<'a, T>, &'a str, &'a Context) -> BoxFuture<'a, ()>;
 
 pub type OnAvailable<T> = for<'a> fn(&'a <T as Tool>::Input, &'a Context) -> BoxFuture<'a, ()>;

@@ -33,7 +33,6 @@ pub enum Rule {
         min: usize,
         /// The largest length.
         max: Option<usize>,
-        /// The unit of the length.
         unit: Unit,
     },
     /// A text in which a regular expression finds a match.
@@ -126,9 +125,7 @@ impl fmt::Display for Number {
 pub enum Unit {
     /// Unicode scalar values, as JSON Schema counts them.
     Characters,
-    /// Items of a list or set.
     Items,
-    /// Entries of a map.
     Entries,
 }
 

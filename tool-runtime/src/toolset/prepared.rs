@@ -163,7 +163,6 @@ impl Toolset {
 }
 
 impl Prepared {
-    /// Creates the call of `tool`.
     pub(crate) fn new(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context) -> Self {
         Self::of(|reading| Box::pin(call(tool, arguments, cx, reading)))
     }

@@ -229,7 +229,6 @@ fn choices_phrase(choices: &Choices, most: usize, write: fn(&Value) -> String) -
     Some(format!("{words} {}{more}", shown.join(", ")))
 }
 
-/// Returns a value as it is, on one line.
 fn write_value(value: &Value) -> String {
     one_line(&value.to_string())
 }

@@ -212,7 +212,6 @@ pub struct Read {
     pub twice: Vec<String>,
 }
 
-/// Reads one JSON value.
 pub fn read(text: &str) -> Result<Read, serde_json::Error> {
     let mut place = Place::default();
     let mut deserializer = Deserializer::from_str(text);

@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use super::{draft::Draft, pattern};
 
-/// A check of a text.
 pub type Check = fn(&str) -> bool;
 
 /// The way in which a format is checked.

@@ -145,7 +145,6 @@ pub trait Holds {
     /// value.
     fn holds(&mut self, item: Option<usize>, id: Id, value: &Value) -> bool;
 
-    /// Spends `steps` of the walk's limit.
     fn spend(&self, steps: usize);
 }
 

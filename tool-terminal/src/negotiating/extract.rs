@@ -300,7 +300,6 @@ pub struct Found {
 pub struct Slot<'a> {
     /// The place of its value.
     pub pointer: String,
-    /// Its names, folded.
     pub names: Vec<String>,
     /// Stems of its name.
     pub terms: Vec<String>,
@@ -375,7 +374,6 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// Returns whether any of the words is used.
     pub fn is_taken(&self, words: Range<usize>) -> bool {
         self.taken.get(words).is_none_or(|taken| taken.contains(&true))
     }

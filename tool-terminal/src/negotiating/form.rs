@@ -15,7 +15,6 @@ const TRAIL: usize = 32;
 /// The arguments of a call while they are gathered.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
-    /// The name of the tool.
     pub tool: String,
     /// The settled values: an object, which may be incomplete.
     pub values: Value,

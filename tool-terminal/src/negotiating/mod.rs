@@ -143,7 +143,6 @@ pub enum Stage {
 pub enum Pause {
     /// The call was not possible when the form became complete.
     Whole,
-    /// The call failed.
     Failed,
     /// A person denied the call.
     Denied,
@@ -312,7 +311,6 @@ impl<'a> Dialogue<'a> {
         self.tools.iter().position(|spec| spec.name == name)
     }
 
-    /// Returns the shape of a tool's arguments.
     pub fn shape(&self, tool: usize) -> &Shape {
         self.shapes[tool].get_or_init(|| Shape::of(self.tools[tool].input.neutral()))
     }

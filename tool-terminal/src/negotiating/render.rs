@@ -50,7 +50,6 @@ fn result(value: &Value) -> String {
     out.trim().to_owned()
 }
 
-/// Returns a value as text.
 pub fn value(value: &Value) -> String {
     let mut lines = Vec::new();
     write(value, 0, &mut lines);
@@ -112,7 +111,6 @@ fn nested(value: &Value) -> bool {
     }
 }
 
-/// Returns a value on one line.
 pub fn inline(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),

@@ -88,7 +88,6 @@ pub fn place(text: &str) -> Option<usize> {
     usize::try_from(number).ok()?.checked_sub(1)
 }
 
-/// Reads yes or no.
 pub fn yes_or_no(text: &str) -> Option<bool> {
     let folded = words::fold(text);
     let bare = folded.trim_end_matches(" please").trim_end_matches(" thanks").trim_end_matches(" thank you");

@@ -36,7 +36,6 @@ pub struct Choice {
     pub label: String,
 }
 
-/// A kind of value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Kind {
     Text(Text),
@@ -54,7 +53,6 @@ pub enum Kind {
     Anything,
 }
 
-/// Limits of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Text {
     pub least: usize,
@@ -63,7 +61,6 @@ pub struct Text {
     pub format: Option<String>,
 }
 
-/// Limits of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
     pub integer: bool,

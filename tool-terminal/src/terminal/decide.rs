@@ -272,7 +272,6 @@ impl Questions<'_> {
     }
 }
 
-/// Returns the schema of a tool's output.
 fn output(spec: &ToolSpec) -> &Value {
     spec.output.as_ref().map_or(&Value::Null, |schema| schema.neutral())
 }

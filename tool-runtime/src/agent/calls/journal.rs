@@ -30,7 +30,6 @@ pub struct Asked {
 }
 
 enum Wish {
-    /// A request for an answer to a question.
     Answer { question: Question, reply: Reply<QuestionAnswer> },
     /// A request for a decision about an inner interrupt.
     Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<QuestionAnswer> },
@@ -132,7 +131,6 @@ impl CallJournal {
         }
     }
 
-    /// Begins the call.
     pub(super) fn begin(&self, attempt: u32, begun: Begun) {
         self.resume(attempt);
         let _ = self.begun.set(begun);
@@ -143,7 +141,6 @@ impl CallJournal {
         self.attempt.store(attempt, Ordering::SeqCst);
     }
 
-    /// Reports that the call's task has ended.
     pub(super) fn end(journal: Arc<Self>, outcome: Result<Output, CallError>) {
         let ties = Arc::clone(&journal.ties);
         // The run may not be driven any more.

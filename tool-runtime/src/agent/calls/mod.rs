@@ -67,7 +67,6 @@ pub struct Start {
 
 /// A call that was read, with the means to run it.
 struct ReadyCall {
-    /// The text that was read.
     text: Arc<str>,
     prepared: Prepared,
     start: Start,

@@ -15,7 +15,6 @@ use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
 use tool_run::run::{Author, CheckedCall, Stage, StepEvent};
 
-/// The longest time of a repair.
 const REPAIR_TIME: Duration = Duration::from_mins(1);
 
 /// A call that was refused before it could run, because the tool does not exist, or rejects the arguments.
@@ -59,7 +58,6 @@ impl RepairedCall {
 
 type Mend = dyn Fn(InvalidCall) -> BoxFuture<'static, Option<RepairedCall>> + Send + Sync;
 
-/// The repairer of calls.
 #[derive(Clone)]
 pub enum Repair {
     Application(Arc<Mend>),
@@ -162,7 +160,6 @@ fn bad_call(call: &Call, answer: Vec<Part>, inspection: &CheckedCall, gate: &Gat
     }
 }
 
-/// Asks the model again for this one call.
 async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<(RepairedCall, Usage)> {
     let answer =
         ToolMessage { call_id: bad.call.id.clone(), tool: bad.call.name.clone(), content: bad.told, is_error: true };

@@ -78,7 +78,6 @@ struct Queue {
 /// The changes that the parts of the loop need to know.
 #[derive(Default)]
 struct News {
-    /// Set if others have added to the log.
     by_others: bool,
     /// Set if the run has a new prompt.
     is_prompted: bool,
@@ -555,7 +554,6 @@ impl Log {
         self.conversation.extend(&self.agent, &self.run)
     }
 
-    /// Returns the context that the calls of the turn share.
     pub fn shared_context(&self) -> &Context {
         &self.conversation.context
     }

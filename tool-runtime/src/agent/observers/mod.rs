@@ -58,7 +58,6 @@ impl Observers {
         self.step = is_busy.then(|| run.steps() as usize);
     }
 
-    /// Reports the end of a call's task.
     pub fn task_ended(&mut self, call: &CallId, outcome: &Result<Output, CallError>) {
         self.trace.ended(call, outcome);
         if let Err(error) = outcome {
@@ -71,7 +70,6 @@ impl Observers {
         self.details.insert(call.clone(), detail);
     }
 
-    /// Reports entries of the log of `run`.
     pub fn publish(&mut self, run: &Run, entries: &[LogEvent]) {
         let mut last = 0;
         for entry in entries {
@@ -130,7 +128,6 @@ pub fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(code)).ok()
 }
 
-/// The longest time that a hook may take.
 const HOOK_TIME: Duration = Duration::from_secs(10);
 
 /// The hooks of an agent and of its tools that follow the arguments of calls.

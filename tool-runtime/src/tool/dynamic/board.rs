@@ -74,7 +74,6 @@ impl Settled {
         self
     }
 
-    /// Takes the causes.
     pub(super) fn take_causes(&mut self) -> Vec<String> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.causes)).unwrap_or_default()
     }
@@ -146,7 +145,6 @@ impl fmt::Debug for Settled {
 pub struct Board(Vec<OnceLock<Settled>>);
 
 impl Board {
-    /// Creates a board for `parameters` parameters.
     pub(crate) fn new(parameters: usize) -> Self {
         Self(std::iter::repeat_with(OnceLock::new).take(parameters).collect())
     }

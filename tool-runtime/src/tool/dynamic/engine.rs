@@ -79,9 +79,7 @@ pub struct Node {
 
 /// The parameters of a tool, and the dependencies of the dynamic ones.
 pub(crate) trait Shape {
-    /// Returns the name of a parameter.
     fn name(&self, field: usize) -> &str;
-    /// Returns the name of a parameter, to be kept.
     fn kept_name(&self, field: usize) -> Cow<'static, str> {
         Cow::Owned(self.name(field).to_owned())
     }

@@ -44,7 +44,6 @@ pub trait DynamicInput: Sized + 'static {
     /// A parameter of this type.
     #[doc(hidden)]
     const FIELD: Field = Field::nested(Self::CODE);
-    /// The code that reads and describes it.
     #[doc(hidden)]
     const CODE: &'static Code = &Code::nested(
         |place, text| read_nested(place, text, read::<Self>),

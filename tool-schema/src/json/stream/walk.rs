@@ -146,7 +146,6 @@ pub enum Next {
     RestOfName,
     /// The colon behind a name.
     Colon,
-    /// The rest of a text.
     Text,
     /// The rest of a number, and whether its value is shown already.
     Number { shown: bool },
@@ -347,7 +346,6 @@ impl Walk {
         child
     }
 
-    /// Begins a value that is not a container.
     fn begin(
         &mut self,
         at: &mut Value,

@@ -309,7 +309,6 @@ impl Document {
         })
     }
 
-    /// Returns the schema of a refusal of an input that is one value.
     fn value_refusal(&mut self, value: &Value, required: &[&str]) -> Value {
         let properties = json!({
             "problems": self.texts(),

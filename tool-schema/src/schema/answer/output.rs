@@ -116,7 +116,6 @@ const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 /// The maximum number of references that are followed to open a schema, because a schema can refer to itself.
 const MOST_FOLLOWED: usize = 200;
 
-/// Returns the schema of a success with this output.
 pub fn success(document: &mut Document, output: Option<&Value>) -> Value {
     let mut properties = json!({ "ok": { "const": true } });
     let Some(output) = output else { return close(document, properties, &["ok"]) };

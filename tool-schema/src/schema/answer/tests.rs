@@ -22,7 +22,6 @@ fn check(schema: &Value, accepted: &[Value], refused: &[Value]) {
     }
 }
 
-/// Returns a report on the parameter `name` with a normalized value.
 fn normalized(name: &str, value: impl Into<Value>) -> Value {
     json!({ "ok": false, "validationResults": { name: { "valid": true, "normalizedValue": value.into() } } })
 }

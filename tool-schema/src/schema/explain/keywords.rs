@@ -83,7 +83,6 @@ fn importance(kind: ProblemKind) -> usize {
     order.iter().position(|other| *other == kind).unwrap_or(order.len())
 }
 
-/// Returns the problem of a value that is not among the allowed ones.
 pub fn not_allowed(walk: &Walk<'_>, id: Id, value: &Value, allowed: Vec<Value>) -> Problem {
     let expected = if allowed.is_empty() { phrase::of(walk.graph, id) } else { phrase::one_of(&allowed) };
     let suggestion = nearest(value, &allowed);
@@ -179,7 +178,6 @@ fn parse_other(text: &str) -> Option<Value> {
 /// The maximum number of unknown names that are compared with a missing one.
 const MOST_COMPARED: usize = 100;
 
-/// The steps to compare two names.
 const STEPS_TO_COMPARE: usize = 10;
 
 impl Walk<'_> {

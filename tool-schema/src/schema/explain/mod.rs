@@ -23,7 +23,6 @@ use crate::feedback::{Problem, ProblemKind, name, shorten};
 /// The maximum number of steps of a walk. A step compares one value with one schema, in well below a microsecond.
 const MOST_STEPS: usize = 1_000_000;
 
-/// The cost of the words for a problem, in steps.
 const STEPS_FOR_WORDS: usize = 200;
 
 /// The result of a walk.
@@ -34,7 +33,6 @@ pub struct Findings {
     pub complete: bool,
 }
 
-/// Returns all problems of `value`.
 pub fn findings(graph: &Graph, value: &Value) -> Findings {
     let mut walk = Walk::new(graph, MOST_STEPS);
     let problems = cap(tidy(walk.visit(0, value).to_vec()));

@@ -140,13 +140,11 @@ fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> Op
     graph.always(id).take(8).find_map(|id| listed_values(graph, id, depth, looks))
 }
 
-/// Returns a phrase for the required size of a list.
 pub fn list_size(graph: &Graph, id: Id) -> String {
     let facts = Facts::of(graph, id);
     facts.with_size("a list", "items", "minItems", "maxItems")
 }
 
-/// Returns a phrase for the required size of an object.
 pub fn object_size(graph: &Graph, id: Id) -> String {
     let facts = Facts::of(graph, id);
     facts.with_size("an object", "names", "minProperties", "maxProperties")

@@ -206,7 +206,6 @@ pub struct Names<'a> {
     dynamic: HashMap<&'a str, Vec<&'a Value>>,
 }
 
-/// A named part.
 #[derive(Clone, Copy, Debug)]
 enum Named<'a> {
     Once(&'a Value),
@@ -214,7 +213,6 @@ enum Named<'a> {
     Several,
 }
 
-/// The target of a reference.
 #[derive(Clone, Copy)]
 pub enum Target<'a> {
     At(&'a Value),

@@ -206,7 +206,6 @@ impl Node {
 /// compared.
 const FEW_ITEMS: usize = 16;
 
-/// A check of one keyword.
 #[derive(Debug)]
 pub enum Check {
     Type(Vec<Kind>, Draft),

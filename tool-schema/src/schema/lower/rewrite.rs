@@ -15,7 +15,6 @@ use crate::schema::{
     pointer,
 };
 
-/// The target version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// Draft 7, from any version.

@@ -527,7 +527,6 @@ fn place_of(items: &[Item<'_>], at: &At) -> At {
     }
 }
 
-/// Returns the values that `schema` lists.
 fn one_of(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),

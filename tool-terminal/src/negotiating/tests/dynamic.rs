@@ -77,7 +77,6 @@ fn set(tool: impl tool_runtime::tool::DynTool + 'static) -> Toolset {
     Toolset::new().with(tool).expect("its name is its own")
 }
 
-/// Returns the answer of `tools` to a call.
 pub fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
     let cx = Context::new(&call.id);
     match tools.call(&call.name, &call.arguments, &cx).now_or_never().expect("nothing waits") {
@@ -87,7 +86,6 @@ pub fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
     }
 }
 
-/// Runs a script in which `tools` answer the calls.
 #[track_caller]
 fn check(tools: &Toolset, script: &str) {
     check_with(tools.list(), script, Some(&|call| ask(tools, call).0));

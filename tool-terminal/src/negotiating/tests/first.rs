@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::super::extract::extract;
 use super::super::shape::Shape;
 
-/// Returns the values found in a sentence, by pointer.
 fn found(schema: &Value, text: &str) -> Value {
     let found = extract(&Shape::of(schema), &Value::Null, &[], text);
     found.values.into_iter().map(|(pointer, value)| (pointer[1..].to_owned(), value)).collect()
