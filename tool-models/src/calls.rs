@@ -130,7 +130,6 @@ impl Calls {
         !text.is_empty() && text == known && self.is_whole(index)
     }
 
-    /// Returns whether a call has ended.
     pub fn is_ended(&self, index: usize) -> bool {
         self.open[index].ended
     }

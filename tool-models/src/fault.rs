@@ -14,7 +14,6 @@ use tool_runtime::model::{ModelError, ModelErrorKind};
 /// The maximum number of bytes of an error's body that are read.
 const MOST: usize = 64 << 10;
 
-/// Returns the kind of failure for an HTTP status.
 fn kind_of(status: u16) -> ModelErrorKind {
     match status {
         401 | 403 => ModelErrorKind::Unauthorized,
@@ -136,7 +135,6 @@ pub async fn read_answer(mut answer: Response, sent: &HeaderMap) -> ModelError {
     read_failure(status, &redacted(&String::from_utf8_lossy(&body), sent)).retry_after(asked)
 }
 
-/// Returns the failure for a status and a body.
 fn read_failure(status: StatusCode, body: &str) -> ModelError {
     let fault = serde_json::from_str(body).ok().as_ref().and_then(Fault::find);
     let mut kind = kind_of(status.as_u16());
@@ -146,7 +144,7 @@ fn read_failure(status: StatusCode, body: &str) -> ModelError {
     {
         kind = ModelErrorKind::Refused;
     }
-    let said = match fault {
+    let detail = match fault {
         Some(fault) => fault.message,
         None if body.trim_start().starts_with('<') => String::new(),
         None => shortened(body),
@@ -156,8 +154,8 @@ fn read_failure(status: StatusCode, body: &str) -> ModelError {
         ModelErrorKind::Configuration => " (redirects are not followed: set the base URL that it points to)",
         _ => "",
     };
-    let colon = if said.is_empty() { "" } else { ": " };
-    ModelError::new(kind, format!("the provider answered {status}{colon}{said}{hint}"))
+    let colon = if detail.is_empty() { "" } else { ": " };
+    ModelError::new(kind, format!("the provider answered {status}{colon}{detail}{hint}"))
 }
 
 /// Returns `text` without the secrets of the request, which some proxies repeat.

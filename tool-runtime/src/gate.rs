@@ -120,7 +120,6 @@ impl Gate {
         self.judge(run, call, read, cx)
     }
 
-    /// Lets the tool of a call read its arguments.
     pub(crate) fn read(&self, call: &Call, cx: &Context) -> Reading {
         let refined = |revision: &ArgumentRevision| revision.author == Author::Refinement;
         let is_new = call.stage() == Stage::Proposed && !call.revisions().iter().any(refined);
@@ -341,8 +340,8 @@ impl Asking {
         let outcome = match select(work, late).await {
             Either::Left((outcome, _)) => outcome,
             Either::Right(_) => {
-                let told = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
-                (Err(Rejection::from_message(told).instruct("Try again later.").into()), None)
+                let text = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
+                (Err(Rejection::from_message(text).instruct("Try again later.").into()), None)
             }
         };
         ReadCall::new(text, outcome)

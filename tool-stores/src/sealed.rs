@@ -48,7 +48,6 @@ use tool_run::run::RecordError;
 use tool_runtime::run::{Principal, Run, Time};
 use tool_runtime::store::StoreError;
 
-/// The version of the format.
 const VERSION: &str = "tool-run-1";
 
 /// The default of [`Sealer::max_bytes`]: the maximum size of a sealed text, in bytes.

@@ -25,7 +25,6 @@ pub const PROVIDER: &str = "anthropic";
 pub struct Decoder {
     calls: Calls,
     message: Option<String>,
-    /// Set if a block has begun.
     begun: bool,
     /// The index of the open block, and the treatment of its deltas.
     block: Option<(u64, Kind)>,

@@ -101,7 +101,6 @@ struct Source<'a> {
     data: &'a str,
 }
 
-/// Returns the body of `request` for `model`.
 pub fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);
@@ -147,7 +146,7 @@ fn entries(messages: &[Message]) -> Vec<Entry<'_>> {
             Message::User { content } => {
                 (Role::User, content.iter().filter_map(part).map(Item::Block).collect::<Vec<_>>())
             }
-            Message::Assistant { content } => (Role::Assistant, content.iter().filter_map(said).collect()),
+            Message::Assistant { content } => (Role::Assistant, content.iter().filter_map(assistant_item).collect()),
             Message::Tool(answer) => {
                 let content = answer.content.iter().filter_map(part).collect();
                 let tool_use_id = id(&answer.call_id);
@@ -186,7 +185,7 @@ fn part(part: &Part) -> Option<Block<'_>> {
     }
 }
 
-fn said(part: &AssistantPart) -> Option<Item<'_>> {
+fn assistant_item(part: &AssistantPart) -> Option<Item<'_>> {
     let block = match part {
         AssistantPart::Provider(part) if part.provider == PROVIDER => {
             return serde_json::from_str(&part.block).ok().map(Item::Provided);

@@ -181,7 +181,6 @@ impl Http {
     }
 }
 
-/// Creates a connection pool.
 fn client(connect: Duration) -> Result<reqwest::Client, ModelError> {
     let made = tls().map_err(Into::into).and_then(|tls| {
         let client = reqwest::Client::builder()

@@ -336,14 +336,14 @@ struct Details {
 impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
         let input = tokens.prompt.unwrap_or_default();
-        let said = tokens.completion.unwrap_or_default();
+        let completion = tokens.completion.unwrap_or_default();
         let reasoning = tokens.completion_details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
         // xAI does not include reasoning in the completion's tokens, but others do. The total shows which.
-        let apart = tokens.total == Some(input + said + reasoning);
+        let apart = tokens.total == Some(input + completion + reasoning);
         let cached = tokens.prompt_details.and_then(|details| details.cached_tokens);
         Self {
             input_tokens: input,
-            output_tokens: if apart { said + reasoning } else { said },
+            output_tokens: if apart { completion + reasoning } else { completion },
             cached_tokens: cached.or(tokens.cache_hit).unwrap_or_default(),
             reasoning_tokens: reasoning,
         }

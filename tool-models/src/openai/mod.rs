@@ -201,7 +201,6 @@ const KNOWN: [(&str, &str); 10] = [
     ("api.cohere.ai", "cohere"),
 ];
 
-/// Returns the provider of the server at `url`, or `None` if it is not known.
 fn provider_of(url: &str) -> Option<&'static str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', ':', '?']).next()?;

@@ -87,7 +87,6 @@ struct Function<'a> {
     arguments: Cow<'a, str>,
 }
 
-/// Returns the body of `request` for `model`.
 pub fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
@@ -175,10 +174,10 @@ fn piece(part: &Part) -> Piece<'_> {
 
 fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
     let mut seal = None;
-    let (mut said, mut thought, mut tool_calls) = (String::new(), String::new(), Vec::new());
+    let (mut text_so_far, mut thought, mut tool_calls) = (String::new(), String::new(), Vec::new());
     for part in content {
         match part {
-            AssistantPart::Text { text } => said.push_str(text),
+            AssistantPart::Text { text } => text_so_far.push_str(text),
             AssistantPart::Reasoning { text, signature } => {
                 thought.push_str(text);
                 seal = signature.as_deref().filter(|_| back.seals);
@@ -199,7 +198,7 @@ fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
     }
     Entry::Assistant {
         // Null is valid only with calls. A server refuses a message without text and calls.
-        content: (!said.is_empty() || tool_calls.is_empty()).then_some(said),
+        content: (!text_so_far.is_empty() || tool_calls.is_empty()).then_some(text_so_far),
         reasoning_content: Some(thought).filter(|thought| back.reasoning && !thought.is_empty()),
         tool_calls,
     }

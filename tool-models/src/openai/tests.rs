@@ -473,13 +473,13 @@ fn vllm() {
     .unwrap();
     assert_eq!((calls(&turn).len(), turn.finish), (1, Some(FinishReason::Stop)));
 
-    let said = "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
-    let error = answered(&[json!({"object": "error", "message": said, "type": "BadRequestError", "code": 400})]);
+    let message = "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
+    let error = answered(&[json!({"object": "error", "message": message, "type": "BadRequestError", "code": 400})]);
     assert!(error.unwrap_err().to_string().contains("--enable-auto-tool-choice"), "it says what to do");
 }
 
 #[test]
-fn a_call_that_is_said_again_at_the_end_is_one_call() {
+fn a_call_that_is_repeated_at_the_end_is_one_call() {
     let first = json!({"index": 0, "id": "a", "function": {"name": "weather", "arguments": "{\"city\":"}});
     let rest = json!({"index": 0, "function": {"arguments": "\"Oslo\"}"}});
     let whole = json!({"index": 0, "id": "a", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}});

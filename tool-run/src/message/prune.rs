@@ -74,8 +74,11 @@ impl Prune {
                         kept.push(Message::Assistant { content });
                     }
                 }
-                (Message::Tool(told), Some((keep, bytes))) if answer + keep <= answers => {
-                    kept.push(Message::Tool(ToolMessage { content: shortened(&told.content, bytes), ..told.clone() }));
+                (Message::Tool(result), Some((keep, bytes))) if answer + keep <= answers => {
+                    kept.push(Message::Tool(ToolMessage {
+                        content: shortened(&result.content, bytes),
+                        ..result.clone()
+                    }));
                 }
                 _ => kept.push(message.clone()),
             }

@@ -16,7 +16,6 @@ const UNANSWERED: &str = "the call was interrupted; nobody knows what came of it
 struct Slot {
     id: String,
     name: String,
-    /// The number of its turn.
     turn: usize,
     at: usize,
     answer: Option<ToolMessage>,
@@ -69,13 +68,13 @@ impl History {
             Message::Tool(answer) => self.answer(at, answer),
             Message::System { text } if text.trim().is_empty() => self.repaired.push(Repaired::Empty { at }),
             Message::User { content } => {
-                let (said, empty): (Vec<Part>, Vec<Part>) = content.into_iter().partition(says);
-                if !empty.is_empty() || said.is_empty() {
+                let (kept, empty): (Vec<Part>, Vec<Part>) = content.into_iter().partition(says);
+                if !empty.is_empty() || kept.is_empty() {
                     self.repaired.push(Repaired::Empty { at });
                 }
-                if !said.is_empty() {
+                if !kept.is_empty() {
                     self.behind = None;
-                    self.kept.push((at, Message::User { content: said }, false));
+                    self.kept.push((at, Message::User { content: kept }, false));
                 }
             }
             Message::Assistant { content } => self.turn(at, content),
@@ -88,15 +87,15 @@ impl History {
 
     fn turn(&mut self, at: usize, content: Vec<AssistantPart>) {
         let before = content.len();
-        let mut said: Vec<AssistantPart> = content.into_iter().filter(is_said).collect();
-        if said.len() < before || before == 0 {
+        let mut kept: Vec<AssistantPart> = content.into_iter().filter(is_kept).collect();
+        if kept.len() < before || before == 0 {
             self.repaired.push(Repaired::Empty { at });
         }
-        if said.is_empty() {
+        if kept.is_empty() {
             return;
         }
         let (mut has_calls, first) = (false, self.slots.len());
-        for part in &mut said {
+        for part in &mut kept {
             if let AssistantPart::Call(call) = part {
                 has_calls = true;
                 self.call(at, call);
@@ -106,7 +105,7 @@ impl History {
         if has_calls {
             (self.turns, self.first) = (self.turns + 1, first);
         }
-        self.kept.push((at, Message::Assistant { content: said }, has_calls));
+        self.kept.push((at, Message::Assistant { content: kept }, has_calls));
     }
 
     fn call(&mut self, at: usize, call: &mut ToolCall) {
@@ -142,8 +141,8 @@ impl History {
         let is_known = turns.is_some();
         let Some(place) = turns.and_then(first_of_latest) else {
             let call_id = answer.call_id;
-            let told = if is_known { Repaired::Duplicate { at, call_id } } else { Repaired::Orphan { at, call_id } };
-            return self.repaired.push(told);
+            let repair = if is_known { Repaired::Duplicate { at, call_id } } else { Repaired::Orphan { at, call_id } };
+            return self.repaired.push(repair);
         };
         let is_next = self.behind.is_some_and(|answered| self.first + answered == place);
         self.behind = self.behind.map(|answered| answered + usize::from(is_next));
@@ -206,7 +205,7 @@ fn says(part: &Part) -> bool {
     part.as_text().is_none_or(|text| !text.trim().is_empty())
 }
 
-fn is_said(part: &AssistantPart) -> bool {
+fn is_kept(part: &AssistantPart) -> bool {
     match part {
         AssistantPart::Text { text } => !text.trim().is_empty(),
         AssistantPart::Reasoning { text, signature } => !text.trim().is_empty() || signature.is_some(),
@@ -428,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_mended_and_told() {
+    fn each_mistake_is_repaired_and_reported() {
         let history = vec![
             Message::user("go"),
             calls(&["a", "b", "a"]),
@@ -454,7 +453,7 @@ mod tests {
             calls(&["call_2"]),
         ];
         assert_eq!(whole[..7], expected);
-        assert!(matches!(&whole[7], Message::Tool(told) if told.is_error && told.call_id == "call_2"));
+        assert!(matches!(&whole[7], Message::Tool(answer) if answer.is_error && answer.call_id == "call_2"));
         assert_eq!(whole.len(), 8);
         let id = |id: &str| id.to_owned();
         assert_eq!(
@@ -477,7 +476,7 @@ mod tests {
     fn a_call_without_an_answer_does_not_get_that_of_a_later_call() {
         let history = vec![calls(&["a"]), Message::user("again"), calls(&["a"]), answer("a", "now")];
         let (whole, _) = repair(history);
-        assert!(matches!(&whole[1], Message::Tool(told) if told.is_error));
+        assert!(matches!(&whole[1], Message::Tool(answer) if answer.is_error));
         assert_eq!(whole[4], answer("a_2", "now"));
     }
 

@@ -278,7 +278,6 @@ impl Call {
 /// The history of a call. Most calls have none.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Past {
-    /// The arguments that were replaced.
     pub revisions: Vec<ArgumentRevision>,
     /// The number of interrupts so far.
     #[serde(rename = "obligations")]
@@ -293,7 +292,6 @@ pub struct Past {
     pub decided: Vec<Decided>,
     /// The questions of the tool and their answers, in order.
     pub answers: Vec<Answered>,
-    /// The results of steps, in order.
     pub steps: Vec<StepResult>,
     /// The names of steps that were begun and have no result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -575,8 +573,8 @@ impl CallResult {
                 });
                 [note].into_iter().chain(output.for_model()).collect()
             }
-            Self::Rejected { feedback } => vec![told(feedback)],
-            Self::Failed { feedback: Some(feedback), .. } => vec![told(feedback)],
+            Self::Rejected { feedback } => vec![rejection_part(feedback)],
+            Self::Failed { feedback: Some(feedback), .. } => vec![rejection_part(feedback)],
             Self::NotAvailable { suggestion } => vec![Part::text(not_available(name, suggestion.as_deref()))],
             other => vec![Part::text(other.sentence(started))],
         }
@@ -644,6 +642,6 @@ impl CallResult {
     }
 }
 
-fn told(feedback: &Rejection) -> Part {
+fn rejection_part(feedback: &Rejection) -> Part {
     Part::Json { json: feedback.to_json_text() }
 }

@@ -21,32 +21,26 @@ use crate::tool::{CallError, Output};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StepEvent {
-    /// A prompt.
     Prompt(Prompt),
     /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
     Continue {
-        /// The principal that continues it.
         by: Principal,
         at: Time,
     },
     /// The tools that the model sees in its present turn. Calls of other tools are answered as calls of tools that do not
     /// exist, in every process. The driver sends this event before the first call.
     Offered {
-        /// The names of the tools.
         tools: Vec<String>,
     },
     /// A call is complete, but the model's turn is not. Drivers report this only for calls of tools that may start early.
     Called {
         /// The position of the call in the turn, from 0; in order.
         index: u32,
-        /// The provider's id.
         provider_id: String,
         /// The tool's name.
         name: String,
-        /// The arguments.
         arguments: String,
     },
-    /// The model's turn ended.
     TurnEnded {
         /// The content of the turn, in order.
         parts: Vec<AssistantPart>,
@@ -57,9 +51,7 @@ pub enum StepEvent {
         model: Option<Arc<str>>,
         at: Time,
     },
-    /// The model failed.
     TurnFailed {
-        /// The error.
         error: String,
         /// Set if another attempt may succeed. The run makes one as long as it has retries left ([`Limits`](super::Limits)).
         again: bool,
@@ -71,17 +63,14 @@ pub enum StepEvent {
     /// The gate has checked a call.
     Inspected {
         call: CallId,
-        /// The checked call.
         inspection: CheckedCall,
         at: Time,
     },
     /// A principal decided an open interrupt.
     Decide {
-        /// The id of the interrupt.
         interrupt: InterruptId,
         /// The decision, checked as far as the tool can check it.
         ruling: CheckedDecision,
-        /// The principal.
         by: Principal,
         at: Time,
     },
@@ -90,7 +79,6 @@ pub enum StepEvent {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
-        /// The result.
         outcome: Result<Output, CallError>,
         at: Time,
     },
@@ -99,7 +87,6 @@ pub enum StepEvent {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
-        /// The question.
         question: Question,
         at: Time,
     },
@@ -138,7 +125,6 @@ pub enum StepEvent {
     },
     /// Time has passed: everything that has expired ends.
     Tick {
-        /// The present time.
         at: Time,
     },
     /// The process that drove the run is gone, and another one takes over.
@@ -148,29 +134,24 @@ pub enum StepEvent {
         call: CallId,
         /// The tool that the call names now, if it is another one.
         name: Option<String>,
-        /// The complete arguments.
         arguments: String,
-        /// The author of the repair.
         by: Author,
         /// The tokens that the repair used.
         usage: Usage,
     },
     /// The run must stop at the end of its step.
     StopRequested {
-        /// The principal that stops it.
         by: Principal,
         at: Time,
     },
     /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
     /// stops for this reason. If a prompt waits, the run accepts it then.
     Stop {
-        /// The reason.
         reason: StopReason,
         at: Time,
     },
     /// The run is cancelled. Waiting prompts are dropped.
     Cancel {
-        /// The principal that cancels it.
         by: Principal,
         at: Time,
     },

@@ -41,7 +41,7 @@ impl Run {
     /// Creates a run from the conversation before the prompt number `prompt`, from 0. Returns it, and the first entries of
     /// its log. Later messages and all allowances are left out.
     pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Time) -> (Self, Vec<LogEvent>) {
-        let kept = self.prompts.get(prompt).map_or(self.messages.len(), |said| said.at as usize);
+        let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
         let (mut run, created) = Self::new(id, self.owner.clone(), options, messages, at);
         let prompts: Vec<Said> = self.prompts.iter().take(prompt).cloned().collect();
@@ -284,7 +284,7 @@ impl Run {
         if self.rev != 1 {
             return Err("it has begun, and comes from another".to_owned());
         }
-        let is_prompt = |said: &Said| matches!(self.messages.get(said.at as usize), Some(Message::User { .. }));
+        let is_prompt = |prompt: &Said| matches!(self.messages.get(prompt.at as usize), Some(Message::User { .. }));
         if !prompts.iter().all(is_prompt) {
             return Err("a prompt of the other run is not in the conversation".to_owned());
         }
@@ -732,7 +732,7 @@ fn answer(call: &Call) -> Option<Message> {
 }
 
 fn size(message: &Message) -> u64 {
-    let said = |part: &AssistantPart| match part {
+    let size = |part: &AssistantPart| match part {
         AssistantPart::Text { text } | AssistantPart::Reasoning { text, .. } => text.len(),
         AssistantPart::Provider(part) => part.block.len(),
         // The bytes of a call were counted when it was made.
@@ -741,7 +741,7 @@ fn size(message: &Message) -> u64 {
     let bytes: usize = match message {
         Message::System { text } => text.len(),
         Message::User { content } => content.iter().map(Part::size).sum(),
-        Message::Assistant { content } => content.iter().map(said).sum(),
+        Message::Assistant { content } => content.iter().map(size).sum(),
         Message::Tool(answer) => answer.content.iter().map(Part::size).sum(),
     };
     bytes as u64

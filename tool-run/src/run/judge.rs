@@ -191,11 +191,9 @@ fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
 /// It is evidence: only the judge creates it, and it is about one call with one text of arguments.
 #[derive(Debug)]
 pub struct CheckedCall {
-    /// The id of the call that was checked.
     pub(super) call: CallId,
     /// The arguments that were checked.
     pub(super) text: Arc<str>,
-    /// The digest of the arguments.
     pub(super) arguments: Digest,
     /// The arguments as changed by the tool's validators, if they changed them.
     pub(super) normalized: Option<Arc<str>>,
@@ -232,7 +230,6 @@ impl CheckedCall {
     }
 }
 
-/// The finding of a check.
 #[derive(Debug)]
 pub enum Finding {
     Accepted(Accepted),

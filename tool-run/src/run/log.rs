@@ -29,11 +29,9 @@ use crate::tool::{Fingerprint, Resources};
 pub enum LogEvent {
     /// The run was created. This is the first entry, and no other.
     Created {
-        /// The id of the run.
         run: RunId,
         /// The principal that may prompt the run, and decides in it.
         owner: Principal,
-        /// The limits and the options.
         options: RunOptions,
         /// The conversation before the run.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +41,6 @@ pub enum LogEvent {
     /// The conversation before the run comes from another run, up to one of its prompts. This entry directly follows
     /// `Created`.
     Branched {
-        /// The id of the other run.
         of: RunId,
         /// The positions of the prompts in that conversation.
         prompts: Vec<Said>,
@@ -52,12 +49,10 @@ pub enum LogEvent {
     },
     /// A prompt came while the run was busy, and waits.
     Queued {
-        /// The prompt.
         prompt: Prompt,
     },
     /// The run accepted a prompt.
     Prompted {
-        /// The prompt.
         prompt: Prompt,
         /// Set if it was the first of the waiting prompts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,21 +62,16 @@ pub enum LogEvent {
     TurnStarted { at: Time },
     /// The model sees only these tools in this turn.
     Offered {
-        /// The names of the tools.
         tools: Vec<String>,
     },
     /// The model made a call, and its arguments are complete.
     Called {
-        /// The id that was minted for the call.
         call: CallId,
-        /// The id that the model's provider gave.
         provider_id: String,
         /// The name that the model called.
         name: String,
-        /// The arguments.
         arguments: Arc<str>,
     },
-    /// The model's turn ended.
     TurnEnded {
         /// The content of the turn, in order.
         parts: Vec<TurnPart>,
@@ -96,7 +86,6 @@ pub enum LogEvent {
     },
     /// The model's turn failed. Complete calls are kept; the rest of the turn is dropped.
     TurnFailed {
-        /// The error.
         error: String,
         /// Set if the model is asked again when the calls have ended.
         again: bool,
@@ -122,9 +111,7 @@ pub enum LogEvent {
         call: CallId,
         /// The tool that the call names now.
         name: String,
-        /// The complete arguments.
         arguments: Arc<str>,
-        /// The author of the repair.
         by: Author,
         /// The tokens that the repair used.
         #[serde(default)]
@@ -132,16 +119,13 @@ pub enum LogEvent {
     },
     /// The run must stop at the end of its step.
     StopRequested {
-        /// The principal that stops it.
         by: Principal,
         at: Time,
     },
     /// A call's tool accepted its arguments.
     Checked {
         call: CallId,
-        /// The tool.
         tool: Arc<ToolRef>,
-        /// The digest of the arguments.
         arguments: Digest,
         /// The resources that the call reads and writes, if its tool names them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,27 +134,21 @@ pub enum LogEvent {
     /// A call waits for a decision.
     Opened {
         call: CallId,
-        /// The interrupt.
         #[serde(rename = "obligation")]
         interrupt: Box<Interrupt>,
     },
     /// A decision was made.
     Decided {
-        /// The id of the interrupt.
         #[serde(rename = "obligation")]
         interrupt: InterruptId,
-        /// The decision.
         decision: Decision,
-        /// The principal that decided.
         by: Principal,
         at: Time,
     },
     /// A person replaced a call's arguments.
     Edited {
         call: CallId,
-        /// The complete arguments.
         arguments: Arc<str>,
-        /// The principal that edited them.
         by: Principal,
         /// The resources that the call reads and writes with the new arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,14 +157,11 @@ pub enum LogEvent {
     /// A question of a tool was answered.
     Answered {
         call: CallId,
-        /// The digest of the question.
         question: Digest,
-        /// The answer.
         answer: QuestionAnswer,
     },
     /// Calls of one kind are allowed for the rest of the run.
     Allowed {
-        /// The allowance.
         allowance: Allowance,
     },
     /// A call may start.
@@ -199,9 +174,7 @@ pub enum LogEvent {
         /// The digest of the view that the person saw.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Digest>,
-        /// The giver of the grant.
         by: GrantedBy,
-        /// The time at which it expires.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<Time>,
     },
@@ -232,10 +205,8 @@ pub enum LogEvent {
         /// The earlier version of the tool.
         from: Option<String>,
     },
-    /// A call ended.
     Ended {
         call: CallId,
-        /// The result.
         result: Arc<CallResult>,
         at: Time,
     },
@@ -243,7 +214,6 @@ pub enum LogEvent {
     Finished { at: Time },
     /// The run stopped. It can be prompted or continued.
     Stopped {
-        /// The reason.
         reason: StopReason,
         at: Time,
     },

@@ -333,7 +333,6 @@ impl Run {
     }
 }
 
-/// The activity of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
@@ -349,7 +348,6 @@ pub enum Activity {
     Stopped(StopReason),
 }
 
-/// The end of the present turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {

@@ -26,7 +26,7 @@ pub struct Failure(Box<Parts>);
 /// Boxed, so that the rare error does not make every successful result large.
 #[derive(Default)]
 struct Parts {
-    told: Option<String>,
+    message: Option<String>,
     cause: Option<String>,
     retryable: bool,
     feedback: Option<Rejection>,
@@ -35,7 +35,7 @@ struct Parts {
 impl Failure {
     /// Creates a failure with `text` for the model.
     pub fn new(text: impl Into<String>) -> Self {
-        Self(Box::new(Parts { told: Some(text.into()), ..Parts::default() }))
+        Self(Box::new(Parts { message: Some(text.into()), ..Parts::default() }))
     }
 
     /// Creates a failure that hides its cause from the model.
@@ -44,7 +44,7 @@ impl Failure {
     }
 
     fn refused(feedback: Rejection) -> Self {
-        Self(Box::new(Parts { told: Some(feedback.to_string()), feedback: Some(feedback), ..Parts::default() }))
+        Self(Box::new(Parts { message: Some(feedback.to_string()), feedback: Some(feedback), ..Parts::default() }))
     }
 
     /// Adds the cause, for the log.
@@ -61,7 +61,7 @@ impl Failure {
 
     /// Returns the text for the model, if the author gave one.
     pub fn message(&self) -> Option<&str> {
-        self.0.told.as_deref()
+        self.0.message.as_deref()
     }
 
     /// Returns the problems with the arguments, if the tool reported any. The model receives them in the form of a rejection.
@@ -76,13 +76,13 @@ impl Failure {
 
     /// Returns the text for the model.
     pub fn for_model(&self) -> &str {
-        self.0.told.as_deref().unwrap_or("the tool failed")
+        self.0.message.as_deref().unwrap_or("the tool failed")
     }
 
     /// Returns the complete text for the log.
     pub fn for_log(&self) -> String {
-        match (&self.0.told, &self.0.cause) {
-            (Some(told), Some(cause)) => format!("{told}: {cause}"),
+        match (&self.0.message, &self.0.cause) {
+            (Some(message), Some(cause)) => format!("{message}: {cause}"),
             (Some(text), None) | (None, Some(text)) => text.clone(),
             (None, None) => self.for_model().to_owned(),
         }
@@ -144,8 +144,8 @@ impl<E: fmt::Display + fmt::Debug + 'static> ToolError for E {
             Ok(feedback) => return Failure::refused(feedback),
             Err(error) => error,
         };
-        let told = error.to_string();
-        Failure(Box::new(Parts { cause: Some(format!("{error:?}")), told: Some(told), ..Parts::default() }))
+        let message = error.to_string();
+        Failure(Box::new(Parts { cause: Some(format!("{error:?}")), message: Some(message), ..Parts::default() }))
     }
 }
 
@@ -207,7 +207,7 @@ impl CallError {
     pub fn for_model(&self) -> Part {
         match self.feedback() {
             Some(feedback) => Part::Json { json: feedback.to_json_text() },
-            None => Part::text(self.told()),
+            None => Part::text(self.message()),
         }
     }
 
@@ -228,7 +228,7 @@ impl CallError {
                 format!("{rejection}\n{}", rejection.causes().join("\n"))
             }
             Self::Panicked { message } => format!("panicked: {message}"),
-            other => other.told(),
+            other => other.message(),
         }
     }
 
@@ -245,7 +245,7 @@ impl CallError {
         )
     }
 
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         match self {
             Self::NotAvailable { name, suggestion } => not_available(name, suggestion.as_deref()),
             Self::Rejected(rejection) => rejection.to_string(),
@@ -281,7 +281,7 @@ pub fn not_available(name: &str, suggestion: Option<&str>) -> String {
 
 impl fmt::Display for CallError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.told())
+        out.write_str(&self.message())
     }
 }
 

@@ -175,14 +175,14 @@ mod tests {
 
     #[test]
     fn outputs_and_failures_have_one_form() {
-        let told = |result: Result<Output, CallError>| json!(spec(None).answer(&result)).to_string();
+        let answer = |result: Result<Output, CallError>| json!(spec(None).answer(&result)).to_string();
         let gives = |value: Value| Ok(Output::json(&value)?);
-        assert_eq!(told(gives(json!({ "a": 1 }))), r#"{"ok":true,"a":1}"#);
-        assert_eq!(told(gives(json!(7))), r#"{"ok":true,"value":7}"#);
-        assert_eq!(told(gives(json!({ "ok": 1 }))), r#"{"ok":true,"value":{"ok":1}}"#);
-        assert_eq!(told(Ok(Output::content(vec![crate::message::Part::text("hi")]))), r#"{"ok":true,"value":"hi"}"#);
-        assert_eq!(told(Err(Failure::new("no").into())), r#"{"ok":false,"problems":["no"]}"#);
-        assert_eq!(told(Err(Rejection::from_message("no").into())), r#"{"ok":false,"problems":["no"]}"#);
+        assert_eq!(answer(gives(json!({ "a": 1 }))), r#"{"ok":true,"a":1}"#);
+        assert_eq!(answer(gives(json!(7))), r#"{"ok":true,"value":7}"#);
+        assert_eq!(answer(gives(json!({ "ok": 1 }))), r#"{"ok":true,"value":{"ok":1}}"#);
+        assert_eq!(answer(Ok(Output::content(vec![crate::message::Part::text("hi")]))), r#"{"ok":true,"value":"hi"}"#);
+        assert_eq!(answer(Err(Failure::new("no").into())), r#"{"ok":false,"problems":["no"]}"#);
+        assert_eq!(answer(Err(Rejection::from_message("no").into())), r#"{"ok":false,"problems":["no"]}"#);
         let of = |schema, value| json!(spec(Some(schema)).answer(&gives(value))).to_string();
         let map = json!({ "type": "object", "additionalProperties": true });
         assert_eq!(of(map, json!({ "a": 1 })), r#"{"ok":true,"value":{"a":1}}"#);

@@ -79,7 +79,7 @@ impl Drive {
         let released = log.end().await;
         let phase = done?;
         released?;
-        observers.tell(Event::RunPaused(&phase));
+        observers.report(Event::RunPaused(&phase));
         turn.outcome(phase)
     }
 }
@@ -280,7 +280,6 @@ impl Alarm {
 #[derive(Default)]
 struct Alert {
     is_raised: AtomicBool,
-    /// The waker of the driver's task.
     task: AtomicWaker,
 }
 

@@ -11,7 +11,7 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use crate::agent::{Agent, AgentError, observers::tell};
+use crate::agent::{Agent, AgentError, observers::report};
 use crate::json::Incremental;
 use crate::message::ProviderPart;
 use crate::model::{FinishReason, ToolChoice, Usage};
@@ -404,7 +404,7 @@ pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, Begun) {
         begun.push(tokio::spawn(async move {
             while let Some(work) = works.recv().await {
                 let done = AssertUnwindSafe(work).catch_unwind().await;
-                report(&*observer, number, done);
+                report_failure(&*observer, number, done);
             }
         }));
         hooks.push((Arc::clone(hook), send));
@@ -426,13 +426,13 @@ impl Begun {
 
 type Done = Result<Result<(), HookError>, Box<dyn std::any::Any + Send>>;
 
-fn report(observer: &dyn Observer, hook: usize, done: Done) {
+fn report_failure(observer: &dyn Observer, hook: usize, done: Done) {
     let error = match done {
         Ok(Ok(())) => return,
         Ok(Err(error)) => error.to_string(),
         Err(panic) => crate::toolset::panicked(panic).for_log(),
     };
-    tell(observer, Event::HookFailed { hook, error: &error });
+    report(observer, Event::HookFailed { hook, error: &error });
 }
 
 impl Observer for Hooking {
@@ -440,10 +440,10 @@ impl Observer for Hooking {
         for (number, (hook, works)) in self.hooks.iter().enumerate() {
             match catch_unwind(AssertUnwindSafe(|| hook.on(&event))) {
                 Ok(Hooked(Ok(None))) => {}
-                Ok(Hooked(Err(error))) => report(&*self.observer, number, Ok(Err(error))),
+                Ok(Hooked(Err(error))) => report_failure(&*self.observer, number, Ok(Err(error))),
                 // The receiving task ends with the last sender.
                 Ok(Hooked(Ok(Some(work)))) => drop(works.send(work)),
-                Err(panic) => report(&*self.observer, number, Err(panic)),
+                Err(panic) => report_failure(&*self.observer, number, Err(panic)),
             }
         }
         self.observer.event(event);

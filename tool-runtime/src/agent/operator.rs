@@ -220,7 +220,6 @@ pub struct Questions {
     gate: Gate,
     /// The interrupts that the operator has not received yet.
     waiting: VecDeque<InterruptId>,
-    /// The interrupt that the operator decides at present, and its answer.
     asked: Option<(InterruptId, BoxFuture<'static, Box<Answered>>)>,
 }
 

@@ -45,7 +45,7 @@ pub struct Handle {
 struct Shared {
     wish: Mutex<Option<Wish>>,
     has_left: AtomicBool,
-    told: Notify,
+    changed: Notify,
 }
 
 /// The wish of the owner of a handle. Each variant includes those before it.
@@ -97,20 +97,19 @@ impl Handle {
         let mut last = self.last_wish();
         // A weaker wish does not replace a stronger one, such as a cancellation.
         *last = (*last).max(Some(wish));
-        self.shared.told.notify_one();
+        self.shared.changed.notify_one();
     }
 
     fn last_wish(&self) -> MutexGuard<'_, Option<Wish>> {
         self.shared.wish.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a wish.
     async fn wished(&self) -> Wish {
         loop {
             let last = self.last_wish().take();
             match last {
                 Some(wish) => return wish,
-                None => self.shared.told.notified().await,
+                None => self.shared.changed.notified().await,
             }
         }
     }
@@ -123,14 +122,14 @@ impl Handle {
 /// arrives just when the run finishes lets it go on.
 #[derive(Clone, Debug)]
 pub struct Steering {
-    said: mpsc::UnboundedSender<Vec<Part>>,
+    messages: mpsc::UnboundedSender<Vec<Part>>,
 }
 
 /// The receiver of these messages.
 #[derive(Debug)]
 pub struct Steered {
     say: Steering,
-    said: mpsc::UnboundedReceiver<Vec<Part>>,
+    messages: mpsc::UnboundedReceiver<Vec<Part>>,
 }
 
 impl Steering {
@@ -141,14 +140,14 @@ impl Steering {
 
     /// Sends text and images. Returns `false` if the session is gone.
     pub fn say_parts(&self, content: Vec<Part>) -> bool {
-        self.said.send(content).is_ok()
+        self.messages.send(content).is_ok()
     }
 }
 
 impl Steered {
     pub fn new() -> Self {
-        let (say, said) = mpsc::unbounded_channel();
-        Self { say: Steering { said: say }, said }
+        let (say, messages) = mpsc::unbounded_channel();
+        Self { say: Steering { messages: say }, messages }
     }
 
     pub fn steering(&self) -> Steering {
@@ -158,23 +157,22 @@ impl Steered {
     /// Waits for the next message; for ever, if there is no sender.
     pub async fn next(steered: &mut Option<Self>) -> Option<Vec<Part>> {
         match steered {
-            Some(steered) => steered.said.recv().await,
+            Some(steered) => steered.messages.recv().await,
             None => std::future::pending().await,
         }
     }
 
     /// Returns a message that has arrived already.
     pub fn received(steered: &mut Option<Self>) -> Option<Vec<Part>> {
-        steered.as_mut()?.said.try_recv().ok()
+        steered.as_mut()?.messages.try_recv().ok()
     }
 
     /// Returns whether a message has arrived.
     pub fn has_content(&self) -> bool {
-        !self.said.is_empty()
+        !self.messages.is_empty()
     }
 }
 
-/// A signal from outside.
 pub enum Signal {
     /// The agent's context was cancelled.
     Cancelled,

@@ -14,7 +14,7 @@ use crate::agent::{
     drive::Drive,
     event::hooked,
     log::{Log, conversation},
-    observers::tell,
+    observers::report,
     outside::{Steered, Steering},
     typed::{FinalAnswer, with_answer},
 };
@@ -333,11 +333,11 @@ impl Session {
     ) -> Result<Reply, AgentError> {
         self.talk = None;
         let (observer, begun) = hooked(&self.agent);
-        tell(&*observer, Event::RunStarted(self.log.run()));
+        report(&*observer, Event::RunStarted(self.log.run()));
         let drive = Drive { observer: Arc::clone(&observer), injected, leaves_model: false };
         let driven = drive.run(&self.agent, &gate, &mut self.log, event).await;
         if let Err(error) = &driven {
-            tell(&*observer, Event::RunFailed(error));
+            report(&*observer, Event::RunFailed(error));
         }
         drop(observer);
         begun.done().await;
@@ -402,7 +402,6 @@ impl Reply {
         models
     }
 
-    /// Returns the reply of `run`, which is at `phase`.
     pub(super) fn of(run: &Run, phase: Phase) -> Self {
         let turns = run.turns().to_vec();
         Self { text: run.last_text(), steps: run.steps() as usize, usage: run.usage(), turns, phase }

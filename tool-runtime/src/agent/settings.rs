@@ -55,7 +55,6 @@ pub struct Setup {
     pub active: Option<Arc<[String]>>,
     /// The names of the tools that come first in the list, in this order.
     pub order: Arc<[String]>,
-    /// The tools that the provider executes.
     pub provided: Arc<[ProviderTool]>,
     pub timeouts: Timeouts,
     /// The models that take over when the one before failed.

@@ -81,8 +81,8 @@ impl StopWhen {
     pub fn stuck(times: usize) -> Self {
         Self::custom(format!("the same call ended the same {times} times"), move |run| {
             // Calls before the prompt do not count, because the prompt may have explained them.
-            let said = run.prompts().last().map_or(0, |said| said.at as usize);
-            if run.messages().iter().skip(said).map(calls_of).sum::<usize>() < times {
+            let start = run.prompts().last().map_or(0, |prompt| prompt.at as usize);
+            if run.messages().iter().skip(start).map(calls_of).sum::<usize>() < times {
                 return false;
             }
             let mut last = run.calls().iter().rev().take(times);
@@ -155,7 +155,6 @@ impl StopWhen {
     }
 }
 
-/// Returns the number of calls in a message.
 fn calls_of(message: &Message) -> usize {
     match message {
         Message::Assistant { content } => content.iter().filter(|part| matches!(part, AssistantPart::Call(_))).count(),

@@ -15,7 +15,7 @@ use crate::agent::{
     Agent, AgentError, DenyAll, Event, Observer, Operator, Reply, Session,
     calls::CallJournal,
     event::Unwatched,
-    observers::tell,
+    observers::report,
     typed::{FinalAnswer, schema_of},
 };
 use crate::feedback::Rejection;
@@ -188,7 +188,7 @@ impl Outside {
 impl Observer for Outside {
     fn event(&self, event: Event<'_>) {
         if let Some(journal) = self.journal() {
-            tell(&*journal.ties.observer, Event::Inner { call: &journal.call, event: &event });
+            report(&*journal.ties.observer, Event::Inner { call: &journal.call, event: &event });
         }
     }
 
@@ -230,12 +230,11 @@ struct Talk<'a> {
 }
 
 impl AgentTool {
-    /// Does the work of a call.
     pub(super) async fn work(&self, prompt: String, cx: &Context) -> Result<Output, CallError> {
         let depth = cx.get::<Depth>().map_or(0, |depth| depth.0) + 1;
         if depth > MOST_DEEP {
-            let told = format!("agents call one another at most {MOST_DEEP} deep; do it without this one");
-            return Err(Failure::new(told).into());
+            let text = format!("agents call one another at most {MOST_DEEP} deep; do it without this one");
+            return Err(Failure::new(text).into());
         }
         let outside = Outside::of(cx);
         let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(failed)?;
@@ -312,14 +311,14 @@ impl Talk<'_> {
                 self.ask().await?;
                 continue;
             }
-            let Some(answering) = &self.tool.answering else { return said(reply) };
+            let Some(answering) = &self.tool.answering else { return output_of(reply) };
             match answering.given(self.session.run()) {
                 Some(json) => return Ok(Output::from_json(json)),
                 None if reply.phase == Phase::Finished && !reminded => {
                     reminded = true;
                     event = Some(self.prompt(FinalAnswer::REMINDER.to_owned()));
                 }
-                None => return said(reply).and_then(|_| Err(Failure::new(NO_ANSWER).into())),
+                None => return output_of(reply).and_then(|_| Err(Failure::new(NO_ANSWER).into())),
             }
         }
     }
@@ -356,8 +355,8 @@ impl Talk<'_> {
 const NO_ANSWER: &str = "the agent gave no answer of the wanted type";
 
 /// Returns the outcome of an inner run whose answer is its last text.
-fn said(reply: Reply) -> Result<Output, CallError> {
-    let told = match reply.phase {
+fn output_of(reply: Reply) -> Result<Output, CallError> {
+    let text = match reply.phase {
         Phase::Finished => return Ok(Output::json(&reply.text)?),
         Phase::Stopped(StopReason::StepLimit) if reply.text.is_empty() => "the agent has used all its steps".to_owned(),
         Phase::Stopped(StopReason::StepLimit) => {
@@ -368,7 +367,7 @@ fn said(reply: Reply) -> Result<Output, CallError> {
         Phase::Stopped(StopReason::OverBudget(limit)) => format!("the agent was stopped: {limit}"),
         _ => "the agent was stopped".to_owned(),
     };
-    Err(Failure::new(told).into())
+    Err(Failure::new(text).into())
 }
 
 fn failed(error: AgentError) -> CallError {
@@ -380,7 +379,6 @@ fn failed(error: AgentError) -> CallError {
     }
 }
 
-/// The name of the steps that store the inner run.
 const STEP: &str = "run";
 
 /// A store of one inner run, whose records are steps of the outer call.

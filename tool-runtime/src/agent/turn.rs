@@ -38,7 +38,6 @@ pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
 /// The longest wait before a retry, even if the model asks for a longer one.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// The model's turn, and the failures before it.
 pub struct ModelTurn {
     agent: Agent,
     gate: Gate,
@@ -48,7 +47,6 @@ pub struct ModelTurn {
     /// The tools on offer, for steps without tools of their own.
     list: Option<ToolList>,
     attempts: Attempts,
-    /// The model's last failure.
     failure: Option<ModelError>,
 }
 
@@ -86,7 +84,7 @@ impl ModelTurn {
         }
         self.failure = None;
         // This is not reported with the log entry, which another process may have written with the last decision.
-        observers.tell(Event::StepStarted { step: log.run().steps() as usize });
+        observers.report(Event::StepStarted { step: log.run().steps() as usize });
         if self.attempts.failures == 0 {
             log.restart_step_clock();
         }
@@ -177,7 +175,7 @@ impl ModelTurn {
     /// Handles the start of the request to the model.
     fn planned(&mut self, planned: Planned, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
-        observers.tell(Event::ModelAsked { model: &planned.model, failures });
+        observers.report(Event::ModelAsked { model: &planned.model, failures });
         let names = || self.gate.tools().names().map(str::to_owned).collect();
         // A process that is gone may have offered fewer tools.
         let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
@@ -230,9 +228,9 @@ impl ModelTurn {
             Delta::Finish(reason) => return self.finish(reason, log, observers),
             delta => {
                 match &delta {
-                    Delta::Text(text) => observers.tell(Event::Text(text)),
-                    Delta::Reasoning(text) => observers.tell(Event::Reasoning(text)),
-                    Delta::Provider(part) => observers.tell(Event::Provided(part)),
+                    Delta::Text(text) => observers.report(Event::Text(text)),
+                    Delta::Reasoning(text) => observers.report(Event::Reasoning(text)),
+                    Delta::Provider(part) => observers.report(Event::Provided(part)),
                     _ => {}
                 }
                 asking.turn.push(delta);
@@ -241,11 +239,10 @@ impl ModelTurn {
         self.record_early(log);
     }
 
-    /// Handles the beginning of a call.
     fn begin_call(&mut self, delta: Delta, log: &Log, observers: &Observers) {
         let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &mut self.asking) else { return };
         let id = log.run().mint(id, &asking.unrecorded);
-        observers.tell(Event::CallAnnounced { id: &id, name });
+        observers.report(Event::CallAnnounced { id: &id, name });
         asking.inputs.start(asking.calls.len(), observers.hooks.watch(name, &id, log.shared_context()));
         asking.unrecorded.insert(id.clone());
         asking.calls.push(Begun { id, is_complete: false, view: View::default() });
@@ -263,7 +260,7 @@ impl ModelTurn {
         turn.push(Delta::CallArguments { index, text });
         let arguments = turn.call_at(index).map_or("", |call| &call.arguments);
         let (text, so_far) = (&arguments[length..], PartialArguments::new(arguments, &call.view));
-        observers.tell(Event::CallArguments { id: &call.id, text, so_far });
+        observers.report(Event::CallArguments { id: &call.id, text, so_far });
         inputs.delta(number, text);
     }
 
@@ -299,7 +296,7 @@ impl ModelTurn {
     fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
         let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
-        observers.tell(Event::StepFinished { reason: &finish, usage: turn.usage });
+        observers.report(Event::StepFinished { reason: &finish, usage: turn.usage });
         let model = planned.map(|planned| {
             let obeys = match &planned.choice {
                 ToolChoice::Required => turn.calls().next().is_some(),
@@ -307,7 +304,7 @@ impl ModelTurn {
                 _ => true,
             };
             if !obeys && finish.is_safe() {
-                observers.tell(Event::ChoiceIgnored(&planned.choice));
+                observers.report(Event::ChoiceIgnored(&planned.choice));
             }
             planned.model
         });
@@ -352,8 +349,8 @@ impl ModelTurn {
 fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
     let (finish, usage) = (FinishReason::ToolCalls, Usage::default());
     let id = log.run().mint(&call.id, &HashSet::<CallId>::new());
-    observers.tell(Event::CallAnnounced { id: &id, name: &call.name });
-    observers.tell(Event::StepFinished { reason: &finish, usage });
+    observers.report(Event::CallAnnounced { id: &id, name: &call.name });
+    observers.report(Event::StepFinished { reason: &finish, usage });
     let parts = vec![AssistantPart::Call(call)];
     log.record_late(StepEvent::TurnEnded { parts, finish, usage, model: None, at: log.now() });
 }
@@ -475,7 +472,6 @@ impl Asking {
     }
 }
 
-/// An event of a turn under way.
 pub enum TurnEvent {
     /// The request to the model begins now.
     Asked(Planned),

@@ -70,7 +70,6 @@ pub struct CircuitBreaker {
     pause: Duration,
 }
 
-/// The breaker of one tool.
 struct OfTool {
     breaker: CircuitBreaker,
     state: Mutex<State>,
@@ -234,7 +233,7 @@ impl Problems {
         self
     }
 
-    fn told(&self, error: CallError) -> CallError {
+    fn translate(&self, error: CallError) -> CallError {
         if !is_failure(&error) {
             return error;
         }
@@ -251,6 +250,6 @@ impl Problems {
 
 impl Layer for Problems {
     fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
-        Box::pin(async move { next.run().await.map_err(|error| self.told(error)) })
+        Box::pin(async move { next.run().await.map_err(|error| self.translate(error)) })
     }
 }

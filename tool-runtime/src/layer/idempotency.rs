@@ -89,8 +89,8 @@ impl Idempotency {
     }
 
     /// Refuses a call that was made before, with a rejection of your own.
-    pub fn refuse_with(mut self, told: impl Fn(&Invocation<'_>) -> Rejection + Send + Sync + 'static) -> Self {
-        self.refuse = Some(Arc::new(told));
+    pub fn refuse_with(mut self, refuse: impl Fn(&Invocation<'_>) -> Rejection + Send + Sync + 'static) -> Self {
+        self.refuse = Some(Arc::new(refuse));
         self
     }
 
@@ -134,7 +134,7 @@ impl Idempotency {
         }
         Some(match (came, &self.refuse) {
             (Came::Lost, _) => Err(Failure::new(UNKNOWN).into()),
-            (_, Some(told)) => Err(told(call).into()),
+            (_, Some(refuse)) => Err(refuse(call).into()),
             (Came::Done(Some(output)), None) => Ok(output),
             (Came::Done(None), None) => Err(Rejection::from_message(SKIPPED).instruct(AVOID).into()),
             (Came::Failed, None) => Err(Rejection::from_message(FAILED).into()),

@@ -155,11 +155,11 @@ impl Secrets {
         let log = error.for_log();
         let did_not_run = error.did_not_run();
         self.redacted(error).filter(|error| !self.is_in_part(&error.for_model())).unwrap_or_else(|| {
-            let told = Rejection::from_message(&*self.problem);
+            let rejection = Rejection::from_message(&*self.problem);
             if did_not_run {
-                told.with_causes([log]).into()
+                rejection.with_causes([log]).into()
             } else {
-                Failure::from(told).source(format_args!("{log}")).into()
+                Failure::from(rejection).source(format_args!("{log}")).into()
             }
         })
     }

@@ -181,8 +181,8 @@ impl fmt::Display for Seen {
             Self::ModelAsked { model, failures } => format!("asked {model} after {failures} failures"),
             Self::StepFailed { error, again } => format!("step failed{}: {error}", if *again { ", again" } else { "" }),
             Self::Prompted(prompt) => {
-                let said = prompt.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join(" ");
-                format!("prompted {said:?}")
+                let text = prompt.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join(" ");
+                format!("prompted {text:?}")
             }
             Self::Text(text) => format!("text {text:?}"),
             Self::Reasoning(text) => format!("reasoning {text:?}"),
@@ -204,9 +204,9 @@ impl fmt::Display for Seen {
             }
             Self::CallFinished { call, result, detail } => {
                 let output = result.output().and_then(|output| output.as_json().map(|json| format!(": {json}")));
-                let told = output.unwrap_or_else(|| format!(": {}", result.for_people(&call.name, true)));
+                let outcome = output.unwrap_or_else(|| format!(": {}", result.for_people(&call.name, true)));
                 let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-                format!("finished {} {} {}{told}{detail}", call.id, call.name, result.name())
+                format!("finished {} {} {}{outcome}{detail}", call.id, call.name, result.name())
             }
             Self::RunPaused(phase) => format!("paused: {phase:?}"),
             Self::Other(text) => text.clone(),
@@ -418,7 +418,6 @@ fn explained(lines: &[String], found: &[usize], parts: &[&str], number: usize) -
     format!("no event with {part:?}{after}{hint}; what happened:\n{}", marked(lines, found))
 }
 
-/// Returns the numbered lines, with a mark at those that were found.
 fn marked(lines: &[String], found: &[usize]) -> String {
     if lines.is_empty() {
         return "  nothing".to_owned();

@@ -30,7 +30,7 @@ use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 /// of earlier calls. The grammar is for one run, which one driver at a time drives to its `RunPaused`.
 #[derive(Clone, Debug, Default)]
 pub struct Grammar {
-    calls: HashMap<CallId, Told>,
+    calls: HashMap<CallId, CallEvents>,
     /// The number of the last step.
     step: usize,
     in_step: bool,
@@ -40,9 +40,8 @@ pub struct Grammar {
     stepped: bool,
 }
 
-/// The events of a call so far.
 #[derive(Clone, Debug, Default)]
-struct Told {
+struct CallEvents {
     /// Set if more may have happened to it than the events show.
     is_loose: bool,
     is_accepted: bool,
@@ -93,8 +92,8 @@ impl Grammar {
     /// Records that the drive ended without an event: its future was dropped, or its store failed.
     pub fn broke_off(&mut self) {
         (self.in_step, self.stepped) = (false, false);
-        self.calls.retain(|_, told| !told.is_over);
-        self.calls.values_mut().for_each(|told| told.is_loose = true);
+        self.calls.retain(|_, call| !call.is_over);
+        self.calls.values_mut().for_each(|call| call.is_loose = true);
     }
 
     fn fits(&mut self, event: &Event<'_>) -> Fits {
@@ -104,14 +103,14 @@ impl Grammar {
             Event::CallAnnounced { id, .. } => {
                 self.in_step()?;
                 must(!self.calls.contains_key(id), "another call of the run has this id")?;
-                self.calls.insert(id.clone(), Told::default());
+                self.calls.insert(id.clone(), CallEvents::default());
                 Ok(())
             }
             Event::CallArguments { id, .. } => {
                 self.in_step()?;
                 must(self.calls.contains_key(id), "the call was not announced")?;
-                let told = self.call(id)?;
-                must(!told.is_accepted, "its arguments were accepted already")
+                let call = self.call(id)?;
+                must(!call.is_accepted, "its arguments were accepted already")
             }
             Event::StepFinished { .. } => {
                 self.in_step()?;
@@ -120,7 +119,7 @@ impl Grammar {
             }
             Event::StepFailed { .. } => {
                 // Its announced calls may never have become calls of the run.
-                self.calls.values_mut().for_each(|told| told.is_loose = true);
+                self.calls.values_mut().for_each(|call| call.is_loose = true);
                 (self.in_step, self.failed) = (false, true);
                 Ok(())
             }
@@ -132,8 +131,8 @@ impl Grammar {
             Event::CallDecided { call, interrupt, .. } => self.call(&call.id)?.decided(interrupt),
             Event::CallStarted(call) => self.call(&call.id)?.started(),
             Event::CallProgress(progress) => {
-                let told = self.call(&CallId::from(progress.call_id.as_str()))?;
-                must(told.is_started || told.is_loose, "the call was not started")
+                let call = self.call(&CallId::from(progress.call_id.as_str()))?;
+                must(call.is_started || call.is_loose, "the call was not started")
             }
             Event::CallFinished { call, .. } => {
                 self.call(&call.id)?.is_over = true;
@@ -149,7 +148,7 @@ impl Grammar {
         must(!self.in_step, format!("step {} has not ended", self.step))?;
         let is_next = step == self.step + 1 || (self.failed && step == self.step);
         must(step == 1 || is_next || !self.stepped, format!("the last step was {}", self.step))?;
-        let left = self.calls.iter().find(|(_, told)| !told.is_over && !told.is_loose);
+        let left = self.calls.iter().find(|(_, call)| !call.is_over && !call.is_loose);
         must(left.is_none(), format!("the call {} has not ended", left.map_or("", |(id, _)| id.as_str())))?;
         if step == 1 {
             // It may be another run, whose calls have their own ids.
@@ -161,11 +160,11 @@ impl Grammar {
 
     fn paused(&mut self, phase: &Phase) -> Fits {
         must(!self.in_step || matches!(phase, Phase::Stopped(_)), "a step is under way")?;
-        let mut left = self.calls.values().filter(|told| !told.is_over && !told.is_loose);
+        let mut left = self.calls.values().filter(|call| !call.is_over && !call.is_loose);
         match phase {
             Phase::Finished | Phase::Idle => must(left.next().is_none(), "a call has not ended")?,
             Phase::Suspended => {
-                let waits = self.calls.values().any(|told| !told.is_over && (told.is_loose || told.open.is_some()));
+                let waits = self.calls.values().any(|call| !call.is_over && (call.is_loose || call.open.is_some()));
                 must(waits || !self.stepped, "no call waits for anybody")?;
             }
             _ => {}
@@ -179,18 +178,18 @@ impl Grammar {
     }
 
     /// Returns a call that has not ended.
-    fn call(&mut self, id: &CallId) -> Result<&mut Told, String> {
+    fn call(&mut self, id: &CallId) -> Result<&mut CallEvents, String> {
         if !self.stepped && !self.calls.contains_key(id) {
             // It belongs to an earlier drive, or to one elsewhere.
-            self.calls.insert(id.clone(), Told { is_loose: true, ..Told::default() });
+            self.calls.insert(id.clone(), CallEvents { is_loose: true, ..CallEvents::default() });
         }
-        let told = self.calls.get_mut(id).ok_or("the call was not announced")?;
-        must(!told.is_over, "the call has ended before")?;
-        Ok(told)
+        let call = self.calls.get_mut(id).ok_or("the call was not announced")?;
+        must(!call.is_over, "the call has ended before")?;
+        Ok(call)
     }
 }
 
-impl Told {
+impl CallEvents {
     fn opened(&mut self, interrupt: &Interrupt) -> Fits {
         if !self.is_loose {
             must(self.open.is_none(), "the call waits for something else already")?;
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn events_out_of_order_are_reported() {
         let (a, reason, usage) = (CallId::from("a"), &FinishReason::Stop, Usage::default());
         let begin = Event::StepStarted { step: 1 };
         let end = Event::StepFinished { reason, usage };

@@ -216,12 +216,12 @@ impl Model for Replayer {
                 Ok(turn) => turn,
                 Err(error) => return stream::iter([Err(error)]).boxed(),
             };
-            let said = stream::iter(turn.deltas).map(Ok);
+            let deltas = stream::iter(turn.deltas).map(Ok);
             match turn.ending {
-                Ending::Finished | Ending::CutOff => said.boxed(),
-                Ending::Failed(failed) => said.chain(stream::iter([Err(failed.into())])).boxed(),
+                Ending::Finished | Ending::CutOff => deltas.boxed(),
+                Ending::Failed(failed) => deltas.chain(stream::iter([Err(failed.into())])).boxed(),
                 // When it was recorded, the reader did not wait for more either.
-                Ending::Dropped => said.chain(stream::pending()).boxed(),
+                Ending::Dropped => deltas.chain(stream::pending()).boxed(),
             }
         };
         stream::once(begin).flatten().boxed()
@@ -237,7 +237,6 @@ struct Header {
     model: String,
 }
 
-/// One turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Turn {
     request: Value,
@@ -245,7 +244,6 @@ struct Turn {
     ending: Ending,
 }
 
-/// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Ending {

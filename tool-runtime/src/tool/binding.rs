@@ -247,7 +247,6 @@ impl<S, V: Values> StartWithState<S> for BeginWithState<S, V> {
 }
 
 impl<S> Start<S> {
-    /// Reads the arguments of the tool `def`.
     #[inline]
     pub(crate) fn start<'a>(
         self,

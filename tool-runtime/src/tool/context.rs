@@ -98,7 +98,6 @@ impl Context {
         &self.shared.messages
     }
 
-    /// Returns the shared list of messages.
     #[cfg(feature = "agent")]
     pub(crate) fn shared_messages(&self) -> Arc<Vec<Message>> {
         Arc::clone(&self.shared.messages)

@@ -185,7 +185,6 @@ impl<'a> Slot<'a> {
 
 /// The values of a tool's parameters: a tuple, or a [`Many`] for more than eight.
 pub trait Values: Sized {
-    /// The places of the values.
     #[doc(hidden)]
     type Places;
     /// Creates places without values.

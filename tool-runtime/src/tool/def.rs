@@ -175,7 +175,6 @@ impl Options {
     }
 }
 
-/// Reads a JSON text that the macro wrote as a value.
 pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
@@ -242,7 +241,6 @@ impl Def {
         self
     }
 
-    /// Reads an output from a client.
     pub(crate) fn read_answer(&self, output: &str) -> Result<Output, CallError> {
         match self.answer {
             Some(answer) => Ok(answer(output)?),
@@ -393,7 +391,6 @@ pub fn describe_object(
     schema
 }
 
-/// Returns the schema of an output, if it has one.
 pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
     describe_root(SchemaSettings::draft2020_12().for_serialize().into_generator(), describe)
 }
@@ -441,7 +438,6 @@ fn describe_param(schema: Value, described: Described, param: &Param) -> Value {
     Value::Object(schema)
 }
 
-/// Writes a rule as JSON Schema keywords.
 fn describe_rule(rule: Rule, schema: &mut Map<String, Value>) {
     let mut put = |key: &str, value: Value| schema.insert(key.to_owned(), value);
     match rule {

@@ -78,10 +78,8 @@ pub struct Hooks<T: Tool> {
     pub available: Option<OnAvailable<T>>,
 }
 
-/// The function of `on_input_delta` of the tool `T`.
 pub type OnDelta<T> = for<'a> fn(Partial<'a, T>, &'a str, &'a Context) -> BoxFuture<'a, ()>;
 
-/// The function of `on_input_available` of the tool `T`.
 pub type OnAvailable<T> = for<'a> fn(&'a <T as Tool>::Input, &'a Context) -> BoxFuture<'a, ()>;
 
 impl<T: Tool<Input: Send>> InputHooks for Hooks<T> {

@@ -98,7 +98,6 @@ pub fn absent<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(Absent).ok()
 }
 
-/// Reads a secret, which is a text, as `T`.
 pub fn read_secret<T: DeserializeOwned>(text: &str) -> Option<T> {
     T::deserialize(Secret(text)).ok()
 }

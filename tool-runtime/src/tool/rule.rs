@@ -33,7 +33,6 @@ pub enum Rule {
         min: usize,
         /// The largest length.
         max: Option<usize>,
-        /// The unit of the length.
         unit: Unit,
     },
     /// A text in which a regular expression finds a match.
@@ -126,9 +125,7 @@ impl fmt::Display for Number {
 pub enum Unit {
     /// Unicode scalar values, as JSON Schema counts them.
     Characters,
-    /// Items of a list or set.
     Items,
-    /// Entries of a map.
     Entries,
 }
 
@@ -209,7 +206,6 @@ impl fmt::Debug for Limit {
 #[derive(Debug)]
 pub struct Check<T>(PhantomData<fn() -> T>);
 
-/// Returns the value in `place`, if it is there.
 fn value<T: 'static>(place: &dyn Any) -> Option<&T> {
     place.downcast_ref::<Option<T>>()?.as_ref()
 }

@@ -280,14 +280,14 @@ impl<L: Layer + ?Sized> Around<L> {
     }
 
     /// Passes an error in reading a call to the layer, which may change it.
-    fn told<T>(&self, read: Result<T, CallError>) -> Result<T, CallError> {
+    fn translate_errors<T>(&self, read: Result<T, CallError>) -> Result<T, CallError> {
         read.map_err(|error| self.layer.refused(&self.spec, error))
     }
 
     /// Starts a call whose arguments need no translation.
     fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         self.inner.start(arguments, cx).map(move |started| {
-            let Started { needs_approval, normalized, touches, work } = self.told(started)?;
+            let Started { needs_approval, normalized, touches, work } = self.translate_errors(started)?;
             let settled = normalized.clone();
             // The layer is called when the work is polled, not before: an approval may still be missing.
             let work = Box::pin(async move {
@@ -312,8 +312,10 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         match self.layer.arguments(self.invocation(arguments, cx), self.inner.spec()) {
             Ok(Cow::Borrowed(same)) if ptr::eq(same, arguments) => self.start_as_it_is(arguments, cx),
-            Ok(meant) => start_translated(self, arguments, meant.into_owned(), cx).map(|started| self.told(started)),
-            Err(error) => Starting::read(self.told(Err(error))),
+            Ok(meant) => {
+                start_translated(self, arguments, meant.into_owned(), cx).map(|started| self.translate_errors(started))
+            }
+            Err(error) => Starting::read(self.translate_errors(Err(error))),
         }
     }
 
@@ -388,15 +390,15 @@ fn restored<L: Layer + ?Sized>(
     changed: &str,
     cx: &Context,
 ) -> Result<Arc<str>, CallError> {
-    let said = around.layer.restore(around.invocation(arguments, cx), meant, changed);
-    let said = said.filter(|said| {
-        let means = around.layer.arguments(around.invocation(said, cx), around.inner.spec());
+    let restored = around.layer.restore(around.invocation(arguments, cx), meant, changed);
+    let restored = restored.filter(|restored| {
+        let means = around.layer.arguments(around.invocation(restored, cx), around.inner.spec());
         means.is_ok_and(|means| json::same(&means, changed))
     });
-    said.map(Arc::from).ok_or_else(|| {
-        let told = format!("the arguments would be understood as {changed}, which cannot be said in the parameters");
+    restored.map(Arc::from).ok_or_else(|| {
+        let text = format!("the arguments would be understood as {changed}, which cannot be said in the parameters");
         let cause = "a layer that changes arguments around a tool that normalises them implements `Layer::restore`";
-        Rejection::from_message(told).with_causes([cause.to_owned()]).into()
+        Rejection::from_message(text).with_causes([cause.to_owned()]).into()
     })
 }
 
@@ -412,7 +414,7 @@ pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<St
             continue;
         }
         match (before, places.get(&name)) {
-            (Some(before), Some(said)) if json::same(&before, &given[*said].1) => given[*said].1 = value,
+            (Some(before), Some(index)) if json::same(&before, &given[*index].1) => given[*index].1 = value,
             (None, None) => given.push((name, value)),
             _ => return None,
         }

@@ -137,7 +137,6 @@ impl Toolset {
         self.change(name, |tool| with_member(tool, format.name(), member, &value))
     }
 
-    /// Replaces the tool `name` with the result of `change`.
     fn change(self, name: &str, change: impl Fn(&Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Result<Self, NameError> {
         if self.get(name).is_none() {
             return Err(NameError::Unknown { name: name.to_owned(), suggestion: self.nearest(name) });
@@ -204,7 +203,6 @@ impl Toolset {
         self.inner.tools.iter()
     }
 
-    /// Returns the tools as a slice.
     #[cfg(feature = "agent")]
     pub(crate) fn as_slice(&self) -> &[Arc<dyn DynTool>] {
         &self.inner.tools
@@ -349,7 +347,6 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     Err(NameError::Invalid { name: name.to_owned() })
 }
 
-/// Returns `tool` under the name `name`.
 fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
     adapted(tool, |spec| spec.name = name)
 }

@@ -117,7 +117,6 @@ pub fn contain<T>(work: impl FnOnce() -> T) -> Result<T, CallError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panicked)
 }
 
-/// Returns the error of a call whose tool panicked.
 #[cold]
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
 pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> CallError {
@@ -164,7 +163,6 @@ impl Toolset {
 }
 
 impl Prepared {
-    /// Creates the call of `tool`.
     pub(crate) fn new(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context) -> Self {
         Self::of(|reading| Box::pin(call(tool, arguments, cx, reading)))
     }

@@ -99,7 +99,6 @@ impl RuntimeTool {
         Ok((value, problems))
     }
 
-    /// Prepares the call with accepted arguments.
     pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> Started<'a> {
         let touches = self.touches.as_ref().and_then(|touches| touches.of(&arguments));
         let work: BoxFuture<'a, _> = match &self.handler {

@@ -35,7 +35,7 @@ use crate::schema::answer::{Form, RESERVED};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// The tool did what was asked.
+    /// The tool has done its work.
     Done(Success),
     /// The call was refused.
     Refused(Refusal),
@@ -50,7 +50,7 @@ impl Serialize for Answer {
     }
 }
 
-/// The answer to a call that did what was asked: the output of the tool, with remarks and instructions.
+/// The answer of a call that succeeded: the output of the tool, with remarks and instructions.
 ///
 /// Its JSON has `ok`, then the output, `feedback` and `instructions`.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,33 +60,32 @@ pub struct Success {
     instructions: Vec<String>,
 }
 
-/// The output of a tool, as it stands in its answer.
+/// The output of a tool, as its answer contains it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Body {
     /// Nothing.
     #[default]
     Nothing,
-    /// The fields of an object, beside `ok`.
+    /// The fields of an object, which are beside `ok`.
     Fields(Map<String, Value>),
-    /// Something else, below `value`.
+    /// Another value, under the key `value`.
     Value(Value),
 }
 
-/// An error: an output has keys that its answer has too.
+/// An error: an output and its answer have the same keys.
 ///
-/// Rename the fields that it [names](Self::keys). Where the output's type is known,
-/// [`collisions`](crate::schema::answer::collisions) finds them before anything is called.
+/// Rename the [named](Self::keys) fields. If the output's type is known, [`collisions`](crate::schema::answer::collisions) finds
+/// them before the first call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collision {
     keys: Vec<&'static str>,
 }
 
 impl Success {
-    /// Returns a success with `output`, which stands where `form` says.
+    /// Returns a success with `output` at the place of `form`.
     ///
-    /// An output that is to be merged and is no object stands below `value`. Fails when a key of the output is one of
-    /// [`RESERVED`].
+    /// An output that is not an object cannot be merged, and gets the key `value`. Fails if the output has a key of [`RESERVED`].
     pub fn new(output: Value, form: Form) -> Result<Self, Collision> {
         let body = match (form, output) {
             (Form::Nothing, _) => Body::Nothing,
@@ -109,7 +108,7 @@ impl Success {
         self
     }
 
-    /// Adds what the caller should do.
+    /// Adds an instruction for the caller.
     pub fn instruct(mut self, text: impl Into<String>) -> Self {
         self.instructions.push(text.into());
         self
@@ -147,7 +146,7 @@ impl Serialize for Success {
 }
 
 impl Collision {
-    /// Returns the keys.
+    /// Returns the keys of the output that its answer also has.
     pub fn keys(&self) -> &[&'static str] {
         &self.keys
     }
@@ -167,23 +166,23 @@ impl fmt::Display for Collision {
 
 impl std::error::Error for Collision {}
 
-/// The answer to a call that was refused: why, of the call as a whole and by parameter; or, where the input is one value and
-/// no object of parameters, of that value.
+/// The answer of a refused call: the reasons for the call as a whole, and by parameter. If the input is one value instead of an
+/// object of parameters, the reasons are about that value.
 ///
-/// It is made from a [`Rejection`], which knows more of each problem, or read. Its JSON has `ok`, `problems`,
+/// It is read from JSON, or made from a [`Rejection`], which has more details. Its JSON has `ok`, `problems`,
 /// `validationResults` or the keys of a report on the value, `feedback` and `instructions`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// The report on the call as a whole or, where there are no `reports`, on the value that is the input.
+    /// The report on the call as a whole. Without `reports`, it can be about an input that is one value.
     whole: Report,
-    /// Not empty, unless the `whole` is refused.
+    /// The reports by parameter. The list may be empty only if `whole` is refused.
     reports: Vec<(String, Report)>,
 }
 
 impl Refusal {
-    /// Returns a refusal of an input that is one value and no object of parameters, for the reasons of `report`.
+    /// Returns a refusal of an input that is one value instead of an object of parameters, with the reasons in `report`.
     ///
-    /// `None` where the report accepts the value, or has it wait for a parameter: there are none.
+    /// Returns `None` if the report accepts the value, or waits for a parameter, because such an input has no parameters.
     pub fn of_value(mut report: Report) -> Option<Self> {
         report.refused.as_ref().filter(|reasons| reasons.required().is_empty())?;
         if matches!(&report.choices, Choices::Suggested(values) if values.is_empty()) {
@@ -202,12 +201,12 @@ impl Refusal {
         &self.reports
     }
 
-    /// Returns the value that is the input, as the tool understands it.
+    /// Returns the value that is the input, as the tool understands it, if that differs from the given one.
     pub fn normalized(&self) -> Option<&Value> {
         self.whole.normalized.as_ref()
     }
 
-    /// Returns a JSON Schema for the value that is the input, given what is known.
+    /// Returns a narrower JSON Schema for the value that is the input.
     pub fn schema(&self) -> Option<&Value> {
         self.whole.schema.as_ref()
     }
@@ -227,7 +226,7 @@ impl Refusal {
         &self.whole.instructions
     }
 
-    /// Returns the refusal as a few words: see [`Rejection::to_text`].
+    /// Returns the refusal as short text: see [`Rejection::to_text`].
     pub fn to_text(&self) -> String {
         text::of_view(&self.view())
     }
@@ -246,7 +245,7 @@ impl From<&Rejection> for Refusal {
     }
 }
 
-/// A refusal that is written, and copies nothing for that where it need not.
+/// A view of a refusal for serialization, which borrows where it can.
 #[derive(Debug)]
 pub struct View<'a> {
     pub whole: Cow<'a, Report>,
@@ -254,7 +253,6 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Returns the view of `rejection`, by parameter.
     pub fn of(rejection: &'a Rejection) -> Self {
         let (mut call, mut reports) = (Vec::new(), Vec::<(Cow<'a, str>, Cow<'a, Report>)>::new());
         for problem in rejection.problems() {
@@ -278,7 +276,7 @@ impl<'a> View<'a> {
             }
         }
         if call.is_empty() && reports.is_empty() {
-            // From a record that was not written here: a refusal has a reason.
+            // A record from another program may have no reason, but a refusal needs one.
             call.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts").to_string());
         }
         let whole = Report {
@@ -291,9 +289,9 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns the report of a tool on a parameter, with the problems of reading before its own.
-fn merge_reports(read: &Report, told: &Report) -> Report {
-    let mut report = told.clone();
+/// Merges two reports on a parameter. Problems from reading come before those from the tool.
+fn merge_reports(read: &Report, own: &Report) -> Report {
+    let mut report = own.clone();
     report.refused = match (read.refused.clone(), report.refused) {
         (Some(first), Some(second)) => Some(first.and(second)),
         (first, second) => first.or(second),
@@ -380,7 +378,7 @@ fn success<E: Error>(mut rest: Map<String, Value>) -> Result<Success, E> {
     }
     let body = match rest.len() {
         0 => Body::Nothing,
-        // With others beside it, `value` is a field like them.
+        // A single key `value` is a wrapped output. Among others, it is an ordinary field.
         1 => rest.shift_remove("value").map_or_else(|| Body::Fields(rest), Body::Value),
         _ => Body::Fields(rest),
     };
@@ -411,7 +409,7 @@ fn refusal<E: Error>(rest: Map<String, Value>, reports: Option<Reports>) -> Resu
     Ok(Refusal { whole, reports })
 }
 
-/// `validationResults`: at least one, each name once.
+/// `validationResults`: at least one report, and each name only once.
 struct Reports(Vec<(String, Report)>);
 
 impl<'de> Deserialize<'de> for Reports {
@@ -422,7 +420,7 @@ impl<'de> Deserialize<'de> for Reports {
             type Value = Reports;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an object with what is said of each parameter")
+                out.write_str("an object with a report on each parameter")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Reports, A::Error> {
@@ -512,10 +510,10 @@ mod tests {
         let reports = prop::collection::vec(("[a-e]", report()), 0..4);
         (prop::collection::vec(problem(), 0..4), reports, texts(), texts()).prop_map(
             |(problems, reports, feedback, instructions)| {
-                let told = Rejection::reported(problems, Vec::new());
-                let told = reports.into_iter().fold(told, |told, (name, report)| told.field(name, report));
-                let told = feedback.into_iter().fold(told, Rejection::remark);
-                instructions.into_iter().fold(told, Rejection::instruct)
+                let read = Rejection::reported(problems, Vec::new());
+                let read = reports.into_iter().fold(read, |read, (name, report)| read.field(name, report));
+                let read = feedback.into_iter().fold(read, Rejection::remark);
+                instructions.into_iter().fold(read, Rejection::instruct)
             },
         )
     }
@@ -535,7 +533,7 @@ mod tests {
     fn answer() -> impl Strategy<Value = Answer> {
         prop_oneof![
             success().prop_map(Answer::Done),
-            rejection().prop_map(|told| Answer::Refused((&told).into())),
+            rejection().prop_map(|read| Answer::Refused((&read).into())),
             report().prop_filter_map("a reason of its own", |report| Refusal::of_value(report).map(Answer::Refused)),
         ]
     }
@@ -558,14 +556,14 @@ mod tests {
         }
 
         #[test]
-        fn a_rejection_is_written_as_its_refusal(told in rejection()) {
-            let refusal = Refusal::from(&told);
-            prop_assert_eq!(json!(refusal), told.to_json());
-            prop_assert_eq!(serde_json::to_string(&refusal).unwrap(), told.to_json_text());
-            prop_assert_eq!(refusal.to_text(), told.to_text());
+        fn a_rejection_is_written_as_its_refusal(read in rejection()) {
+            let refusal = Refusal::from(&read);
+            prop_assert_eq!(json!(refusal), read.to_json());
+            prop_assert_eq!(serde_json::to_string(&refusal).unwrap(), read.to_json_text());
+            prop_assert_eq!(refusal.to_text(), read.to_text());
             let lines = usize::from(!refusal.problems().is_empty()) + refusal.reports().len();
             let notes = refusal.feedback().len() + refusal.instructions().len();
-            prop_assert_eq!(told.to_text().lines().count(), lines + notes);
+            prop_assert_eq!(read.to_text().lines().count(), lines + notes);
         }
     }
 
@@ -598,7 +596,7 @@ mod tests {
         refused(r#"{"ok":false,"problems":["x"],"allowedValues":[1],"suggestedValues":[1]}"#, "exclude each other");
         refused(r#"{"ok":false,"problems":["x"],"allowedValues":[],"suggestedValues":[1]}"#, "exclude each other");
         refused(r#"{"ok":false,"validationResults":{}}"#, "`validationResults` is left out when it is empty");
-        refused(r#"{"ok":false,"validationResults":[]}"#, "what is said of each parameter");
+        refused(r#"{"ok":false,"validationResults":[]}"#, "a report on each parameter");
         let with = |report: &str| format!(r#"{{"ok":false,"problems":["x"],"validationResults":{{"a":{report}}}}}"#);
         assert!(serde_json::from_str::<Answer>(&with(r#"{"valid":true}"#)).is_ok());
         refused(&with(r#"{"valid":true},"a":{"valid":true}"#), "`a` is given twice");
@@ -644,16 +642,16 @@ mod tests {
 
     #[test]
     fn a_record_without_a_reason_is_still_a_refusal() {
-        let told: Rejection = serde_json::from_str(r#"{"problems":[]}"#).expect("a record");
-        assert!(serde_json::from_str::<Answer>(&told.to_json_text()).is_ok(), "{}", told.to_json());
+        let read: Rejection = serde_json::from_str(r#"{"problems":[]}"#).expect("a record");
+        assert!(serde_json::from_str::<Answer>(&read.to_json_text()).is_ok(), "{}", read.to_json());
     }
 
     #[test]
-    fn a_parameter_is_told_of_once() {
+    fn a_parameter_has_one_report() {
         let reports = ["first", "last"].map(|text| ("a".to_owned(), Report::refused(text)));
-        let told = Rejection::reported(vec![Problem::new("/a", ProblemKind::Told, "read")], reports.into());
-        assert_eq!(told.to_json_text(), told.to_json().to_string());
-        let reports = told.reports().map(|(name, report)| (name.to_owned(), report.clone()));
+        let read = Rejection::reported(vec![Problem::new("/a", ProblemKind::Told, "read")], reports.into());
+        assert_eq!(read.to_json_text(), read.to_json().to_string());
+        let reports = read.reports().map(|(name, report)| (name.to_owned(), report.clone()));
         let read = Rejection::reported(Vec::new(), reports.collect());
         assert_eq!(
             read.to_json_text(),

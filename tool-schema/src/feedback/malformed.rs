@@ -58,7 +58,6 @@ fn around(text: &str, at: usize) -> String {
     format!("{cut}{}", excerpt(&text[start..], shown))
 }
 
-/// Returns a problem with an expectation.
 fn expect(expected: impl Into<String>) -> Problem {
     Problem::new("", ProblemKind::Malformed, expected)
 }
@@ -247,8 +246,8 @@ mod tests {
 
     #[track_caller]
     fn says(text: &str, expected: &str) {
-        let told = explain(text);
-        assert!(told.contains(expected), "{text}\n  {told}\n  should say: {expected}");
+        let sentence = explain(text);
+        assert!(sentence.contains(expected), "{text}\n  {sentence}\n  should say: {expected}");
     }
 
     #[test]
@@ -306,8 +305,8 @@ mod tests {
     fn tells_the_place() {
         says("{\n  \"a\": 1,\n  \"b\": ä\n}", "at line 3, column 8");
         let long = format!("{{\"a\": \"{}\", b}}", "x".repeat(500));
-        let told = explain(&long);
-        assert!(told.contains("…xxxx") && told.len() < 200, "{told}");
+        let sentence = explain(&long);
+        assert!(sentence.contains("…xxxx") && sentence.len() < 200, "{sentence}");
     }
 
     #[test]
@@ -323,9 +322,9 @@ mod tests {
         #[test]
         fn never_panics(text in any::<String>()) {
             if let Err(error) = serde_json::from_str::<Value>(&text) {
-                let told = malformed(&text, &error).to_string();
-                prop_assert!(told.len() < 1000, "{}", told);
-                prop_assert!(!told.chars().any(char::is_control));
+                let sentence = malformed(&text, &error).to_string();
+                prop_assert!(sentence.len() < 1000, "{}", sentence);
+                prop_assert!(!sentence.chars().any(char::is_control));
             }
         }
 

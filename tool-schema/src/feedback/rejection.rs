@@ -325,10 +325,10 @@ impl Rejection {
     ///
     /// let mut arrival = Report::refused("no flight goes there");
     /// arrival.choices = Choices::Allowed(vec!["Paris".into(), "New York".into()]);
-    /// let told = Rejection::reported(vec![], vec![("departure".into(), Report::accepted()), ("arrival".into(), arrival)])
+    /// let reported = Rejection::reported(vec![], vec![("departure".into(), Report::accepted()), ("arrival".into(), arrival)])
     ///     .field("date", Report::refused(Reasons::requires("arrival")))
     ///     .instruct("Ask where the person wants to go.");
-    /// assert_eq!(told.to_text(), "\
+    /// assert_eq!(reported.to_text(), "\
     /// departure: ok
     /// arrival: no flight goes there; choose from \"Paris\", \"New York\"
     /// date: cannot be judged before `arrival`
@@ -347,9 +347,9 @@ fn put(reports: &mut Reports, name: Cow<'static, str>, report: Brief) {
 }
 
 fn distinct(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Brief)>) -> Reports {
-    let mut told = Vec::with_capacity(reports.len());
-    reports.for_each(|(name, report)| put(&mut told, name, report));
-    told
+    let mut reported = Vec::with_capacity(reports.len());
+    reports.for_each(|(name, report)| put(&mut reported, name, report));
+    reported
 }
 
 /// Reads reports of a record that another program may have written.

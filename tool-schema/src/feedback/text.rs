@@ -229,7 +229,6 @@ fn choices_phrase(choices: &Choices, most: usize, write: fn(&Value) -> String) -
     Some(format!("{words} {}{more}", shown.join(", ")))
 }
 
-/// Returns a value as it is, on one line.
 fn write_value(value: &Value) -> String {
     one_line(&value.to_string())
 }
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_told_and_each_parameter_has_a_line() {
+    fn every_part_is_written_and_each_parameter_has_a_line() {
         let full = Report {
             refused: Some(Reasons::problem("too\nmany").and_problem("odd").and_requires("date").and_requires("time")),
             normalized: Some(json!(3)),
@@ -282,14 +281,14 @@ mod tests {
             instructions: vec!["Ask for fewer.".into()],
         };
         let none = Report { choices: Choices::Allowed(vec![]), ..Report::accepted() };
-        let told = Rejection::from_message("closed today")
+        let text = Rejection::from_message("closed today")
             .and("and tomorrow")
             .field("seats", full)
             .field("a\nb", none)
             .remark("sorry")
             .instruct("Wait.");
         assert_eq!(
-            told.to_text(),
+            text.to_text(),
             concat!(
                 "call: closed today; and tomorrow\n",
                 r#"seats: too\u{a}many; odd; cannot be judged before `date` and `time`; understood as 3; "#,
@@ -306,13 +305,13 @@ mod tests {
         let all: Vec<_> = (0..40).map(Into::into).collect();
         let mut report = Report::refused("no");
         report.choices = Choices::Allowed(all);
-        let told = Rejection::reported(vec![], vec![("n".into(), report)]);
-        assert!(told.to_text().ends_with("37, 38, 39"));
-        assert_eq!(told.lines()[1], "`n`: choose from 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 28 more");
+        let text = Rejection::reported(vec![], vec![("n".into(), report)]);
+        assert!(text.to_text().ends_with("37, 38, 39"));
+        assert_eq!(text.lines()[1], "`n`: choose from 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 28 more");
     }
 
     #[test]
-    fn an_input_that_is_one_value_is_told_of_as_the_call() {
+    fn an_input_that_is_one_value_is_reported_as_the_call() {
         let mut report = Report::refused("too short");
         report.choices = Choices::Allowed(vec![json!("abc")]);
         let refusal = Refusal::of_value(report).expect("a reason of its own");

@@ -1,31 +1,31 @@
-//! JSON texts compared by what they say, with all the digits of their numbers: a [`Value`] rounds beyond 64 bits.
+//! Comparison of JSON texts with all digits of their numbers. A [`Value`] rounds numbers beyond 64 bits.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::{Deserializer, Number, Value};
 
-/// Returns the canonical form of the JSON `text`: without white space, with sorted names, and with one form for one number.
+/// Returns the canonical form of the JSON `text`: without white space, with sorted names, and with one form for each number.
 ///
-/// `1`, `1.0` and `10e-1` are one number, and so are `0` and `-0`; every digit counts. Of a name that is given more than
-/// once, the last value counts, as in a [`Value`]. A blank text means `{}`. A text that is no JSON means only itself.
+/// `1`, `1.0` and `10e-1` are the same number, and so are `0` and `-0`. Every digit counts. Of a repeated name, the last value
+/// counts, as in a [`Value`]. A blank text means `{}`. A text that is not JSON is its own canonical form.
 pub fn canonical_text(text: &str) -> Cow<'_, str> {
     canonical(text, number)
 }
 
-/// Returns whether both texts say the same, as [`canonical_text`] has it.
+/// Returns whether both texts have the same [`canonical_text`].
 pub fn same(a: &str, b: &str) -> bool {
     a == b || canonical_text(a) == canonical_text(b)
 }
 
-/// Returns whether `echo` is what a client sends back that was given `text`: the same numbers, or all of them as JavaScript
-/// writes them, which has none but `f64`.
+/// Returns whether a client that received `text` could send back `echo`: with the same numbers, or with all numbers as JavaScript
+/// writes them, which has only `f64`.
 pub fn is_echo(echo: &str, text: &str) -> bool {
     same(echo, text) || canonical_text(echo) == canonical(text, |token| number(&to_float(token)))
 }
 
 fn canonical(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
     let text = if text.trim_ascii().is_empty() { "{}" } else { text };
-    // A number that no `f64` holds is no JSON here, because no tool can read it.
+    // A number beyond `f64` is refused, because no tool can read it.
     if serde_json::from_str::<Value>(text).is_err() {
         return Cow::Borrowed(text);
     }
@@ -34,7 +34,7 @@ fn canonical(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Writes the one form of the value that `rest` begins with, and moves behind it. The text is JSON, at most 128 levels deep.
+/// Writes the canonical form of the value that `rest` begins with, and skips it. The text is JSON, at most 128 levels deep.
 fn value(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
     match next(rest) {
         Some(b'{') => {
@@ -43,7 +43,7 @@ fn value(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
                 let (mut name, mut text) = (String::new(), String::new());
                 value(rest, &mut name, number);
                 next(rest);
-                // Behind the colon.
+                // Skip the colon.
                 *rest = &rest[1..];
                 value(rest, &mut text, number);
                 entries.insert(name, text);
@@ -74,13 +74,13 @@ fn value(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
     }
 }
 
-/// Skips white space, and returns the first byte of what follows.
+/// Skips white space, and returns the next byte.
 fn next(rest: &mut &str) -> Option<u8> {
     *rest = rest.trim_start_matches([' ', '\n', '\r', '\t']);
     rest.bytes().next()
 }
 
-/// Moves behind the bracket or comma that `rest` begins with. Returns `false` where the list or object ends there.
+/// Skips the bracket or comma that `rest` begins with. Returns `false` if the list or object ends there.
 fn enters(rest: &mut &str, end: u8) -> bool {
     if next(rest) != Some(end) {
         *rest = &rest[1..];
@@ -92,8 +92,8 @@ fn enters(rest: &mut &str, end: u8) -> bool {
     !ends
 }
 
-/// Returns the digits of a number without its sign and without zeros around them, and the power of ten that they are to be
-/// multiplied with. `None` for a power beyond 64 bits.
+/// Returns the digits of a number, without its sign and outer zeros, and the power of ten to multiply them with. Returns `None`
+/// for a power beyond 64 bits.
 pub fn decimal(number: &str) -> Option<(String, i128)> {
     let unsigned = number.trim_start_matches('-');
     let (digits, power) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
@@ -108,11 +108,11 @@ pub fn decimal(number: &str) -> Option<(String, i128)> {
     Some((kept.to_owned(), i128::from(power.parse::<i64>().ok()?) + moved))
 }
 
-/// Returns the one form of a number: its digits without zeros around them, and a power of ten.
+/// Returns the canonical form of a number: its digits without outer zeros, and a power of ten.
 fn number(token: &str) -> String {
     let sign = if token.starts_with('-') { "-" } else { "" };
     match decimal(token) {
-        // So near to zero that it has one form in practice.
+        // The exponent is beyond 64 bits. Such a number has one form in practice.
         None => token.to_owned(),
         Some((digits, _)) if digits.is_empty() => "0".to_owned(),
         Some((digits, zeros @ 0..=20)) => {
@@ -122,7 +122,6 @@ fn number(token: &str) -> String {
     }
 }
 
-/// Returns the number as JavaScript writes it.
 fn to_float(token: &str) -> String {
     let number = token.parse().ok().and_then(Number::from_f64);
     number.map_or_else(|| token.to_owned(), |number| number.to_string())
@@ -137,12 +136,11 @@ mod tests {
     use super::{canonical_text, same};
     use crate::schema::canonical;
 
-    /// Returns the number that `text` begins with.
     fn token(text: &str) -> &str {
         let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-'));
         &text[..end.unwrap_or(text.len())]
     }
-    /// Returns whether a [`Value`] may have fewer digits of a number than `text`, which is JSON.
+    /// Returns whether a [`Value`] may lose digits of a number in the JSON `text`.
     fn rounds(text: &str) -> bool {
         const KEPT: usize = 15;
         let (mut rest, mut in_string) = (text.as_bytes(), false);
@@ -237,7 +235,7 @@ mod tests {
         fn it_is_the_same_for_one_value(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#, other in r#"[{}\[\]",:0-9\\u \-.e]{0,24}"#) {
             for (one, other) in [(&text, &text), (&text, &other)] {
                 let (Ok(a), Ok(b)) = (serde_json::from_str::<Value>(one), serde_json::from_str::<Value>(other)) else { continue };
-                // A tree knows no more than these digits.
+                // A tree holds all digits of these texts.
                 if !rounds(one) && !rounds(other) {
                     prop_assert_eq!(same(one, other), canonical(&a) == canonical(&b));
                 }

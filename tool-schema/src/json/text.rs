@@ -1,4 +1,4 @@
-//! JSON text that is taken apart without building a tree, or read as one with what a tree cannot hold; and its depth.
+//! Reading JSON text without a tree, or as a tree with repeated names reported; and its depth.
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Map, Number, Value};
 
 use crate::schema::pointer::segment;
 
-/// Returns `true` for a text of JSON's white space only. Arguments without any text mean `{}`.
+/// Returns whether a text has only JSON white space. Blank arguments mean `{}`.
 pub fn is_blank(text: &str) -> bool {
     text.bytes().all(is_space)
 }
@@ -19,21 +19,21 @@ fn is_space(byte: u8) -> bool {
 
 /// A cursor over the entries of a JSON object.
 ///
-/// [`Object::enter`] and [`Object::key`] lead to a value; the caller reads it from [`Object::value`] and reports with
-/// [`Object::advance`] how long it was; [`Object::more`] leads to the next key. So every value is read once, by the code
-/// that knows its type. A caller that expects a certain key calls [`Object::skip_key`] first.
+/// [`Object::enter`] and [`Object::key`] move to a value. The caller reads it from [`Object::value`] and passes its length to
+/// [`Object::advance`]; [`Object::more`] moves to the next key. So code that knows the value's type reads it, and only once. A
+/// caller that expects a certain key calls [`Object::skip_key`] first.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'a> {
     text: &'a str,
     at: usize,
 }
 
-/// An error: the text is not a JSON object. `serde_json` explains it better.
+/// An error: the text is not a JSON object. `serde_json` gives a better explanation.
 #[derive(Debug)]
 pub struct ScanError;
 
 impl<'a> Object<'a> {
-    /// Enters the object that `text` consists of, up to its first key; `None` if it has none. Blank text is an empty object.
+    /// Enters the object `text`, and moves to its first key. Returns `None` if it has none. A blank text is an empty object.
     #[inline]
     pub fn enter(text: &'a str) -> Result<Option<Self>, ScanError> {
         let mut object = Self { text, at: 0 };
@@ -49,8 +49,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Moves from behind a value to the next key; `false` after the last entry and nothing but white space behind the
-    /// object.
+    /// Moves from the end of a value to the next key. Returns `false` if the object ends, and only white space follows.
     #[inline]
     pub fn more(&mut self) -> Result<bool, ScanError> {
         match self.peek() {
@@ -63,14 +62,14 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Moves behind the object, which must be the end.
+    /// Moves past the object, which must end the text.
     #[inline]
     fn leave(&mut self) -> Result<bool, ScanError> {
         self.at += 1;
         if self.peek().is_none() { Ok(false) } else { Err(ScanError) }
     }
 
-    /// Moves behind the key if it is `name`, written without escapes. `name` has nothing that JSON must escape.
+    /// Moves past the key if it is `name`, written without escapes. `name` needs no escapes.
     #[inline]
     pub fn skip_key(&mut self, name: &str) -> bool {
         let start = self.at + 1;
@@ -83,7 +82,7 @@ impl<'a> Object<'a> {
         found
     }
 
-    /// Moves from behind a key to its value: the text from there on.
+    /// Moves from the end of a key to its value, and returns the text from there on.
     #[inline]
     pub fn value(&mut self) -> Result<&'a str, ScanError> {
         if self.peek() != Some(b':') {
@@ -94,13 +93,13 @@ impl<'a> Object<'a> {
         Ok(&self.text[self.at..])
     }
 
-    /// Moves behind a value of `length` bytes.
+    /// Moves past a value of `length` bytes.
     #[inline]
     pub fn advance(&mut self, length: usize) {
         self.at += length;
     }
 
-    /// Skips white space and looks at the next byte.
+    /// Skips white space, and returns the next byte without moving past it.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
@@ -113,7 +112,7 @@ impl<'a> Object<'a> {
         None
     }
 
-    /// Reads a key; the cursor is at its opening quote.
+    /// Reads the key at the cursor, which is at its opening quote.
     #[inline(never)]
     pub fn key(&mut self) -> Result<Cow<'a, str>, ScanError> {
         let start = self.at + 1;
@@ -140,12 +139,12 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Returns the entries of the object that `text` consists of, each value on one line; up to the first that is no JSON.
+/// Returns the entries of the object `text`, each value on one line, up to the first entry that is not JSON.
 pub fn entries(text: &str) -> Vec<(String, String)> {
     parts(text).map(|(name, value)| (name.into_owned(), one_line(value))).collect()
 }
 
-/// Returns the entries of the object that `text` consists of, of one name the last; `None` where it is no object.
+/// Returns the entries of the object `text`, the last one for each name. Returns `None` if `text` is not an object.
 pub fn members(text: &str) -> Option<Vec<(String, String)>> {
     serde_json::from_str::<Map<String, Value>>(text).ok()?;
     let (mut members, mut places) = (Vec::new(), HashMap::new());
@@ -165,12 +164,12 @@ pub fn object(entries: &[(String, String)]) -> String {
     format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(","))
 }
 
-/// Returns the value of the first entry `name` of the object that `text` consists of, as it is written.
+/// Returns the text of the first value `name` in the object `text`.
 pub fn entry<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     parts(text).find(|(known, _)| known == name).map(|(_, value)| value)
 }
 
-/// Returns the entries as they are written; up to the first that is no JSON.
+/// Returns the entries as written, up to the first entry that is not JSON.
 pub fn parts(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
     let mut object = Object::enter(text).ok().flatten();
     std::iter::from_fn(move || {
@@ -186,8 +185,8 @@ pub fn parts(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
     .fuse()
 }
 
-/// Returns a JSON value without the white space between its parts. Numbers keep their digits; texts are written the way
-/// `serde_json` writes them, so that one text has one form.
+/// Returns a JSON value without white space between its parts. Numbers keep their digits. Strings are written like in
+/// `serde_json`, so that each has one form.
 fn one_line(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
@@ -202,19 +201,18 @@ fn one_line(json: &str) -> String {
     out
 }
 
-/// The most names given more than once that are listed.
+/// The maximum number of repeated names that are listed.
 const MOST: usize = 8;
 
-/// A value, and where in it an object has a name more than once: a [`Value`] alone forgets that.
+/// A value, and the places where an object repeats a name, which a [`Value`] does not keep.
 #[derive(Debug)]
 pub struct Read {
-    /// The value, with what came last for such a name.
+    /// The value, with the last entry of a repeated name.
     pub value: Value,
-    /// JSON Pointers, each once; of many only the first ones.
+    /// The JSON Pointers of repeated names, without duplicates, up to a maximum number.
     pub twice: Vec<String>,
 }
 
-/// Reads `text`, which consists of one JSON value.
 pub fn read(text: &str) -> Result<Read, serde_json::Error> {
     let mut place = Place::default();
     let mut deserializer = Deserializer::from_str(text);
@@ -230,7 +228,7 @@ struct Place {
 }
 
 impl Place {
-    /// Does `work` one level deeper.
+    /// Calls `work` for a value one level deeper.
     fn within<T>(&mut self, name: impl fmt::Display, work: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.at.len();
         self.at.push('/');
@@ -314,21 +312,20 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 }
 
-/// The brackets and quotes of a text, which need not be valid JSON.
+/// The open brackets and quotes of a text, which need not be valid JSON.
 #[derive(Debug, Default)]
 pub struct Nesting {
-    /// `{` and `[` that are open at the end, outermost first.
+    /// The brackets `{` and `[` that are still open, outermost first.
     pub open: String,
-    /// The most brackets that were open at once.
+    /// The maximum number of brackets that were open.
     pub deepest: usize,
-    /// `true` where the end lies in a text between quotes.
+    /// Set if the text ends inside quotes.
     pub in_text: bool,
-    /// The last character that is not white space and not in a text.
+    /// The last character outside quotes that is not white space.
     pub last: Option<char>,
 }
 
 impl Nesting {
-    /// Returns the nesting of `text`.
     pub fn of(text: &str) -> Self {
         let mut nesting = Self::default();
         let mut escaped = false;
@@ -355,9 +352,9 @@ impl Nesting {
     }
 }
 
-/// Returns `true` for a JSON text that is nested more than `most` levels deep. The text need not be valid JSON.
+/// Returns whether a JSON text is nested more than `most` levels deep. The text need not be valid JSON.
 pub fn is_deeper(text: &str, most: u32) -> bool {
-    // Nearly all have fewer brackets than levels that are allowed, and counting bytes is fast.
+    // Counting bytes is fast, and most texts have fewer brackets than the limit.
     let brackets = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
     brackets > most as usize && Nesting::of(text).deepest > most as usize
 }

@@ -148,7 +148,6 @@ pub fn whole(number: &Number) -> Option<i128> {
     (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128)
 }
 
-/// Returns whether the number has no fraction.
 pub fn is_whole(number: &Number) -> bool {
     number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
@@ -173,7 +172,6 @@ pub fn is_multiple(number: &Number, step: &Number) -> bool {
     }
 }
 
-/// Returns the value of a count, such as `minLength`.
 pub fn count(value: &Value) -> Option<u64> {
     value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
 }

@@ -77,7 +77,7 @@ pub fn read(schema: &Value, warnings: &mut Vec<String>) -> Draft {
         let name = schema.pointer(&place).and_then(named).unwrap_or_default();
         if Draft::by_uri(name) != Some(draft) {
             let name = shorten(&Value::from(name));
-            warnings.push(format!("{place} names another draft, {name}; read by the draft of the whole"));
+            warnings.push(format!("{place} names another draft, {name}; read by the draft of the root"));
         }
     }
     draft
@@ -129,7 +129,6 @@ const RESOURCE: Form = ("a URI without a fragment", |value, _| {
     value.as_str().is_some_and(|name| !name.trim_end_matches('#').contains('#'))
 });
 
-/// Checks that `schema` is valid in `draft`.
 pub fn check(schema: &Value, draft: Draft) -> Result<(), Uncompilable> {
     check_below(schema, draft, "")
 }

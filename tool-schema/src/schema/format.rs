@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use super::{draft::Draft, pattern};
 
-/// A check of a text.
 pub type Check = fn(&str) -> bool;
 
 /// The way in which a format is checked.
@@ -27,7 +26,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format with the name `name` in `draft`.
     pub fn named(draft: Draft, name: &str) -> Self {
         Self::Checked(match name {
             "date" => is_date,

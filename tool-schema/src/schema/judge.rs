@@ -123,7 +123,6 @@ impl<'a> Judge<'a> {
         items.iter().enumerate().all(|(index, item)| seen.contains(&index) || self.accepts(schema, item))
     }
 
-    /// Spends `steps`, and returns whether any are left.
     fn spends(&self, steps: usize) -> bool {
         self.steps.set(self.steps.get().saturating_sub(steps));
         self.steps.get() > 0
@@ -146,7 +145,6 @@ pub trait Holds {
     /// value.
     fn holds(&mut self, item: Option<usize>, id: Id, value: &Value) -> bool;
 
-    /// Spends `steps` of the walk's limit.
     fn spend(&self, steps: usize);
 }
 

@@ -80,7 +80,6 @@ fn find<'a>(schema: &'a Value, at: &str, wanted: &dyn Fn(&Value) -> bool) -> Opt
     places::children(schema, at).into_iter().find_map(|(_, place, one)| find(one, &place, wanted))
 }
 
-/// Decodes a URI fragment.
 pub(super) fn decode(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());

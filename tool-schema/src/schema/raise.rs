@@ -135,7 +135,6 @@ impl Plan {
     }
 }
 
-/// Returns whether `null` is valid.
 pub fn takes_null(shape: &Shape, targets: &BTreeMap<At, Shape>) -> bool {
     let mut seen: Vec<&At> = Vec::new();
     let mut todo = vec![shape];

@@ -10,19 +10,17 @@ use tool_schema::feedback::suggest;
 /// The meaning of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// A value that fits.
+    /// A valid value.
     Value(Value),
-    /// Items of a list, each of which fits. `more` is set if the person announced more items.
+    /// Valid items of a list. `more` is set if the person announced more items.
     Items { items: Vec<Value>, more: bool },
-    /// Perhaps this value.
+    /// Possibly this value.
     Near(Value),
-    /// One of these values.
     Several(Vec<Value>),
-    /// No value, and why: a sentence.
+    /// No value, with the reason as a sentence.
     Wrong(String),
 }
 
-/// Reads the answer to `ask`.
 pub fn parse(ask: &Ask, text: &str) -> Answer {
     let text = text.trim();
     let shape = &ask.shape;
@@ -33,9 +31,9 @@ pub fn parse(ask: &Ask, text: &str) -> Answer {
         return list(ask, item, text);
     }
     if !ask.choices.is_empty() {
-        let said = unquoted(text).unwrap_or(text);
-        let day = scalar::date(said).filter(|_| shape.format() == Some("date"));
-        match choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(said)) {
+        let inner = unquoted(text).unwrap_or(text);
+        let day = scalar::date(inner).filter(|_| shape.format() == Some("date"));
+        match choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(inner)) {
             Some(answer) if ask.strict || matches!(answer, Answer::Value(_)) => return answer,
             None if ask.strict => {
                 let span = ask.span().map(|(first, last)| format!("I need a number from {first} to {last}."));
@@ -95,7 +93,7 @@ pub fn unknown(text: &str) -> String {
 fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Answer> {
     let literal = unquoted(text).unwrap_or(text);
     if shape.is_free_text() && literal == text && scalar::yes_or_no(text).is_some() {
-        // This is hardly ever a name. In quotes it is accepted at once.
+        // This is hardly ever a name. In quotes, it is accepted at once.
         return Err(shape
             .check(&Value::from(text))
             .map_or_else(|reason| Answer::Wrong(format!("That {reason}.")), |()| Answer::Near(Value::from(text))));
@@ -109,7 +107,7 @@ fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Answer> {
     let Err(reason) = formed.as_deref().map_or_else(|| fits(literal), fits) else {
         return Ok(formed.unwrap_or_else(|| literal.to_owned()));
     };
-    // "it's #W123, thanks": what fits may stand among other words, where little fits.
+    // "it's #W123, thanks": a pattern or format finds the value among other words.
     if limits.pattern.is_some() || limits.format.is_some() {
         let mut found = words::words(text).into_iter().map(|range| &text[range]).filter(|word| fits(word).is_ok());
         if let (Some(one), None) = (found.next(), found.next()) {
@@ -199,8 +197,8 @@ fn list(ask: &Ask, item: &Shape, text: &str) -> Answer {
             Err(error) => Answer::Wrong(format!("That is not valid JSON ({error}).")),
         };
     }
-    let said = words::fold(text);
-    if least == 0 && matches!(said.as_str(), "none" | "nothing" | "empty" | "no") {
+    let folded = words::fold(text);
+    if least == 0 && matches!(folded.as_str(), "none" | "nothing" | "empty" | "no") {
         return Answer::Value(Value::Array(Vec::new()));
     }
     if item.is_form() {
@@ -209,7 +207,7 @@ fn list(ask: &Ask, item: &Shape, text: &str) -> Answer {
     if !is_simple(item) {
         return Answer::Wrong("I need a JSON list here, such as [1, 2].".into());
     }
-    if ask.strict && matches!(said.as_str(), "all" | "all of them" | "everything" | "both") {
+    if ask.strict && matches!(folded.as_str(), "all" | "all of them" | "everything" | "both") {
         return Answer::Items { items: ask.choices.iter().map(|choice| choice.value.clone()).collect(), more: false };
     }
     let more = text.ends_with(',') || text.ends_with("...") || text.ends_with('…');
@@ -284,7 +282,7 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> 
             return Some(Answer::Value(choice.value.clone()));
         }
         if text.len() < 3 && text.chars().all(|c| c.is_ascii_digit()) {
-            // A number beyond the list, not the beginning of 2026.
+            // The number is beyond the list. Do not read 20 as the beginning of 2026.
             return None;
         }
     } else if let Some(number) = scalar::number(text).or_else(|| scalar::only_number(text)) {
@@ -293,25 +291,25 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> 
             return Some(Answer::Value(choices[at].value.clone()));
         }
     }
-    let said = bare(text);
-    if said.is_empty() {
+    let folded = bare(text);
+    if folded.is_empty() {
         return None;
     }
     let known: Vec<String> = written.iter().map(|known| words::fold(known)).collect();
     let labels: Vec<String> = choices.iter().map(|choice| words::fold(words::first_sentence(&choice.label))).collect();
     let tests: [&dyn Fn(usize) -> bool; 7] = [
-        &|at| known[at] == said,
-        &|at| !labels[at].is_empty() && labels[at] == said,
-        &|at| known[at].starts_with(&said),
-        &|at| mentions(&known[at], &said),
-        &|at| mentions(&said, &known[at]) && !known[at].is_empty(),
-        &|at| said.len() > 2 && labels[at].starts_with(&said),
-        &|at| !labels[at].is_empty() && within(&labels[at], &said),
+        &|at| known[at] == folded,
+        &|at| !labels[at].is_empty() && labels[at] == folded,
+        &|at| known[at].starts_with(&folded),
+        &|at| mentions(&known[at], &folded),
+        &|at| mentions(&folded, &known[at]) && !known[at].is_empty(),
+        &|at| folded.len() > 2 && labels[at].starts_with(&folded),
+        &|at| !labels[at].is_empty() && within(&labels[at], &folded),
     ];
     for (rank, test) in tests.iter().enumerate() {
         let mut found: Vec<usize> = (0..choices.len()).filter(|at| test(*at)).collect();
         if rank == 4 {
-            // "New York City" mentions York as well; the longer name is meant.
+            // "New York City" also mentions York. Prefer the longest name.
             let longest = found.iter().map(|at| known[*at].len()).max().unwrap_or(0);
             let nested = |at: &usize| known[*at].len() < longest;
             let longer = found.iter().copied().find(|at| !nested(at));
@@ -323,30 +321,30 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> 
             _ => return Some(Answer::Several(found.into_iter().map(|at| choices[at].value.clone()).collect())),
         }
     }
-    if said.contains(|c: char| c.is_ascii_digit()) {
+    if folded.contains(|c: char| c.is_ascii_digit()) {
         // A different day or number is not a typing error.
         return None;
     }
-    let near = suggest::nearest(&said, known.iter().map(String::as_str))?;
+    let near = suggest::nearest(&folded, known.iter().map(String::as_str))?;
     let at = known.iter().position(|one| one == near)?;
     Some(Answer::Near(choices[at].value.clone()))
 }
 
-/// Returns whether `part` is in `whole` as whole words; both folded.
+/// Returns whether `whole` contains `part` as whole words. Both are folded.
 pub fn mentions(whole: &str, part: &str) -> bool {
     !part.is_empty() && format!(" {whole} ").contains(&format!(" {part} "))
 }
 
-/// Returns whether a text is only the name of a choice, and contains nothing else.
+/// Returns whether a text is only the name of a choice.
 pub fn is_name(choices: &[Choice], text: &str) -> bool {
-    let said = bare(text);
+    let folded = bare(text);
     let names = |choice: &Choice| [words::fold(&scalar::plain(&choice.value)), words::fold(&choice.label)];
-    !said.is_empty() && choices.iter().any(|choice| names(choice).iter().any(|name| within(name, &said)))
+    !folded.is_empty() && choices.iter().any(|choice| names(choice).iter().any(|name| within(name, &folded)))
 }
 
-/// Returns whether each word of `said` begins one of `label`: "dec 1st" and "tuesday, 1 december"; both folded.
-fn within(label: &str, said: &str) -> bool {
-    said.split(' ').filter(|word| !matches!(*word, "of" | "the")).all(|word| {
+/// Returns whether each word of `folded` begins a word of `label`: "dec 1st" and "tuesday, 1 december". Both are folded.
+fn within(label: &str, folded: &str) -> bool {
+    folded.split(' ').filter(|word| !matches!(*word, "of" | "the")).all(|word| {
         let count = word.trim_end_matches(|c: char| c.is_alphabetic());
         let word = if count.is_empty() { word } else { count };
         label.split(' ').any(|known| known == word || (word.len() > 2 && known.starts_with(word)))
@@ -355,7 +353,7 @@ fn within(label: &str, said: &str) -> bool {
 
 /// Returns the folded text, without polite words around it.
 fn bare(text: &str) -> String {
-    let mut said = words::fold(text);
+    let mut folded = words::fold(text);
     for lead in [
         "i'd like",
         "i would like",
@@ -371,11 +369,11 @@ fn bare(text: &str) -> String {
         "to",
         "from",
     ] {
-        if let Some(rest) = said.strip_prefix(lead).and_then(|rest| rest.strip_prefix(' ')) {
-            said = rest.to_owned();
+        if let Some(rest) = folded.strip_prefix(lead).and_then(|rest| rest.strip_prefix(' ')) {
+            folded = rest.to_owned();
         }
     }
-    said.trim_end_matches(" please").trim_end_matches(" thanks").to_owned()
+    folded.trim_end_matches(" please").trim_end_matches(" thanks").to_owned()
 }
 
 #[cfg(test)]

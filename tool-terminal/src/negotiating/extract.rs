@@ -17,7 +17,7 @@ pub fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str) -> Fo
     pairs(&mut hunt);
     named(&mut hunt);
     mentions(&mut hunt, verbs);
-    phrase::telling(&mut hunt);
+    phrase::by_form(&mut hunt);
     phrase::months(&mut hunt);
     phrase::from_to(&mut hunt);
     phrase::places(&mut hunt);
@@ -54,7 +54,7 @@ pub fn is_correction(text: &str) -> bool {
     matches!(folded.split(' ').next(), Some("change" | "set" | "make" | "update" | "correct"))
 }
 
-/// `name: value` and `name=value`.
+/// Finds `name: value` and `name=value`.
 fn pairs(hunt: &mut Hunt<'_>) {
     // The start of a name, the start of its value, and the index of its slot.
     let mut marks: Vec<(usize, usize, usize)> = Vec::new();
@@ -101,7 +101,7 @@ fn pairs(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// `change name to value`, `set name to value`, `name is value`.
+/// Finds `change name to value`, `set name to value` and `name is value`.
 fn changes(hunt: &mut Hunt<'_>) {
     for at in 0..hunt.words.len() {
         let verb = matches!(hunt.folded[at].as_str(), "change" | "set" | "make" | "update" | "correct");
@@ -127,7 +127,7 @@ fn changes(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// `unit fahrenheit`, `2 passengers`, `without details`: a name beside a value that can be nothing else.
+/// Finds a name beside an unambiguous value: `unit fahrenheit`, `2 passengers`, `without details`.
 fn named(hunt: &mut Hunt<'_>) {
     for at in 0..hunt.words.len() {
         let Some((slot, end)) = name_at(hunt, at) else { continue };
@@ -148,7 +148,7 @@ fn named(hunt: &mut Hunt<'_>) {
         let start = before.unwrap_or(at);
         match &hunt.slots[slot].shape.kind {
             Kind::Number(_) if hunt.slots[slot].shape.allowed.is_empty() => {
-                // "one" before a name is a number, elsewhere hardly ever.
+                // "one" is a number before a name, but hardly ever elsewhere.
                 let number =
                     |word: usize| Some((scalar::number(hunt.words.get(word).map(|_| hunt.word(word))?)?, word));
                 let beside = before.and_then(number).or_else(|| number(end).filter(|_| !hunt.taken[end]));
@@ -174,7 +174,7 @@ fn named(hunt: &mut Hunt<'_>) {
 
 /// Finds allowed values, each for the only parameter that allows it.
 fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
-    let said: Vec<(usize, String)> = (hunt.folded.iter().enumerate())
+    let stems: Vec<(usize, String)> = (hunt.folded.iter().enumerate())
         .flat_map(|(at, word)| word.split(' ').map(move |part| (at, part.to_owned())))
         .collect();
     let mut claims = Vec::new();
@@ -190,15 +190,15 @@ fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
             let empty =
                 parts.iter().all(|part| words::is_stop(part) || verbs.contains(&words::stem(part)) || part.len() < 2);
             let place =
-                said.windows(parts.len()).position(|run| run.iter().zip(&parts).all(|((_, word), part)| word == part));
+                stems.windows(parts.len()).position(|run| run.iter().zip(&parts).all(|((_, word), part)| word == part));
             if let Some(at) = place.filter(|_| !empty) {
-                let span = said[at].0..said[at + parts.len() - 1].0 + 1;
+                let span = stems[at].0..stems[at + parts.len() - 1].0 + 1;
                 if !hunt.is_taken(span.clone()) {
                     hits.push((span, choice.value.clone()));
                 }
             }
         }
-        // Of two values at one place, the longer name is meant.
+        // Of two values in one place, prefer the longer name.
         let within = |one: &Range<usize>, other: &Range<usize>| {
             other.start <= one.start && one.end <= other.end && other.len() > one.len()
         };
@@ -300,7 +300,6 @@ pub struct Found {
 pub struct Slot<'a> {
     /// The place of its value.
     pub pointer: String,
-    /// Its names, folded.
     pub names: Vec<String>,
     /// Stems of its name.
     pub terms: Vec<String>,
@@ -308,7 +307,6 @@ pub struct Slot<'a> {
     pub about: Vec<String>,
     /// The values that it may have.
     pub shape: &'a Shape,
-    /// Set if it is required.
     pub required: bool,
     /// Set if it has a value already.
     pub settled: bool,
@@ -354,7 +352,6 @@ impl<'a> Hunt<'a> {
         &self.text[self.words[at].clone()]
     }
 
-    /// Returns the text of a range of words.
     pub fn span(&self, words: Range<usize>) -> &'a str {
         match (self.words.get(words.start), words.end.checked_sub(1).and_then(|last| self.words.get(last))) {
             (Some(from), Some(to)) if from.start <= to.end => &self.text[from.start..to.end],
@@ -377,7 +374,6 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// Returns whether any of the words is used.
     pub fn is_taken(&self, words: Range<usize>) -> bool {
         self.taken.get(words).is_none_or(|taken| taken.contains(&true))
     }
@@ -448,8 +444,8 @@ impl Slot<'_> {
     pub fn exact(&self, text: &str) -> Option<Value> {
         let value = match &self.shape.kind {
             _ if !self.shape.allowed.is_empty() => {
-                let said = words::fold(text);
-                let named = |choice: &&Choice| words::fold(&scalar::plain(&choice.value)) == said;
+                let folded = words::fold(text);
+                let named = |choice: &&Choice| words::fold(&scalar::plain(&choice.value)) == folded;
                 let mut fits = self.shape.allowed.iter().filter(named);
                 fits.next().filter(|_| fits.next().is_none())?.value.clone()
             }

@@ -15,7 +15,6 @@ const TRAIL: usize = 32;
 /// The arguments of a call while they are gathered.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
-    /// The name of the tool.
     pub tool: String,
     /// The settled values: an object, which may be incomplete.
     pub values: Value,
@@ -65,7 +64,6 @@ impl Form {
         Self { tool: tool.to_owned(), values: json!({}), ..Self::default() }
     }
 
-    /// Creates a form with the arguments of a call.
     pub fn of_call(tool: &str, arguments: &str) -> Self {
         match serde_json::from_str(arguments) {
             Ok(values @ Value::Object(_)) => Self::new(tool).with(values),
@@ -202,7 +200,7 @@ impl Form {
         }
     }
 
-    /// Returns the arguments of the call in the order of the schema. Parameters with only one possible value are filled in.
+    /// Returns the arguments of the call in the order of the schema, with the only possible values filled in.
     pub fn arguments(&self, root: &Shape) -> Value {
         filled(root, &self.values)
     }
@@ -283,8 +281,8 @@ impl Ask {
 
     /// Returns whether a text is exactly one of the choices.
     pub fn names(&self, text: &str) -> bool {
-        let said = words::fold(text);
-        self.choices.iter().any(|choice| words::fold(&scalar::plain(&choice.value)) == said)
+        let folded = words::fold(text);
+        self.choices.iter().any(|choice| words::fold(&scalar::plain(&choice.value)) == folded)
     }
 
     /// Returns the first and last choice, if the choices are all integers of a range and too many to list.

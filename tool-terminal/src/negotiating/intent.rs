@@ -10,13 +10,13 @@ use tool_runtime::tool::ToolSpec;
 /// A word that steers the dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Drop what is under way.
+    /// Drop the current work.
     Cancel,
     /// Take the last answer back.
     Back,
-    /// Say what can be done.
+    /// Explain what can be done.
     Help,
-    /// Do the same again.
+    /// Repeat the last call.
     Again,
     /// A greeting.
     Hello,
@@ -26,11 +26,10 @@ pub enum Command {
     Skip,
     /// Take the default.
     Default,
-    /// That is all.
+    /// Finish the list.
     Done,
 }
 
-/// Returns the command, if a text is only a command.
 pub fn command(text: &str) -> Option<Command> {
     let text = text.trim();
     if !text.is_empty() && text.chars().all(|c| c == '?') {
@@ -94,7 +93,7 @@ pub enum Guess {
     Unknown,
 }
 
-/// The words of all tools, made once.
+/// The words of all tools, collected once.
 pub struct Index {
     tools: Vec<Terms>,
     spread: BTreeMap<String, usize>,
@@ -127,7 +126,7 @@ impl Index {
         self.tools.get(tool).map(|terms| terms.name.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Returns the tool that a sentence is about. `weight` returns how well a tool fits otherwise; it is called only for likely
+    /// Returns the tool that a sentence is about. `weight` returns how well a tool fits otherwise. It is called only for likely
     /// tools.
     pub fn guess(&self, text: &str, weight: impl Fn(usize) -> f64) -> Guess {
         let mut scores = self.scores(text);
@@ -162,8 +161,8 @@ impl Index {
         (clear && !own && words::words(text).len() > 1).then_some(best)
     }
 
-    /// Returns whether a sentence shares only a verb with a tool and goes on about something else ("create a table"),
-    /// or only a word at the edge of what the tool is about.
+    /// Returns whether a sentence shares only a verb with a tool, and continues with something else ("create a table"), or shares
+    /// only a word that is secondary for the tool.
     fn is_vague(&self, tool: usize, text: &str) -> bool {
         let terms = &self.tools[tool];
         let tokens = words::tokens(text);
@@ -182,7 +181,7 @@ impl Index {
         tokens.retain(|token| !token.chars().all(|c| c.is_ascii_digit()));
         tokens.sort();
         tokens.dedup();
-        // "New" in "New York" is no verb.
+        // "New" in "New York" is not a verb.
         let names: Vec<String> = (words::words(text).into_iter().skip(1).map(|range| &text[range]))
             .filter(|word| word.starts_with(char::is_uppercase))
             .flat_map(words::tokens)
@@ -224,7 +223,7 @@ impl Index {
             by_names += by_name;
             score += if by_name > 0.0 { 0.0 } else { best };
         }
-        // "Book TA480" says what to do, as "Book a flight" does; "My bookings" only has the word in it.
+        // "Book TA480" is an order, like "Book a flight". "My bookings" only contains the word.
         let first = folded.split(' ').next().unwrap_or_default();
         let leads = |phrase: &String| phrase.split(' ').next() == Some(first);
         if words::is_verb(&words::stem(first)) && tool.phrases.iter().any(leads) {

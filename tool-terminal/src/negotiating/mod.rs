@@ -4,7 +4,7 @@
 //! derives the state of the dialogue, and answers with one text or one call. So nothing is lost between turns, processes or
 //! machines.
 //!
-//! The path of a sentence: [`reply`] reads the messages. [`said`] finds the intended tool ([`intent`]), opens a [`form`],
+//! The path of a sentence: [`reply`] reads the messages. [`read`] finds the intended tool ([`intent`]), opens a [`form`],
 //! extracts the unambiguous values ([`extract`]) and reads answers ([`answer`]). [`refusal`] reads the rejections of tools.
 //! [`speak`] asks the next question, or [`render`]s a result.
 
@@ -13,9 +13,9 @@ mod extract;
 mod form;
 mod intent;
 mod phrase;
+mod read;
 mod refusal;
 mod render;
-mod said;
 mod scalar;
 mod shape;
 mod speak;
@@ -143,7 +143,6 @@ pub enum Stage {
 pub enum Pause {
     /// The call was not possible when the form became complete.
     Whole,
-    /// The call failed.
     Failed,
     /// A person denied the call.
     Denied,
@@ -154,7 +153,6 @@ pub enum Pause {
 pub enum Reply {
     /// A text for the person.
     Say(String),
-    /// A call.
     Call(ToolCall),
 }
 
@@ -304,7 +302,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Sets the text before the next question.
-    pub fn tell(&mut self, text: impl Into<String>) {
+    pub fn say(&mut self, text: impl Into<String>) {
         self.note = text.into();
     }
 
@@ -313,7 +311,6 @@ impl<'a> Dialogue<'a> {
         self.tools.iter().position(|spec| spec.name == name)
     }
 
-    /// Returns the shape of a tool's arguments.
     pub fn shape(&self, tool: usize) -> &Shape {
         self.shapes[tool].get_or_init(|| Shape::of(self.tools[tool].input.neutral()))
     }

@@ -1,5 +1,5 @@
-//! Values that are known by the words around them ("from Paris to Rome", "called demo"), or by the form of their own
-//! words: addresses, dates, paths, ids.
+//! Values found by the words around them ("from Paris to Rome", "called demo"), or by their own form, such as addresses and
+//! dates.
 
 use std::ops::Range;
 
@@ -16,26 +16,26 @@ const PLACE: &[&str] = &["city", "location", "plac", "town", "country", "region"
 const QUERY: &[&str] = &["query", "q", "search", "term", "keyword", "topic"];
 const NAME: &[&str] = &["nam", "titl"];
 
-/// Words at which a name in small letters ends.
+/// Words that end a name in lower case.
 const ENDS: &[&str] = &[
     "after", "and", "as", "at", "because", "before", "but", "by", "for", "from", "in", "is", "now", "of", "on", "or",
     "please", "right", "so", "thanks", "then", "to", "today", "tomorrow", "tonight", "using", "via", "when", "with",
 ];
 
-/// Words that no place begins with.
+/// Words that do not begin a place.
 const NO_PLACE: &[&str] = &[
     "a", "an", "case", "degrees", "detail", "english", "general", "her", "his", "it", "mind", "my", "order", "our",
     "that", "the", "their", "this", "these", "those", "which", "your", "me", "you", "us", "them", "him",
 ];
 
-/// `from X to Y`, and `from X` or `to Y` where X and Y are written like names.
+/// Claims the places in `from X to Y`. Also claims `from X` or `to Y` alone, if X or Y is written like a name.
 pub fn from_to(hunt: &mut Hunt<'_>) {
     let from = end(hunt, FROM);
     let to = end(hunt, TO);
     let both = hunt.folded.iter().any(|word| word == "from") && hunt.folded.iter().any(|word| word == "to");
     for (word, slot) in [("from", from), ("to", to)] {
         let Some(slot) = slot else { continue };
-        // The last "to" is the likely one: "I want to fly to Rome".
+        // The last "to" is the most likely one: "I want to fly to Rome".
         let places = (0..hunt.words.len()).rev().filter(|at| hunt.folded[*at] == word && !hunt.taken[*at]);
         for at in places.collect::<Vec<_>>() {
             let Some(span) = name(hunt, at + 1) else { continue };
@@ -52,7 +52,7 @@ pub fn from_to(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// Returns whether small letters can be meant for one end of a way: "fly from london", and not "I want to fly".
+/// Returns whether words in lower case can be the start or destination of a journey: "fly from london", but not "I want to fly".
 fn is_spoken(hunt: &Hunt<'_>, slot: usize, span: &Range<usize>) -> bool {
     const GOING: &[&str] = &["fly", "go", "travel", "get", "leave", "be", "see", "visit", "start", "come", "pay"];
     let first = hunt.folded[span.start].as_str();
@@ -61,7 +61,7 @@ fn is_spoken(hunt: &Hunt<'_>, slot: usize, span: &Range<usize>) -> bool {
     slot.is_like(PLACE) && slot.is_named(&[&FROM[1..], &TO[1..]].concat()) && !verb && !NO_PLACE.contains(&first)
 }
 
-/// The name of a month, where one parameter is the number of a month.
+/// Claims the name of a month, if one parameter is the number of a month.
 pub fn months(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt.sole(|slot| slot.shape.is_month(&slot.pointer)) else { return };
     // "may" is a verb, "May" is not.
@@ -77,7 +77,7 @@ pub fn months(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// `in X`, `at X`, `for X`, where one parameter is a place.
+/// Claims X in `in X`, `at X` or `for X`, if one parameter is a place.
 pub fn places(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt
         .sole(|slot| is_open_text(slot) && slot.is_named(PLACE))
@@ -100,7 +100,7 @@ pub fn places(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// The only name in the sentence, where a place is the only text that is still needed.
+/// Claims the only name in the sentence, if a place is the only missing text.
 pub fn lone_name(hunt: &mut Hunt<'_>) {
     let needed = |slot: &&Slot<'_>| !slot.settled && slot.required && is_open_text(slot);
     let Some(slot) = hunt.sole(|slot| slot.required && is_open_text(slot) && slot.is_like(PLACE)) else { return };
@@ -127,7 +127,7 @@ fn is_time(word: &str) -> bool {
     (word.len() > 3 && scalar::month(word).is_some()) || (word.ends_with("day") && word.len() > 5)
 }
 
-/// `message "Fix it"`, `with label Work`: a text right after the name of its parameter.
+/// Reads a text directly after the name of its parameter: `message "Fix it"`, `with label Work`.
 pub fn after_name(hunt: &mut Hunt<'_>, slot: usize, from: usize, to: usize) -> Option<(Value, Range<usize>)> {
     if !is_open_text(&hunt.slots[slot]) {
         return None;
@@ -147,7 +147,7 @@ pub fn after_name(hunt: &mut Hunt<'_>, slot: usize, from: usize, to: usize) -> O
     Some((value, from - 1..span.end))
 }
 
-/// Returns whether a parameter is one end of a way or a place, so that small words before its value are no part of it.
+/// Returns whether a parameter is a place or the end of a journey, so that a preposition before its value is not part of it.
 pub fn is_place(root: &Shape, pointer: &str) -> bool {
     let hunt = Hunt::new(root, &Value::Null, "");
     let like = |slot: &Slot<'_>| {
@@ -156,7 +156,7 @@ pub fn is_place(root: &Shape, pointer: &str) -> bool {
     hunt.slots.iter().any(|slot| slot.pointer == pointer && like(slot))
 }
 
-/// `called X`, `named X`.
+/// Claims X in `called X` or `named X`.
 pub fn called(hunt: &mut Hunt<'_>) {
     let Some(slot) = hunt.sole(|slot| is_open_text(slot) && slot.is_named(NAME)) else { return };
     let Some(at) = hunt.folded.iter().position(|word| word == "called" || word == "named") else { return };
@@ -168,7 +168,7 @@ pub fn called(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// The only text in quotes, where one required parameter takes any text.
+/// Claims the only text in quotes, if one required parameter accepts any text.
 pub fn quoted(hunt: &mut Hunt<'_>) {
     let quotes = extract::quotes(hunt.text);
     let [quote] = &quotes[..] else { return };
@@ -186,8 +186,8 @@ pub fn quoted(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// `search for X`, `look up X`: the rest of the sentence, where one required parameter is what is searched for; and a
-/// question as a whole, where a question is what is needed.
+/// Claims X in `search for X` or `look up X`, if one required parameter is a search query. Claims a whole question, if one
+/// required parameter is a question.
 pub fn subject(hunt: &mut Hunt<'_>) {
     if hunt.text.ends_with('?')
         && !hunt.taken.contains(&true)
@@ -206,11 +206,11 @@ pub fn subject(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// The only parameter that is one end of a way or a time; by its name, or failing that by its description.
+/// Returns the only parameter for this end of a journey or period, by its name, or else by its description.
 fn end(hunt: &Hunt<'_>, stems: &[&str]) -> Option<usize> {
     hunt.sole(|slot| is_text(slot) && slot.is_named(stems)).or_else(|| {
         let none_named = hunt.slots.iter().all(|slot| !slot.is_named(stems));
-        // The small words are in every other description.
+        // The first stem is a preposition, which nearly every description contains.
         hunt.sole(|slot| is_text(slot) && slot.is_like(&stems[1..])).filter(|_| none_named)
     })
 }
@@ -223,7 +223,7 @@ fn is_open_text(slot: &Slot<'_>) -> bool {
     slot.shape.is_free_text() && slot.shape.format().is_none()
 }
 
-/// The words of the name that begins at a word: as long as they have capitals, or up to a small word.
+/// Returns the words of the name that begins at `from`: all capitalized words, or words up to one of [`ENDS`].
 fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
     if from >= hunt.words.len() || hunt.taken[from] || !hunt.joined(from - 1) {
         return None;
@@ -253,11 +253,11 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
     (to > from && !words::is_stop(begins)).then_some(from..to)
 }
 
-/// Words of every kind of sentence; a pattern that accepts one of them tells nothing.
+/// Ordinary words. A pattern that accepts one of them identifies no parameter.
 const COMMON: [&str; 6] = ["the", "Please", "flight-1", "a", "2", "book"];
 
-/// Settles parameters by words whose form fits one parameter only.
-pub fn telling(hunt: &mut Hunt<'_>) {
+/// Settles parameters by words whose form fits only one parameter.
+pub fn by_form(hunt: &mut Hunt<'_>) {
     let free: Vec<usize> = (0..hunt.words.len()).filter(|at| !hunt.taken[*at]).collect();
     let mut claims: Vec<(usize, Vec<usize>)> = Vec::new();
     for (at, slot) in hunt.slots.iter().enumerate().filter(|(_, slot)| !slot.settled) {
@@ -279,7 +279,7 @@ pub fn telling(hunt: &mut Hunt<'_>) {
     }
 }
 
-/// `order #W12`, `flight HAT001`: a made word after the noun of a parameter called `order_id` or `flight_number`.
+/// Claims a coined word after the noun of a parameter such as `order_id` or `flight_number`: `order #W12`, `flight HAT001`.
 fn numbered(hunt: &Hunt<'_>, claims: &mut Vec<(usize, Vec<usize>)>) {
     for (at, slot) in hunt.slots.iter().enumerate().filter(|(_, slot)| !slot.settled && slot.shape.is_free_text()) {
         let [noun @ .., last] = &slot.terms[..] else { continue };
@@ -300,7 +300,7 @@ fn numbered(hunt: &Hunt<'_>, claims: &mut Vec<(usize, Vec<usize>)>) {
 
 type Clue = Box<dyn Fn(&str) -> bool>;
 
-/// The test for words that can only be meant for a parameter, where there is one.
+/// Returns a test for words that can belong only to this parameter, if there is one.
 fn clue(slot: &Slot<'_>) -> Option<Clue> {
     let shape = match &slot.shape.kind {
         Kind::List { item, .. } => item,
@@ -314,7 +314,7 @@ fn clue(slot: &Slot<'_>) -> Option<Clue> {
         let known = ["email", "uri", "url", "uuid", "date", "date-time", "time"];
         return known.into_iter().find(|known| *known == format).map(of_format);
     }
-    if let Some(pattern) = telling_pattern(limits) {
+    if let Some(pattern) = narrow_pattern(limits) {
         return Some(Box::new(move |word| pattern.is_match(word)));
     }
     let by_name: [(&[&str], &str); 5] = [
@@ -334,7 +334,6 @@ fn clue(slot: &Slot<'_>) -> Option<Clue> {
         .then(|| -> Clue { Box::new(move |word| form(word).is_some_and(|form| samples.contains(&form))) })
 }
 
-/// Returns the test for words of a format.
 fn of_format(format: &'static str) -> Clue {
     match format {
         "uri" | "url" => Box::new(is_link),
@@ -343,7 +342,7 @@ fn of_format(format: &'static str) -> Clue {
     }
 }
 
-fn telling_pattern(limits: &Text) -> Option<Regex> {
+fn narrow_pattern(limits: &Text) -> Option<Regex> {
     let pattern = Regex::new(&format!("^(?:{})$", limits.pattern.as_deref()?)).ok()?;
     (!COMMON.iter().any(|word| pattern.is_match(word))).then_some(pattern)
 }
@@ -364,7 +363,7 @@ fn is_path(word: &str) -> bool {
     (file || folder) && !word.contains("://") && !word.contains('@')
 }
 
-/// Example values: those of the schema, and what a description quotes after "such as" and the like.
+/// Returns the examples of the schema, and those that the description quotes after a phrase such as "for example".
 fn samples(examples: &[Value], description: &str) -> Vec<String> {
     let mut out: Vec<String> = examples.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     for mark in ["such as ", "like ", "e.g. ", "e.g., ", "for example ", "example: "] {
@@ -377,7 +376,7 @@ fn samples(examples: &[Value], description: &str) -> Vec<String> {
     out
 }
 
-/// The form of a word that looks made rather than spoken: `#W12` and `#A7` are both `#A9`; `JFK` is `AAA`.
+/// Returns the form of a coined word, or `None` for an ordinary word: `#W12` and `#A7` both have `#A9`; `JFK` has `AAA`.
 fn form(word: &str) -> Option<String> {
     let letter = |c: char| match c {
         '0'..='9' => '9',
@@ -424,11 +423,11 @@ mod tests {
     }
 
     #[test]
-    fn only_a_narrow_pattern_tells() {
+    fn only_a_narrow_pattern_identifies() {
         let text = |pattern: &str| Text { pattern: Some(pattern.into()), ..Text::default() };
-        assert!(telling_pattern(&text("^#W[0-9]+$")).is_some());
-        assert!(telling_pattern(&text("^[A-Z]{3}$")).is_some());
-        assert!(telling_pattern(&text("^\\w+$")).is_none());
-        assert!(telling_pattern(&text("(?=x)")).is_none());
+        assert!(narrow_pattern(&text("^#W[0-9]+$")).is_some());
+        assert!(narrow_pattern(&text("^[A-Z]{3}$")).is_some());
+        assert!(narrow_pattern(&text("^\\w+$")).is_none());
+        assert!(narrow_pattern(&text("(?=x)")).is_none());
     }
 }

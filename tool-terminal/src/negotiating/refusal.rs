@@ -58,10 +58,10 @@ pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool)
     form.doubt = None;
     let fields: Vec<Field<'_>> =
         refusal.reports().iter().map(|(name, report)| Field::new(root, name, report)).collect();
-    let mut told = refusal.problems().to_vec();
+    let mut texts = refusal.problems().to_vec();
     for field in fields.iter().filter(|field| field.report.is_valid()) {
-        told.extend(understood(form, field));
-        told.extend(field.notes());
+        texts.extend(understood(form, field));
+        texts.extend(field.notes());
     }
     for field in &fields {
         let Report { choices, schema, .. } = field.report;
@@ -86,15 +86,15 @@ pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool)
     for field in fields.iter().filter(|field| !field.report.is_valid() && field.requires.is_empty()) {
         if field.is_dead_end() {
             let (why, causes) = dead_end(form, &fields, field);
-            told.push(why);
+            texts.push(why);
             hope &= !causes.is_empty();
             if !causes.is_empty() {
                 form.doubt.get_or_insert(Doubt::Change { pointers: causes });
             }
         } else {
-            told.extend(objection(form, root, field));
+            texts.extend(objection(form, root, field));
         }
-        told.extend(field.notes());
+        texts.extend(field.notes());
     }
     if hope && form.wanted.is_empty() && form.doubt.is_none() && form.next(root).is_none() {
         // All rejected parameters depend on others, so ask for those.
@@ -109,9 +109,9 @@ pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool)
         }
         form.wanted = lacking;
     }
-    told.extend(refusal.feedback().iter().chain(refusal.instructions()).cloned());
-    let told = told.iter().map(|text| words::shorten(text.trim(), 600)).filter(|text| !text.is_empty());
-    (told.collect::<Vec<_>>().join("\n"), hope)
+    texts.extend(refusal.feedback().iter().chain(refusal.instructions()).cloned());
+    let texts = texts.iter().map(|text| words::shorten(text.trim(), 600)).filter(|text| !text.is_empty());
+    (texts.collect::<Vec<_>>().join("\n"), hope)
 }
 
 /// Returns the pointer of the parameter that feedback calls `name`. `leg.from` is inside `leg`, unless a parameter has that whole
@@ -208,9 +208,9 @@ pub fn reason(text: &str) -> String {
     let text = text.trim();
     let read: Option<Value> = serde_json::from_str(text).ok();
     let field = |name: &str| read.as_ref()?.get(name)?.as_str().map(str::to_owned);
-    let told = ["error", "message", "reason"].iter().find_map(|name| field(name));
-    let told = told.or_else(|| read.as_ref()?.as_str().map(str::to_owned)).unwrap_or_else(|| text.to_owned());
-    words::shorten(told.trim(), 600)
+    let reason = ["error", "message", "reason"].iter().find_map(|name| field(name));
+    let reason = reason.or_else(|| read.as_ref()?.as_str().map(str::to_owned)).unwrap_or_else(|| text.to_owned());
+    words::shorten(reason.trim(), 600)
 }
 
 /// Returns a sentence if a failure is a person's denial, and `None` otherwise.

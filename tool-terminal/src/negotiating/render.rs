@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{scalar, words};
 use tool_runtime::message::Part;
 
-/// The most items of a list that are shown.
+/// The maximum number of items that are shown.
 pub const SHOWN: usize = 20;
 /// The depth below which values are shown as JSON.
 const DEPTH: usize = 5;
@@ -50,7 +50,6 @@ fn result(value: &Value) -> String {
     out.trim().to_owned()
 }
 
-/// Returns a value as text.
 pub fn value(value: &Value) -> String {
     let mut lines = Vec::new();
     write(value, 0, &mut lines);
@@ -112,7 +111,6 @@ fn nested(value: &Value) -> bool {
     }
 }
 
-/// Returns a value on one line.
 pub fn inline(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),

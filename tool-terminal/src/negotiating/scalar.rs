@@ -88,7 +88,6 @@ pub fn place(text: &str) -> Option<usize> {
     usize::try_from(number).ok()?.checked_sub(1)
 }
 
-/// Reads yes or no.
 pub fn yes_or_no(text: &str) -> Option<bool> {
     let folded = words::fold(text);
     let bare = folded.trim_end_matches(" please").trim_end_matches(" thanks").trim_end_matches(" thank you");
@@ -106,8 +105,8 @@ pub fn yes_or_no(text: &str) -> Option<bool> {
 
 /// Returns whether a text has a format. Every text has an unknown format.
 ///
-/// Unlike JSON Schema, an email address needs a domain with a dot, a URI something behind its scheme, and a time no more
-/// than `14:30`.
+/// Unlike JSON Schema, an email address needs a domain with a dot, a URI needs something after its scheme, and `14:30` is a
+/// complete time.
 pub fn has_format(format: &str, text: &str) -> bool {
     static TIME: LazyLock<Regex> = LazyLock::new(|| {
         let clock = "([01][0-9]|2[0-3]):[0-5][0-9]";
@@ -200,8 +199,8 @@ pub fn date_time(text: &str) -> Option<String> {
 /// The maximum length of a sample, in bytes.
 const LONGEST: usize = 60;
 
-/// Returns a short text that a pattern accepts, to show its form to a person: `^[A-Z]{3}-\d+$` has `ABC-1`. `None` for
-/// a pattern that has no such text, or that the engine does not read.
+/// Returns a short text that a pattern accepts, to show its form to a person: `ABC-1` for `^[A-Z]{3}-\d+$`. Returns `None` if
+/// there is no short text, or the engine cannot read the pattern.
 pub fn sample(pattern: &str) -> Option<String> {
     let mut out = String::new();
     write_sample(&regex_syntax::parse(pattern).ok()?, 0, &mut out)?;
@@ -209,7 +208,7 @@ pub fn sample(pattern: &str) -> Option<String> {
     fits.then_some(out)
 }
 
-/// Adds a sample of one part of a pattern, which is the `nth` repetition of it.
+/// Adds a sample of one part of a pattern, for the repetition `nth` of that part.
 fn write_sample(part: &Hir, nth: usize, out: &mut String) -> Option<()> {
     const PLAIN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz1234567890";
     if out.len() > LONGEST {

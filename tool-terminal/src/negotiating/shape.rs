@@ -1,7 +1,7 @@
 //! A simplified view of a JSON Schema: the information that a person needs to give a value, and checks of values.
 //!
-//! `tool_schema` has a shape of its own for the dialects of providers. It is private, keeps every loss, and knows
-//! neither labels nor formats, which are most of what a person needs. So this view stays apart.
+//! `tool_schema` has another shape, for the dialects of providers. It is private, keeps every loss, and has neither labels nor
+//! formats, which a person needs most.
 
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::ops::RangeBounds;
@@ -15,41 +15,34 @@ use tool_schema::schema::pointer;
 /// A description of the values that are possible.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
-    /// The kind of value.
     pub kind: Kind,
     /// A name for people.
     pub title: Option<String>,
-    /// The meaning.
     pub description: String,
-    /// All allowed values with their meanings; empty if any value of the kind is allowed.
+    /// All allowed values with their meanings. Empty if any value of the kind is allowed.
     pub allowed: Vec<Choice>,
     /// The value if none is given.
     pub default: Option<Value>,
-    /// Values that show what is meant.
     pub examples: Vec<Value>,
-    /// Set if `null` may mean "nothing".
+    /// Set if `null` is valid.
     pub nullable: bool,
 }
 
 /// One allowed value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// The value.
     pub value: Value,
-    /// The meaning, where the schema says it.
+    /// The meaning, if the schema describes it.
     pub label: String,
 }
 
-/// A kind of value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Kind {
-    /// A text.
     Text(Text),
-    /// A number; `integer` when it has no fraction.
+    /// A number, without a fraction if `integer` is set.
     Number(Number),
     /// Yes or no.
     Bool,
-    /// A list of values of one shape.
     List { item: Box<Shape>, least: usize, most: Option<usize>, unique: bool },
     /// Named values.
     Object { fields: Vec<Field>, open: bool },
@@ -60,7 +53,6 @@ pub enum Kind {
     Anything,
 }
 
-/// Limits of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Text {
     pub least: usize,
@@ -69,7 +61,6 @@ pub struct Text {
     pub format: Option<String>,
 }
 
-/// Limits of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
     pub integer: bool,
@@ -82,7 +73,6 @@ pub struct Number {
 pub struct Field {
     /// The name on the wire.
     pub name: String,
-    /// Set if it is required.
     pub required: bool,
     /// The values that it may have.
     pub shape: Shape,
@@ -118,7 +108,6 @@ impl Shape {
         Some(shape)
     }
 
-    /// Returns the only possible value, if there is exactly one.
     pub fn only(&self) -> Option<&Value> {
         match &self.allowed[..] {
             [one] if !self.nullable => Some(&one.value),
@@ -126,12 +115,12 @@ impl Shape {
         }
     }
 
-    /// Returns whether it is an object that is asked for field by field.
+    /// Returns whether the value is an object that is asked for field by field.
     pub fn is_form(&self) -> bool {
         self.allowed.is_empty() && self.fields().iter().any(|field| field.required)
     }
 
-    /// Returns whether it is a month by its number; `name` is what it is called.
+    /// Returns whether the value is the number of a month. `name` is the parameter's name.
     pub fn is_month(&self, name: &str) -> bool {
         let Kind::Number(limits) = &self.kind else { return false };
         let called = format!("{name} {}", self.description);
@@ -146,7 +135,7 @@ impl Shape {
         }
     }
 
-    /// Returns whether any text will do.
+    /// Returns whether any text is valid.
     pub fn is_free_text(&self) -> bool {
         let Kind::Text(text) = &self.kind else { return false };
         self.allowed.is_empty() && text.pattern.is_none() && text.format.is_none()
@@ -217,10 +206,10 @@ impl Choice {
 
 /// The depth to which schema references are followed. Deeper values are asked for as JSON.
 const DEPTH: usize = 6;
-/// A schema is read up to this many nodes: references can multiply a small text into a huge tree.
+/// The maximum number of nodes that are read from a schema, because references can multiply a small text into a huge tree.
 const NODES: usize = 2000;
 
-/// Reads schemas that may refer to one another.
+/// A reader of schemas that may refer to one another.
 struct Reader<'a> {
     root: &'a Value,
     nodes: usize,
@@ -269,7 +258,7 @@ impl Reader<'_> {
         shape
     }
 
-    /// The schema with its reference and its `allOf` put into it; its own keywords win.
+    /// Merges the schema with its reference and its `allOf`. Its own keywords take precedence.
     fn merged(&mut self, schema: &Map<String, Value>, links: usize) -> Map<String, Value> {
         let mut out = schema.clone();
         let reference = out.remove("$ref");
@@ -342,7 +331,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `anyOf` and `oneOf`: a nullable, a list of constants, or several kinds.
+    /// Reads `anyOf` and `oneOf`: a nullable value, a list of constants, or several kinds.
     fn alternatives(&mut self, shape: &mut Shape, schema: &Map<String, Value>, depth: usize) -> Kind {
         let Some(parts) = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(*key)?.as_array()) else {
             return if schema.contains_key("properties") { self.kind("object", schema, depth) } else { Kind::Anything };
@@ -379,7 +368,7 @@ impl Reader<'_> {
     }
 }
 
-/// The stricter of an inclusive and an exclusive limit.
+/// Returns the stricter of an inclusive and an exclusive limit.
 fn bound(included: Option<f64>, excluded: Option<f64>, stricter: fn(&f64, &f64) -> bool) -> Bound<f64> {
     match (included, excluded) {
         (Some(included), Some(excluded)) if stricter(&included, &excluded) => Included(included),
@@ -388,7 +377,7 @@ fn bound(included: Option<f64>, excluded: Option<f64>, stricter: fn(&f64, &f64) 
     }
 }
 
-/// Several kinds, where each of them is simple enough to differ from the others.
+/// Returns a union of kinds, if each is simple enough to be distinguished from the others.
 fn either(shapes: Vec<Shape>) -> Kind {
     let simple = |shape: &Shape| matches!(shape.kind, Kind::Text(_) | Kind::Number(_) | Kind::Bool);
     if !shapes.is_empty() && shapes.iter().all(simple) { Kind::Either(shapes) } else { Kind::Anything }
@@ -412,7 +401,7 @@ fn kind_of(value: &Value) -> Kind {
 }
 
 impl Kind {
-    /// The noun for values of the kind.
+    /// Returns the noun for values of the kind.
     pub fn noun(&self) -> &'static str {
         match self {
             Kind::Text(text) => match text.format.as_deref() {
@@ -480,7 +469,7 @@ impl Number {
         }
     }
 
-    /// The range, as a person says it; `None` where there is none.
+    /// Returns the range in a person's words, or `None` if there is none.
     pub fn range_in_words(&self) -> Option<String> {
         Some(match self.range {
             (Unbounded, Unbounded) => return None,

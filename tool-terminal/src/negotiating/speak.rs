@@ -12,7 +12,7 @@ const TOOLS: usize = 15;
 /// The maximum number of values that are listed at once.
 const LISTED: usize = 12;
 
-/// First words of descriptions that give orders to a model rather than name a thing.
+/// First words of descriptions that are instructions to a model, not names of things.
 const ORDERS: &[&str] = &[
     "accepts",
     "choose",
@@ -51,7 +51,7 @@ const ORDERS: &[&str] = &[
     "whether",
 ];
 const QUESTIONS: &[&str] = &["how", "what", "when", "where", "which", "who", "whom", "whose", "why"];
-/// Words besides those of questions with which a clause begins: "the hour it begins" is one hour.
+/// Words, in addition to question words, with which a clause begins: "the hour it begins" is one hour.
 const CLAUSES: &[&str] = &["he", "i", "is", "it", "she", "that", "they", "this", "we", "you"];
 const PREPOSITIONS: &[&str] = &["after", "at", "before", "by", "for", "from", "in", "of", "on", "to", "until", "with"];
 
@@ -83,9 +83,9 @@ impl Dialogue<'_> {
             _ if long || self.has_result => "\n",
             _ => " ",
         };
-        let said = render::printable(&format!("{}{gap}{text}", self.note));
+        let text = render::printable(&format!("{}{gap}{text}", self.note));
         // A turn must not be empty, even if nothing in its text is printable.
-        Reply::Say(if said.trim().is_empty() { self.list(&self.all()) } else { said })
+        Reply::Say(if text.trim().is_empty() { self.list(&self.all()) } else { text })
     }
 
     fn doubt(&self, form: &Form, root: &Shape) -> String {
@@ -166,7 +166,6 @@ impl Dialogue<'_> {
         lines.join("\n")
     }
 
-    /// Returns the description of a tool on one line.
     pub fn line(&self, tool: usize) -> String {
         let spec = self.tools[tool];
         let (title, about) = (self.title(&spec.name), words::first_sentence(&spec.description));
@@ -179,7 +178,6 @@ impl Dialogue<'_> {
     }
 }
 
-/// Returns the next question of a form.
 fn next_question(form: &Form, ask: &Ask) -> String {
     if form.open.as_ref() == Some(&ask.pointer) && form.is_enough(ask) {
         return format!("What else for {}? (“done” when that is all)", form::label(&ask.pointer));
@@ -232,7 +230,7 @@ fn hints(ask: &Ask) -> Vec<String> {
     let mut out = Vec::new();
     match &shape.kind {
         Kind::Number(limits) if ask.choices.is_empty() => {
-            // Bounds that only say how wide the machine's number is are of no use to a person.
+            // The bounds of the machine's number type are of no use to a person.
             let near = |bound: Bound<f64>| match bound {
                 Included(limit) if limit.abs() >= 2_147_483_647.0 => Unbounded,
                 bound => bound,
@@ -313,8 +311,8 @@ fn bare(ask: &Ask) -> String {
         return format!("how many {label}? I will ask for each.");
     }
     if shape.kind == Kind::Bool {
-        let told = words::fold(&shape.description) == words::fold(&label);
-        return format!("{label}, yes or no?{}", if told { String::new() } else { details() });
+        let is_name = words::fold(&shape.description) == words::fold(&label);
+        return format!("{label}, yes or no?{}", if is_name { String::new() } else { details() });
     }
     if let Some(asked) = asked(&shape.description) {
         return format!("{asked}?");
@@ -329,14 +327,13 @@ fn bare(ask: &Ask) -> String {
     }
 }
 
-/// Returns whether a phrase can stand for the parameter: "no longer needed or by mistake" says what to answer, not what
-/// it is.
+/// Returns whether a phrase can replace the parameter's name: "no longer needed or by mistake" describes answers instead.
 fn names(phrase: &str, label: &str) -> bool {
-    let said = words::tokens(phrase);
-    !phrase.contains(" or ") || words::tokens(label).iter().any(|token| said.contains(token))
+    let stems = words::tokens(phrase);
+    !phrase.contains(" or ") || words::tokens(label).iter().any(|token| stems.contains(token))
 }
 
-/// Returns a description as part of a sentence, if it names a thing in few words.
+/// Returns a description as part of a sentence, if it names a thing in a few words.
 fn thing(description: &str) -> Option<String> {
     let sentence = words::first_sentence(description);
     let end = sentence.find([',', '(', ';', ':', '\n', '—']).unwrap_or(sentence.len());
@@ -354,18 +351,18 @@ fn thing(description: &str) -> Option<String> {
     (!phrase.is_empty() && !odd && count <= 12 && phrase.len() <= 80).then(|| lowered(phrase))
 }
 
-/// Returns a description, if it is a question already.
+/// Returns a description that already is a question.
 fn asked(description: &str) -> Option<String> {
     let sentence = words::first_sentence(description).trim_end_matches('?');
     let folded = words::fold(sentence);
-    let mut said = folded.split(' ');
-    let (first, second) = (said.next().unwrap_or_default(), said.next().unwrap_or_default());
-    // "How many people travel" asks; "where the journey begins" names.
+    let mut words = folded.split(' ');
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    // "How many people travel" is a question, but "where the journey begins" is a name.
     let names = ["a", "an", "he", "it", "she", "the", "they", "this", "we", "you", "your"].contains(&second);
     (QUESTIONS.contains(&first) && !names && sentence.len() <= 100).then(|| lowered(sentence))
 }
 
-/// Returns the phrase with its first letter in lower case, unless the first word is an acronym or a name.
+/// Returns the phrase with its first letter in lower case, unless its first word is an acronym or a name.
 fn lowered(phrase: &str) -> String {
     let first = phrase.split(' ').next().unwrap_or_default();
     let capitals = first.chars().filter(|c| c.is_uppercase()).count();
@@ -389,8 +386,7 @@ fn without_article(phrase: &str) -> &str {
     ["the ", "a ", "an "].iter().find_map(|article| phrase.strip_prefix(article)).unwrap_or(phrase)
 }
 
-/// Returns whether a phrase is about several things: its head, which comes before the first preposition or clause, ends
-/// in `s`.
+/// Returns whether a phrase is plural: its head, which is before the first preposition or clause, ends in `s`.
 fn is_plural(phrase: &str) -> bool {
     let folded = words::fold(phrase);
     let ends = |word: &str| PREPOSITIONS.contains(&word) || QUESTIONS.contains(&word) || CLAUSES.contains(&word);

@@ -12,7 +12,7 @@ const STOP: &[&str] = &[
     "we", "were", "what", "what's", "whats", "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];
 
-/// Verbs that people and authors of tools use for one another; each row is one meaning.
+/// Verbs that people and authors of tools use as synonyms, one meaning per row.
 const VERBS: &[&[&str]] = &[
     &["delete", "remove", "erase", "drop", "destroy"],
     &["get", "fetch", "read", "retrieve", "return", "show", "display", "tell", "view", "check", "print"],
@@ -26,10 +26,10 @@ const VERBS: &[&[&str]] = &[
     &["calculate", "compute"],
 ];
 
-/// Other words that are used for one another.
+/// Other synonyms.
 const NOUNS: &[&[&str]] = &[&["weather", "forecast"], &["flight", "fly"]];
 
-/// Returns whether the word (lower case) says nothing about what is meant.
+/// Returns whether the word, in lower case, does not help to find the meaning.
 pub fn is_stop(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }
@@ -95,7 +95,7 @@ pub fn alike(token: &str) -> impl Iterator<Item = String> {
     rows.flat_map(|row| row.iter().map(|word| stem(word)))
 }
 
-/// Returns whether a stem is that of a verb that tools of all kinds are named by.
+/// Returns whether a stem belongs to a verb that is common in tool names.
 pub fn is_verb(token: &str) -> bool {
     VERBS.iter().any(|row| row.iter().any(|word| stem(word) == token))
 }

@@ -230,7 +230,6 @@ struct Questions<'a> {
 }
 
 impl Questions<'_> {
-    /// Asks for each entry of an object.
     async fn entries(&self, schema: &Value, object: &mut Map<String, Value>, depth: usize) -> Option<()> {
         let names = schema["required"].as_array();
         let required = |name: &str| names.is_some_and(|names| names.iter().any(|one| one == name));
@@ -273,7 +272,6 @@ impl Questions<'_> {
     }
 }
 
-/// Returns the schema of a tool's output.
 fn output(spec: &ToolSpec) -> &Value {
     spec.output.as_ref().map_or(&Value::Null, |schema| schema.neutral())
 }

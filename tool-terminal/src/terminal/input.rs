@@ -64,7 +64,6 @@ impl Input {
     }
 }
 
-/// Reads a line.
 fn next(reader: &mut impl BufRead) -> Line {
     let mut line = Vec::new();
     let length = reader.read_until(b'\n', &mut line)?;

@@ -81,7 +81,10 @@ impl Screen {
                 state.draw();
             }
             Event::StepFailed { error, again: true } => {
-                state.line(&format!("! {}; what it said does not count, asking again", one_line(error)));
+                state.line(&format!(
+                    "! {}; the model is asked again, and its partial answer is dropped",
+                    one_line(error)
+                ));
             }
             Event::CallStarted(call) => {
                 // Line breaks in accepted arguments are white space, because JSON escapes those in texts.

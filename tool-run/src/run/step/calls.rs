@@ -24,20 +24,20 @@ impl Draft<'_> {
         let CheckedCall { normalized, author, tool, finding, .. } = inspection;
         let normalized = normalized.map(|text| (text, author));
         match self.stage(at) {
-            Stage::Proposed => self.first_look(at, finding, tool, normalized),
+            Stage::Proposed => self.check_first(at, finding, tool, normalized),
             Stage::Ready if normalized.is_some() => {
                 let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
                 self.end_unstarted(at, result, InterruptedBy::NotAllowed);
             }
-            Stage::Ready => self.last_look(at, finding, tool),
-            Stage::Open => self.look_between(at, finding, tool),
+            Stage::Ready => self.check_again(at, finding, tool),
+            Stage::Open => self.check_waiting(at, finding, tool),
             Stage::Running | Stage::Unknown | Stage::Done => return,
         }
         self.schedule();
     }
 
     /// Handles the first check of a call with complete arguments: accepted or not, allowed or not.
-    fn first_look(
+    fn check_first(
         &mut self,
         at: usize,
         finding: Finding,
@@ -85,7 +85,7 @@ impl Draft<'_> {
 
     /// Handles the last check before a start. Since the grant, a policy may have become stricter, the tool may have changed,
     /// or the grant may have expired.
-    fn last_look(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
+    fn check_again(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
         let Some(grant) = self.run.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= self.now) {
             return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer);
@@ -121,7 +121,7 @@ impl Draft<'_> {
     }
 
     /// Handles the check of a waiting call when its run is loaded, because its tool may have changed.
-    fn look_between(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
+    fn check_waiting(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
         let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.is(before));
         match finding {

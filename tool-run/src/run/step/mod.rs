@@ -91,7 +91,6 @@ fn time_of(event: &StepEvent) -> Time {
 /// A run, with the entries that are about to be logged, and the actions that follow from them.
 pub struct Draft<'a> {
     pub run: &'a Run,
-    /// The time of the event.
     pub now: Time,
     pub log: Vec<LogEvent>,
     pub effects: Vec<Action>,
@@ -101,7 +100,6 @@ pub struct Draft<'a> {
     changed: Vec<(usize, Stage)>,
     /// The numbers of calls of the turn that will be at each stage.
     stages: [u32; STAGES],
-    /// The end of the present turn, if it has ended.
     pub turn_end: Option<TurnEnd>,
     /// The position of a call whose check is part of the event, so that it may start now.
     pub fresh: Option<usize>,
@@ -113,7 +111,6 @@ pub struct Draft<'a> {
     /// The number of calls that this event adds to the turn, and the number of these that have ended.
     pub new_calls: usize,
     pub new_done: usize,
-    /// The ids of these calls.
     pub minted: HashSet<CallId, foldhash::fast::RandomState>,
     /// Set if this event denies a call of the turn.
     pub denied: bool,

@@ -14,7 +14,7 @@ use super::{Calls, Ended};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
-    observers::{Observers, contained, tell},
+    observers::{Observers, contained, report},
 };
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
@@ -30,7 +30,6 @@ pub struct Asked {
 }
 
 enum Wish {
-    /// A request for an answer to a question.
     Answer { question: Question, reply: Reply<QuestionAnswer> },
     /// A request for a decision about an inner interrupt.
     Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<QuestionAnswer> },
@@ -132,7 +131,6 @@ impl CallJournal {
         }
     }
 
-    /// Begins the call.
     pub(super) fn begin(&self, attempt: u32, begun: Begun) {
         self.resume(attempt);
         let _ = self.begun.set(begun);
@@ -143,7 +141,6 @@ impl CallJournal {
         self.attempt.store(attempt, Ordering::SeqCst);
     }
 
-    /// Reports that the call's task has ended.
     pub(super) fn end(journal: Arc<Self>, outcome: Result<Output, CallError>) {
         let ties = Arc::clone(&journal.ties);
         // The run may not be driven any more.
@@ -226,7 +223,7 @@ impl Journal for CallJournal {
         // The lock is held during the report, so that no report comes after the end of the call.
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if !*closed && self.begun.get().is_some() {
-            tell(&*self.ties.observer, Event::CallProgress(&progress));
+            report(&*self.ties.observer, Event::CallProgress(&progress));
         }
     }
 

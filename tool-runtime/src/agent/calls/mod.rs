@@ -70,13 +70,11 @@ pub struct Start {
 
 /// A call that was read, with the means to run it.
 struct ReadyCall {
-    /// The text that was read.
     text: Arc<str>,
     prepared: Prepared,
     start: Start,
 }
 
-/// An event of a call.
 pub enum CallEvent {
     Ended(Ended),
     Checked(Result<Box<Checked>, JoinError>),
@@ -122,7 +120,6 @@ impl Calls {
         }
     }
 
-    /// Handles an event of a call.
     pub async fn receive(
         &mut self,
         event: CallEvent,
@@ -245,7 +242,6 @@ impl Calls {
         self.live.insert(id, Live { journal, first: attempt, stop, task, limit, reply: None });
     }
 
-    /// Aborts a call.
     pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
         observers.trace.aborted(id);
         self.live.remove(id);
@@ -345,7 +341,6 @@ pub struct Live {
     reply: Option<Reply<QuestionAnswer>>,
 }
 
-/// The time limit of a call.
 pub struct TimeLimit {
     all: Duration,
     end: Option<Instant>,

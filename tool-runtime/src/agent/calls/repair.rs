@@ -15,7 +15,6 @@ use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
 use tool_run::run::{Author, CheckedCall, Stage, StepEvent};
 
-/// The longest time of a repair.
 const REPAIR_TIME: Duration = Duration::from_mins(1);
 
 /// A call that was refused before it could run, because the tool does not exist, or rejects the arguments.
@@ -59,7 +58,6 @@ impl RepairedCall {
 
 type Mend = dyn Fn(InvalidCall) -> BoxFuture<'static, Option<RepairedCall>> + Send + Sync;
 
-/// The repairer of calls.
 #[derive(Clone)]
 pub enum Repair {
     Application(Arc<Mend>),
@@ -93,13 +91,13 @@ impl Repairs {
     ) -> Option<CheckedCall> {
         let Some(repair) = agent.setup.repair.clone() else { return Some(inspection) };
         let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(inspection) };
-        let Some(told) = inspection.refused(&call.name) else { return Some(inspection) };
+        let Some(answer) = inspection.refused(&call.name) else { return Some(inspection) };
         if log.run().phase() == Phase::Generating || self.calls.contains(id) {
             // The call is checked again after the turn, or it is under repair already.
             return None;
         }
         self.calls.push(id.clone());
-        let bad = bad_call(call, told, &inspection, gate, log);
+        let bad = bad_call(call, answer, &inspection, gate, log);
         let by = match repair {
             Repair::Application(_) => Author::Repair,
             Repair::Model => Author::Model,
@@ -147,14 +145,14 @@ fn may_be_repaired(call: &Call) -> bool {
     call.stage() == Stage::Proposed && call.attempts == 0 && call.revisions().is_empty()
 }
 
-fn bad_call(call: &Call, told: Vec<Part>, inspection: &CheckedCall, gate: &Gate, log: &Log) -> InvalidCall {
+fn bad_call(call: &Call, answer: Vec<Part>, inspection: &CheckedCall, gate: &Gate, log: &Log) -> InvalidCall {
     InvalidCall {
         call: ToolCall {
             id: call.id.to_string(),
             name: call.name.clone(),
             arguments: call.arguments().text.to_string(),
         },
-        told,
+        told: answer,
         rejection: inspection.rejection().cloned(),
         spec: gate.tools().get(&call.name).map(|tool| Arc::clone(tool.spec())),
         tools: gate.tools().clone(),
@@ -162,7 +160,6 @@ fn bad_call(call: &Call, told: Vec<Part>, inspection: &CheckedCall, gate: &Gate,
     }
 }
 
-/// Asks the model again for this one call.
 async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<(RepairedCall, Usage)> {
     let answer =
         ToolMessage { call_id: bad.call.id.clone(), tool: bad.call.name.clone(), content: bad.told, is_error: true };

@@ -78,7 +78,6 @@ struct Queue {
 /// The changes that the parts of the loop need to know.
 #[derive(Default)]
 struct News {
-    /// Set if others have added to the log.
     by_others: bool,
     /// Set if the run has a new prompt.
     is_prompted: bool,
@@ -501,7 +500,7 @@ impl Log {
             Signal::Cancelled | Signal::Wished(Wish::Cancel) => self.record(StepEvent::Cancel { by, at })?,
             Signal::Steered(content) => {
                 if let Err(refusal) = self.record(StepEvent::Prompt(Prompt::new(content, by, at).steering())) {
-                    observers.tell(Event::PromptRefused(&refusal));
+                    observers.report(Event::PromptRefused(&refusal));
                 }
             }
             Signal::ClockMoved => self.tick(),
@@ -555,12 +554,10 @@ impl Log {
         self.conversation.extend(&self.agent, &self.run)
     }
 
-    /// Returns the context that the calls of the turn share.
     pub fn shared_context(&self) -> &Context {
         &self.conversation.context
     }
 
-    /// Returns the context of a call.
     pub fn context(&self, call: &CallId) -> Context {
         self.tainted(self.conversation.context.clone().for_shared(call.shared()))
     }

@@ -24,7 +24,6 @@ pub struct Storage {
     store: Option<Arc<dyn Store>>,
     /// The name of this driver in the store. It is unique.
     worker: String,
-    /// The duration of the lease.
     ttl: Duration,
     /// The lease. It remains here if the future that drove the run was dropped.
     lease: Option<Lease>,
@@ -103,7 +102,6 @@ impl Storage {
         Ok(())
     }
 
-    /// Releases the lease, if there is one.
     pub async fn release(&mut self, run: &RunId) -> Result<(), StoreError> {
         match (self.lease.take(), &self.store) {
             (Some(lease), Some(store)) => store.release(run, &lease).await,

@@ -48,9 +48,8 @@ impl Observers {
         }
     }
 
-    /// Reports an event.
-    pub fn tell(&self, event: Event<'_>) {
-        tell(&*self.observer, event);
+    pub fn report(&self, event: Event<'_>) {
+        report(&*self.observer, event);
     }
 
     /// Remembers the step of a run that continues in the middle of it.
@@ -59,7 +58,6 @@ impl Observers {
         self.step = is_busy.then(|| run.steps() as usize);
     }
 
-    /// Reports the end of a call's task.
     pub fn task_ended(&mut self, call: &CallId, outcome: &Result<Output, CallError>) {
         self.trace.ended(call, outcome);
         if let Err(error) = outcome {
@@ -72,13 +70,12 @@ impl Observers {
         self.details.insert(call.clone(), detail);
     }
 
-    /// Reports entries of the log of `run`.
     pub fn publish(&mut self, run: &Run, entries: &[LogEvent]) {
         let mut last = 0;
         for entry in entries {
             self.publish_step(run, entry);
             self.trace.logged(run, entry);
-            let told = match entry {
+            let event = match entry {
                 LogEvent::Queued { prompt } => Some(Event::PromptQueued(prompt)),
                 LogEvent::Prompted { prompt, .. } => Some(Event::Prompted(prompt)),
                 LogEvent::TurnFailed { error, again, .. } => Some(Event::StepFailed { error, again: *again }),
@@ -95,14 +92,14 @@ impl Observers {
                 LogEvent::Ended { call, result, .. } => {
                     let detail = self.details.remove(call);
                     if let Some(call) = run.call_behind(&mut last, call) {
-                        self.tell(Event::CallFinished { call, result, detail: detail.as_deref() });
+                        self.report(Event::CallFinished { call, result, detail: detail.as_deref() });
                     }
                     None
                 }
                 _ => None,
             };
-            if let Some(told) = told {
-                self.tell(told);
+            if let Some(event) = event {
+                self.report(event);
             }
         }
     }
@@ -113,7 +110,7 @@ impl Observers {
         if (begins || matches!(entry, LogEvent::Finished { .. } | LogEvent::Stopped { .. }))
             && let Some(step) = self.step.take()
         {
-            self.tell(Event::StepEnded { step });
+            self.report(Event::StepEnded { step });
         }
         if begins {
             self.step = Some(run.steps() as usize);
@@ -122,7 +119,7 @@ impl Observers {
 }
 
 /// Reports an event to an observer. A panic of the observer does not affect the run.
-pub fn tell(observer: &dyn Observer, event: Event<'_>) {
+pub fn report(observer: &dyn Observer, event: Event<'_>) {
     contained(|| observer.event(event));
 }
 
@@ -131,7 +128,6 @@ pub fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(code)).ok()
 }
 
-/// The longest time that a hook may take.
 const HOOK_TIME: Duration = Duration::from_secs(10);
 
 /// The hooks of an agent and of its tools that follow the arguments of calls.

@@ -68,7 +68,6 @@ impl Trace {
         }
     }
 
-    /// Begins the span of a run that is driven from now on.
     pub fn begin(&mut self, agent: &Agent, run: &Run) -> RunSpan {
         self.run = info_span!(
             target: TARGET,
@@ -99,7 +98,6 @@ impl Trace {
         self.run.clone()
     }
 
-    /// Ends the span of a run that is not driven any more.
     pub fn end(&mut self, run: &Run, done: &Result<Phase, AgentError>) {
         if self.run.is_disabled() {
             return;
@@ -172,7 +170,6 @@ impl Trace {
         }
     }
 
-    /// Begins the span of a call that is started.
     pub fn started(&mut self, call: &Call, spec: &ToolSpec) -> CallSpan {
         if self.run.is_disabled() {
             return None;
@@ -204,7 +201,6 @@ impl Trace {
         Some(span)
     }
 
-    /// Ends the span of a call, or of an attempt, that has ended.
     pub fn ended(&mut self, call: &CallId, outcome: &Result<Output, CallError>) {
         if self.running.is_empty() {
             return;
@@ -217,7 +213,6 @@ impl Trace {
         self.close(call, outcome.as_ref().err().map(error_type), shown.as_deref());
     }
 
-    /// Ends the span of a call that was aborted.
     pub fn aborted(&mut self, call: &CallId) {
         self.close(call, Some("cancelled"), None);
     }
@@ -242,10 +237,8 @@ impl Trace {
     }
 }
 
-/// The span of a run.
 pub type RunSpan = Span;
 
-/// The span of a call, if it is recorded.
 pub type CallSpan = Option<Span>;
 
 /// Runs the future of a run in its span.
@@ -284,7 +277,6 @@ fn phase(phase: &Phase) -> &'static str {
     }
 }
 
-/// Returns the error as a word.
 fn error_type(error: &CallError) -> &'static str {
     match error {
         CallError::NotAvailable { .. } => "not_available",
@@ -334,8 +326,8 @@ pub fn chat<'a>(agent: &Agent, model: &'a dyn Model, request: Request<'a>) -> Bo
         span.record("gen_ai.tool.definitions", write_tools(request.tools));
     }
     let stream = span.in_scope(|| model.stream(request));
-    let said = shows.then(Turn::default);
-    Chat { stream, span, model, since: Instant::now(), begun: false, over: false, usage: None, said }.boxed()
+    let turn = shows.then(Turn::default);
+    Chat { stream, span, model, since: Instant::now(), begun: false, over: false, usage: None, turn }.boxed()
 }
 
 /// The stream of a turn, with its span.
@@ -348,7 +340,7 @@ struct Chat<'a> {
     over: bool,
     usage: Option<Usage>,
     /// The turn so far, if traces include it.
-    said: Option<Turn>,
+    turn: Option<Turn>,
 }
 
 impl Stream for Chat<'_> {
@@ -372,8 +364,8 @@ impl Chat<'_> {
         }
         match delta {
             Some(Ok(delta)) => {
-                if let Some(said) = &mut self.said {
-                    said.push(delta.clone());
+                if let Some(turn) = &mut self.turn {
+                    turn.push(delta.clone());
                 }
                 match delta {
                     Delta::Usage(usage) => self.usage = Some(*usage),
@@ -405,8 +397,8 @@ impl Chat<'_> {
             self.span.record("error.type", error);
             self.span.record("otel.status_code", "ERROR");
         }
-        if let Some(said) = &self.said {
-            self.span.record("gen_ai.output.messages", write_output(said));
+        if let Some(turn) = &self.turn {
+            self.span.record("gen_ai.output.messages", write_output(turn));
         }
         record_duration("chat", self.since.elapsed(), self.model.name(), None, error);
     }
@@ -420,7 +412,6 @@ impl Drop for Chat<'_> {
     }
 }
 
-/// The target of the metrics.
 const METRICS: &str = "tool_runtime::metrics";
 
 /// Records the duration of an operation: `gen_ai.client.operation.duration`, in seconds.
@@ -459,7 +450,6 @@ fn record_tokens(usage: Usage, model: &str, provider: Option<&str>) {
     }
 }
 
-/// Returns the error as a word.
 fn model_error_type(error: &ModelError) -> &'static str {
     match error.kind() {
         ModelErrorKind::Configuration => "configuration",
@@ -496,7 +486,6 @@ fn write_instructions(messages: &[Message]) -> Option<String> {
     (!all.is_empty()).then(|| Value::from(all).to_string())
 }
 
-/// Returns the value of `gen_ai.input.messages`.
 fn write_input(messages: &[Message]) -> String {
     let shown = |message: &Message| {
         Some(match message {

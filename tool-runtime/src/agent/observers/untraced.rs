@@ -36,10 +36,8 @@ impl Trace {
     pub fn aborted(&mut self, _: &CallId) {}
 }
 
-/// A placeholder for a span.
 pub struct RunSpan;
 
-/// A placeholder for a span.
 pub struct CallSpan;
 
 pub fn within<F: Future>(_: RunSpan, future: F) -> F {

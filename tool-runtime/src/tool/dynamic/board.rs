@@ -74,7 +74,6 @@ impl Settled {
         self
     }
 
-    /// Takes the causes.
     pub(super) fn take_causes(&mut self) -> Vec<String> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.causes)).unwrap_or_default()
     }
@@ -101,20 +100,19 @@ impl Settled {
     }
 
     /// Takes the reports about it, under its name and those of its parts.
-    pub(super) fn take_reports(&mut self, name: Cow<'static, str>, told: &mut Reports) {
+    pub(super) fn take_reports(&mut self, name: Cow<'static, str>, reports: &mut Reports) {
         let Some(parts) = self.rare.as_mut().and_then(|rare| rare.parts.take()) else {
-            told.push((name, self.report.take().into()));
+            reports.push((name, self.report.take().into()));
             return;
         };
         let whole = self.report.take().filter(|report| !report.is_valid());
-        told.extend(whole.map(|report| (name.clone(), Some(report).into())));
-        told.extend(parts.into_iter().map(|(part, report)| {
+        reports.extend(whole.map(|report| (name.clone(), Some(report).into())));
+        reports.extend(parts.into_iter().map(|(part, report)| {
             let report = report.into_report().inside(&name);
             (dotted(&name, &part).into(), report.into())
         }));
     }
 
-    /// Returns the reports about it, each with its name.
     pub(super) fn reports(&self, name: &str) -> impl Iterator<Item = (String, &Report)> {
         let own = self.parts().is_none().then(|| (name.to_owned(), Brief::of(self.report.as_deref())));
         let parts = self.parts().into_iter().flatten();
@@ -132,7 +130,6 @@ impl Settled {
     }
 }
 
-/// Returns the name of a part of `name`.
 fn dotted(name: &str, part: &str) -> String {
     format!("{name}.{part}")
 }
@@ -148,7 +145,6 @@ impl fmt::Debug for Settled {
 pub struct Board(Vec<OnceLock<Settled>>);
 
 impl Board {
-    /// Creates a board for `parameters` parameters.
     pub(crate) fn new(parameters: usize) -> Self {
         Self(std::iter::repeat_with(OnceLock::new).take(parameters).collect())
     }

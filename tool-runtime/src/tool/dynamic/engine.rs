@@ -55,7 +55,6 @@ pub fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
     }
 }
 
-/// Returns the text of a panic, if it has one.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> Option<&str> {
     panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str))
 }
@@ -80,9 +79,7 @@ pub struct Node {
 
 /// The parameters of a tool, and the dependencies of the dynamic ones.
 pub(crate) trait Shape {
-    /// Returns the name of a parameter.
     fn name(&self, field: usize) -> &str;
-    /// Returns the name of a parameter, to be kept.
     fn kept_name(&self, field: usize) -> Cow<'static, str> {
         Cow::Owned(self.name(field).to_owned())
     }

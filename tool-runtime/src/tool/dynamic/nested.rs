@@ -44,7 +44,6 @@ pub trait DynamicInput: Sized + 'static {
     /// A parameter of this type.
     #[doc(hidden)]
     const FIELD: Field = Field::nested(Self::CODE);
-    /// The code that reads and describes it.
     #[doc(hidden)]
     const CODE: &'static Code = &Code::nested(
         |place, text| read_nested(place, text, read::<Self>),
@@ -110,7 +109,7 @@ impl<T, X: Send + Sync> Judging<T, X> {
                 // It is not an object. The choices are reported all the same.
                 Err(Refused::Arguments(rejection)) => {
                     let mut fault = Report::accepted();
-                    rejection.problems().iter().for_each(|problem| tell(&mut fault, &place, problem));
+                    rejection.problems().iter().for_each(|problem| report(&mut fault, &place, problem));
                     match attempt::<T, X>("{}", &place, states, cx).await {
                         Ok(settled) => settled.with_fault(Some(fault.into())),
                         Err(_) => Settled::refused(fault),
@@ -148,7 +147,7 @@ where
     let mut whole = Report::accepted();
     // The problems of static fields are reported with their parts.
     let is_own = |problem: &&Problem| problem.about().is_none_or(|name| shape.find(&name).is_none());
-    problems.iter().filter(is_own).for_each(|problem| tell(&mut whole, place, problem));
+    problems.iter().filter(is_own).for_each(|problem| report(&mut whole, place, problem));
     let is_accepted = whole.is_valid() && settled.iter().flatten().all(|settled| settled.value.is_some());
     let changed = if is_accepted { rewritten(&shape, text, &settled) } else { None };
     let causes: Vec<_> = settled.iter_mut().flatten().flat_map(Settled::take_causes).collect();
@@ -185,7 +184,7 @@ where
 }
 
 /// Adds a problem of the object at `place`, or an unknown name in it, to its report.
-fn tell(report: &mut Report, place: &str, problem: &Problem) {
+fn report(report: &mut Report, place: &str, problem: &Problem) {
     if problem.path.is_empty() { report.add(problem) } else { report.add(&problem.below(place)) }
 }
 

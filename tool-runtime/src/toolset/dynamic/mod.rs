@@ -70,7 +70,6 @@ pub struct DynamicTool {
     parameters: Arc<Parameters>,
     /// The validators, in the order of the nodes.
     validators: Vec<Box<Ask>>,
-    /// The default values, by parameter.
     defaults: Vec<Option<Value>>,
     /// The schema with everything that is required.
     complete: Validator,
@@ -429,7 +428,6 @@ impl DynamicTool {
         values
     }
 
-    /// Returns the arguments with the accepted values.
     fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<Settled>>) -> Value {
         for field in self.parameters.dynamic_fields() {
             let value = settled[field].take().and_then(|settled| settled.value);

@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn what_providers_lose_is_told() {
+    fn losses_of_providers_are_reported() {
         let map = json!({ "type": "object", "additionalProperties": { "type": "integer" }, "description": "m" });
         let strict = |tool: RuntimeToolBuilder| tool.traits(|traits| traits.strict = true);
         let whole =
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_are_told_apart() {
+    fn outputs_have_keys_of_their_own() {
         let output = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } } });
         let findings = lint("look", json!({ "type": "object" }), |tool| tool.output(output));
         found(&findings, Level::Warning, "/output/properties/ok", "a key `ok`");

@@ -157,7 +157,6 @@ impl Dice {
     }
 }
 
-/// Returns a text of a format.
 fn of_format(format: &str) -> Option<&'static str> {
     Some(match format {
         "date" => "2026-12-04",

@@ -213,7 +213,7 @@ impl Incremental {
         }
     }
 
-    /// Returns the error, which is the first one.
+    /// Keeps the first error, and returns it.
     #[cold]
     fn fail(&mut self, fault: Fault, got: Option<char>) -> Malformed {
         *self.failed.get_or_insert(Malformed { fault, got, offset: self.read })
@@ -261,8 +261,8 @@ impl Malformed {
         Problem::new("", kind, self.expected()).got(self.place())
     }
 
-    /// Returns the problem with the `text` that was read: with what stands around the place, and the mistake that was
-    /// made, if it is one that models make ([`malformed`]).
+    /// Returns the problem with the `text` that was read: the text around the place and, if recognized, the typical mistake of
+    /// models ([`malformed`]).
     ///
     /// ```
     /// use tool_schema::json::Incremental;

@@ -1,14 +1,14 @@
-//! Names, texts and numbers, whatever they are cut into, and the cursor over one delta.
+//! Names, texts and numbers that are cut anywhere, and the cursor over one delta.
 
 use serde_json::Number;
 
 use super::Fault;
 
-/// A delta, and how far it was read.
+/// A delta, and the position in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     text: &'a str,
-    /// Always at the start of a character.
+    /// The position, always at the start of a character.
     at: usize,
 }
 
@@ -18,30 +18,27 @@ impl<'a> Input<'a> {
         Self { text, at: 0 }
     }
 
-    /// Returns how many bytes were read.
+    /// Returns the number of bytes read.
     #[inline]
     pub fn read(&self) -> usize {
         self.at
     }
 
-    /// Returns the next character.
     pub fn character(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
 
-    /// Returns the next byte.
     #[inline]
     pub fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Moves behind the next byte, which is ASCII.
+    /// Moves past the next byte, which is ASCII.
     #[inline]
     pub fn bump(&mut self) {
         self.at += 1;
     }
 
-    /// Returns the next byte that is not white space.
     #[inline]
     pub fn significant(&mut self) -> Option<u8> {
         loop {
@@ -53,7 +50,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Reads bytes, all of them ASCII, as long as `wanted` accepts them.
+    /// Reads ASCII bytes while `wanted` accepts them.
     #[inline]
     pub fn ascii_while(&mut self, mut wanted: impl FnMut(u8) -> bool) -> &'a str {
         let start = self.at;
@@ -63,7 +60,7 @@ impl<'a> Input<'a> {
         &self.text[start..self.at]
     }
 
-    /// Reads up to the next byte that means something in a text: a quote, a backslash, a control character.
+    /// Reads up to the next byte that is special in a text: a quote, a backslash or a control character.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
     pub fn plain(&mut self) -> &'a str {
@@ -73,9 +70,9 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Returns the place, from `at` on, of the first byte that does not mean itself in a text; the end if there is none.
+/// Returns the position of the first special byte from `at` on, or the end.
 ///
-/// Eight bytes are looked at at a time, for the last ones together with some that were looked at before.
+/// It compares eight bytes at a time. The last eight overlap with earlier ones.
 #[inline]
 fn plain(bytes: &[u8], at: usize) -> usize {
     let mut rest = &bytes[at..];
@@ -89,53 +86,52 @@ fn plain(bytes: &[u8], at: usize) -> usize {
     let at = bytes.len() - rest.len();
     match bytes.last_chunk() {
         Some(_) if rest.is_empty() => at,
-        // What is shifted in is zero, a control character: so the end is found.
+        // The shift fills with zeros, which are control characters, so the end counts as special.
         Some(word) => at + first(marks(u64::from_le_bytes(*word) >> (64 - 8 * rest.len()))),
         None => at + rest.iter().position(|&byte| marks(byte.into()) & 0xff != 0).unwrap_or(rest.len()),
     }
 }
 
-/// Marks, of eight bytes, the first that means something in a text, by its high bit; some behind it may be marked too.
+/// Marks the first special byte of eight by its high bit. Later bytes may be marked by mistake.
 #[inline]
 fn marks(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    // Subtracting sets the high bit of a byte that is smaller than what is subtracted, if it was not set before. It may
-    // set those of bytes behind the first of them too. Turning one bit puts the quote behind the control characters, and the
-    // space where the quote was.
+    // Subtracting sets the high bit of each smaller byte, if it was clear. A borrow may also mark later bytes. Flipping bit 1
+    // moves the quote below the limit, and the space to the quote's place.
     let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
     (low | backslash) & !word & (ONES << 7)
 }
 
-/// Returns which of eight bytes is the first that is marked.
+/// Returns the index of the first marked byte.
 #[inline]
 fn first(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 
-/// How far an escape has come where the text was cut.
+/// The part of an escape before the end of the delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// There is none.
+    /// No escape.
     None,
     /// After `\`.
     Begun,
-    /// After `\u` and so many digits; after the high half of a surrogate pair, that is `high`, else 0.
+    /// After `\u` and `count` digits. `high` is the high half of a surrogate pair before them, or 0.
     Digits { high: u16, value: u16, count: u8 },
     /// After the high half of a surrogate pair: `\` must follow.
     High(u16),
-    /// After that: `u` must follow.
+    /// After that `\`: `u` must follow.
     HighBegun(u16),
 }
 
-/// Adds to `text` what `input` has of it. Returns `true` if that is all of it. The closing quote is read too.
+/// Reads the text in `input`, up to its closing quote. Returns `true` if the text is complete.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
 pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
     if *escape != Escape::None && !go_on(text, escape, input)? {
         return Ok(false);
     }
-    // A copy without an address stays in registers.
+    // A local copy whose address is not taken stays in registers.
     let mut here = *input;
     loop {
         text.push_str(here.plain());
@@ -156,7 +152,7 @@ pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Re
                 };
             }
         };
-        // Nearly all escapes are of one letter.
+        // Most escapes are a single letter.
         match letter {
             Some(letter) => {
                 here.bump();
@@ -174,7 +170,7 @@ pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Re
     }
 }
 
-/// Returns the character that a letter behind a backslash stands for.
+/// Returns the character of an escape with one letter.
 #[inline]
 fn letter(byte: u8) -> Option<char> {
     Some(match byte {
@@ -188,7 +184,7 @@ fn letter(byte: u8) -> Option<char> {
     })
 }
 
-/// Goes on with an escape that has begun. Returns `true` if it is complete.
+/// Continues an escape. Returns `true` if it is complete.
 #[inline(never)]
 fn go_on(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
     while *escape != Escape::None {
@@ -199,7 +195,7 @@ fn go_on(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Resul
     Ok(true)
 }
 
-/// Returns the next state of an escape. Its character is added to `text` when it is complete.
+/// Returns the next state of an escape. Adds its character to `text` when it is complete.
 fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> {
     match (escape, byte) {
         (Escape::Begun, b'u') => Ok(Escape::Digits { high: 0, value: 0, count: 0 }),
@@ -228,7 +224,7 @@ fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> 
     }
 }
 
-/// The most digits of an unfinished number that are shown: so many always fit a float, and reading them again with each
+/// The maximum number of shown digits of an incomplete number. So many always fit a float, and reading them again with each
 /// delta takes no longer than reading the delta.
 const SHOWN: usize = 308;
 
@@ -237,7 +233,7 @@ const SHOWN: usize = 308;
 pub struct Digits {
     text: String,
     part: Part,
-    /// `true` if the last delta has added to what is shown.
+    /// Set if the last delta has added shown digits.
     news: bool,
 }
 
@@ -256,7 +252,7 @@ enum Part {
 }
 
 impl Part {
-    /// Returns the part that `byte` belongs to after this one; `None` if the number cannot go on with it.
+    /// Returns the part of the number that `byte` belongs to, or `None` if it ends the number.
     #[inline]
     fn next(self, byte: u8) -> Option<Self> {
         Some(match (self, byte) {
@@ -272,7 +268,7 @@ impl Part {
         })
     }
 
-    /// Returns whether a number can end with this part.
+    /// Returns whether a number may end after this part.
     #[inline]
     fn is_end(self) -> bool {
         matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::Exponent)
@@ -284,7 +280,7 @@ impl Digits {
         Self { text: String::new(), part: Part::Begin, news: false }
     }
 
-    /// Reads what `input` has of the number: its value, if it ends there. With the next number it begins anew.
+    /// Reads the number in `input`. Returns its value if it ends there, and is ready for the next number.
     #[inline]
     pub fn read(&mut self, input: &mut Input<'_>) -> Result<Option<Number>, Fault> {
         let mut part = self.part;
@@ -309,7 +305,7 @@ impl Digits {
         self.end().map(Some)
     }
 
-    /// Returns the value, if the text ends here.
+    /// Returns the value at the end of the text.
     pub fn end(&mut self) -> Result<Number, Fault> {
         let text = std::mem::take(&mut self.text);
         let value = self.value(&text);
@@ -327,8 +323,7 @@ impl Digits {
         serde_json::from_str(text).map_err(|_| Fault::Range)
     }
 
-    /// Returns the value of as much as can be shown, if that is more now: up to the last digit, and without the digits of an
-    /// exponent that make it too large.
+    /// Returns the longest value that can be shown, if it is new: it ends at a digit, and its exponent is not too large.
     pub fn shown(&self) -> Option<Number> {
         if !self.news {
             return None;

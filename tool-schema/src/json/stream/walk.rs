@@ -1,4 +1,4 @@
-//! The way through the containers: where the text stands, the value that is kept up to date there, and its changes.
+//! The path through the containers: the position in the text, the value at that place, and its changes.
 
 use std::fmt;
 
@@ -10,33 +10,33 @@ use super::{
 };
 use crate::schema::pointer::segment;
 
-/// A change at a place of a value that is still arriving.
+/// A change of an incomplete value.
 ///
-/// Applied in order to a copy, changes make it what [`Incremental::value`](super::Incremental::value) is. A value that
-/// changes within one delta more than once may be reported once, as it is then.
+/// Applied in order, changes turn a copy into [`Incremental::value`](super::Incremental::value). A value that changes several
+/// times within a delta may be reported only once, in its last state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change<'a> {
-    /// The value here is this: a new item or entry, an object or list that begins and is empty, a number with more digits.
-    /// The former value of the place is gone.
+    /// A value replaces the former one: a new item or entry, an object or list, which is still empty, or a number with more
+    /// digits.
     Set(&'a Value),
-    /// The text here goes on with this.
+    /// Characters were added to a text.
     Append(&'a str),
-    /// The value here is complete.
+    /// The value is complete.
     Closed,
 }
 
-/// Where something has changed: the names and positions that lead there from the outermost value.
+/// The place of a change: the names and positions from the outermost value to it.
 ///
-/// Its `Display` is a JSON Pointer (RFC 6901), such as `/stops/2/city`; empty for the outermost value.
+/// Its `Display` is a JSON Pointer (RFC 6901), such as `/stops/2/city`. It is empty for the outermost value.
 #[derive(Clone, Copy)]
 pub struct Path<'a>(pub(super) &'a [Level]);
 
 /// One step of a [`Path`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Segment<'a> {
-    /// Into an object: the entry of this name.
+    /// The name of an entry of an object.
     Name(&'a str),
-    /// Into a list: the item at this position, counted from 0.
+    /// The position of an item of a list, from 0.
     Item(usize),
 }
 
@@ -62,14 +62,14 @@ impl fmt::Debug for Path<'_> {
     }
 }
 
-/// An open container: which of its children is, or will be, the current one.
+/// An open container, and its current or next child.
 #[derive(Debug, Default)]
 pub struct Level {
-    /// The name of the current entry of an object; a buffer that is kept for the next.
+    /// The name of the current entry of an object. Later entries reuse its buffer.
     pub name: String,
     /// The position of the current item of a list; `None` in an object.
     pub item: Option<usize>,
-    /// `true` if the current entry replaces an earlier one of its name, so that it may not be the last.
+    /// Set if the current entry replaces an earlier one with its name, so that it may not be the last in the object.
     pub again: bool,
 }
 
@@ -91,7 +91,7 @@ impl Level {
                 if self.again {
                     map.get_mut(&self.name)
                 } else {
-                    // What was put in last stands last, and finding it there takes no hash of its name.
+                    // A new entry is the last one, and looking there needs no hash of its name.
                     map.values_mut().next_back()
                 }
             }
@@ -100,7 +100,7 @@ impl Level {
         child.expect("an open container has a current child once a value was begun in it")
     }
 
-    /// Puts `value` in the container `at`: as its next child or, `instead` of what is there, as its current one.
+    /// Puts `value` into the container `at`: as its next child, or `instead` of its current one.
     #[inline]
     pub fn put<'a>(&mut self, at: &'a mut Value, value: Value, instead: bool) -> &'a mut Value {
         if instead {
@@ -131,25 +131,21 @@ impl Level {
     }
 }
 
-/// A closure that receives each change; `None` where nobody asks for them.
+/// A closure that receives each change, if somebody wants them.
 pub type Tell<'a> = Option<&'a mut dyn FnMut(Path<'_>, Change<'_>)>;
 
 /// The next part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A value.
     Value,
     /// The first item of a list, or its end.
     FirstItem,
     /// The first name of an object, or its end.
     FirstName,
-    /// A name.
     Name,
-    /// The rest of a name.
     RestOfName,
     /// The colon behind a name.
     Colon,
-    /// The rest of a text.
     Text,
     /// The rest of a number, and whether its value is shown already.
     Number { shown: bool },
@@ -159,11 +155,11 @@ pub enum Next {
     Comma,
 }
 
-/// Everything about the place where the text stands.
+/// The position in the text.
 #[derive(Debug)]
 pub struct Walk {
-    /// One for each open container, outermost first: the first is the list that the outermost value is kept in. Those
-    /// beyond `open` are kept for their buffers.
+    /// The open containers, outermost first. The first is the list around the outermost value. Levels from `open` on are kept for
+    /// their buffers.
     pub levels: Vec<Level>,
     open: usize,
     pub next: Next,
@@ -171,11 +167,10 @@ pub struct Walk {
     pub digits: Digits,
 }
 
-/// `true` if the current container is closed. If not, the input is used up.
+/// Set if the current container is closed. Otherwise the input is used up.
 type Closed = bool;
 
 impl Walk {
-    /// Returns the start of a text.
     pub fn new() -> Self {
         let document = Level { item: Some(0), ..Level::default() };
         Self { levels: vec![document], open: 1, next: Next::Value, escape: Escape::None, digits: Digits::new() }
@@ -186,14 +181,14 @@ impl Walk {
         self.open == 1 && self.next == Next::Comma
     }
 
-    /// Returns the names and positions that lead to the innermost value that is there and not complete.
+    /// Returns the path to the innermost incomplete value.
     pub fn place(&self) -> &[Level] {
         let in_scalar = matches!(self.next, Next::Text | Next::Number { shown: true } | Next::Literal(_));
         let end = if in_scalar { self.open } else { self.open - 1 };
         &self.levels[1..end.max(1)]
     }
 
-    /// Ends the text. Fails where it cannot end.
+    /// Ends the text. Fails if it may not end here.
     pub fn end(&mut self, document: &mut Value) -> Result<(), Fault> {
         if self.open == 1
             && let Next::Number { shown } = self.next
@@ -205,11 +200,10 @@ impl Walk {
         if self.is_complete() { Ok(()) } else { Err(Fault::End) }
     }
 
-    /// Reads `input`.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call more is a tenth of what a short piece of a text costs")]
     pub fn go_on(&mut self, document: &mut Value, input: &mut Input<'_>, tell: &mut Tell<'_>) -> Result<(), Fault> {
-        // Most pieces lie inside a long text: straight to it.
+        // Most pieces are inside a long text: take the short path.
         if self.next == Next::Text {
             let level = self.open - 1;
             let mut innermost = &mut *document;
@@ -223,7 +217,7 @@ impl Walk {
         self.inside(document, 0, input, tell).map(drop)
     }
 
-    /// Reads `input`, inside the container `at`, which is at `level`, and in those inside it.
+    /// Reads `input` inside the container `at`, which is at `level`, and inside its children.
     #[inline(never)]
     fn inside(
         &mut self,
@@ -277,7 +271,7 @@ impl Walk {
         }
     }
 
-    /// Returns the fault for what should stand here.
+    /// Returns the fault with what was expected here.
     #[cold]
     fn expected(&self, at: &Value, level: usize) -> Fault {
         match self.next {
@@ -290,7 +284,7 @@ impl Walk {
         }
     }
 
-    /// Begins a container and steps inside.
+    /// Begins a container and enters it.
     fn open<'a>(
         &mut self,
         at: &'a mut Value,
@@ -318,7 +312,7 @@ impl Walk {
         Ok(child)
     }
 
-    /// Steps out of the innermost container.
+    /// Leaves the innermost container.
     fn close(&mut self, input: &mut Input<'_>, tell: &mut Tell<'_>) -> Closed {
         input.bump();
         self.open -= 1;
@@ -326,7 +320,7 @@ impl Walk {
         true
     }
 
-    /// The current child of the container at `level` is complete.
+    /// Reports that the current child of the container at `level` is complete.
     #[inline]
     pub fn done(&mut self, level: usize, tell: &mut Tell<'_>) {
         self.next = Next::Comma;
@@ -335,7 +329,7 @@ impl Walk {
         }
     }
 
-    /// Puts `value` in the container `at`, as its next child or, `instead` of what is there, as its current one.
+    /// Puts `value` into the container `at`: as its next child, or `instead` of its current one. Reports the change.
     #[inline]
     pub fn put<'a>(
         &mut self,
@@ -352,7 +346,6 @@ impl Walk {
         child
     }
 
-    /// Begins a value that is no container.
     fn begin(
         &mut self,
         at: &mut Value,
@@ -391,7 +384,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Reads what there is of the rest of a name. Returns `true` if that is all.
+    /// Reads the rest of a name. Returns `true` if the name is complete.
     #[inline]
     fn name(&mut self, level: usize, input: &mut Input<'_>) -> Result<bool, Fault> {
         let whole = scalar::read(&mut self.levels[level].name, &mut self.escape, input)?;
@@ -401,7 +394,7 @@ impl Walk {
         Ok(whole)
     }
 
-    /// Reads what there is of the rest of a text. Returns `true` if that is all.
+    /// Reads the rest of a text. Returns `true` if the text is complete.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
     fn text(
@@ -426,7 +419,7 @@ impl Walk {
         Ok(whole)
     }
 
-    /// Reads what there is of the rest of a number. Returns `true` if that is all.
+    /// Reads the rest of a number. Returns `true` if the number is complete.
     fn number(
         &mut self,
         at: &mut Value,
@@ -450,8 +443,7 @@ impl Walk {
         Ok(is_whole)
     }
 
-    /// Reads what there is of the rest of `true`, `false` or `null`, whose value is shown already. Returns `true` if that is
-    /// all.
+    /// Reads the rest of `true`, `false` or `null`, whose value is already shown. Returns `true` if the word is complete.
     fn literal(
         &mut self,
         rest: &'static str,

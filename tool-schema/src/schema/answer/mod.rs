@@ -143,18 +143,18 @@ pub fn list_of(item: &Value) -> Value {
     json!({ "type": "array", "items": item, "minItems": 1 })
 }
 
-/// The parameters that can be reported on.
+/// The parameters that can have reports.
 #[derive(Default)]
 struct Fields<'a> {
     input: Option<&'a Value>,
-    /// The place of the input's properties in it.
+    /// The place of the properties in the input.
     at: String,
     own: Vec<(&'a str, &'a Value)>,
     more: &'a [(&'a str, &'a Value)],
 }
 
 impl<'a> Fields<'a> {
-    /// `None` for an input that has no parameters because it is no object with declared properties.
+    /// Returns `None` if the input is not an object with declared properties, and so has no parameters.
     fn of(input: &'a Value, more: &'a [(&'a str, &'a Value)]) -> Option<Self> {
         let (at, schema) = target(input);
         match declared(schema) {
@@ -167,13 +167,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Returns the schema of `validationResults`.
     fn reports(&self, document: &mut Document) -> Value {
         let mut properties = Map::new();
         let own = self.own.iter().map(|&(name, schema)| (name, schema, true));
         let more = self.more.iter().map(|&(name, schema)| (name, schema, false));
         for (name, schema, is_own) in own.chain(more) {
-            // The input's own schema wins.
+            // The input's own schema takes precedence.
             if properties.contains_key(name) {
                 continue;
             }
@@ -199,7 +198,7 @@ impl<'a> Fields<'a> {
         names
     }
 
-    /// Returns the schema of a parameter's values, as it is written where it is needed.
+    /// Returns the schema of a parameter's values, with references for its place in the answer.
     fn value(&self, document: &mut Document, name: &str, schema: &Value, is_own: bool) -> Value {
         const PLACE: &str = "#/$defs/input";
         let move_part = |schema| move_schema(schema, self.input.unwrap_or(&Value::Null), PLACE, true);
@@ -218,7 +217,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// `report` of a parameter whose values `value` describes.
+/// Adds to `report` the schema `value` of the parameter's values.
 fn of_value(mut report: Value, value: &Value) -> Value {
     if *value != Value::Bool(true) && value.as_object().is_none_or(|map| !map.is_empty()) {
         let items = json!({ "items": value });
@@ -227,13 +226,13 @@ fn of_value(mut report: Value, value: &Value) -> Value {
     report
 }
 
-/// Definitions, each there as soon as something refers to it.
+/// Definitions that are added when something refers to them.
 #[derive(Default)]
 struct Document {
     definitions: Map<String, Value>,
 }
 
-/// Returns the schema of an object with these properties and no others.
+/// Returns the schema of a closed object with these properties.
 fn object(properties: impl Into<Value>, required: &[&str]) -> Value {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
@@ -245,7 +244,7 @@ fn object(properties: impl Into<Value>, required: &[&str]) -> Value {
     Value::Object(schema)
 }
 
-/// Returns the schema of a list of any number of these items.
+/// Returns the schema of a list of these items.
 fn any(item: &Value) -> Value {
     json!({ "type": "array", "items": item })
 }
@@ -263,7 +262,7 @@ fn reference(name: &str) -> Value {
 }
 
 impl Document {
-    /// Returns a reference to the definition `name`, which `make` makes if there is none yet.
+    /// Returns a reference to the definition `name`. Calls `make` if the definition is missing.
     fn define(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if !self.definitions.contains_key(name) {
             let made = make(self);
@@ -272,25 +271,23 @@ impl Document {
         reference(name)
     }
 
-    /// Returns the schema of another document for one place: itself if it is short, else a reference to it.
+    /// Returns the schema of another document: itself if it is short, otherwise a reference.
     fn value(&mut self, name: &str, schema: &Value) -> Value {
         let written = move_schema(schema, schema, &format!("#/$defs/{name}"), true);
         if is_short(&written) { written } else { self.define(name, |_| written) }
     }
 
-    /// Returns the schema of a list of at least one text.
     fn texts(&mut self) -> Value {
         self.define("texts", |_| list_of(&json!({ "type": "string" })))
     }
 
-    /// Returns the schema of a list of at least one of `names`.
     fn names(&mut self, names: &[&str]) -> Value {
         self.define("names", |_| {
             list_of(&if names.is_empty() { json!({ "not": {} }) } else { json!({ "enum": names }) })
         })
     }
 
-    /// Returns the schema of a report on one parameter, whatever its values are.
+    /// Returns the schema of a report on one parameter with any value.
     fn report(&mut self, names: &[&str]) -> Value {
         self.define("report", |document| {
             let properties = json!({
@@ -305,14 +302,13 @@ impl Document {
                 "instructions": document.texts(),
             });
             let mut schema = object(properties, &["valid"]);
-            // Valid, or with a reason: never both, never neither.
+            // A report is either valid or has a reason.
             schema["oneOf"] = json!([{ "properties": { "valid": { "const": true } } }, { "anyOf": has_reason() }]);
             schema["not"] = both_choices();
             schema
         })
     }
 
-    /// Returns the schema of a refusal of an input that is one value.
     fn value_refusal(&mut self, value: &Value, required: &[&str]) -> Value {
         let properties = json!({
             "problems": self.texts(),
@@ -328,7 +324,7 @@ impl Document {
         schema
     }
 
-    /// `schema` with the definitions that it needs.
+    /// Returns `schema` with the definitions that it needs.
     fn finish(self, mut schema: Value) -> Value {
         if let (Value::Object(map), false) = (&mut schema, self.definitions.is_empty()) {
             map.insert("$defs".to_owned(), Value::Object(self.definitions));
@@ -337,20 +333,19 @@ impl Document {
     }
 }
 
-/// Returns whether `schema` is not longer than a reference to it, and has no references itself.
+/// Returns whether `schema` is at most as long as a reference, and has no references.
 fn is_short(schema: &Value) -> bool {
     const SHORT: usize = 48;
     match schema {
-        // Most schemas are longer by their number of keywords alone.
+        // Most schemas have too many keywords to be short.
         Value::Object(map) if map.len() > 3 => false,
         schema => !has_references(schema) && schema.to_string().len() <= SHORT,
     }
 }
 
-/// `part` of `document`, or all of it, as it is to stand in another document that has `document` at `base`: references into
-/// `document` lead there.
+/// Returns `part` of `document` for another document, which has `document` at `base`. References follow the move.
 ///
-/// With `quiet`, keywords that are only there to be read are left out.
+/// If `quiet` is set, keywords that are only for readers are dropped.
 fn move_schema(part: &Value, document: &Value, base: &str, quiet: bool) -> Value {
     let name = document.get("$id").and_then(Value::as_str).map(|id| id.trim_end_matches('#'));
     let mut copy = part.clone();
@@ -363,7 +358,7 @@ fn move_schema(part: &Value, document: &Value, base: &str, quiet: bool) -> Value
 }
 
 struct Move<'a> {
-    /// The name of the document itself, if it has one.
+    /// The `$id` of the document.
     name: Option<&'a str>,
     base: &'a str,
     quiet: bool,
@@ -374,7 +369,7 @@ fn move_references(schema: &mut Value, to: &Move<'_>, level: usize) {
         *schema = Value::Bool(true);
     }
     let Value::Object(map) = schema else { return };
-    // A resource of its own: its references are relative to itself.
+    // A separate resource: its references are relative to itself.
     if map.contains_key("$id") {
         return;
     }
@@ -384,7 +379,7 @@ fn move_references(schema: &mut Value, to: &Move<'_>, level: usize) {
     for word in ["$ref", "$dynamicRef"] {
         if let Some(Value::String(reference)) = map.get_mut(word) {
             let local = to.name.and_then(|name| reference.strip_prefix(name)).unwrap_or(reference);
-            // Anchors are found wherever they are.
+            // Anchors need no place.
             let pointer = local.strip_prefix('#').unwrap_or(local);
             if pointer.starts_with('/') && local.starts_with('#') || pointer.is_empty() {
                 *reference = format!("{}{pointer}", to.base);
@@ -394,7 +389,6 @@ fn move_references(schema: &mut Value, to: &Move<'_>, level: usize) {
     places::visit_children(map, |_, _, child| move_references(child, to, level + 1));
 }
 
-/// Returns whether there is a reference anywhere in `schema`.
 fn has_references(schema: &Value) -> bool {
     fn look(schema: &Value, level: usize) -> bool {
         let Value::Object(map) = schema else { return false };

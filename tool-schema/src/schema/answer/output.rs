@@ -24,11 +24,11 @@ pub const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "pro
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// No place: there is no output, or it is `()` or a struct without fields.
+    /// The answer does not contain it: there is no output, or it is `()` or a struct without fields.
     Nothing,
-    /// Its keys stand beside `ok`: an object with declared properties.
+    /// Its keys are beside `ok`: it is an object with declared properties.
     Merged,
-    /// Below `value`: everything else, maps and unions of objects too.
+    /// It is under the key `value`: all other outputs, also maps and unions of objects.
     Wrapped,
 }
 
@@ -46,8 +46,8 @@ impl Form {
     }
 }
 
-/// Returns the keys of an output with this schema that an answer has too, in the order of [`RESERVED`]: such an output
-/// cannot be distinguished from the remarks about it. Of an output that is not merged there are none.
+/// Returns the keys of an output that its answer also has, in the order of [`RESERVED`]. They would hide the remarks about the
+/// output. An output that is not merged has no such keys.
 ///
 /// ```
 /// use serde_json::json;
@@ -63,7 +63,7 @@ pub fn collisions(output: &Value) -> Vec<&'static str> {
     RESERVED.into_iter().filter(|key| declares(output, output, key, &mut Vec::new())).collect()
 }
 
-/// Returns whether an object that fits `schema` may have `key` by name, by that schema or one that holds in its place.
+/// Returns whether `schema`, or a schema that applies to the same object, declares the property `key`.
 fn declares(root: &Value, schema: &Value, key: &str, seen: &mut Vec<String>) -> bool {
     let own = schema.get("properties").and_then(|all| all.get(key)).is_some_and(|one| !is_never(one));
     let reference = schema.get("$ref").and_then(Value::as_str);
@@ -77,7 +77,7 @@ fn declares(root: &Value, schema: &Value, key: &str, seen: &mut Vec<String>) -> 
     own || referred || lists.chain(branches).any(|part| declares(root, part, key, seen))
 }
 
-/// Follows `root` as long as it is a reference alone. Returns the place where that leads, and the schema there.
+/// Follows `root` while it consists of one reference. Returns the place and the schema there.
 pub fn target(root: &Value) -> (String, &Value) {
     let mut found = (String::new(), root);
     for _ in 0..dialect::LEVELS {
@@ -91,7 +91,7 @@ pub fn target(root: &Value) -> (String, &Value) {
     found
 }
 
-/// Returns the properties of an object that declares which it has: a struct. A map declares none.
+/// Returns the declared properties of a struct. A map declares none.
 pub fn declared(schema: &Value) -> Option<&Map<String, Value>> {
     let is_object = schema.get("type").is_none_or(|kind| kind == "object");
     let properties = schema.get("properties")?.as_object()?;
@@ -105,7 +105,6 @@ fn is_never(schema: &Value) -> bool {
     *schema == Value::Bool(false) || schema.get("not").is_some_and(everything)
 }
 
-/// Returns whether `null` is the only value.
 pub fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|kind| kind == "null")
 }
@@ -114,17 +113,16 @@ const OUTPUT: &str = "#/$defs/output";
 
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
-/// How many references are followed to make a schema open: one that refers to itself in the same place has no end.
+/// The maximum number of references that are followed to open a schema, because a schema can refer to itself.
 const MOST_FOLLOWED: usize = 200;
 
-/// Returns the schema of a success with this output.
 pub fn success(document: &mut Document, output: Option<&Value>) -> Value {
     let mut properties = json!({ "ok": { "const": true } });
     let Some(output) = output else { return close(document, properties, &["ok"]) };
     let schema = target(output).1;
     match Form::of(Some(output)) {
         Form::Merged => merge(document, output, schema),
-        // `()` is not written, or written as null.
+        // The answer has no value for `()`, or null.
         Form::Nothing if is_null(schema) => {
             properties["value"] = json!({ "type": "null" });
             close(document, properties, &["ok"])
@@ -143,7 +141,7 @@ fn close(document: &mut Document, mut properties: Value, required: &[&str]) -> V
     object(properties, required)
 }
 
-/// `output`, or a part of it, as it is to stand in a success.
+/// Returns `part` of `output` for its place in a success.
 fn inside(document: &mut Document, output: &Value, part: &Value) -> Value {
     if has_references(output) {
         document.define("output", |_| definitions(output));
@@ -155,7 +153,7 @@ fn inside(document: &mut Document, output: &Value, part: &Value) -> Value {
     part
 }
 
-/// Returns the targets of references in `output`: its definitions alone, if they lead nowhere else.
+/// Returns the targets of references in `output`: only its definitions, if no reference leads elsewhere.
 fn definitions(output: &Value) -> Value {
     let mut whole = move_schema(output, output, OUTPUT, false);
     let text = whole.to_string();
@@ -167,7 +165,7 @@ fn definitions(output: &Value) -> Value {
     whole
 }
 
-/// Returns the schema of a success that has the properties of `schema`, which is `output` or what it refers to.
+/// Returns the schema of a success with the properties of `schema`, which is `output` or its target.
 fn merge(document: &mut Document, output: &Value, schema: &Value) -> Value {
     let mut schema = schema.clone();
     let is_open = schema.get("additionalProperties").is_some_and(|rest| *rest != Value::Bool(false));
@@ -198,18 +196,18 @@ fn merge(document: &mut Document, output: &Value, schema: &Value) -> Value {
     Value::Object(whole)
 }
 
-/// Returns whether properties may be declared beside `properties`.
+/// Returns whether the schema applies others to the same object, so that these may declare properties too.
 fn applies_in_place(schema: &Map<String, Value>) -> bool {
     const WORDS: [&str; 8] = ["allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "$ref", "$dynamicRef"];
     WORDS.iter().any(|word| schema.contains_key(*word))
 }
 
-/// Lets `schema` and what holds in the same place be one of several that say something about an object.
+/// Opens `schema` and the schemas that apply to the same object, so that the answer's own keys are accepted.
 fn open(root: &Value, schema: &mut Value, followed: &mut usize, level: usize) {
     if level > dialect::LEVELS {
         return;
     }
-    // The target is closed for others that refer to it, and is open here.
+    // Other references still need the closed target. Open a copy here.
     if let Some((_, target)) = schema
         .get("$ref")
         .and_then(Value::as_str)

@@ -1,4 +1,4 @@
-//! The values that the schemas of answers accept and refuse, and the size of these schemas.
+//! The values that the schemas of answers accept and refuse, and the sizes of these schemas.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,6 @@ fn check(schema: &Value, accepted: &[Value], refused: &[Value]) {
     }
 }
 
-/// Returns a report of the parameter `name` that gives `value`.
 fn normalized(name: &str, value: impl Into<Value>) -> Value {
     json!({ "ok": false, "validationResults": { name: { "valid": true, "normalizedValue": value.into() } } })
 }
@@ -30,7 +29,7 @@ fn normalized(name: &str, value: impl Into<Value>) -> Value {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 #[allow(dead_code)]
 struct Tree {
-    /// A name that is long enough to be a reference here.
+    /// A schema that is too long to be repeated, so that a reference replaces it.
     #[schemars(length(min = 1, max = 1000), regex(pattern = "^[a-z]+ [a-z]+$"))]
     name: String,
     children: Vec<Tree>,
@@ -95,7 +94,7 @@ fn nested_parameters_have_dotted_names_and_references_of_the_input() {
             waits("leaf.other"),
         ],
     );
-    // A union has no parameters by itself: with names for them, it is reported on like a struct.
+    // A union has no parameters of its own. With given names, it has reports like a struct.
     let union = json!({ "anyOf": [{ "properties": { "a": {} } }, { "properties": { "b": {} } }] });
     check(&of(&union, None, &[("a", &short)]), &[normalized("a", json!(true))], &[normalized("b", json!(true))]);
 }
@@ -122,7 +121,7 @@ fn a_document_with_a_name_is_moved() {
 }
 
 #[test]
-fn what_is_said_to_readers_stays_with_the_input_and_the_output() {
+fn texts_for_readers_stay_with_the_input_and_the_output() {
     let input = json!({ "type": "object", "properties": {
         "a": { "description": "SECRET", "type": "integer", "minimum": 100_000, "maximum": 1_000_000_000 },
     }});
@@ -133,7 +132,7 @@ fn what_is_said_to_readers_stays_with_the_input_and_the_output() {
 
 #[test]
 fn it_is_small() {
-    // Names of 12 letters, and what a schema says of usual parameters.
+    // Names have 12 letters, and schemas are those of usual parameters.
     let kinds = [
         json!({ "type": "string", "description": "Where the journey begins, as the name of a city." }),
         json!({ "type": "integer", "minimum": 0, "maximum": 255 }),

@@ -1,4 +1,4 @@
-//! The complaints of the keywords: about a value itself, the names and values of an object, and the items of a list.
+//! Problems of single keywords: about a value itself, the names and values of an object, and the items of a list.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,17 +9,17 @@ use crate::feedback::{Problem, ProblemKind, beginning, excerpt, name, names, sho
 use crate::schema::graph::{Check, Contains, Id};
 use crate::schema::{judge, pointer::segment};
 
-/// How many allowed values are listed.
+/// The maximum number of allowed values that a problem lists.
 const MOST_LISTED: usize = 50;
 
-/// Adds what the leaf keywords of `id` say against `value`.
+/// Adds the problems that the leaf keywords of `id` have with `value`.
 pub fn check(walk: &Walk<'_>, id: Id, value: &Value, out: &mut Vec<Problem>) {
     let graph = walk.graph;
     let mut failed = graph.node(id).checks.iter().filter(|check| !check.passes(value)).peekable();
     if failed.peek().is_none() {
         return;
     }
-    // Several keywords about one scalar are one mistake, reported for the most basic of them.
+    // Several failed keywords of one scalar are one mistake. Report only the most basic one.
     let mut main: Option<ProblemKind> = None;
     for check in failed {
         match (check, value) {
@@ -83,7 +83,6 @@ fn importance(kind: ProblemKind) -> usize {
     order.iter().position(|other| *other == kind).unwrap_or(order.len())
 }
 
-/// Returns the problem of a value that is not among the allowed ones.
 pub fn not_allowed(walk: &Walk<'_>, id: Id, value: &Value, allowed: Vec<Value>) -> Problem {
     let expected = if allowed.is_empty() { phrase::of(walk.graph, id) } else { phrase::one_of(&allowed) };
     let suggestion = nearest(value, &allowed);
@@ -91,7 +90,7 @@ pub fn not_allowed(walk: &Walk<'_>, id: Id, value: &Value, allowed: Vec<Value>) 
     if allowed.len() > MOST_LISTED { problem } else { problem.allowed(allowed) }
 }
 
-/// Returns the problem of a value of a type that none of `ids` accepts; `whole` describes them together.
+/// Returns the problem of a value whose type none of `ids` accepts. `whole` is the schema of their union.
 pub fn wrong_type(walk: &Walk<'_>, ids: &[Id], whole: Id, value: &Value) -> Problem {
     let suggestion = ids.iter().find_map(|&id| convert(walk, id, value));
     let got = match value {
@@ -104,7 +103,7 @@ pub fn wrong_type(walk: &Walk<'_>, ids: &[Id], whole: Id, value: &Value) -> Prob
 
 fn repeated_item(walk: &Walk<'_>, items: &[Value]) -> Problem {
     let problem = walk.problem(ProblemKind::Invalid, "a list whose items are all different");
-    // For the words only, and lists can be long.
+    // This is only for the phrase, and lists can be long.
     let looked_at = &items[..items.len().min(200)];
     let twice = looked_at.iter().enumerate().find_map(|(index, item)| {
         let first = looked_at[..index].iter().position(|other| other == item)?;
@@ -113,10 +112,9 @@ fn repeated_item(walk: &Walk<'_>, items: &[Value]) -> Problem {
     problem.got(twice.unwrap_or_else(|| "an item twice".to_owned()))
 }
 
-/// The most steps that one guess takes.
+/// The maximum number of steps of one guess.
 const MOST_STEPS: usize = 1_000;
 
-/// Returns the allowed value that is nearest to `value`.
 pub fn nearest(value: &Value, allowed: &[Value]) -> Option<String> {
     if value.is_array() || value.is_object() {
         return None;
@@ -131,7 +129,7 @@ pub fn nearest(value: &Value, allowed: &[Value]) -> Option<String> {
     same.or_else(near).map(shorten)
 }
 
-/// `value` in another form that fits the schema `id`: a number written as a text, one item instead of a list.
+/// Returns `value` in another form that fits the schema `id`: as a text, a number, or the only item of a list.
 fn convert(walk: &Walk<'_>, id: Id, value: &Value) -> Option<String> {
     let other = match value {
         Value::String(text) => parse_other(text),
@@ -152,19 +150,19 @@ fn convert(walk: &Walk<'_>, id: Id, value: &Value) -> Option<String> {
     })
 }
 
-/// Returns the part of `text` that fits the schema `id`: without white space around it, or only the date of a date and time.
+/// Returns the part of `text` that fits the schema `id`: the trimmed text, or the date of a date and time.
 fn part(walk: &Walk<'_>, id: Id, text: &str) -> Option<String> {
     let parts = [Some(text.trim()), text.split_once(['T', ' ']).map(|(date, _)| date)];
     let mut values = parts.into_iter().flatten().filter(|part| *part != text && !part.is_empty()).map(Value::from);
     values.find(|value| walk.fits(id, value, MOST_STEPS)).map(|value| shorten(&value))
 }
 
-/// Returns a phrase for the list or object that a text contains as JSON.
+/// Returns a phrase for the list or object that `text` contains as JSON.
 fn describe_held(text: &str) -> Option<String> {
     parse_other(text).filter(|value| value.is_object() || value.is_array()).map(|value| shorten(&value))
 }
 
-/// Returns the value that a text spells, other than a text.
+/// Returns the JSON value that `text` contains, unless it is a string.
 fn parse_other(text: &str) -> Option<Value> {
     let text = text.trim();
     match text {
@@ -177,14 +175,12 @@ fn parse_other(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().filter(|value: &Value| !value.is_string())
 }
 
-/// How many unknown names may be what a missing one was misspelt for.
+/// The maximum number of unknown names that are compared with a missing one.
 const MOST_COMPARED: usize = 100;
 
-/// The steps that it takes to compare two names.
 const STEPS_TO_COMPARE: usize = 10;
 
 impl Walk<'_> {
-    /// Adds what is wrong with the parts of an object.
     pub(super) fn object(&mut self, id: Id, value: &Value, map: &Map<String, Value>, out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
@@ -224,7 +220,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The names that `properties` does not list.
+    /// Adds the problems of names that `properties` does not list.
     fn other_names(&mut self, id: Id, map: &Map<String, Value>, out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
@@ -233,7 +229,7 @@ impl Walk<'_> {
         }
         let listed: HashSet<&str> = node.properties.iter().map(|(key, _)| key.as_str()).collect();
         for (key, part) in map {
-            // Enough is wrong already, and there is no telling how many names are left.
+            // Stop: there are problems already, and the number of remaining names is unknown.
             if self.steps.get() == 0 && !out.is_empty() {
                 return;
             }
@@ -294,7 +290,7 @@ impl Walk<'_> {
         self.problem_at(&segment(&beginning(key)), ProblemKind::Unknown, expected).suggest(near.map(name))
     }
 
-    /// For `null` in place of a value that need not be given: that it can be left out.
+    /// Adds to the problem of `null` that an optional value can be left out.
     fn or_left_out(&self, key: &str, problem: &Problem) -> Problem {
         let mut problem = problem.clone();
         let here = problem.path.len() == self.path.len() + 1 + segment(key).len();
@@ -305,11 +301,10 @@ impl Walk<'_> {
     }
 }
 
-/// The most items of one list for which one mistake is reported.
+/// The maximum number of items of one list for which the same mistake is reported.
 const MOST_ALIKE: usize = 3;
 
 impl Walk<'_> {
-    /// Adds what is wrong with the items of a list.
     pub(super) fn list(&mut self, id: Id, value: &Value, items: &[Value], out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
@@ -361,7 +356,7 @@ impl Walk<'_> {
         out.push(self.problem(ProblemKind::Invalid, expected).got(format!("{count} of {} items", items.len())));
     }
 
-    /// Returns `found`, with one mistake in many items reported for the first three and counted for the others.
+    /// Returns `found`, in which a repeated mistake is reported for the first three items and counted for the others.
     fn fold_alike(&self, found: Vec<Problem>) -> Vec<Problem> {
         if found.len() <= MOST_ALIKE {
             return found;
@@ -372,7 +367,7 @@ impl Walk<'_> {
         for problem in found {
             let inside = problem.path[start..].split_once('/').map_or("", |(_, inside)| inside).to_owned();
             let places = alike.entry((inside, problem.kind, problem.expected.clone())).or_default();
-            // Beyond the first ones, only how many there are counts.
+            // Of further items, only the number counts.
             places.push(kept.len());
             if places.len() <= MOST_ALIKE {
                 kept.push(problem);

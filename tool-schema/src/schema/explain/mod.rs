@@ -23,7 +23,6 @@ use crate::feedback::{Problem, ProblemKind, name, shorten};
 /// The maximum number of steps of a walk. A step compares one value with one schema, in well below a microsecond.
 const MOST_STEPS: usize = 1_000_000;
 
-/// The cost of the words for a problem, in steps.
 const STEPS_FOR_WORDS: usize = 200;
 
 /// The result of a walk.
@@ -34,7 +33,6 @@ pub struct Findings {
     pub complete: bool,
 }
 
-/// Returns all problems of `value`.
 pub fn findings(graph: &Graph, value: &Value) -> Findings {
     let mut walk = Walk::new(graph, MOST_STEPS);
     let problems = cap(tidy(walk.visit(0, value).to_vec()));
@@ -152,7 +150,6 @@ impl<'a> Walk<'a> {
         fits
     }
 
-    /// Spends `steps`.
     fn spend(&self, steps: usize) {
         self.steps.set(self.steps.get().saturating_sub(steps));
     }
@@ -195,9 +192,9 @@ const MOST_KEPT: usize = 1_000;
 /// Removes repeated problems. Otherwise problems that several schemas report about one value would double with each level.
 pub fn remove_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
-        let mut told = HashSet::new();
+        let mut seen = HashSet::new();
         problems.retain(|problem| {
-            told.insert((problem.path.clone(), problem.kind, problem.expected.clone(), problem.got.clone()))
+            seen.insert((problem.path.clone(), problem.kind, problem.expected.clone(), problem.got.clone()))
         });
         problems.truncate(MOST_KEPT);
     }

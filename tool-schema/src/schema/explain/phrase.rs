@@ -7,21 +7,20 @@ use serde_json::Value;
 use crate::feedback::{excerpt, join, names, shorten};
 use crate::schema::graph::{Graph, Id};
 
-/// How many values a phrase lists.
+/// The maximum number of values in a phrase.
 const MOST_VALUES: usize = 24;
 
-/// How many alternatives a phrase lists.
+/// The maximum number of alternatives in a phrase.
 const MOST_ALTERNATIVES: usize = 8;
 
-/// How many schemas are looked at for one phrase.
+/// The maximum number of schemas that one phrase considers.
 const MOST_LOOKS: usize = 1_000;
 
-/// Spends one of the looks that are left. Returns whether there was one.
+/// Spends one of the remaining steps. Returns `false` if none was left.
 fn spend(looks: &Cell<usize>) -> bool {
     looks.replace(looks.get().saturating_sub(1)) > 0
 }
 
-/// Returns a phrase for the values of the schema `id`.
 pub fn of(graph: &Graph, id: Id) -> String {
     describe(graph, id, 3, &Cell::new(MOST_LOOKS))
 }
@@ -59,7 +58,7 @@ fn describe(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> String 
     }
 }
 
-/// Returns a phrase for the values of any of several schemas.
+/// Returns a phrase for the values that any of several schemas accepts.
 pub fn alternatives(graph: &Graph, ids: &[Id]) -> String {
     describe_several(graph, ids, 2, &Cell::new(MOST_LOOKS))
 }
@@ -94,7 +93,6 @@ fn describe_several(graph: &Graph, ids: &[Id], depth: usize, looks: &Cell<usize>
     join(&phrases, "or")
 }
 
-/// "one of" some values.
 pub fn one_of(values: &[Value]) -> String {
     let shown = |values: &[Value]| values.iter().map(shorten).collect::<Vec<_>>().join(", ");
     match values {
@@ -105,8 +103,7 @@ pub fn one_of(values: &[Value]) -> String {
     }
 }
 
-/// Returns the values that the schema `id` allows, where it lists them: by `enum`, `const`, or alternatives of these,
-/// also behind references.
+/// Returns the values that the schema `id` lists in `enum`, `const` or alternatives of these, also behind references.
 pub fn allowed_values(graph: &Graph, id: Id) -> Option<Vec<Value>> {
     listed_values(graph, id, 8, &Cell::new(MOST_LOOKS))
 }
@@ -143,32 +140,29 @@ fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> Op
     graph.always(id).take(8).find_map(|id| listed_values(graph, id, depth, looks))
 }
 
-/// Returns a phrase for the size that a list must have.
 pub fn list_size(graph: &Graph, id: Id) -> String {
     let facts = Facts::of(graph, id);
     facts.with_size("a list", "items", "minItems", "maxItems")
 }
 
-/// Returns a phrase for the size that an object must have.
 pub fn object_size(graph: &Graph, id: Id) -> String {
     let facts = Facts::of(graph, id);
     facts.with_size("an object", "names", "minProperties", "maxProperties")
 }
 
-/// ` (2 characters)`, or with `of`: ` of 2 characters`.
+/// Returns ` (2 characters)`, or with `of`: ` of 2 characters`.
 pub fn count_of(count: usize, of: &str, what: &str) -> String {
     format!("{of} {}", number_of(count as u64, what))
 }
 
-/// Returns a count with its noun.
 pub fn number_of(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// The keywords of a schema and of those that it refers to.
+/// The keywords of a schema and of its references.
 struct Facts<'a> {
     graph: &'a Graph,
-    /// The schema itself and what it refers to.
+    /// The schema and its references.
     ids: Vec<Id>,
     alternatives: &'a [Id],
 }
@@ -214,7 +208,6 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns the text of a bound.
     fn bound_text(&self, key: &str) -> Option<String> {
         self.get(key).filter(|value| value.is_number()).map(Value::to_string)
     }
@@ -222,7 +215,7 @@ impl<'a> Facts<'a> {
     fn number(&self, noun: &str) -> String {
         let least = self.bound_text("minimum");
         let most = self.bound_text("maximum");
-        // In draft 4, `exclusiveMinimum: true` makes `minimum` the bound itself.
+        // In draft 4, `exclusiveMinimum: true` makes `minimum` exclusive.
         let strict = |key: &str| self.get(key) == Some(&Value::Bool(true));
         let (above, least) =
             if strict("exclusiveMinimum") { (least, None) } else { (self.bound_text("exclusiveMinimum"), least) };

@@ -1,5 +1,3 @@
-//! The problems of each kind of mistake.
-
 use serde_json::{Value, json};
 
 use crate::feedback::{Problem, ProblemKind};
@@ -9,15 +7,15 @@ fn problems(schema: &Value, value: &Value) -> Vec<Problem> {
     Validator::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}")).problems(value, "")
 }
 
-/// The problems of one parameter `p` with `schema`, as sentences.
+/// Asserts the problems of one parameter `p` with `schema`, as sentences.
 #[track_caller]
 fn says(schema: impl Into<Value>, value: impl Into<Value>, expected: &[&str]) {
     let (schema, value) = (json!({ "properties": { "p": schema.into() } }), json!({ "p": value.into() }));
-    let told: Vec<String> = problems(&schema, &value).iter().map(ToString::to_string).collect();
-    assert_eq!(told, expected, "{schema}");
+    let sentences: Vec<String> = problems(&schema, &value).iter().map(ToString::to_string).collect();
+    assert_eq!(sentences, expected, "{schema}");
 }
 
-/// The one problem of one parameter `p` with `schema` is that something else was expected.
+/// Asserts that one parameter `p` with `schema` has one problem with this expectation.
 #[track_caller]
 fn expects(schema: impl Into<Value>, value: impl Into<Value>, expected: &str) {
     says(schema, value, &[&format!("`p`: expected {expected}")]);
@@ -150,7 +148,7 @@ fn enums_as_schemars_writes_them() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].allowed, [json!("celsius"), json!("fahrenheit")]);
     assert_eq!(found[0].suggestion.as_deref(), Some(r#""celsius""#));
-    // `Option` of it.
+    // The same in an `Option`.
     let optional = json!({ "$defs": { "Unit": unit }, "anyOf": [{ "$ref": "#/$defs/Unit" }, { "type": "null" }] });
     let found = problems(&optional, &json!("kelvin"));
     assert_eq!(found[0].expected, r#"one of "celsius", "fahrenheit", null"#);
@@ -160,9 +158,9 @@ fn enums_as_schemars_writes_them() {
 #[test]
 fn null_for_what_can_be_left_out() {
     let schema = json!({ "properties": { "a": { "type": "string" }, "b": { "type": "string" } }, "required": ["b"] });
-    let told: Vec<String> =
+    let sentences: Vec<String> =
         problems(&schema, &json!({ "a": null, "b": null })).iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["`a`: expected a text, or no `a` at all, got null", "`b`: expected a text, got null"]);
+    assert_eq!(sentences, ["`a`: expected a text, or no `a` at all, got null", "`b`: expected a text, got null"]);
 }
 
 #[test]
@@ -173,14 +171,17 @@ fn names() {
         "required": ["city", "unit"],
         "additionalProperties": false,
     });
-    let told = |value: Value| problems(&schema, &value).iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(told(json!({})), ["`city`: missing: expected a text", r#"`unit`: missing: expected one of "c", "f""#]);
+    let sentences = |value: Value| problems(&schema, &value).iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(
-        told(json!({ "ctiy": "Oslo", "unit": "c" })),
+        sentences(json!({})),
+        ["`city`: missing: expected a text", r#"`unit`: missing: expected one of "c", "f""#]
+    );
+    assert_eq!(
+        sentences(json!({ "ctiy": "Oslo", "unit": "c" })),
         ["`ctiy`: unknown name: expected `city`; did you mean `city`?"]
     );
     assert_eq!(
-        told(json!({ "city": "Oslo", "unit": "c", "x": 1 })),
+        sentences(json!({ "city": "Oslo", "unit": "c", "x": 1 })),
         ["`x`: unknown name: expected no more than `city` and `unit`"]
     );
     let open = json!({ "properties": { "city": { "type": "string" } }, "required": ["city"] });
@@ -210,9 +211,9 @@ fn names_across_combined_schemas() {
         "unevaluatedProperties": false,
     });
     let found = problems(&schema, &json!({ "unti": "c", "city": 1 }));
-    let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let sentences: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        sentences,
         [
             r#"`city`: expected a text, got 1; did you mean "1"?"#,
             "`unti`: unknown name: expected `unit`; did you mean `unit`?"

@@ -1,4 +1,4 @@
-//! `anyOf` and `oneOf`: which of the alternatives was meant.
+//! `anyOf` and `oneOf`: finding the intended alternative.
 
 use std::rc::Rc;
 
@@ -9,14 +9,14 @@ use crate::feedback::{Problem, ProblemKind, name, names, shorten, suggest};
 use crate::schema::graph::Id;
 use crate::schema::pointer::segment;
 
-/// One alternative, and its problems with the value.
+/// An alternative and its problems with the value.
 struct Branch {
     id: Id,
     problems: Rc<[Problem]>,
 }
 
 impl Walk<'_> {
-    /// Adds what is wrong with `value` by the alternatives `ids` of `whole`.
+    /// Adds the problems of `value` with the alternatives `ids` of `whole`.
     pub(super) fn union(&mut self, whole: Id, ids: &[Id], exactly_one: bool, value: &Value, out: &mut Vec<Problem>) {
         let mut branches = Vec::new();
         let mut fitting = Vec::new();
@@ -51,9 +51,9 @@ impl Walk<'_> {
 
     fn several_fit_by_type(&mut self, branches: &[Branch], value: &Value, out: &mut Vec<Problem>) {
         if let Value::Object(map) = value
-            && let Some(told) = self.by_tag(branches, map).or_else(|| self.by_key(branches, map))
+            && let Some(problems) = self.by_tag(branches, map).or_else(|| self.by_key(branches, map))
         {
-            out.extend(told);
+            out.extend(problems);
         } else if let Some(branch) = self.nearest(branches, value) {
             out.extend_from_slice(&branch.problems);
         } else {
@@ -63,7 +63,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns whether the branch refuses the value as a whole: its type, or that it is another value.
+    /// Returns whether the branch rejects the whole value, because of its type or because it expects another value.
     fn is_other_type(&self, branch: &Branch) -> bool {
         let refuses = |problem: &Problem| matches!(problem.kind, ProblemKind::WrongType | ProblemKind::NotAllowed);
         branch.problems.iter().any(|problem| problem.path == self.path && refuses(problem))
@@ -85,7 +85,7 @@ impl Walk<'_> {
         problem
     }
 
-    /// By a name whose value tells the alternatives apart: `{"type": "circle", …}`.
+    /// Explains the branch whose tag the value has: `{"type": "circle", …}`.
     fn by_tag(&mut self, branches: &[Branch], map: &serde_json::Map<String, Value>) -> Option<Vec<Problem>> {
         let (tag, values) = self.tag(branches)?;
         let all = || distinct(values.iter().flatten());
@@ -113,7 +113,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns a name that every branch requires, each with values of its own; and those values for each branch.
+    /// Returns the name that every branch requires with values of its own, and these values for each branch.
     fn tag(&self, branches: &[Branch]) -> Option<(String, Vec<Vec<Value>>)> {
         let graph = self.graph;
         let property = |id: Id, name: &str| {
@@ -135,7 +135,7 @@ impl Walk<'_> {
         })
     }
 
-    /// By the only name that each alternative has: `{"circle": …}`.
+    /// Explains the branch whose only name the value has: `{"circle": …}`.
     fn by_key(&mut self, branches: &[Branch], map: &serde_json::Map<String, Value>) -> Option<Vec<Problem>> {
         let graph = self.graph;
         let keys: Vec<&str> = branches.iter().map(|branch| only_key(graph, branch.id)).collect::<Option<_>>()?;
@@ -156,8 +156,8 @@ impl Walk<'_> {
         })
     }
 
-    /// Returns the branch that comes nearest to the value, if one stands out: the fewest names that it does not know or
-    /// misses, then the fewest problems, then the deepest ones.
+    /// Returns the nearest branch, if it is unique: the fewest unknown and missing names, then the fewest problems, then the
+    /// deepest.
     fn nearest<'b>(&self, branches: &'b [Branch], value: &Value) -> Option<&'b Branch> {
         let distance = |branch: &Branch| {
             let known = self.graph.known_names(branch.id);
@@ -178,7 +178,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the name that objects of an alternative consist of.
+/// Returns the only name that objects of an alternative have.
 fn only_key(graph: &crate::schema::graph::Graph, id: Id) -> Option<&str> {
     let places = graph.in_place(id);
     let mut required = places.iter().flat_map(|id| &graph.node(*id).required);

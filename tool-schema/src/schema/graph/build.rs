@@ -1,4 +1,4 @@
-//! From a schema to its graph, and where its references lead.
+//! Building the graph of a schema, and resolving its references.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -19,14 +19,13 @@ struct Builder<'a> {
 }
 
 impl Graph {
-    /// Returns the graph of `schema`, read by the rules of `draft`; and the node of each subschema, by the subschema's
-    /// address.
+    /// Returns the graph of `schema` under the rules of `draft`, and the node of each subschema by its address.
     pub fn build(schema: &Value, draft: Draft) -> (Self, HashMap<usize, Id>) {
         let names = Names::of(schema, if draft == Draft::Four { "id" } else { "$id" });
         let (ids, nodes, waiting) = Default::default();
         let mut builder = Builder { draft, names, ids, nodes, waiting };
         builder.intern(schema);
-        // A list of what is to be done, not recursion: a chain of references may be as long as the schema.
+        // A queue instead of recursion: a chain of references may be as long as the schema.
         while let Some((id, value)) = builder.waiting.pop_front() {
             let node = builder.node(value);
             builder.nodes[id] = node;
@@ -50,7 +49,7 @@ impl<'a> Builder<'a> {
     fn node(&mut self, value: &'a Value) -> Node {
         let mut node = Node::default();
         if let Some((word, expected)) = draft::fault(value, self.draft) {
-            // It stands where the walk over the schema saw no schema, and a reference leads there.
+            // `draft::check` does not visit this value, because no schema is expected here. A reference leads to it.
             node.gap = Some(Gap::Malformed(format!("`{word}` must be {expected}")));
             return node;
         }
@@ -60,7 +59,7 @@ impl<'a> Builder<'a> {
         };
         self.references(&mut node, value, map);
         if self.draft < Draft::Nineteen && map.contains_key("$ref") {
-            // Until draft 7, what stands beside a reference is ignored.
+            // Up to draft 7, keywords beside a `$ref` are ignored.
             return node;
         }
         let is_leaf =
@@ -83,7 +82,7 @@ impl<'a> Builder<'a> {
             && let Some(reference) = map.get("$dynamicRef").and_then(Value::as_str)
         {
             let targets = self.names.find_dynamic(reference, home);
-            // With more than one target, which one is meant depends on the way that led here.
+            // With several targets, the path of evaluation decides which one is meant.
             if targets.len() > 1 {
                 node.gap = Some(Gap::Foreign("$dynamicRef"));
             }
@@ -92,7 +91,7 @@ impl<'a> Builder<'a> {
             }
         }
         if self.draft == Draft::Nineteen && map.contains_key("$recursiveRef") {
-            // Where no other resource is around it, it leads to its own.
+            // Without another resource around it, it refers to its own resource.
             let is_open = home.get("$recursiveAnchor") == Some(&Value::Bool(true)) && self.names.resources() > 0;
             self.refer(node, "$recursiveRef", "#", if is_open { Target::Foreign } else { Target::At(home) });
         }
@@ -189,40 +188,40 @@ fn names(list: Option<&Value>) -> Vec<String> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The parts of a schema that have a name, found exactly, as a judge needs them ([`pointer::resolve`] guesses, because
-/// lowering has a loss for what it cannot find): resources by their `$id`, places by their anchors.
+/// The named parts of a schema: resources by `$id`, and places by anchor.
+///
+/// The judge needs exact targets. Lowering uses [`pointer::resolve`], which guesses, and records a loss for an unknown
+/// target.
 #[derive(Debug)]
 pub struct Names<'a> {
-    /// The keyword that names a resource: `id` in draft 4, `$id` since.
+    /// The keyword that names a resource: `id` in draft 4, `$id` in later drafts.
     keyword: &'static str,
     root: &'a Value,
-    /// The resource of each object that is not in the root's own, by address.
+    /// The resource of each object outside the root's own resource, by the object's address.
     homes: HashMap<usize, &'a Value>,
     resources: HashMap<&'a str, Named<'a>>,
-    /// By the address of the resource that holds them.
+    /// Anchors by the address of their resource and by name.
     anchors: HashMap<(usize, &'a str), Named<'a>>,
-    /// `$dynamicAnchor`s, wherever they are.
+    /// All places with a `$dynamicAnchor`, by its name.
     dynamic: HashMap<&'a str, Vec<&'a Value>>,
 }
 
-/// A part that has a name.
 #[derive(Clone, Copy, Debug)]
 enum Named<'a> {
     Once(&'a Value),
-    /// Several values, or data that looks like a name.
+    /// Several values have the name, or data looks like a name.
     Several,
 }
 
-/// Where a reference leads.
 #[derive(Clone, Copy)]
 pub enum Target<'a> {
     At(&'a Value),
     Nowhere,
-    /// That takes more than comparing names.
+    /// Comparing names is not enough to find the target.
     Foreign,
 }
 
-/// Returns the identity of a value inside one document that stays borrowed.
+/// Returns the address of a value, which identifies it while its document stays borrowed.
 pub fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
@@ -235,12 +234,12 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// Returns how many resources there are, without a nameless root.
+    /// Returns the number of parts with an `$id`. A root without one does not count.
     pub fn resources(&self) -> usize {
         self.resources.len()
     }
 
-    /// Returns the resource that `value` belongs to: what `#` means inside it.
+    /// Returns the resource of `value`, which is the meaning of `#` inside it.
     pub fn home(&self, value: &Value) -> &'a Value {
         self.homes.get(&address(value)).copied().unwrap_or(self.root)
     }
@@ -271,7 +270,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns where `reference` leads from inside `resource`.
     pub fn find(&self, reference: &str, resource: &'a Value) -> Target<'a> {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let resource = match if base.is_empty() { Target::At(resource) } else { self.by_id(base, resource) } {
@@ -301,7 +299,7 @@ impl<'a> Names<'a> {
     }
 
     fn by_id(&self, base: &str, resource: &'a Value) -> Target<'a> {
-        // Relative names have to be resolved against others.
+        // A relative `$id` would have to be resolved first.
         let are_absolute = self.resources.keys().all(|id| id.contains("://"));
         let is_plain = base.contains("://") || !base.starts_with(['/', '.', '?']);
         let folder = self.id(resource).and_then(|id| id.rsplit_once('/'));
@@ -316,7 +314,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns the name of a schema that is a resource of its own.
+    /// Returns the `$id` of `value`, if that makes it a separate resource.
     fn id<'v>(&self, value: &'v Value) -> Option<&'v str> {
         let id = value.get(self.keyword)?.as_str()?;
         (!id.starts_with('#') && !id.is_empty()).then_some(id)

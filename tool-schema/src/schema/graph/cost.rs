@@ -1,44 +1,43 @@
-//! How much work it can become to check a value against a schema.
+//! The maximum work of checking a value against a schema.
 //!
-//! A check visits each part of a value once for every way that leads from the root of the schema to a subschema of that
-//! part. References make those ways multiply: thirty definitions of which each names the next one twice are a few
-//! hundred bytes and a thousand million visits. So the ways are counted here:
-//! for each depth, how often one part of a value at that depth can be visited at most.
+//! A check visits a part of the value once for each path from the schema's root to a subschema of that part. References multiply
+//! paths: thirty definitions that each refer to the next one twice take a few hundred bytes and a billion visits. So this module
+//! computes, for each depth, the maximum number of visits of one part at that depth.
 
 use serde_json::Value;
 
 use super::{Graph, Id, Node};
 
-/// Deeper values are not checked.
+/// The maximum depth of a value that is checked.
 pub const MOST_DEPTH: usize = 128;
 
-/// More visits of one part than this are all the same: too many.
+/// The number at which counting stops, because it is above every limit.
 const MANY: u64 = 1 << 40;
 
-/// The work that a check can become.
+/// The maximum work of a check.
 #[derive(Debug)]
 pub struct Cost {
-    /// For each depth, how often a part at that depth can be visited; the last one holds for all that are deeper.
+    /// The maximum visits of one part, by its depth. The last number also holds for all deeper parts.
     visits: Vec<u64>,
-    /// How many schemas can look at one part inside each other: the stack that a check needs for each level.
+    /// The maximum number of schemas that are active for one part, which determines the stack for each level.
     pub nesting: usize,
-    /// How many ways `jsonschema` follows while it compiles, which it does not remember: to find out what tells
-    /// alternatives apart, and which names and items other schemas evaluate.
+    /// The number of paths that `jsonschema` follows while it compiles, because it remembers none. It needs them for the tags of
+    /// alternatives, and for the names and items that other schemas evaluate.
     pub ways: u64,
 }
 
-/// The visits of one part that begin at one node.
+/// The visits of one part that start at one node.
 #[derive(Clone, Copy, PartialEq)]
 struct Visits {
-    /// To check it.
+    /// Visits that check the part.
     check: u64,
-    /// To find out which of its names and items have been evaluated, for `unevaluatedProperties` and its like.
+    /// Visits that find its evaluated names and items, for `unevaluatedProperties` and `unevaluatedItems`.
     mark: u64,
 }
 
 impl Cost {
-    /// Returns the cost of `graph`; `None` if it has a schema that refers to itself without going deeper into the value,
-    /// or through `unevaluatedProperties` or `unevaluatedItems`, which `jsonschema` would follow for ever.
+    /// Returns the cost of `graph`. Returns `None` if a schema refers to itself without going deeper into the value, or through
+    /// `unevaluatedProperties` or `unevaluatedItems`: `jsonschema` would follow such references forever.
     pub fn of(graph: &Graph) -> Option<Self> {
         let order = order(graph.nodes.len(), |id| graph.nodes[id].here().collect())?;
         if has_endless_unevaluated(graph) {
@@ -64,13 +63,13 @@ impl Cost {
         Some(Self { visits, nesting: nesting.into_iter().max().unwrap_or(1), ways: ways(graph, &order) })
     }
 
-    /// Returns how often a part at `depth` can be visited.
+    /// Returns the maximum visits of a part at `depth`.
     pub fn at(&self, depth: usize) -> u64 {
         self.visits.get(depth).or(self.visits.last()).copied().unwrap_or(1)
     }
 }
 
-/// See [`Cost::ways`].
+/// Computes [`Cost::ways`].
 fn ways(graph: &Graph, order: &[Id]) -> u64 {
     let mut sure = vec![1; graph.nodes.len()];
     let mut possible = vec![1; graph.nodes.len()];
@@ -94,16 +93,18 @@ fn is_unevaluated(node: &Node) -> bool {
     node.unevaluated_properties.is_some() || node.unevaluated_items.is_some()
 }
 
-/// Returns whether `jsonschema` would follow references for ever while it compiles what `unevaluatedProperties` and its like
-/// need to know: it follows them beside the keyword, compiles the parts of what it finds, and meets the keyword again.
-/// Where it compiles a part for itself, it stops at references.
+/// Returns whether `jsonschema` would follow references forever while it compiles `unevaluatedProperties` or
+/// `unevaluatedItems`.
+///
+/// It follows the references beside such a keyword, compiles the parts of their targets, and can meet the keyword again.
+/// Elsewhere it stops at references.
 fn has_endless_unevaluated(graph: &Graph) -> bool {
     let count = graph.nodes.len();
     if !graph.nodes.iter().any(is_unevaluated) {
         return false;
     }
     let compiled = |node: &Node, id: Id| {
-        // References come first.
+        // `here` returns the references first. Skip them.
         let inner = node.here().skip(node.references.len()).chain(node.deeper());
         inner.chain(is_unevaluated(node).then_some(count + id)).collect()
     };
@@ -115,7 +116,7 @@ fn has_endless_unevaluated(graph: &Graph) -> bool {
     order(2 * count, parts).is_none()
 }
 
-/// Returns the numbers below `count`, each after its `parts`; `None` where that goes in a circle.
+/// Returns the numbers below `count`, each after its `parts`. Returns `None` if the parts form a cycle.
 fn order(count: usize, parts: impl Fn(Id) -> Vec<Id>) -> Option<Vec<Id>> {
     let mut waiting_for: Vec<usize> = (0..count).map(|id| parts(id).len()).collect();
     let mut waited_by: Vec<Vec<Id>> = vec![Vec::new(); count];
@@ -151,14 +152,15 @@ fn visits_from(node: &Node, now: &[Visits], before: &[Visits], depth: usize) -> 
     Visits { check: check.min(MANY), mark: mark.min(MANY) }
 }
 
-/// Returns the work of a node's own keywords: most are a comparison, lists of values or names are one for each.
+/// Returns the work of a node's own keywords. Most take one comparison; lists of values or names take one for each
+/// item.
 pub fn effort(node: &Node) -> usize {
     let values = node.leaf.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
     let lists = values + node.properties.len() + node.required.len() + 16 * node.patterns.len();
     1 + lists / 16
 }
 
-/// Returns the visits of one part of the value, one level down.
+/// Returns the visits of one part that is one level deeper.
 fn deeper(node: &Node, before: &[Visits], depth: usize) -> u64 {
     let most = |ids: &mut dyn Iterator<Item = Id>| ids.map(|id| before[id].check).max().unwrap_or(0);
     let named = node.properties.iter().map(|(_, id)| *id).chain(node.additional).chain(node.unevaluated_properties);

@@ -1,7 +1,7 @@
-//! A schema as a graph: its subschemas as nodes, what applies them as edges, every local reference resolved.
+//! A schema as a graph: subschemas are nodes, keywords that apply them are edges, and local references are resolved.
 //!
-//! The graph answers whether a value fits, how much work that can become ([`Cost`]), what is known about a place (its names,
-//! its allowed values), and which of several alternatives a value comes near to.
+//! The graph answers whether a value fits, how much work a check can take ([`Cost`]), which names and values a place allows, and
+//! which of several alternatives is nearest to a value.
 
 mod build;
 mod cost;
@@ -26,16 +26,16 @@ pub type Id = usize;
 pub struct Graph {
     nodes: Vec<Node>,
     draft: Draft,
-    /// How many parts of the schema have a name of their own, by `$id`.
+    /// The number of parts with an `$id`.
     pub resources: usize,
 }
 
 /// One subschema, with every keyword that decides which values fit.
 #[derive(Debug, Default)]
 pub struct Node {
-    /// `Some(false)` for the schema `false`.
+    /// Set if the schema is a boolean.
     pub constant: Option<bool>,
-    /// The keywords that look at the value itself, not at its parts.
+    /// The keywords about the value itself instead of its parts.
     pub leaf: Map<String, Value>,
     pub references: Vec<Id>,
     pub all_of: Vec<Id>,
@@ -45,16 +45,16 @@ pub struct Node {
     pub condition: Option<Id>,
     pub then: Option<Id>,
     pub otherwise: Option<Id>,
-    /// Schemas that apply when a name is given.
+    /// Schemas that apply if the object has the name.
     pub dependent: Vec<(String, Id)>,
-    /// Names that are required when a name is given.
+    /// Names that are required if the object has the name.
     pub dependent_required: Vec<(String, Vec<String>)>,
     pub required: Vec<String>,
     pub properties: Vec<(String, Id)>,
     pub patterns: Vec<(String, Id)>,
     pub additional: Option<Id>,
     pub names: Option<Id>,
-    /// The items at the front of a list, each with its own schema.
+    /// The schemas of `prefixItems`.
     pub front: Vec<Id>,
     pub items: Option<Id>,
     pub contains: Option<Contains>,
@@ -62,24 +62,24 @@ pub struct Node {
     pub unevaluated_items: Option<Id>,
     /// A part of the node that the graph does not model.
     pub gap: Option<Gap>,
-    /// [`leaf`](Self::leaf), compiled.
+    /// The compiled checks of [`leaf`](Self::leaf).
     pub checks: Vec<Check>,
-    /// The names of [`patterns`](Self::patterns), compiled.
+    /// The compiled names of [`patterns`](Self::patterns).
     name_checks: Vec<Pattern>,
 }
 
 /// A part of a schema that the graph does not model.
 #[derive(Clone, Debug)]
 pub enum Gap {
-    /// A reference that leads nowhere.
+    /// A reference without a target.
     Nowhere(String),
-    /// No schema, and why.
+    /// A value that is not a schema, with the reason.
     Malformed(String),
-    /// A keyword that only the library `jsonschema` can follow.
+    /// A keyword that only the library `jsonschema` supports.
     Foreign(&'static str),
 }
 
-/// The keyword `contains` with its bounds.
+/// The keyword `contains` and its bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Contains {
     pub schema: Id,
@@ -104,12 +104,11 @@ impl Graph {
         &self.nodes[id]
     }
 
-    /// Returns the work that a node's own keywords take.
     pub fn effort(&self, id: Id) -> usize {
         cost::effort(&self.nodes[id])
     }
 
-    /// Compiles the keywords that look at a value itself. A pattern that is not among `patterns` is not checked.
+    /// Compiles the keywords about the value itself. A pattern that is missing in `patterns` is not checked.
     pub fn compile(&mut self, patterns: &HashMap<String, Pattern>) {
         for node in &mut self.nodes {
             let pattern = node.leaf.get("pattern").and_then(Value::as_str).and_then(|text| patterns.get(text));
@@ -126,13 +125,13 @@ impl Graph {
         matching.map(|((_, id), _)| *id)
     }
 
-    /// Returns the schemas that look at the same value as `id` does, whatever the value: references and `allOf`.
+    /// Returns the schemas that always apply to the value of `id`: references and `allOf`.
     pub fn always(&self, id: Id) -> impl Iterator<Item = Id> {
         let node = &self.nodes[id];
         node.references.iter().chain(&node.all_of).copied()
     }
 
-    /// `id` and everything that can look at the same value, each once, nearest first.
+    /// Returns `id` and all schemas that can apply to the same value, without repetitions, nearest first.
     pub fn in_place(&self, id: Id) -> Vec<Id> {
         let mut seen = vec![id];
         let mut next = 0;
@@ -154,7 +153,7 @@ impl Graph {
         seen
     }
 
-    /// Returns the names that objects at this place can have, in the schema's order.
+    /// Returns the names that objects can have here, in the schema's order.
     pub fn known_names(&self, id: Id) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for id in self.in_place(id) {
@@ -172,7 +171,7 @@ impl Graph {
 }
 
 impl Node {
-    /// Adds the check of a format that only the library `jsonschema` knows.
+    /// Adds the check of a format that only the library `jsonschema` supports.
     fn add_foreign(&mut self, draft: Draft) {
         if !has_foreign_format(draft, &self.leaf) {
             return;
@@ -203,10 +202,10 @@ impl Node {
     }
 }
 
-/// Lists up to this length are compared item by item, longer ones by the items' texts.
+/// The maximum length of a list whose items are compared one by one. In longer lists, their canonical texts are
+/// compared.
 const FEW_ITEMS: usize = 16;
 
-/// The condition of one keyword on a value.
 #[derive(Debug)]
 pub enum Check {
     Type(Vec<Kind>, Draft),
@@ -225,28 +224,28 @@ pub enum Check {
     MaxProperties(u64),
     Pattern(Pattern),
     Format(format::Check),
-    /// The content of a text.
+    /// `contentEncoding` and `contentMediaType`.
     Content(format::Check),
     UniqueItems,
-    /// A check of the library `jsonschema`.
+    /// A check by the library `jsonschema`.
     #[cfg(feature = "jsonschema")]
     Foreign(Box<jsonschema::Validator>),
 }
 
-/// Returns the checks of `keywords`, the cheapest first. `pattern` is the compiled one.
+/// Returns the checks of `keywords`, the cheapest first. `pattern` is their compiled pattern.
 fn checks(draft: Draft, keywords: &Map<String, Value>, pattern: Option<Pattern>) -> Vec<Check> {
     let get = |key: &str| keywords.get(key);
     let bound = |key: &str| get(key).and_then(Value::as_number).cloned();
-    // No text is as long as what is larger than a `u64`.
+    // No text or list reaches a length above `u64::MAX`.
     let count = |key: &str| get(key).map(|value| data::count(value).unwrap_or(u64::MAX));
-    // In draft 4, `exclusiveMinimum: true` makes `minimum` the bound itself.
+    // In draft 4, `exclusiveMinimum: true` makes `minimum` exclusive.
     let is_strict = |key: &str| draft == Draft::Four && get(key) == Some(&Value::Bool(true));
     let minimum = if is_strict("exclusiveMinimum") { Check::ExclusiveMinimum } else { Check::Minimum };
     let maximum = if is_strict("exclusiveMaximum") { Check::ExclusiveMaximum } else { Check::Maximum };
     let format = get("format").and_then(Value::as_str).map(|name| Format::named(draft, name));
     let format = if let Some(Format::Checked(check)) = format { Some(check) } else { None };
     let text = |key: &str| get(key).and_then(Value::as_str);
-    // Since 2019-09, they are for the reader.
+    // Since 2019-09, these keywords are only annotations.
     let content = matches!(draft, Draft::Six | Draft::Seven)
         .then(|| format::content_check(text("contentEncoding"), text("contentMediaType")))
         .flatten();
@@ -274,14 +273,13 @@ fn checks(draft: Draft, keywords: &Map<String, Value>, pattern: Option<Pattern>)
     checks.into_iter().flatten().collect()
 }
 
-/// Returns whether only the library `jsonschema` checks the format of `keywords`.
+/// Returns whether only the library `jsonschema` supports the format in `keywords`.
 fn has_foreign_format(draft: Draft, keywords: &Map<String, Value>) -> bool {
     let name = keywords.get("format").and_then(Value::as_str);
     name.is_some_and(|name| matches!(Format::named(draft, name), Format::Foreign))
 }
 
 impl Check {
-    /// Returns whether `value` passes.
     pub fn passes(&self, value: &Value) -> bool {
         match (self, value) {
             (Self::Type(kinds, draft), value) => kinds.iter().any(|kind| kind.accepts(value, *draft)),
@@ -308,7 +306,6 @@ impl Check {
     }
 }
 
-/// Returns whether no two of `items` are the same.
 pub fn are_different(items: &[Value]) -> bool {
     if items.len() > FEW_ITEMS {
         let mut seen = HashSet::new();

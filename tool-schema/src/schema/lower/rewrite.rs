@@ -1,8 +1,7 @@
-//! Rewriting a schema keyword by keyword into another version of JSON Schema, whole.
+//! Rewriting of a schema, keyword by keyword, to another version of JSON Schema.
 //!
-//! Draft 7 has neither `unevaluatedProperties` nor `unevaluatedItems`. Where no schema is combined with others, they are
-//! `additionalProperties` and the items after the first ones. Where schemas are combined, the names that the others speak
-//! of are added as properties that may be anything.
+//! Draft 7 has no `unevaluatedProperties` and no `unevaluatedItems`. In a schema without combinations, `additionalProperties` and
+//! the schema of later items replace them. Otherwise, names from the combined schemas become properties that may have any value.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,22 +15,20 @@ use crate::schema::{
     pointer,
 };
 
-/// The version that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// Any version of JSON Schema as draft 7.
+    /// Draft 7, from any version.
     Seven,
-    /// Older versions as 2020-12.
+    /// 2020-12, from an older version.
     Twenty,
 }
 
 impl Version {
-    /// Returns the keyword that holds definitions.
     fn definitions(self) -> &'static str {
         if self == Self::Seven { "definitions" } else { "$defs" }
     }
 
-    /// Returns the name of the keyword `word` of `schema`; `None` if it goes.
+    /// Returns the new name of the keyword `word` in `schema`, or `None` if the keyword is dropped.
     fn name<'w>(self, word: &'w str, schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'w str> {
         match self {
             Self::Seven => name_in_seven(word, schema, source),
@@ -39,7 +36,7 @@ impl Version {
         }
     }
 
-    /// Finishes `to` after the schemas inside it. `from` is its original.
+    /// Completes `to`, whose inner schemas are written. `from` is its original.
     fn finish(self, from: &Map<String, Value>, to: &mut Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
         match self {
             Self::Seven => finish_seven(from, to, source, losses),
@@ -48,15 +45,14 @@ impl Version {
     }
 }
 
-/// The schema that is read.
 struct Source<'a> {
     root: &'a Value,
     draft: Draft,
-    /// Where the schema stands that is being rewritten.
+    /// The place of the schema that is being rewritten.
     at: String,
 }
 
-/// References are written as this and the place that they point to in the original, until all places are known.
+/// The mark of a reference whose new target is not known yet. The target's place in the original follows it.
 const MARK: char = '\u{0}';
 
 pub fn rewrite(root: &Value, version: Version, losses: Losses) -> (Value, Losses) {
@@ -72,7 +68,7 @@ struct Rewriter<'a> {
     version: Version,
     source: Source<'a>,
     losses: Losses,
-    /// Where each schema of the original stands now.
+    /// The new place of each schema of the original.
     moved: HashMap<String, String>,
     /// The targets of references.
     wanted: Vec<String>,
@@ -132,12 +128,12 @@ impl Rewriter<'_> {
             out.entry("$ref").or_insert_with(|| format!("{MARK}{target}").into());
             self.wanted.push(target);
         } else {
-            let note = format!("{value} leads nowhere in this schema, and nothing is fetched: left out");
+            let note = format!("{value} has no target in this schema, and nothing is fetched: left out");
             self.losses.add(at, word, Severity::Weakened, note);
         }
     }
 
-    /// Makes definitions of what is referred to but stands where no schema is expected.
+    /// Adds definitions for targets of references that stand where no schema is expected.
     fn hoist(&mut self, root: &mut Value) {
         let mut next = 0;
         while let Some(target) = self.wanted.get(next).cloned() {
@@ -162,7 +158,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Adds to what is there, where two keywords of the original have one name.
+/// Adds a keyword. If another keyword of the original has the same new name, merges both.
 fn merge(out: &mut Map<String, Value>, name: &str, value: Value) {
     match (out.get_mut(name), value) {
         (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
@@ -170,7 +166,7 @@ fn merge(out: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// Replaces `"exclusiveMinimum": true` beside a `minimum`, which is draft 4.
+/// Replaces draft 4's `"exclusiveMinimum": true` beside a `minimum`.
 fn unflag(schema: &mut Map<String, Value>, word: &str, flag: &str) {
     if let Some(&Value::Bool(open)) = schema.get(flag) {
         schema.shift_remove(flag);
@@ -180,7 +176,7 @@ fn unflag(schema: &mut Map<String, Value>, word: &str, flag: &str) {
     }
 }
 
-/// Writes the references out.
+/// Replaces marked references by the new places of their targets.
 fn link(schema: &mut Value, moved: &HashMap<String, String>) {
     let Value::Object(map) = schema else { return };
     if let Some(Value::String(reference)) = map.get_mut("$ref")
@@ -244,13 +240,13 @@ fn finish_seven(from: &Map<String, Value>, to: &mut Map<String, Value>, source: 
     dependencies(from, to);
     contains(from, source, losses);
     if from.contains_key("contentSchema") {
-        losses.add(&source.at, "contentSchema", Severity::Annotation, "draft 7 does not know it: left out");
+        losses.add(&source.at, "contentSchema", Severity::Annotation, "draft 7 does not have it: left out");
     }
     finish_unevaluated(from, to, source, losses);
     siblings(to, source.draft);
 }
 
-/// Draft 7 has one keyword for both kinds of dependencies.
+/// Merges both kinds of dependencies into draft 7's single keyword.
 fn dependencies(from: &Map<String, Value>, to: &mut Map<String, Value>) {
     let Some(required) = from.get("dependentRequired").and_then(Value::as_object) else { return };
     let all = to.entry("dependencies").or_insert_with(|| Map::new().into());
@@ -264,7 +260,7 @@ fn dependencies(from: &Map<String, Value>, to: &mut Map<String, Value>) {
     }
 }
 
-/// Returns whether `contains` holds for an array of none.
+/// Returns whether `contains` accepts an empty array.
 fn counts_none(schema: &Map<String, Value>) -> bool {
     schema.get("minContains").and_then(data::count) == Some(0)
 }
@@ -276,12 +272,12 @@ fn contains(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses)
     for (word, harmless) in [("minContains", [0, 1].as_slice()), ("maxContains", &[])] {
         let count = from.get(word).and_then(data::count);
         if count.is_some_and(|count| !harmless.contains(&count)) {
-            losses.add(&source.at, word, Severity::Weakened, "draft 7 does not know it: left out");
+            losses.add(&source.at, word, Severity::Weakened, "draft 7 does not have it: left out");
         }
     }
 }
 
-/// Moves a `$ref` into an `allOf`, because draft 7 ignores what stands beside it.
+/// Moves a `$ref` into an `allOf`, because draft 7 ignores keywords beside it.
 fn siblings(to: &mut Map<String, Value>, draft: Draft) {
     if !draft.reference_has_siblings() || to.keys().all(|word| word == "$ref" || places::is_structure(word)) {
         return;
@@ -296,7 +292,7 @@ fn siblings(to: &mut Map<String, Value>, draft: Draft) {
 const PROPERTIES: &str = "unevaluatedProperties";
 const ITEMS: &str = "unevaluatedItems";
 
-/// Returns the keyword of draft 7 for `unevaluatedItems` of `schema`.
+/// Returns the draft 7 keyword for `unevaluatedItems` of `schema`.
 fn items_name(schema: &Map<String, Value>) -> Option<&'static str> {
     if is_combined(schema) || schema.contains_key("contains") || schema.contains_key("items") {
         None
@@ -307,13 +303,13 @@ fn items_name(schema: &Map<String, Value>) -> Option<&'static str> {
     }
 }
 
-/// Returns the keyword of draft 7 for `unevaluatedProperties` of `schema`.
+/// Returns the draft 7 keyword for `unevaluatedProperties` of `schema`.
 fn properties_name(schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'static str> {
     let sayable = !schema.contains_key("additionalProperties") && find_evaluated(schema, source).is_some();
     sayable.then_some("additionalProperties")
 }
 
-/// Adds the properties that combined schemas name, and reports the losses.
+/// Adds the properties that combined schemas name, and records the losses.
 fn finish_unevaluated(
     from: &Map<String, Value>,
     to: &mut Map<String, Value>,
@@ -321,17 +317,17 @@ fn finish_unevaluated(
     losses: &mut Losses,
 ) {
     if from.contains_key(ITEMS) && items_name(from).is_none() && (is_combined(from) || from.contains_key("contains")) {
-        losses.add(&source.at, ITEMS, Severity::Weakened, "draft 7 does not know it: left out");
+        losses.add(&source.at, ITEMS, Severity::Weakened, "draft 7 does not have it: left out");
     }
     if !from.contains_key(PROPERTIES) || from.contains_key("additionalProperties") {
         return;
     }
     let Some(evaluated) = find_evaluated(from, source) else {
-        losses.add(&source.at, PROPERTIES, Severity::Weakened, "draft 7 does not know it: left out");
+        losses.add(&source.at, PROPERTIES, Severity::Weakened, "draft 7 does not have it: left out");
         return;
     };
     if !evaluated.certain {
-        let note = "names that only some of the combined schemas know are allowed with all";
+        let note = "names from only some of the combined schemas are allowed with all of them";
         losses.add(&source.at, PROPERTIES, Severity::Weakened, note);
     }
     for (word, names) in [("properties", evaluated.names), ("patternProperties", evaluated.patterns)] {
@@ -352,16 +348,16 @@ fn is_combined(schema: &Map<String, Value>) -> bool {
         .any(|word| schema.contains_key(*word))
 }
 
-/// The properties that the schemas combined with one name.
+/// The properties that the combined schemas name.
 #[derive(Default)]
 struct Evaluated {
     names: BTreeSet<String>,
     patterns: BTreeSet<String>,
-    /// `true` if these schemas apply in every case.
+    /// Set if these schemas always apply.
     certain: bool,
 }
 
-/// Returns the properties that combined schemas name; `None` if one of them is about all properties.
+/// Returns the properties that combined schemas name, or `None` if one of the schemas covers all properties.
 fn find_evaluated(schema: &Map<String, Value>, source: &Source<'_>) -> Option<Evaluated> {
     let mut found = Evaluated { certain: true, ..Evaluated::default() };
     let mut seen = HashSet::new();

@@ -1,5 +1,5 @@
-//! The forms of a schema in each dialect, and their losses: the whole dialects accept what the original accepts, and
-//! nothing that can be sent as a schema does harm.
+//! The forms and losses of a schema in each dialect. Complete dialects accept the same values as the original, and untrusted
+//! schemas do no harm.
 
 use jsonschema::Draft;
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ fn openai_keeps_references_and_circles() {
 }
 
 #[test]
-fn what_cannot_be_said_rules_strictness_out() {
+fn inexpressible_parts_rule_out_strictness() {
     for (schema, keyword) in [
         (json!({"type": "object", "additionalProperties": {"type": "integer"}}), "additionalProperties"),
         (json!({"type": "object"}), "properties"),
@@ -138,7 +138,7 @@ fn what_holds_at_once_is_brought_together() {
         "additionalProperties": false,
     });
     assert_eq!(out, expected);
-    // Siblings of a union hold in each branch; kinds that no branch leaves open are gone.
+    // The siblings of a union hold in each branch. Kinds without a branch disappear.
     let union = json!({"type": ["string", "integer"], "minLength": 1, "anyOf": [{"pattern": "^a"}, {"type": "integer"}, {"type": "array"}]});
     let out = property(union, json!({}), Dialect::OpenAiStrict);
     assert_eq!(
@@ -241,7 +241,7 @@ fn patterns_beyond_regular_ones_are_known() {
     }
 }
 
-/// Values of all kinds, some with the names and values that the schemas below use.
+/// Values of all kinds, some with names and values from the schemas below.
 fn values() -> Vec<Value> {
     vec![
         json!(null),
@@ -274,7 +274,7 @@ fn values() -> Vec<Value> {
     ]
 }
 
-/// Checks that `schema` and its form in both whole dialects agree; returns the worst loss in draft 7.
+/// Asserts that `schema` and its forms in both complete dialects agree. Returns the worst loss in draft 7.
 fn agree(schema: &Value) -> Option<Severity> {
     let original = jsonschema::validator_for(schema).unwrap();
     let schema = Schema::new(schema.clone());
@@ -352,7 +352,7 @@ fn older_schemas() {
 
 #[test]
 fn hostile_schemas_end() {
-    // 2^60 schemas when inlined.
+    // Inlined, this would be 2^60 schemas.
     let mut definitions = Map::new();
     for i in 0..60 {
         let next = json!({"$ref": format!("#/$defs/d{}", i + 1), "description": "x"});
@@ -371,7 +371,7 @@ fn hostile_schemas_end() {
         serde_json::from_str::<Value>(deep.lowered(dialect).json().get()).unwrap();
         assert!(deep.lowered(dialect).worst() >= Some(Severity::Weakened));
     }
-    // Dropping it would need a stack.
+    // Dropping the value would overflow the stack.
     std::mem::forget(deep);
 }
 

@@ -1,4 +1,4 @@
-//! Writing shapes down, as the rules of a provider want it, with words for what has no keywords there.
+//! Writing shapes as schemas under the rules of a provider. Words replace the keywords that the provider does not accept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::schema::{
     shape::{Array, At, Form, Limit, Notes, Object, Property, Rest, Scalar, Shape, count, unite},
 };
 
-/// Returns the root of a tool's arguments: an object, whatever the neutral schema is.
+/// Returns the shape of a tool's arguments, which is an object even if the neutral schema is not.
 pub fn root(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Shape {
     let Shape { at, mut notes, form } = shape;
     let form = match form {
@@ -50,7 +50,6 @@ pub fn root(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: 
     Shape { at, notes, form }
 }
 
-/// `shape`, or what it refers to, if that is an object.
 fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> {
     match &shape.form {
         Form::Object(_) => Some(shape),
@@ -62,12 +61,12 @@ fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> 
 fn root_stand_in(at: &At, rest: Rest, rules: &Rules, losses: &mut Losses) -> Form {
     if rest == Rest::None {
         let severity = if rules.strict { Severity::Inexpressible } else { Severity::Narrowed };
-        losses.add(at, "type", severity, "arguments are an object: an empty one stands in");
+        losses.add(at, "type", severity, "arguments must be an object: replaced by an empty one");
     }
     Form::Object(Object { properties: Vec::new(), declared: rest == Rest::None, rest, limits: Vec::new() })
 }
 
-/// Returns the schema of `shape`, with the definitions that it refers to.
+/// Returns the schema of `shape`, with the definitions that it needs.
 pub fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Value {
     let mut writer = Writer { rules, targets, losses, names: HashMap::new(), order: Vec::new() };
     let mut root = writer.node(shape, true);
@@ -100,14 +99,14 @@ impl Writer<'_> {
         let mut node = match &shape.form {
             Form::Ref(at) => {
                 if shape.notes.description.is_some() {
-                    let note = "a recursive reference stands alone: its description was left out";
+                    let note = "a recursive reference has no siblings: its description was left out";
                     self.losses.add(&shape.at, "description", Severity::Annotation, note);
                 }
                 return self.reference(at);
             }
             Form::Any => self.any(&shape.at, &mut hints),
             Form::Never => {
-                self.stand_in(&shape.at, "", "no value is valid: null stands in");
+                self.stand_in(&shape.at, "", "no value is valid: replaced by null");
                 new_node("null")
             }
             Form::Cut(kind) => self.cut(*kind, &shape.at),
@@ -120,14 +119,14 @@ impl Writer<'_> {
         node
     }
 
-    /// Reports a stand-in for what the dialect cannot express.
+    /// Records that a placeholder replaces what the dialect cannot express.
     fn stand_in(&mut self, at: &At, word: &str, note: &str) {
         let severity = if self.rules.strict { Severity::Inexpressible } else { Severity::Narrowed };
         self.losses.add(at, word, severity, note);
     }
 
     fn weaken(&mut self, at: &str, word: &str) {
-        self.losses.add(at, word, Severity::Weakened, format!("{} does not take it", self.rules.reader));
+        self.losses.add(at, word, Severity::Weakened, format!("{} does not accept it", self.rules.reader));
     }
 
     fn annotate(&mut self, node: &mut Node, notes: &Notes, mut hints: Vec<String>) {
@@ -136,12 +135,12 @@ impl Writer<'_> {
                 node.insert("default".to_owned(), value.clone());
             } else {
                 hints.extend(describe_default(value));
-                self.losses.add(at, "default", Severity::Annotation, "said in the description");
+                self.losses.add(at, "default", Severity::Annotation, "moved to the description");
             }
         }
         if let Some((at, value)) = &notes.examples {
             hints.extend(describe_examples(value));
-            self.losses.add(at, "examples", Severity::Annotation, "said in the description");
+            self.losses.add(at, "examples", Severity::Annotation, "moved to the description");
         }
         let own = node.get("description").and_then(Value::as_str).map(str::to_owned);
         let description = notes.description.clone().or(own);
@@ -169,7 +168,7 @@ impl Writer<'_> {
     }
 
     fn any(&mut self, at: &At, hints: &mut Vec<String>) -> Node {
-        self.stand_in(at, "type", "any value is valid, which cannot be said");
+        self.stand_in(at, "type", "any value is valid, which cannot be expressed");
         if self.rules.unions {
             let mut node = Node::new();
             let kinds = ["string", "number", "boolean"];
@@ -200,7 +199,7 @@ impl Writer<'_> {
             self.node(only, false)
         } else if self.rules.unions {
             let mut nodes: Vec<Value> = Vec::new();
-            // By their texts: comparing each with each takes minutes for ten thousand.
+            // Compare texts: comparing ten thousand values pairwise takes minutes.
             let mut seen = HashSet::new();
             for member in others {
                 let node = Value::Object(self.node(member, false));
@@ -250,7 +249,7 @@ impl Writer<'_> {
                 node.insert("propertyOrdering".to_owned(), json!([]));
             }
             match &object.rest {
-                Rest::Unsaid => {}
+                Rest::Unspecified => {}
                 Rest::None => drop(node.insert("additionalProperties".to_owned(), false.into())),
                 Rest::Open => drop(node.insert("additionalProperties".to_owned(), true.into())),
                 Rest::Of(shape) => {
@@ -279,20 +278,20 @@ impl Writer<'_> {
         }
     }
 
-    /// A closed object has no room for properties without a name.
+    /// Records the loss of a rule about additional properties, which a closed object cannot have.
     fn lose_rest(&mut self, object: &Object, at: &At, is_root: bool) {
         let named = !object.properties.is_empty();
         let free = match object.rest {
             Rest::None => return,
-            // Named properties are meant alone, and a tool without arguments has none.
-            Rest::Unsaid if named || object.declared || is_root => return,
-            Rest::Unsaid => "properties",
+            // The author meant only the named properties, and a tool without arguments has none.
+            Rest::Unspecified if named || object.declared || is_root => return,
+            Rest::Unspecified => "properties",
             Rest::Open | Rest::Of(_) => "additionalProperties",
         };
         if named {
             self.losses.add(at, free, Severity::Narrowed, "only the named properties can be sent");
         } else {
-            self.stand_in(at, free, "a map with free keys cannot be said: an empty object stands in");
+            self.stand_in(at, free, "a map with free keys cannot be expressed: replaced by an empty object");
         }
     }
 }
@@ -339,7 +338,6 @@ impl Writer<'_> {
     }
 }
 
-/// Returns a name for values of that shape.
 fn kind_name(shape: &Shape) -> String {
     match &shape.form {
         Form::Scalar(scalar) => scalar.kind.name().to_owned(),
@@ -352,7 +350,7 @@ fn kind_name(shape: &Shape) -> String {
     }
 }
 
-/// Returns whether the first items are all that there can be.
+/// Returns whether an array has no other items than the first ones.
 fn is_full(array: &Array) -> bool {
     let most = count(&array.limits, "maxItems");
     most.is_some_and(|most| usize::try_from(most).is_ok_and(|most| most <= array.prefix.len()))
@@ -376,9 +374,9 @@ impl Writer<'_> {
         node
     }
 
-    /// Writes the limits that the rules accept, and the others in words.
+    /// Writes the limits that the rules accept. Adds hints for the others.
     fn limits(&mut self, node: &mut Node, limits: &[Limit], hints: &mut Vec<String>) {
-        let mut unsaid = Vec::new();
+        let mut others = Vec::new();
         for limit in limits {
             if self.takes(limit) {
                 node.insert(limit.word.to_owned(), limit.value.clone());
@@ -386,13 +384,13 @@ impl Writer<'_> {
             }
             if !self.replace(node, limit, limits) {
                 self.weaken(&limit.at, limit.word);
-                unsaid.push(limit);
+                others.push(limit);
             }
         }
-        hints.extend(describe_limits(&unsaid));
+        hints.extend(describe_limits(&others));
     }
 
-    /// Writes another limit that is as near as possible. Returns `true` if it is equivalent.
+    /// Writes the nearest accepted limit instead. Returns `true` if it is equivalent.
     fn replace(&self, node: &mut Node, limit: &Limit, all: &[Limit]) -> bool {
         let (word, step) = match limit.word {
             "minItems" if self.rules.limits.contains(&"minItems") => {
@@ -429,14 +427,14 @@ impl Writer<'_> {
 
 type Node = Map<String, Value>;
 
-/// Returns a schema of that type.
+/// Returns a schema with the type `kind`.
 fn new_node(kind: &str) -> Node {
     let mut node = Node::new();
     node.insert("type".to_owned(), kind.into());
     node
 }
 
-/// `node`, or null. Where there is a type, null joins it: not every reader takes `{"type": "null"}` alone, though OpenAI
+/// Makes `node` nullable. A type becomes a list with null: not every reader accepts `{"type": "null"}` alone, though OpenAI
 /// documents it beside a reference.
 fn add_null(mut node: Node) -> Node {
     if let Some(Value::Array(members)) = node.get_mut("anyOf") {
@@ -474,7 +472,7 @@ fn join_null(members: &mut Vec<Value>) {
     }
 }
 
-/// Longer values are not repeated in a description.
+/// The maximum length of a value that a description repeats.
 const LONGEST: usize = 120;
 
 /// Returns the limits in words: `1 to 50`, `at most 5 items`, `a multiple of 5`.
@@ -488,7 +486,7 @@ fn describe_limits(limits: &[&Limit]) -> Vec<String> {
         ("minProperties", "maxProperties", " entry", " entries"),
     ] {
         let unit = |count: &Value| if data::count(count) == Some(1) { one } else { many };
-        match (find(least).filter(|value| is_said(value)), find(most).filter(|value| is_said(value))) {
+        match (find(least).filter(|value| is_informative(value)), find(most).filter(|value| is_informative(value))) {
             (Some(least), Some(most)) if data::same(least, most) && !many.is_empty() => {
                 hints.push(format!("exactly {most}{}", unit(most)));
             }
@@ -514,32 +512,31 @@ fn describe_limits(limits: &[&Limit]) -> Vec<String> {
     hints
 }
 
-/// Returns `false` for the bounds of the large number types, which are noise.
-fn is_said(bound: &Value) -> bool {
+/// Returns `false` for the bounds of the large number types, which inform nobody.
+fn is_informative(bound: &Value) -> bool {
     let Some(bound) = bound.as_number().and_then(data::whole) else { return true };
     ![i32::MIN.into(), i32::MAX.into(), u32::MAX.into(), i64::MIN.into(), i64::MAX.into(), u64::MAX.into()]
         .contains(&bound)
 }
 
-/// Returns a hint such as `one of "a", "b"`; `None` if that is long.
+/// Returns a hint such as `one of "a", "b"`, or `None` if it is too long.
 fn describe_values(values: &[Value]) -> Option<String> {
     let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let lead = if values.len() == 1 { "always" } else { "one of" };
     (list.len() <= LONGEST).then(|| format!("{lead} {list}"))
 }
 
-/// Returns a hint such as `default: 20`; `None` for null and for a long value.
+/// Returns a hint such as `default: 20`, or `None` for null and for a long value.
 fn describe_default(value: &Value) -> Option<String> {
     if value.is_null() { None } else { text(value).map(|text| format!("default: {text}")) }
 }
 
-/// Returns a hint such as `for example 5, 6`; `None` if that is long.
+/// Returns a hint such as `for example 5, 6`, or `None` if it is too long.
 fn describe_examples(value: &Value) -> Option<String> {
     let list = value.as_array()?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     (!list.is_empty() && list.len() <= LONGEST).then(|| format!("for example {list}"))
 }
 
-/// Returns a description with hints behind it.
 fn describe(description: Option<&str>, hints: &[String]) -> Option<String> {
     let (lists, short): (Vec<&String>, Vec<&String>) = hints.iter().partition(|hint| hint.starts_with('`'));
     let mut text = description.map(str::trim_end).unwrap_or_default().to_owned();
@@ -573,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_said_in_words() {
+    fn limits_become_words() {
         assert_eq!(words(&[("minimum", json!(1)), ("maximum", json!(50))]), "1 to 50");
         assert_eq!(words(&[("minLength", json!(1))]), "at least 1 character");
         assert_eq!(words(&[("minItems", json!(3)), ("maxItems", json!(3))]), "exactly 3 items");

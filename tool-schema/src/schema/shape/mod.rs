@@ -1,8 +1,8 @@
-//! A schema as what it says about each kind of value, which is all that the providers' subsets can carry.
+//! A schema as a shape: the constraints for each kind of value, which is all that the providers' subsets can express.
 //!
-//! [`Reader`] makes a [`Shape`] of a schema: references are followed or kept, everything that must hold at once (`allOf`,
-//! the siblings of a `$ref` or of a union) is brought together, and types are separated. What has no place in a shape is
-//! a loss.
+//! [`Reader`] converts a schema to a [`Shape`]. It follows or keeps references, merges schemas that must hold at the
+//! same time (`allOf`, the siblings of a `$ref` or of a union), and separates types. A constraint without a place in a shape is a
+//! loss.
 
 mod reader;
 
@@ -19,10 +19,10 @@ pub use reader::{Limit, Reader, Refs, count};
 /// A JSON Pointer into the neutral schema.
 pub type At = Arc<str>;
 
-/// The meaning of a schema, and its place in the neutral schema.
+/// The meaning of a schema, with its place in the neutral schema.
 ///
-/// It stays apart from [`Node`](super::graph::Node): a node keeps every keyword to judge values by, a shape merges what
-/// holds at once and loses what no provider takes.
+/// A shape is not a [`Node`](super::graph::Node): a node keeps every keyword, to judge values. A shape merges constraints, and
+/// drops those that no provider accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     pub at: At,
@@ -30,18 +30,18 @@ pub struct Shape {
     pub form: Form,
 }
 
-/// The texts of a schema for its reader.
+/// The annotations of a schema, for its reader.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
     pub title: Option<String>,
     pub description: Option<String>,
     pub default: Option<(At, Value)>,
     pub examples: Option<(At, Value)>,
-    /// The limits that have to be written in words.
+    /// Limits in words.
     pub hints: Vec<String>,
 }
 
-/// Which values are valid.
+/// The valid values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     /// Every value.
@@ -50,12 +50,12 @@ pub enum Form {
     Never,
     /// The values of the schema at this place.
     Ref(At),
-    /// Something that could not be followed further: a recursion, or a schema too large. Holds what kind it is.
+    /// A place where reading stopped, because of recursion or size. Holds the kind of its values.
     Cut(Kind),
     Scalar(Scalar),
     Object(Object),
     Array(Array),
-    /// Any of two or more; none of them is a union, and at most one is null.
+    /// Any of two or more shapes. None of them is a union, and at most one is null.
     Union(Vec<Shape>),
 }
 
@@ -63,7 +63,7 @@ pub enum Form {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
     pub kind: Kind,
-    /// The only values, where they are listed.
+    /// The only valid values, if the schema lists them.
     pub values: Option<Vec<Value>>,
     pub limits: Vec<Limit>,
 }
@@ -71,7 +71,7 @@ pub struct Scalar {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
     pub properties: Vec<Property>,
-    /// `true` if the schema has `properties`, be it that there are none.
+    /// Set if the schema has `properties`, even without entries.
     pub declared: bool,
     pub rest: Rest,
     pub limits: Vec<Limit>,
@@ -84,22 +84,21 @@ pub struct Property {
     pub shape: Shape,
 }
 
-/// The other properties that an object may have.
+/// The rule for the properties that the schema does not name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rest {
-    /// The schema does not say, so any.
-    Unsaid,
+    /// The schema has no rule, so any property is valid.
+    Unspecified,
     None,
-    /// Any, by the schema itself.
+    /// The schema allows any property.
     Open,
     Of(Box<Shape>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// The first items, each with its own shape.
+    /// The shapes of the first items.
     pub prefix: Vec<Shape>,
-    /// The other items.
     pub items: Box<Shape>,
     pub limits: Vec<Limit>,
 }
@@ -109,7 +108,7 @@ impl Shape {
         Self { at, notes: Notes::default(), form }
     }
 
-    /// Returns the kind of all values of the shape, where it has one.
+    /// Returns the kind of all values, or `None` if they have several kinds.
     pub fn kind(&self) -> Option<Kind> {
         match &self.form {
             Form::Scalar(scalar) => Some(scalar.kind),
@@ -124,8 +123,8 @@ impl Shape {
         matches!(&self.form, Form::Scalar(scalar) if scalar.kind == Kind::Null)
     }
 
-    /// Returns a union of `members`, as simple as it can be: nested unions are opened, impossible members left out,
-    /// members that are the same or lists of values of one kind become one.
+    /// Returns the simplest union of `members`. It flattens nested unions, drops impossible members, and merges equal members and
+    /// lists of values of one kind.
     pub fn union(at: &At, members: Vec<Self>) -> Self {
         let mut flat: Vec<Self> = Vec::new();
         for member in members {
@@ -171,7 +170,7 @@ fn add(members: &mut Vec<Shape>, mut new: Shape) {
     members.push(new);
 }
 
-/// The description of one constant, once that is in a list with others: ``- `value`: description``.
+/// Moves the description of a constant to a hint, because the constant joins a list: ``- `value`: description``.
 fn describe_values(notes: &mut Notes, values: &[Value]) {
     if let (Some(description), [only]) = (notes.description.take(), values) {
         let name = only.as_str().map_or_else(|| only.to_string(), str::to_owned);
@@ -179,7 +178,7 @@ fn describe_values(notes: &mut Notes, values: &[Value]) {
     }
 }
 
-/// Returns whether it is certain that no value fits both.
+/// Returns whether certainly no value fits both shapes.
 pub fn disjoint(a: &Shape, b: &Shape) -> bool {
     match (&a.form, &b.form) {
         (Form::Never, _) | (_, Form::Never) => true,
@@ -197,7 +196,7 @@ pub fn disjoint(a: &Shape, b: &Shape) -> bool {
     }
 }
 
-/// Returns whether both have a property that they need and that tells them apart.
+/// Returns whether one of both requires a property whose values are disjoint.
 fn tagged_apart(a: &Object, b: &Object) -> bool {
     let needed =
         |object: &Object, name: &str| object.properties.iter().any(|other| other.name == name && other.required);
@@ -207,13 +206,13 @@ fn tagged_apart(a: &Object, b: &Object) -> bool {
     })
 }
 
-/// Returns whether `a` knows no more than its own properties and `b` needs another.
+/// Returns whether `a` forbids additional properties and `b` requires one.
 fn refuses(a: &Object, b: &Object) -> bool {
     matches!(a.rest, Rest::None)
         && b.properties.iter().any(|other| other.required && !a.properties.iter().any(|own| own.name == other.name))
 }
 
-/// Returns one shape, which is no union, for all `members` of the union at `at` (none of them null).
+/// Merges the `members` of the union at `at` into one shape that is not a union. None of them may be null.
 pub fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses) -> Shape {
     let mut kinds: Vec<Option<Kind>> = members.iter().map(Shape::kind).collect();
     kinds.dedup();
@@ -222,7 +221,7 @@ pub fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses) -> Shape {
             at,
             "anyOf",
             Severity::Weakened,
-            "the branches were united into one that takes what any of them takes",
+            "the branches were merged into one that accepts what any of them accepts",
         );
     };
     match kinds.as_slice() {
@@ -289,7 +288,9 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
         .into_iter()
         .map(|member| match member.form {
             Form::Object(object) => (object, member.notes.description),
-            _ => (Object { properties: Vec::new(), declared: false, rest: Rest::Unsaid, limits: Vec::new() }, None),
+            _ => {
+                (Object { properties: Vec::new(), declared: false, rest: Rest::Unspecified, limits: Vec::new() }, None)
+            }
         })
         .collect();
     let tag = tag(&objects);
@@ -311,7 +312,7 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
             let Some(own) = own else { continue };
             let mut shape = own.shape.clone();
             if Some(&name) == tag.as_ref() {
-                // The description of a variant moves to its tag.
+                // A variant's description moves to its tag.
                 shape.notes.description = shape.notes.description.or_else(|| description.clone());
             }
             users.extend(tag.as_ref().and_then(|tag| tag_value(object, tag)));
@@ -329,7 +330,7 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
     } else if rests.iter().any(|rest| matches!(rest, Rest::Open | Rest::Of(_))) {
         Rest::Open
     } else {
-        Rest::Unsaid
+        Rest::Unspecified
     };
     if tag.is_none() {
         let texts: Vec<String> = objects.iter().filter_map(|(_, description)| description.clone()).collect();
@@ -344,7 +345,7 @@ fn place(shapes: &[Shape], at: &At, name: &str) -> At {
     shapes.first().map_or_else(|| pointer::push(at, name).into(), |shape| shape.at.clone())
 }
 
-/// Returns the property that tells the variants apart: needed by all, with one value in each, which no other has.
+/// Returns the tag of the variants: a property that all require, each with one value of its own.
 fn tag(objects: &[(Object, Option<String>)]) -> Option<String> {
     let (first, _) = objects.first()?;
     let is_tag = |name: &str| {

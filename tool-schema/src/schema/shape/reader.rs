@@ -1,4 +1,4 @@
-//! Reading a schema into shapes: what must hold at once is brought together, then settled for each kind of value.
+//! Reading a schema as shapes: schemas that must hold at the same time are merged, then settled for each kind of value.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -10,27 +10,28 @@ use crate::schema::{Severity, data, dialect::Losses, draft::Draft, places, point
 /// The treatment of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refs {
-    /// They stay, also in a circle.
+    /// All references stay, even cyclic ones.
     Keep,
-    /// They stay, but a circle is cut after one turn; with nothing to put there, the schema cannot be used strictly.
+    /// References stay, but a cycle ends after one turn. Without a replacement there, the schema cannot be enforced
+    /// strictly.
     KeepStraight,
-    /// All are replaced by what they point to; a circle is cut after two turns.
+    /// Targets replace their references. A cycle ends after two turns.
     Inline,
 }
 
-/// How many schemas may be read for one lowering: some, and some more for each that is written; what is beyond is cut.
-/// (Inlining can multiply without end.)
+/// The limits of schemas that one lowering reads: a constant and an allowance for each object of the schema, up to a maximum.
+/// Without them, inlining could multiply forever.
 const SHAPES: usize = 1_000;
 const SHAPES_EACH: usize = 4;
 const MOST_SHAPES: usize = 20_000;
 
-/// How many places may be visited in search of circles; what is then unknown counts as one.
+/// The maximum number of visited places in the search for cycles. Beyond it, a reference counts as cyclic.
 const MOST_STEPS: usize = 200_000;
 
-/// How deep shapes may lie in each other: two levels of JSON each, so that `serde_json` can read the result.
+/// The maximum nesting of shapes. A shape takes two levels of JSON, and `serde_json` reads 128.
 const LEVELS: usize = 54;
 
-/// Reads the schema at `root` into shapes.
+/// A reader of the schema at `root`.
 #[derive(Debug)]
 pub struct Reader<'a> {
     root: &'a Value,
@@ -38,7 +39,7 @@ pub struct Reader<'a> {
     refs: Refs,
     losses: Losses,
     left: usize,
-    /// The references that lead to this place, outermost first.
+    /// The references that led to the current place, outermost first.
     stack: Vec<At>,
     targets: BTreeMap<At, Option<Shape>>,
     circular: HashMap<At, bool>,
@@ -53,7 +54,7 @@ impl<'a> Reader<'a> {
         Self { root, draft, refs, losses, left, stack, targets, circular, steps: MOST_STEPS }
     }
 
-    /// Returns the shape of the whole schema, those of all places that references still point to, and what was lost.
+    /// Returns the shape of the schema, the shapes of all remaining reference targets, and the losses.
     pub fn read(mut self) -> (Shape, BTreeMap<At, Shape>, Losses) {
         let root: At = "".into();
         let shape = self.shape(root.clone(), vec![Item::Whole(self.root, root)], 0);
@@ -68,7 +69,6 @@ impl<'a> Reader<'a> {
         (shape, done, self.losses)
     }
 
-    /// Returns the shape of what `items` say together.
     fn shape(&mut self, at: At, items: Vec<Item<'a>>, level: usize) -> Shape {
         if self.left == 0 || level > LEVELS {
             self.losses.add(&at, "", Severity::Weakened, "the schema is too deep or too large: cut here");
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         shape
     }
 
-    /// Returns a lone reference as the form that stays; none if it is to be followed.
+    /// Returns a single reference as a form that keeps it. Returns `None` if the reference must be followed.
     fn reference(&mut self, reference: &Reference<'a>, facts: &Facts<'a>, level: usize) -> Option<Form> {
         let circular = self.is_circular(reference);
         let silent = facts.plain.iter().all(|(schema, ..)| !schema.keys().any(|word| places::is_note(word)));
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns whether following `reference` would go on for ever.
+    /// Returns whether following `reference` would never end.
     fn is_cut(&self, reference: &Reference<'_>) -> bool {
         let turns = if self.refs == Refs::Inline { 2 } else { 1 };
         self.stack.iter().filter(|at| **at == reference.target).count() >= turns
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
     fn cut(&mut self, at: At, facts: &Facts<'a>) -> Shape {
         let reference = facts.references.iter().find(|reference| self.is_cut(reference)).expect("one is cut").clone();
         if self.refs == Refs::Keep {
-            let note = "what stands beside this recursive reference was left out";
+            let note = "keywords beside this recursive reference were left out";
             self.losses.add(&reference.from, "$ref", Severity::Weakened, note);
             self.targets.entry(reference.target.clone()).or_insert(None);
             return Shape { at, notes: self.notes(facts), form: Form::Ref(reference.target) };
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         Shape { at, notes, form: Form::Cut(kind.unwrap_or(Kind::Object)) }
     }
 
-    /// Returns whether what `reference` points to leads back to it.
+    /// Returns whether the target of `reference` leads back to it.
     fn is_circular(&mut self, reference: &Reference<'a>) -> bool {
         if let Some(&known) = self.circular.get(&reference.target) {
             return known;
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
             shapes.push(self.shape(branch, items, level + 1));
         }
         if one_of && !all_disjoint(&shapes) {
-            let note = "more than one may hold: taken as `anyOf`";
+            let note = "several branches can match: replaced by `anyOf`";
             self.losses.add(place.rsplit_once('/').map_or("", |(at, _)| at), "oneOf", Severity::Weakened, note);
         }
         let union = Shape::union(&at, shapes);
@@ -199,8 +199,8 @@ impl<'a> Reader<'a> {
         Shape { at, notes, form: union.form }
     }
 
-    /// Returns whether `members` only add conditions to what stands beside them, such as `anyOf: [{required: [a]}, …]`.
-    /// These are written in words.
+    /// Returns whether `members` only constrain their siblings, such as `anyOf: [{required: [a]}, …]`. Adds hints for
+    /// them.
     fn only_constrains(&mut self, members: &[Value], place: &str, notes: &mut Notes) -> bool {
         let constrains = |member: &Value| {
             let words = ["required", "not", "minProperties", "maxProperties", "description", "title"];
@@ -220,11 +220,11 @@ impl<'a> Reader<'a> {
         if let Some(choices) = members.iter().map(required).collect::<Option<Vec<_>>>() {
             notes.hints.push(format!("needs {}", choices.join(" or ")));
         }
-        self.losses.add(at, word, Severity::Weakened, "conditions on what must be there together: left out");
+        self.losses.add(at, word, Severity::Weakened, "conditions on properties that belong together: left out");
         true
     }
 
-    /// Returns the notes of all schemas in `facts`, the outermost first.
+    /// Merges the notes of all schemas in `facts`, the outermost first.
     fn notes(&mut self, facts: &Facts<'a>) -> Notes {
         let mut notes = Notes::default();
         for (schema, at, counts) in &facts.plain {
@@ -257,7 +257,7 @@ fn all_disjoint(shapes: &[Shape]) -> bool {
     shapes.iter().enumerate().all(|(i, one)| shapes[..i].iter().all(|other| disjoint(one, other)))
 }
 
-/// Returns both texts, if they differ.
+/// Joins both texts if they differ.
 fn join_texts(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) if first.contains(&second) => Some(first),
@@ -266,7 +266,7 @@ fn join_texts(first: Option<String>, second: Option<String>) -> Option<String> {
     }
 }
 
-/// Returns how many objects there are in `value`, itself included: at least as many as schemas.
+/// Returns the number of objects in `value`, itself included. It has at most as many schemas.
 fn objects(value: &Value) -> usize {
     match value {
         Value::Object(map) => 1 + map.values().map(objects).sum::<usize>(),
@@ -275,28 +275,28 @@ fn objects(value: &Value) -> usize {
     }
 }
 
-/// Something that must hold.
+/// A constraint that must hold.
 #[derive(Clone, Debug)]
 pub enum Item<'a> {
-    /// A schema as it stands.
+    /// A complete schema.
     Whole(&'a Value, At),
-    /// A schema without its references and combinations, which have been taken out; with or without its notes.
+    /// A schema whose references and combinations are handled elsewhere. The flag is set if its notes count.
     Plain(&'a Map<String, Value>, At, bool),
-    /// One of these must hold; `oneOf` where the flag is set.
+    /// Members of which one must hold. The flag is set for `oneOf`.
     Union(&'a [Value], At, bool),
 }
 
-/// The schemas that must hold at once, taken apart.
+/// Schemas that must hold at the same time, taken apart.
 #[derive(Debug, Default)]
 pub struct Facts<'a> {
-    /// Schemas without references and combinations, each with whether its notes count.
+    /// Schemas whose references and combinations stand in the other lists. The flag is set if their notes count.
     pub plain: Vec<(&'a Map<String, Value>, At, bool)>,
     pub unions: Vec<(&'a [Value], At, bool)>,
     pub references: Vec<Reference<'a>>,
     pub never: bool,
 }
 
-/// A `$ref` not yet followed: where it stands, and what it points to.
+/// A `$ref` that was not followed yet: its place, and its target.
 #[derive(Clone, Debug)]
 pub struct Reference<'a> {
     pub from: At,
@@ -305,7 +305,7 @@ pub struct Reference<'a> {
 }
 
 impl Facts<'_> {
-    /// Returns whether there is something that decides about validity, besides references.
+    /// Returns whether there is an assertion besides references.
     pub fn has_assertions(&self) -> bool {
         self.never
             || !self.unions.is_empty()
@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
         facts
     }
 
-    /// Follows all references of `facts`, and those behind them. Returns what was followed.
+    /// Follows all references of `facts`, and those in their targets. Returns the places of the targets.
     fn follow(&mut self, facts: &mut Facts<'a>) -> Vec<At> {
         let mut followed = HashSet::new();
         let mut order = Vec::new();
@@ -356,7 +356,7 @@ impl<'a> Reader<'a> {
                         &at,
                         "",
                         Severity::Annotation,
-                        "not a schema: taken as one that accepts everything",
+                        "not a schema: replaced by one that accepts everything",
                     );
                 }
                 Item::Plain(schema, at, notes) => facts.plain.push((schema, at, notes)),
@@ -380,7 +380,7 @@ impl<'a> Reader<'a> {
                 has_reference = true;
                 facts.references.push(Reference { from: at.clone(), target: target.into(), schema });
             } else {
-                let note = format!("{reference} leads nowhere in this schema, and nothing is fetched: left out");
+                let note = format!("{reference} has no target in this schema, and nothing is fetched: left out");
                 self.losses.add(at, word, Severity::Weakened, note);
             }
         }
@@ -401,7 +401,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Schemas without references and combinations, with their places.
+/// Schemas without references and combinations, and their places.
 type Plain<'a> = [(&'a Map<String, Value>, At)];
 
 impl<'a> Reader<'a> {
@@ -427,7 +427,7 @@ impl<'a> Reader<'a> {
                 None => return Form::Any,
             },
         };
-        // Null comes last: the others say more.
+        // Null comes last, because the other kinds carry more information.
         kinds.sort_by_key(|kind| *kind == Kind::Null);
         let mut forms: Vec<Form> = kinds.into_iter().map(|kind| self.of_kind(kind, at, plain, level)).collect();
         match forms.len() {
@@ -437,7 +437,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the kinds that schemas without a `type` mean: those that their keywords limit; `None` if there are none.
+    /// Returns the kinds that the keywords of schemas without `type` limit. Returns `None` if there are none.
     fn assume_kinds(&mut self, at: &At, plain: &Plain<'a>) -> Option<Vec<Kind>> {
         let mut found = Vec::new();
         for kind in plain.iter().flat_map(|(schema, _)| schema.keys()).filter_map(|word| Kind::of_word(word)) {
@@ -449,7 +449,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let names = found.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or ");
-        self.losses.add(at, "type", Severity::Narrowed, format!("not given: taken as {names}"));
+        self.losses.add(at, "type", Severity::Narrowed, format!("missing: assumed to be {names}"));
         Some(found)
     }
 
@@ -490,7 +490,7 @@ impl<'a> Reader<'a> {
         Form::Array(Array { prefix, items: Box::new(items), limits })
     }
 
-    /// The keywords that have no place in a shape.
+    /// Records the losses of keywords without a place in a shape.
     fn lose_unspoken(&mut self, schema: &Map<String, Value>, at: &At, notes: &mut Notes) {
         for (word, value) in schema {
             match word.as_str() {
@@ -519,7 +519,7 @@ fn tuple(schema: &Map<String, Value>) -> Option<&Vec<Value>> {
     schema.get("prefixItems").or_else(|| schema.get("items")).and_then(Value::as_array)
 }
 
-/// Returns where the first of `items` stands; below `at` where there is none.
+/// Returns the place of the first item. Without items, returns `at`.
 fn place_of(items: &[Item<'_>], at: &At) -> At {
     match items.first() {
         Some(Item::Whole(_, at) | Item::Plain(_, at, _) | Item::Union(_, at, _)) => at.clone(),
@@ -527,7 +527,6 @@ fn place_of(items: &[Item<'_>], at: &At) -> At {
     }
 }
 
-/// Returns the values that `schema` lists.
 fn one_of(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
@@ -539,7 +538,7 @@ fn one_of(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns the values that all schemas which list any have in common.
+/// Returns the values that all listing schemas have in common.
 fn common_values(plain: &Plain<'_>) -> Option<Vec<Value>> {
     plain.iter().filter_map(|(schema, _)| one_of(schema)).reduce(|mut a, b| {
         a.retain(|value| b.iter().any(|other| data::same(value, other)));
@@ -547,7 +546,6 @@ fn common_values(plain: &Plain<'_>) -> Option<Vec<Value>> {
     })
 }
 
-/// Returns the shape of one value.
 fn literal(at: &At, value: &Value) -> Shape {
     let form = match value {
         Value::Array(list) => Form::Array(Array {
@@ -593,7 +591,7 @@ impl<'a> Reader<'a> {
         }
         let mut properties = Vec::new();
         for (name, required) in names {
-            let items = plain.iter().filter_map(|(schema, at)| said_of(schema, at, name)).collect::<Vec<_>>();
+            let items = plain.iter().filter_map(|(schema, at)| property_schema(schema, at, name)).collect::<Vec<_>>();
             let place = if items.is_empty() { at.clone() } else { place_of(&items, at) };
             let shape = self.shape(place, items, level + 1);
             if shape.form != Form::Never {
@@ -603,7 +601,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest(at, plain, level);
         for (schema, at) in plain {
             if patterns(schema).is_some() {
-                let note = "names that fit a pattern: taken without looking at the name";
+                let note = "names that match a pattern: any name is accepted";
                 self.losses.add(at, "patternProperties", Severity::Weakened, note);
             }
         }
@@ -611,15 +609,15 @@ impl<'a> Reader<'a> {
     }
 
     fn rest(&mut self, at: &At, plain: &Plain<'a>, level: usize) -> Rest {
-        let said: Vec<_> = plain.iter().filter_map(|(schema, at)| others(schema, at)).collect();
-        if said.is_empty() {
-            return Rest::Unsaid;
+        let schemas: Vec<_> = plain.iter().filter_map(|(schema, at)| others(schema, at)).collect();
+        if schemas.is_empty() {
+            return Rest::Unspecified;
         }
-        if said.iter().any(|item| matches!(item, Item::Whole(Value::Bool(false), _))) {
+        if schemas.iter().any(|item| matches!(item, Item::Whole(Value::Bool(false), _))) {
             return self.read_patterns(at, plain, level);
         }
-        let place = place_of(&said, at);
-        let shape = self.shape(place, said, level + 1);
+        let place = place_of(&schemas, at);
+        let shape = self.shape(place, schemas, level + 1);
         match shape.form {
             Form::Any => Rest::Open,
             Form::Never => Rest::None,
@@ -627,7 +625,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the rest where it is closed, but for names that fit a pattern: what any of the patterns takes.
+    /// Returns the rule for the rest of a closed object, whose names may fit patterns: the union of the patterns'
+    /// shapes.
     fn read_patterns(&mut self, at: &At, plain: &Plain<'a>, level: usize) -> Rest {
         let closed =
             plain.iter().filter(|(schema, at)| matches!(others(schema, at), Some(Item::Whole(Value::Bool(false), _))));
@@ -654,19 +653,18 @@ fn patterns(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
     schema.get("patternProperties").and_then(Value::as_object).filter(|patterns| !patterns.is_empty())
 }
 
-/// Returns the part of `schema` about the property called `name`.
-fn said_of<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> Option<Item<'a>> {
+fn property_schema<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> Option<Item<'a>> {
     if let Some(own) = schema.get("properties").and_then(|known| known.get(name)) {
         return Some(Item::Whole(own, pointer::push(&pointer::push(at, "properties"), name).into()));
     }
-    // A pattern may allow the name. Then the schema of the others is not about it.
+    // A pattern may allow the name. Then the schema of additional properties does not apply.
     if patterns(schema).is_some() {
         return None;
     }
     others(schema, at).filter(|_| schema.contains_key("additionalProperties"))
 }
 
-/// Returns the part of `schema` about properties that it does not name.
+/// Returns the subschema for additional properties.
 fn others<'a>(schema: &'a Map<String, Value>, at: &At) -> Option<Item<'a>> {
     let word = ["additionalProperties", "unevaluatedProperties"].into_iter().find(|word| schema.contains_key(*word))?;
     Some(Item::Whole(&schema[word], pointer::push(at, word).into()))
@@ -697,7 +695,7 @@ const LIMITS: [(&str, Rule); 14] = [
     ("maxProperties", Rule::LeastCount),
 ];
 
-/// The way to join two limits of one word.
+/// The way to join two limits of the same keyword.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Most,
@@ -708,7 +706,7 @@ enum Rule {
     Only,
 }
 
-/// Returns the limits that `schemas`, which hold at once, set to values of `kind`.
+/// Returns the limits on values of `kind` by `schemas`, which must hold at the same time.
 fn limits_of(kind: Kind, schemas: &[(&Map<String, Value>, At)], draft: Draft, losses: &mut Losses) -> Vec<Limit> {
     let mut limits: Vec<Limit> = Vec::new();
     for (schema, at) in schemas {
@@ -718,7 +716,7 @@ fn limits_of(kind: Kind, schemas: &[(&Map<String, Value>, At)], draft: Draft, lo
             }
             let Some(value) = schema.get(word).and_then(|value| read_limit(schema, word, value, rule, draft)) else {
                 if schema.contains_key(word) && draft != Draft::Four && schema[word] != Value::Bool(false) {
-                    losses.add(at, word, Severity::Annotation, "not a value that this keyword can have: left out");
+                    losses.add(at, word, Severity::Annotation, "invalid value for this keyword: left out");
                 }
                 continue;
             };
@@ -760,7 +758,7 @@ fn join_limit(limit: &mut Limit, value: Value, at: &At, rule: Rule, losses: &mut
         Rule::Flag => false,
         Rule::Only => {
             if limit.value != value {
-                let note = format!("only one `{}` can hold at a time: {value} was left out", limit.word);
+                let note = format!("only one `{}` is possible: {value} was left out", limit.word);
                 losses.add(at, limit.word, Severity::Weakened, note);
             }
             false
@@ -771,7 +769,6 @@ fn join_limit(limit: &mut Limit, value: Value, at: &At, rule: Rule, losses: &mut
     }
 }
 
-/// Returns the limit of that word, as a count.
 pub fn count(limits: &[Limit], word: &str) -> Option<u64> {
     limits.iter().find(|limit| limit.word == word).and_then(|limit| data::count(&limit.value))
 }

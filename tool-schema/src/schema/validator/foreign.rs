@@ -19,7 +19,6 @@ pub(super) fn compile(
     options(graph.draft()).build(&schema).map_err(|error| Uncompilable(refusal(&error)))
 }
 
-/// Compiles the format `name`.
 #[cfg(feature = "jsonschema")]
 pub(in crate::schema) fn format(draft: Draft, name: &Value) -> Option<jsonschema::Validator> {
     options(draft).build(&json!({ "format": name })).ok()

@@ -319,7 +319,7 @@ fn foreign(
                 return Err(Uncompilable(cut(&text)));
             }
             Some(Gap::Malformed(text)) => {
-                return Err(Uncompilable(format!("a reference leads to what is no schema: {text}")));
+                return Err(Uncompilable(format!("the target of a reference is not a schema: {text}")));
             }
             Some(Gap::Foreign(keyword)) => {
                 found = found.or(Some((id, *keyword)));

@@ -301,7 +301,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn problems_are_told_exactly_where_a_value_does_not_fit(
+    fn a_value_has_problems_exactly_if_it_does_not_fit(
         schema in testing::schema(),
         values in prop::collection::vec(testing::value(), 1..8),
     ) {

@@ -1,4 +1,4 @@
-//! Whole dialogues: weather, flights, files; a single tool; objects, lists and other values that take more than one answer.
+//! Whole dialogues about weather, flights and files, with single tools, and with values that take several answers.
 
 use serde_json::json;
 

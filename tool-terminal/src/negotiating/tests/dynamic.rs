@@ -1,5 +1,4 @@
-//! Dialogues in which a tool refuses a call and says why: dynamic parameters, which the tools' own engine answers, and
-//! feedback as others write it.
+//! Dialogues in which a tool refuses a call with reasons: from the engine of dynamic parameters, and from foreign tools.
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -19,7 +18,7 @@ const FLIGHTS: [(&str, &str, &str, u64); 6] = [
     ("New York", "Los Angeles", "2026-10-06", 25),
 ];
 
-/// One of `cities`, each once, however it is written.
+/// Accepts one of `cities`, each at most once, in any spelling of case.
 #[allow(clippy::needless_pass_by_value, reason = "as validators get it")]
 fn city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Validation<Value> {
     let mut all: Vec<Value> = Vec::new();
@@ -28,14 +27,14 @@ fn city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Val
             all.push(city);
         }
     }
-    let said = value.as_ref().and_then(Value::as_str).unwrap_or_default().to_lowercase();
-    match all.iter().find(|city| city.as_str().is_some_and(|city| city.to_lowercase() == said)) {
+    let given = value.as_ref().and_then(Value::as_str).unwrap_or_default().to_lowercase();
+    match all.iter().find(|city| city.as_str().is_some_and(|city| city.to_lowercase() == given)) {
         Some(city) => Validation::accept(city.clone()).allowed(&all),
         None => Validation::reject("no matching options").allowed(&all),
     }
 }
 
-/// The airline of the first implementation: four parameters, each of which waits for those before.
+/// Returns the airline of the first implementation: four parameters, each dependent on those before.
 fn airline() -> Toolset {
     let input = json!({"type": "object", "required": ["departure", "arrival", "date", "passengers"], "properties": {
         "departure": {"type": "string", "description": "City of departure."},
@@ -78,7 +77,6 @@ fn set(tool: impl tool_runtime::tool::DynTool + 'static) -> Toolset {
     Toolset::new().with(tool).expect("its name is its own")
 }
 
-/// Returns the answer of a tool of `tools` to a call.
 pub fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
     let cx = Context::new(&call.id);
     match tools.call(&call.name, &call.arguments, &cx).now_or_never().expect("nothing waits") {
@@ -88,7 +86,6 @@ pub fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
     }
 }
 
-/// Runs a script whose calls the tools answer.
 #[track_caller]
 fn check(tools: &Toolset, script: &str) {
     check_with(tools.list(), script, Some(&|call| ask(tools, call).0));
@@ -200,7 +197,7 @@ fn nested_names_are_places() {
     );
 }
 
-/// A tool that says what is possible only when it is called: nothing is required.
+/// Returns a tool that reports what is possible only in answers: it requires no parameter.
 fn airline_of_feedback() -> ToolList {
     let input = json!({"type": "object", "properties": {
         "departure": {"type": "string", "description": "Airport of departure."},
@@ -210,7 +207,7 @@ fn airline_of_feedback() -> ToolList {
     ToolList::new(vec![tool("book_flight", "Book a flight.", input)])
 }
 
-/// A script in which `$n` stands for the nth feedback.
+/// Returns a script in which the feedback with number n replaces `$n`.
 fn script(text: &str, feedback: &[Value]) -> String {
     let fill = |text: String, (at, value): (usize, &Value)| text.replace(&format!("${at}\n"), &format!("{value}\n"));
     feedback.iter().enumerate().fold(text.to_owned(), fill)

@@ -1,11 +1,10 @@
-//! Values that are read from a first sentence, and those that are not.
+//! Values that are read from a first sentence, and values that are not.
 
 use serde_json::{Value, json};
 
 use super::super::extract::extract;
 use super::super::shape::Shape;
 
-/// The values found in a sentence, as an object by pointer.
 fn found(schema: &Value, text: &str) -> Value {
     let found = extract(&Shape::of(schema), &Value::Null, &[], text);
     found.values.into_iter().map(|(pointer, value)| (pointer[1..].to_owned(), value)).collect()
@@ -64,7 +63,7 @@ fn months_by_name() {
 }
 
 #[test]
-fn words_whose_form_tells() {
+fn words_with_an_unambiguous_form() {
     let order = object(&json!({
         "order_id": {"type": "string", "description": "The order id, such as '#W0000000'."},
         "email": {"type": "string"}, "day": {"type": "string", "format": "date"}, "code": {"type": "string", "pattern": "^[A-Z]{3}$"}}));
@@ -126,10 +125,10 @@ fn texts() {
 }
 
 #[test]
-fn what_is_named_with_a_wrong_value_is_told() {
+fn a_wrong_value_of_a_named_parameter_is_reported() {
     let schema = object(&json!({"passengers": {"type": "integer", "maximum": 9}, "unit": {"enum": ["celsius"]}}));
-    let told = |text| extract(&Shape::of(&schema), &Value::Null, &[], text).complaints;
-    assert_eq!(told("for 12 passengers"), ["Passengers must be 9 or less."]);
-    assert_eq!(told("unit: kelvin"), ["Unit: “kelvin” is not on the list."]);
-    assert_eq!(told("unit: celcius"), ["Unit: “celcius” is not on the list. Did you mean celsius?"]);
+    let complaints = |text| extract(&Shape::of(&schema), &Value::Null, &[], text).complaints;
+    assert_eq!(complaints("for 12 passengers"), ["Passengers must be 9 or less."]);
+    assert_eq!(complaints("unit: kelvin"), ["Unit: “kelvin” is not on the list."]);
+    assert_eq!(complaints("unit: celcius"), ["Unit: “celcius” is not on the list. Did you mean celsius?"]);
 }

@@ -1,8 +1,7 @@
-//! Dialogues as a person has them, written as they run.
+//! Dialogues, written as transcripts.
 //!
-//! A script is a transcript: `> ` is what the person says, `< ` the result of the call before it, `<! ` a failure of
-//! it; every other line is what the model answers, a call as `! name arguments`. Running it must give the same text
-//! again.
+//! In a script, `> ` begins the person's text, `< ` the result of the previous call, and `<! ` its failure. All other lines are
+//! the model's answers, where `! name arguments` is a call. Running a script must reproduce it.
 
 mod dialogues;
 mod dynamic;
@@ -22,17 +21,15 @@ use tool_runtime::schema::Schema;
 use tool_runtime::tool::ToolSpec;
 use tool_runtime::toolset::ToolList;
 
-/// A tool with a schema of arguments.
 fn tool(name: &str, description: &str, input: Value) -> Arc<ToolSpec> {
     Arc::new(ToolSpec::new(name, description, Schema::new(input)))
 }
 
-/// Returns what the model does next.
+/// Returns the model's next reply.
 fn reply(tools: &ToolList, messages: &[Message]) -> Reply {
     super::reply(Request::new(messages, tools)).expect("no tool is forced")
 }
 
-/// The reply as a message.
 fn assistant(reply: &Reply) -> Message {
     match reply {
         Reply::Say(text) => Message::assistant(text),
@@ -40,7 +37,6 @@ fn assistant(reply: &Reply) -> Message {
     }
 }
 
-/// The answer to a call.
 fn answer(call: &ToolCall, text: &str, is_error: bool) -> Message {
     let content = match serde_json::from_str::<Value>(text) {
         Ok(_) => vec![Part::Json { json: text.to_owned() }],
@@ -49,20 +45,20 @@ fn answer(call: &ToolCall, text: &str, is_error: bool) -> Message {
     Message::Tool(ToolMessage { call_id: call.id.clone(), tool: call.name.clone(), content, is_error })
 }
 
-/// Runs a script, which must come out as it is written.
+/// Runs a script, and asserts that it is reproduced.
 #[track_caller]
 fn check(tools: &ToolList, script: &str) {
     check_with(tools, script, None);
 }
 
-/// Runs a script, in which `respond` answers the calls if it is there.
+/// Runs a script, in which `respond`, if given, answers the calls.
 #[track_caller]
 fn check_with(tools: &ToolList, script: &str, respond: Option<&dyn Fn(&ToolCall) -> Message>) {
     let written: Vec<&str> = script.trim().lines().map(str::trim).collect();
     let (mut messages, mut out, mut waiting) = (Vec::new(), Vec::new(), None);
     for &line in &written {
-        if let Some(said) = line.strip_prefix("> ") {
-            messages.push(Message::user(said.replace("\\n", "\n")));
+        if let Some(text) = line.strip_prefix("> ") {
+            messages.push(Message::user(text.replace("\\n", "\n")));
         } else if let Some(call) = waiting.take_if(|_| line.starts_with('<')) {
             messages.push(answer(&call, line.trim_start_matches(['<', '!']).trim(), line.starts_with("<!")));
         } else {

@@ -1,5 +1,4 @@
-//! Whatever a tool allows, a person who answers what is asked comes to an end, and is never asked again for what was
-//! accepted.
+//! Random tools and persons: a person who answers the questions reaches an end, and accepted parameters are not asked for again.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +15,14 @@ use tool_runtime::tool::Validation;
 use tool_runtime::toolset::{DynamicField, RuntimeTool, Toolset};
 
 const ANIMALS: [&str; 4] = ["Ant", "Bee", "Crow", "Dog"];
-/// So many dead ends, and the person gives up.
+/// The number of dead ends after which the person gives up.
 const PATIENCE: usize = 12;
 
-/// One dynamic parameter: what it waits for, and what it allows then.
+/// A dynamic parameter: its dependencies, and the values that it then allows.
 #[derive(Clone, Debug)]
 struct Field {
     requires: Vec<usize>,
-    /// Bits of the animals that are possible, one row for each sum of what it waits for.
+    /// The possible animals as bits, a row for each sum of its dependencies.
     rows: Vec<u8>,
     suggests: bool,
 }
@@ -39,7 +38,7 @@ impl Field {
     fn judge(&self, value: Option<&Value>, known: &dyn Fn(&str) -> Value) -> Validation<Value> {
         let possible = self.possible(known);
         let same = |one: &&Value| {
-            value.is_some_and(|said| one.as_str().map(str::to_lowercase) == said.as_str().map(str::to_lowercase))
+            value.is_some_and(|given| one.as_str().map(str::to_lowercase) == given.as_str().map(str::to_lowercase))
         };
         match possible.iter().find(same) {
             Some(one) => Validation::accept(one.clone()),
@@ -65,7 +64,7 @@ fn fields() -> impl Strategy<Value = Vec<Field>> {
     (1_usize..6).prop_flat_map(move |count| (0..count).map(field).collect::<Vec<_>>())
 }
 
-/// The tool: its dynamic parameters, and one that must be given from the beginning.
+/// Returns a tool with these dynamic parameters, and one that is required from the beginning.
 fn tool(fields: &[Field]) -> Toolset {
     let mut properties: Map<String, Value> =
         (0..fields.len()).map(|field| (name(field), json!({"type": "string"}))).collect();
@@ -85,7 +84,7 @@ fn tool(fields: &[Field]) -> Toolset {
     Toolset::new().with(tool).expect("its name is its own")
 }
 
-/// A person who answers what is asked, now and then in other ways.
+/// A person who answers the questions, sometimes in unusual ways.
 struct Person {
     dice: Vec<u8>,
     rolled: usize,
@@ -97,11 +96,11 @@ impl Person {
     fn roll(&mut self, sides: usize) -> usize {
         let roll = self.dice[self.rolled % self.dice.len()];
         self.rolled += 1;
-        // The dice are few: on the next round they fall otherwise.
+        // There are few dice, so each round turns them.
         (usize::from(roll) + self.rolled / self.dice.len()) % sides.max(1)
     }
 
-    /// Returns what the person says, and which parameters that is a change of; `None` for all of them.
+    /// Returns the person's text, and the parameters that it changes; `None` means all of them.
     fn say(&mut self, dialogue: &Dialogue<'_>, accepted: &BTreeSet<String>) -> (String, Option<Vec<String>>) {
         let Stage::Filling(form) = &dialogue.stage else { return ("fill".into(), Some(Vec::new())) };
         let nothing = || Some(Vec::new());
@@ -136,17 +135,17 @@ impl Person {
             return ("2".into(), nothing());
         }
         if ask.choices.is_empty() {
-            // It was accepted as soon as it was given, and is to be changed.
+            // The parameter was just accepted. The person wants to change it.
             return (ANIMALS[self.roll(4)].to_owned(), nothing());
         }
         let place = self.roll(ask.choices.len());
         let value = ask.choices[place].value.as_str().expect("an animal").to_owned();
-        let said = match self.roll(3) {
+        let text = match self.roll(3) {
             0 => (place + 1).to_string(),
             1 => value.to_lowercase(),
             _ => value,
         };
-        (said, nothing())
+        (text, nothing())
     }
 }
 
@@ -162,8 +161,8 @@ proptest! {
             let next = reply(tools.list(), &messages);
             messages.push(assistant(&next));
             if let Reply::Call(call) = &next {
-                let (told, refusal) = answer_call(&tools, call);
-                messages.push(told);
+                let (message, refusal) = answer_call(&tools, call);
+                messages.push(message);
                 let Some(refusal) = refusal else {
                     let arguments: Value = serde_json::from_str(&call.arguments).expect("a call has JSON");
                     prop_assert_eq!(arguments.as_object().map(Map::len), Some(fields.len() + 1));
@@ -176,17 +175,17 @@ proptest! {
             let dialogue = standing(Request::new(&messages[..messages.len() - 1], tools.list()));
             let dialogue = dialogue.expect("nothing is forced");
             if matches!(dialogue.stage, Stage::Idle) {
-                // Told that it is impossible, at once or after too many dead ends.
+                // The person learned that the call is impossible: at once, or after too many dead ends.
                 let hopeless = fields.iter().any(|field| field.requires.is_empty() && field.rows[0] == 0);
                 prop_assert!(hopeless || person.dead_ends > PATIENCE, "gave up: {:?}", messages.last());
                 return Ok(());
             }
-            let (said, changed) = person.say(&dialogue, &accepted);
+            let (text, changed) = person.say(&dialogue, &accepted);
             match changed {
                 Some(changed) => accepted.retain(|pointer| !changed.contains(pointer)),
                 None => accepted.clear(),
             }
-            messages.push(Message::user(said));
+            messages.push(Message::user(text));
         }
         prop_assert!(false, "no end: {:?}", messages.last_chunk::<8>());
     }

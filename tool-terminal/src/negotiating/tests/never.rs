@@ -1,4 +1,4 @@
-//! Whatever the messages and the schemas are: no panic, no empty turn, and no call with arguments that do not fit.
+//! For all messages and schemas: no panic, no empty turn, and no call with invalid arguments.
 
 use std::ops::Bound;
 
@@ -14,7 +14,7 @@ use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
 use tool_runtime::model::Request;
 use tool_runtime::toolset::ToolList;
 
-/// Sentences that a person may say; some of it makes sense to some question.
+/// Sentences of persons. Some make sense as an answer to some question.
 const SAID: &[&str] = &[
     "",
     "yes",
@@ -69,7 +69,7 @@ const SAID: &[&str] = &[
     "999999999999999999999",
 ];
 
-fn said() -> impl Strategy<Value = String> {
+fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => prop::sample::select(SAID).prop_map(str::to_owned),
         2 => prop::collection::vec(prop::sample::select(SAID), 1..4).prop_map(|parts| parts.join(" ")),
@@ -78,7 +78,7 @@ fn said() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Schemas of what a person can be asked for, all of which our own shapes understand.
+/// Generates schemas that our own shapes can read.
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({"type": "string"})),
@@ -146,13 +146,13 @@ fn feedback() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Messages in any order, with calls nobody answered and answers to nothing.
+/// Generates messages in any order, also calls without answers and answers without calls.
 fn message() -> impl Strategy<Value = Message> {
-    let call = ("call_[1-3]", "fill|gone", prop_oneof![Just("{\"p0\":[{}],\"p1\":{}}".to_owned()), said()]);
+    let call = ("call_[1-3]", "fill|gone", prop_oneof![Just("{\"p0\":[{}],\"p1\":{}}".to_owned()), text()]);
     let call = call.prop_map(|(id, name, arguments)| ToolCall { id, name, arguments });
     prop_oneof![
-        4 => said().prop_map(Message::user),
-        1 => said().prop_map(Message::assistant),
+        4 => text().prop_map(Message::user),
+        1 => text().prop_map(Message::assistant),
         1 => call.clone().prop_map(|call| Message::Assistant { content: vec![AssistantPart::Call(call)] }),
         2 => (call, feedback(), any::<bool>()).prop_map(|(call, text, error)| answer(&call, &text, error)),
         1 => Just(Message::system("x")),
@@ -160,7 +160,7 @@ fn message() -> impl Strategy<Value = Message> {
     ]
 }
 
-/// An answer that fits a question.
+/// Returns an answer that fits a question.
 fn fitting(ask: &Ask) -> String {
     if let Some(choice) = ask.choices.first() {
         return scalar::plain(&choice.value);
@@ -236,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn a_call_fits_its_schema(root in root(), chatter in prop::collection::vec((any::<bool>(), said()), 0..40)) {
+    fn a_call_fits_its_schema(root in root(), chatter in prop::collection::vec((any::<bool>(), text()), 0..40)) {
         let tools = ToolList::new(vec![tool("fill", "Fill it in.", root.clone())]);
         let mut messages = vec![Message::user("fill")];
         let mut chatter = chatter.into_iter();
@@ -258,8 +258,8 @@ proptest! {
                 _ => "fill".to_owned(),
             };
             messages.push(assistant(&reply));
-            // After some chatter, the person answers what is asked.
-            let next = chatter.next().filter(|(stray, _)| *stray && turn < 40).map_or(sensible, |(_, said)| said);
+            // After some stray messages, the person answers the questions.
+            let next = chatter.next().filter(|(stray, _)| *stray && turn < 40).map_or(sensible, |(_, text)| text);
             messages.push(Message::user(next));
         }
         prop_assert!(false, "never came to a call: {root} {:?}", messages.last_chunk::<4>());

@@ -1,4 +1,4 @@
-//! Turns at their edges: what a request may demand, and histories that somebody else wrote.
+//! Edge cases of turns: demands of a request, and histories from other programs.
 
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
@@ -45,7 +45,7 @@ fn calls_are_numbered_through_the_conversation() {
         Delta::Finish(FinishReason::ToolCalls),
     ];
     assert_eq!(deltas(Request::new(&messages, &tools())), expected);
-    // Another model used the next id already.
+    // Another model has already used the next id.
     let used = call("call_2", "{}");
     messages.extend([calls(std::slice::from_ref(&used)), answer(&used, "{}", false), Message::user("weather in Oslo")]);
     assert!(matches!(reply(&tools(), &messages), Reply::Call(call) if call.id == "call_3"));
@@ -88,7 +88,7 @@ fn a_call_that_was_not_made_is_not_made_unasked() {
 }
 
 #[test]
-fn what_was_said_before_a_success_does_not_matter() {
+fn messages_before_a_success_do_not_matter() {
     let made = call("call_1", "{\"city\":\"Rome\"}");
     let before = [Message::user("delete a file"), Message::assistant("?"), Message::user("weather in Rome")];
     let after = [calls(std::slice::from_ref(&made)), answer(&made, "{}", false), Message::user("and in Oslo?")];
@@ -100,7 +100,7 @@ fn what_was_said_before_a_success_does_not_matter() {
 }
 
 #[test]
-fn results_of_parallel_calls_are_all_told() {
+fn all_results_of_parallel_calls_are_shown() {
     let (one, two) = (call("a", "{\"city\":\"Rome\"}"), call("b", "{\"city\":\"Oslo\"}"));
     let refused =
         json!({"ok": false, "validationResults": {"city": {"valid": false, "problems": ["too cold"]}}}).to_string();
@@ -110,7 +110,7 @@ fn results_of_parallel_calls_are_all_told() {
         answer(&two, &refused, true),
         answer(&one, "warm", false),
     ];
-    let Reply::Say(text) = reply(&tools(), &messages) else { panic!("results are told") };
+    let Reply::Say(text) = reply(&tools(), &messages) else { panic!("results are shown") };
     assert_eq!(text, "“Oslo” does not work for city: too cold.\n\nwarm\nWhat is the city name?");
 }
 
@@ -131,7 +131,7 @@ fn nothing_to_answer_and_nothing_to_offer() {
 #[test]
 fn a_denial_is_no_failure_of_the_tool() {
     let made = call("a", "{}");
-    for (text, told) in [
+    for (text, reply_text) in [
         (
             "the call was denied, and did not run: too cold",
             "I have left that undone: too cold.\nAnything else? (or change something, such as “city: …”)",
@@ -142,7 +142,7 @@ fn a_denial_is_no_failure_of_the_tool() {
         ),
     ] {
         let messages = [calls(std::slice::from_ref(&made)), answer(&made, text, true)];
-        assert_eq!(reply(&tools(), &messages), Reply::Say(told.into()));
+        assert_eq!(reply(&tools(), &messages), Reply::Say(reply_text.into()));
     }
     let messages = [calls(std::slice::from_ref(&made)), answer(&made, "Permission denied (os error 13)", true)];
     assert!(
@@ -154,6 +154,6 @@ fn a_denial_is_no_failure_of_the_tool() {
 fn control_characters_of_a_tool_do_not_reach_the_terminal() {
     let made = call("a", "{}");
     let messages = [calls(std::slice::from_ref(&made)), answer(&made, "\u{1b}[2Jred\u{202e}x", true)];
-    let Reply::Say(text) = reply(&tools(), &messages) else { panic!("a failure is told") };
+    let Reply::Say(text) = reply(&tools(), &messages) else { panic!("a failure is shown") };
     assert!(text.contains("[2Jredx") && !text.contains(['\u{1b}', '\u{202e}']));
 }

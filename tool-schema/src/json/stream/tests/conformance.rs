@@ -1,4 +1,4 @@
-//! The cases of JSON test suites: what every parser must accept, what it must refuse, and what it may do as it likes.
+//! The cases of JSON test suites: texts that every parser must accept, must refuse, or may decide about.
 //!
 //! The names of Nicolas Seriot's `JSONTestSuite` would be `y_`, `n_` and `i_`.
 

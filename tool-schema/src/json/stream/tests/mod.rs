@@ -1,4 +1,4 @@
-//! However a text is cut: the values in between, the value in the end, and the errors.
+//! Intermediate values, final values and errors for all ways of cutting a text.
 
 mod conformance;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{BYTES, Change, Incremental, Malformed, Path, Segment};
 use crate::feedback::ProblemKind;
 
-/// Reads the whole of `text`, in pieces of the sizes `sizes`, again and again.
+/// Reads `text` in pieces whose sizes cycle through `sizes`.
 fn read(text: &[u8], sizes: &[usize]) -> Result<Value, Malformed> {
     let mut json = Incremental::new();
     for piece in pieces(text, sizes) {
@@ -32,7 +32,7 @@ fn pieces<'a>(mut text: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// Does to a copy what has changed, the way a reader of the documentation would.
+/// Applies a change to a copy, as the documentation describes.
 fn apply(copy: &mut Option<Value>, path: Path<'_>, change: Change<'_>) {
     let mut steps = path.segments();
     let last = steps.next_back();
@@ -65,14 +65,14 @@ fn apply(copy: &mut Option<Value>, path: Path<'_>, change: Change<'_>) {
     }
 }
 
-/// Asserts that the value is that of `serde_json`, or an error where it has one.
+/// Asserts that `serde_json` reads the same value, or also fails.
 #[track_caller]
 fn agrees(text: &[u8], sizes: &[usize]) {
     let shown = String::from_utf8_lossy(text);
     match (read(text, sizes), serde_json::from_slice::<Value>(text)) {
         (Ok(ours), Ok(theirs)) => {
             assert_eq!(ours, theirs, "{shown}");
-            // `==` does not see the order of names, nor the sign of 0.
+            // `==` ignores the order of names, and the sign of 0.
             assert_eq!(ours.to_string(), theirs.to_string(), "{shown}");
         }
         (Err(ours), Err(theirs)) => {
@@ -158,8 +158,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// JSON texts with all that JSON has: white space, escapes, names given twice. Some have half a surrogate pair or a number
-/// out of range.
+/// Generates JSON texts with white space, escapes and repeated names. Some have half a surrogate pair or a number out of range.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         3 => number(),
@@ -182,7 +181,7 @@ fn json() -> impl Strategy<Value = String> {
     (space(), value, space()).prop_map(|(a, value, b)| a + &value + &b)
 }
 
-/// JSON texts with something else in one place.
+/// Generates JSON texts with a mistake in one place.
 fn broken() -> impl Strategy<Value = Vec<u8>> {
     let odd = prop_oneof![
         r#"[{}\[\]",:0-9a-c\\u \-.e+]{0,3}"#.prop_map(String::into_bytes),
@@ -199,7 +198,6 @@ fn broken() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Returns the sizes of pieces.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![Just(vec![1]), vec(1..10usize, 1..6), Just(vec![usize::MAX])]
 }
@@ -232,16 +230,15 @@ fn string() -> impl Strategy<Value = String> {
     vec(piece, 0..4).prop_map(|pieces| format!("\"{}\"", pieces.concat()))
 }
 
-/// Returns the value so far, by the simplest means: repair the text and read it from its start.
+/// Returns the value so far in the simplest way: repair the text and read it from its start.
 ///
-/// The value of a beginning of a JSON text: what can be read when as little as possible of its end is left out, a word is
-/// completed, and what is open is closed.
+/// The repair drops as little as possible from the end, completes a word, and closes what is open.
 fn view(text: &str) -> Option<Value> {
     const WORDS: [&str; 3] = ["true", "false", "null"];
     let endings = WORDS.iter().flat_map(|word| (1..word.len()).map(|at| &word[at..]));
     let endings: Vec<&str> = std::iter::once("").chain(endings).collect();
     (0..=text.len()).rev().filter(|&end| text.is_char_boundary(end)).find_map(|end| {
-        // Only the word that the text ends with is completed: not one whose end was left out, and none in quotes.
+        // Complete a word only if it ends the text: not before a dropped end, and not inside quotes.
         let letter = text.ends_with(|c: char| c.is_ascii_lowercase());
         let endings = if end == text.len() && letter && !closed(text).contains('"') { &endings[..] } else { &[""] };
         endings.iter().find_map(|ending| {
@@ -251,7 +248,7 @@ fn view(text: &str) -> Option<Value> {
     })
 }
 
-/// Returns the brackets and quotes that close everything that is open at the end of `text`.
+/// Returns the brackets and quotes that close everything open at the end of `text`.
 fn closed(text: &str) -> String {
     let (mut open, mut quoted, mut escaped) = (Vec::new(), false, false);
     for c in text.chars() {
@@ -341,7 +338,7 @@ fn bytes_that_are_no_utf8_are_an_error_and_cut_characters_are_none() {
     let error = read("\"ü".as_bytes().split_last().unwrap().1, &[1]).expect_err("cut");
     assert!(error.is_cut(), "{error}");
 
-    // A piece of text after half a character: the character is broken.
+    // Text follows half a character, so the character is invalid.
     let mut json = Incremental::new();
     json.feed(b"\"\xc3").unwrap();
     assert!(json.feed_str("a").is_err());
@@ -370,7 +367,7 @@ fn a_problem_is_explained_with_the_text() {
     assert_eq!(error.problem().to_string(), "expected a value, got `]` at byte 16");
     assert_eq!(error.problem().kind, ProblemKind::Malformed);
     assert!(error.explain(text).to_string().contains("no comma before the closing `]`"));
-    // Not the text that the error is of.
+    // This is another text than the error's.
     assert_eq!(error.explain("{}"), error.problem());
 }
 
@@ -404,7 +401,7 @@ fn what_is_too_long_is_an_error_where_it_becomes_too_long() {
             assert!(json.finish().is_ok());
         }
     }
-    // What is wrong first is reported.
+    // The first error is reported.
     assert_eq!(read(format!("[}}{}", " ".repeat(BYTES)).as_bytes(), &[usize::MAX]).unwrap_err().offset(), 1);
 }
 
@@ -442,7 +439,7 @@ const VIEWS: &str = include_str!("views.jsonl");
 #[derive(Deserialize)]
 struct Case {
     text: String,
-    /// From which length on, in bytes, what is shown.
+    /// The lengths, in bytes, from which on each value is shown.
     views: Vec<(usize, Value)>,
 }
 

@@ -18,7 +18,7 @@ impl Dialogue<'_> {
     /// Reads a message of the person.
     pub fn read_sentence(&mut self, text: &str) {
         if text.is_empty() {
-            return self.tell("I did not get any text.");
+            return self.say("I did not get any text.");
         }
         self.stage = match std::mem::take(&mut self.stage) {
             Stage::Idle => self.request(text),
@@ -37,14 +37,14 @@ impl Dialogue<'_> {
 
     /// Sets a final text, and ends the current work.
     fn leave(&mut self, text: impl Into<String>) -> Stage {
-        self.tell(text);
+        self.say(text);
         Stage::Idle
     }
 
     /// Reads a new request.
     fn request(&mut self, text: &str) -> Stage {
-        let said = words::fold(text);
-        if let Some(tool) = (0..self.tools.len()).find(|tool| self.names(*tool).contains(&said)) {
+        let folded = words::fold(text);
+        if let Some(tool) = (0..self.tools.len()).find(|tool| self.names(*tool).contains(&folded)) {
             return self.start(tool, "");
         }
         match intent::command(text) {
@@ -65,7 +65,7 @@ impl Dialogue<'_> {
             }
         }
         let short = text.len() <= SENTENCE;
-        let guess = if short { self.guessed(text) } else { Guess::Unknown };
+        let guess = if short { self.guess_tool(text) } else { Guess::Unknown };
         if !matches!(guess, Guess::One(_))
             && let Some(stage) = self.follow(text)
         {
@@ -82,14 +82,14 @@ impl Dialogue<'_> {
                 Stage::Choosing { offered, text: text.to_owned(), quiet: false }
             }
             Guess::Unknown => {
-                self.tell("I am not sure what you mean.");
+                self.say("I am not sure what you mean.");
                 self.offer_all(text)
             }
         }
     }
 
     /// Guesses the tool that a sentence is about, by its words and by the required parameters that it contains.
-    fn guessed(&self, text: &str) -> Guess {
+    fn guess_tool(&self, text: &str) -> Guess {
         self.index().guess(text, |tool| {
             let (found, needed) = self.finds(tool, text);
             let share = [1.0, 1.3, 1.6, 1.9][found.min(3)];
@@ -129,7 +129,7 @@ impl Dialogue<'_> {
                 self.leave("All right. What would you like instead?")
             }
             None if place.is_some() || agreed.is_some() => {
-                self.tell(match offered.len() {
+                self.say(match offered.len() {
                     1 => "Shall I? Please say yes or no.".to_owned(),
                     count => format!("Which one? Please give a number from 1 to {count}."),
                 });
@@ -137,7 +137,7 @@ impl Dialogue<'_> {
             }
             None => {
                 // "book" may be unclear among all tools, and clear among those that were shown.
-                let fits = match self.guessed(text) {
+                let fits = match self.guess_tool(text) {
                     Guess::Perhaps(fits) => fits.into_iter().filter(|tool| offered.contains(tool)).collect(),
                     _ => Vec::new(),
                 };
@@ -148,11 +148,11 @@ impl Dialogue<'_> {
                 let count = self.tools.len();
                 match stage {
                     // The list was just shown.
-                    Stage::Choosing { offered: all, text: said, .. }
+                    Stage::Choosing { offered: all, text: before, .. }
                         if intent::command(text).is_none() && all.len() == count && count > 1 =>
                     {
-                        self.tell("I am not sure what you mean. Give a number, or say “help” for all I can do.");
-                        Stage::Choosing { offered, text: said, quiet: true }
+                        self.say("I am not sure what you mean. Give a number, or say “help” for all I can do.");
+                        Stage::Choosing { offered, text: before, quiet: true }
                     }
                     stage => stage,
                 }
@@ -172,12 +172,12 @@ impl Dialogue<'_> {
             self.take_in(&mut form, found);
         }
         let (title, known) = (self.title(&form.tool), form.settled());
-        self.tell_first(if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") });
+        self.say_first(if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") });
         Stage::Filling(form)
     }
 
     /// Puts a text before the complaints about a sentence.
-    fn tell_first(&mut self, text: String) {
+    fn say_first(&mut self, text: String) {
         self.note = if self.note.is_empty() { text } else { format!("{text}\n{}", self.note) };
     }
 
@@ -220,7 +220,7 @@ impl Dialogue<'_> {
         }
         let mut form = Form::new(&last.tool).with(last.values);
         self.take_in(&mut form, found);
-        self.tell(format!("{} – {}.", self.title(&form.tool), form.settled()));
+        self.say(format!("{} – {}.", self.title(&form.tool), form.settled()));
         Some(Stage::Filling(form))
     }
 
@@ -242,7 +242,7 @@ impl Dialogue<'_> {
     fn decide(&mut self, mut form: Form, why: Pause, text: &str) -> Stage {
         let (command, agreed) = (intent::command(text), scalar::yes_or_no(text));
         if agreed == Some(true) && why == Pause::Denied {
-            self.tell("Tell me what to change, or what else you need.");
+            self.say("Tell me what to change, or what else you need.");
             return Stage::Parked { form, why };
         }
         if agreed == Some(true) || command == Some(Command::Again) {
@@ -257,16 +257,16 @@ impl Dialogue<'_> {
             if form.back() {
                 return Stage::Filling(form);
             }
-            self.tell("There is nothing to take back.");
+            self.say("There is nothing to take back.");
             return Stage::Parked { form, why };
         }
         let short = text.len() <= SENTENCE;
         let correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
-        if !correction && short && matches!(self.guessed(text), Guess::One(_)) {
+        if !correction && short && matches!(self.guess_tool(text), Guess::One(_)) {
             return self.request(text);
         }
-        let said = what_to_change(text);
-        let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == said);
+        let folded = what_to_change(text);
+        let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == folded);
         let mut found = extract::explicit(root, text);
         found.named.extend(names.map(|name| pointer::push("", &name)));
         if found == Found::default() && command.is_none() && short {
@@ -288,8 +288,8 @@ impl Dialogue<'_> {
 
 /// Returns the folded name in a request for a change: "change the city" names `city`.
 fn what_to_change(text: &str) -> String {
-    let said = words::fold(text);
-    said.strip_prefix("change ").unwrap_or(&said).trim_start_matches("the ").to_owned()
+    let folded = words::fold(text);
+    folded.strip_prefix("change ").unwrap_or(&folded).trim_start_matches("the ").to_owned()
 }
 
 /// Returns what follows the name of a tool and a colon: `echo: hello`.
@@ -311,7 +311,7 @@ impl Dialogue<'_> {
             }
             Some(Command::Back) => {
                 if !form.back() {
-                    self.tell("This is the first question; say “cancel” to drop it.");
+                    self.say("This is the first question; say “cancel” to drop it.");
                 }
                 return Stage::Filling(form);
             }
@@ -394,14 +394,14 @@ impl Dialogue<'_> {
         };
         match parsed {
             Ok(()) => {
-                let mut told = vec![form.repeat(ask)];
+                let mut changes = vec![form.repeat(ask)];
                 for (pointer, value) in also {
-                    told.push(format!("{}: {}", form::label(&pointer), scalar::plain(&value)));
+                    changes.push(format!("{}: {}", form::label(&pointer), scalar::plain(&value)));
                     form.set(&pointer, value);
                 }
-                told.retain(|text| !text.is_empty());
-                self.note = words::capital(&told.join(", "));
-                self.note.push_str(if told.is_empty() { "" } else { "." });
+                changes.retain(|text| !text.is_empty());
+                self.note = words::capital(&changes.join(", "));
+                self.note.push_str(if changes.is_empty() { "" } else { "." });
             }
             Err(_) if !found.values.is_empty() => return self.adopt(form, found),
             Err(Answer::Near(value)) => form.doubt = Some(Doubt::Meant { pointer: ask.pointer.clone(), value }),
@@ -456,7 +456,7 @@ impl Dialogue<'_> {
                 form.mark();
                 form.set(&ask.pointer, Value::Null);
             }
-            Some(Command::Skip) => self.tell("I cannot go on without this one; “cancel” drops it all."),
+            Some(Command::Skip) => self.say("I cannot go on without this one; “cancel” drops it all."),
             _ => return false,
         }
         true
@@ -465,12 +465,12 @@ impl Dialogue<'_> {
     /// Settles several values at once.
     fn adopt(&mut self, mut form: Form, found: Found) -> Stage {
         form.mark();
-        let told: Vec<String> = (found.values.iter())
+        let changes: Vec<String> = (found.values.iter())
             .map(|(pointer, value)| format!("{}: {}", form::label(pointer), scalar::brief(value)))
             .collect();
         self.take_in(&mut form, found);
-        if !told.is_empty() {
-            self.tell_first(format!("{}.", words::capital(&told.join(", "))));
+        if !changes.is_empty() {
+            self.say_first(format!("{}.", words::capital(&changes.join(", "))));
         }
         Stage::Filling(form)
     }
@@ -479,7 +479,7 @@ impl Dialogue<'_> {
     fn settle(&mut self, form: &mut Form, ask: &Ask, value: Value) {
         form.mark();
         form.set(&ask.pointer, value);
-        self.tell(format!("{}.", words::capital(&form.repeat(ask))));
+        self.say(format!("{}.", words::capital(&form.repeat(ask))));
     }
 
     /// Explains the purpose of a form, and the possible inputs.
@@ -501,10 +501,10 @@ impl Dialogue<'_> {
                 let ask = form.ask(root, &pointer);
                 match ask.shape.check(&value) {
                     Ok(()) => self.settle(form, &ask, value),
-                    Err(reason) => self.tell(format!("That {reason}.")),
+                    Err(reason) => self.say(format!("That {reason}.")),
                 }
             }
-            (Doubt::Meant { .. }, Some(false)) => self.tell("All right."),
+            (Doubt::Meant { .. }, Some(false)) => self.say("All right."),
             (Doubt::Which { pointer, values }, _) => {
                 let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
                 let chosen = answer::choose(&choices, form::numbered(values.iter()), text);
@@ -518,7 +518,7 @@ impl Dialogue<'_> {
                 let value = Value::from(answer::unquoted(&sentence).unwrap_or(&sentence));
                 match form.next(root).filter(|ask| ask.shape.is_free_text() && ask.shape.check(&value).is_ok()) {
                     Some(ask) => self.settle(form, &ask, value),
-                    None => self.tell("All right, we go on."),
+                    None => self.say("All right, we go on."),
                 }
             }
             (Doubt::Meant { .. } | Doubt::Switch { .. }, None) => return None,
@@ -528,9 +528,9 @@ impl Dialogue<'_> {
 
     /// Reads the choice of the parameter to change.
     fn change(&mut self, form: &mut Form, root: &Shape, pointers: Vec<String>, text: &str) {
-        let said = what_to_change(text);
+        let folded = what_to_change(text);
         let place = scalar::place(text).filter(|place| *place < pointers.len());
-        let named = || pointers.iter().position(|pointer| words::fold(&form::label(pointer)) == said);
+        let named = || pointers.iter().position(|pointer| words::fold(&form::label(pointer)) == folded);
         if let Some(place) = place.or_else(named) {
             form.mark();
             form.unset(&pointers[place]);
