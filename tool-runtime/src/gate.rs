@@ -23,10 +23,10 @@ use crate::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, Pattern,
 use crate::schema::Validator;
 use crate::tool::{CallError, Context, DynTool, Failure, Identity, Output, ToolSpec};
 use crate::toolset;
-use crate::toolset::{Accepted, Permission, Policy, Prepared, Proposal, Toolset};
+use crate::toolset::{Permission, Policy, Prepared, Proposal, Toolset};
 use tool_run::judge;
-pub(crate) use tool_run::judge::Read;
-use tool_run::judge::{Judge, KnownTool, Taken};
+pub(crate) use tool_run::judge::ReadArguments;
+use tool_run::judge::{AcceptedArguments, Judge, KnownTool};
 use tool_run::run::{ArgumentRevision, Author, CheckedCall, CheckedDecision, Stage, ToolRef};
 use tool_schema::json::text;
 
@@ -132,7 +132,7 @@ impl Gate {
     }
 
     /// Judges a call whose arguments the tool has read.
-    pub(crate) fn judge(&self, run: &Run, call: &Call, read: Read, cx: &Context) -> CheckedCall {
+    pub(crate) fn judge(&self, run: &Run, call: &Call, read: ReadArguments, cx: &Context) -> CheckedCall {
         judge::judge_call(&Bench { gate: self, cx }, run, call, read)
     }
 
@@ -173,7 +173,7 @@ impl Gate {
         run: &Run,
         interrupt: &InterruptId,
         decision: Decision,
-        read: Option<Read>,
+        read: Option<ReadArguments>,
         cx: &Context,
     ) -> Result<CheckedDecision, Refusal> {
         judge::judge_decision(&Bench { gate: self, cx }, run, interrupt, decision, read)
@@ -265,50 +265,51 @@ pub(crate) type Refine = dyn Fn(&str, &mut Map<String, Value>, &Context) + Send 
 
 /// Arguments as their tool has read them. The call itself is there if the text that was read is the text that would run.
 pub(crate) struct ReadCall {
-    pub(crate) read: Read,
+    pub(crate) read: ReadArguments,
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the loop runs calls"))]
     pub(crate) prepared: Option<Prepared>,
 }
 
 /// The tool's answer to arguments, and the prepared call itself.
-type Outcome = (Result<Taken, CallError>, Option<Prepared>);
+type Outcome = (Result<AcceptedArguments, CallError>, Option<Prepared>);
 
 impl ReadCall {
     fn new(text: Arc<str>, (outcome, prepared): Outcome) -> Self {
-        Self { read: Read { text, outcome }, prepared }
+        Self { read: ReadArguments { text, outcome }, prepared }
     }
 }
 
-fn outcome(read: Result<Accepted, CallError>, prepared: Prepared) -> Outcome {
-    let Accepted { needs_approval, normalized, touches } = match read {
-        Ok(accepted) => accepted,
-        Err(error) => return (Err(error), None),
-    };
-    let prepared = Some(prepared).filter(|_| normalized.is_none());
-    (Ok(Taken { needs_approval, normalized, touches, author: Author::Validators }), prepared)
+fn outcome(read: Result<AcceptedArguments, CallError>, prepared: Prepared) -> Outcome {
+    let runs_unchanged = read.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
+    (read, runs_unchanged.then_some(prepared))
 }
 
 /// Returns the tool's answer to refined arguments, in the form of a change to the earlier arguments.
-fn refined(read: Read) -> Outcome {
-    let refined = read.outcome.map(|taken| {
-        let normalized = Some(taken.normalized.clone().unwrap_or(read.text));
-        Taken { normalized, author: Author::Refinement, ..taken }
+fn refined(read: ReadArguments) -> Outcome {
+    let refined = read.outcome.map(|accepted| {
+        let normalized = Some(accepted.normalized.clone().unwrap_or(read.text));
+        AcceptedArguments { normalized, author: Author::Refinement, ..accepted }
     });
     (refined, None)
 }
 
 /// Returns the refined text of accepted arguments. If nothing changes, the error holds the earlier result; if `refine` panics, a
 /// failure.
-fn again(taken: Taken, text: &Arc<str>, refine: &Refine, cx: &Context) -> Result<Arc<str>, Result<Taken, CallError>> {
-    let text = taken.normalized.as_deref().unwrap_or(text);
+fn again(
+    accepted: AcceptedArguments,
+    text: &Arc<str>,
+    refine: &Refine,
+    cx: &Context,
+) -> Result<Arc<str>, Result<AcceptedArguments, CallError>> {
+    let text = accepted.normalized.as_deref().unwrap_or(text);
     let text = if text::is_blank(text) { "{}" } else { text };
-    let Ok(before) = serde_json::from_str::<Map<String, Value>>(text) else { return Err(Ok(taken)) };
+    let Ok(before) = serde_json::from_str::<Map<String, Value>>(text) else { return Err(Ok(accepted)) };
     let mut after = before.clone();
     if catch_unwind(AssertUnwindSafe(|| refine(text, &mut after, cx))).is_err() {
         return Err(Err(Failure::hidden("the refinement of the arguments panicked").into()));
     }
     if after == before {
-        return Err(Ok(taken));
+        return Err(Ok(accepted));
     }
     // A value that did not change keeps its digits.
     let mut written: HashMap<String, String> = text::entries(text).into_iter().collect();
@@ -322,16 +323,16 @@ fn again(taken: Taken, text: &Arc<str>, refine: &Refine, cx: &Context) -> Result
 /// Arguments that a tool reads: at once, or when its validators have answered.
 pub(crate) enum Reading {
     Done(ReadCall),
-    Asking(Asking),
+    Pending(PendingRead),
 }
 
 /// Arguments whose tool is asking its validators.
-pub(crate) struct Asking {
+pub(crate) struct PendingRead {
     text: Arc<str>,
     work: BoxFuture<'static, Outcome>,
 }
 
-impl Asking {
+impl PendingRead {
     /// Waits for the validators, but not longer than `limit`. The future `late` completes when that time is over.
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the driver has a clock"))]
     pub(crate) async fn within(self, limit: Duration, late: impl Future<Output = ()>) -> ReadCall {
@@ -360,7 +361,7 @@ impl Reading {
             Poll::Ready(read) => Self::Done(ReadCall::new(Arc::clone(text), outcome(read, prepared))),
             Poll::Pending => {
                 let work = async move { outcome(prepared.read().await, prepared) };
-                Self::Asking(Asking { text: Arc::clone(text), work: work.boxed() })
+                Self::Pending(PendingRead { text: Arc::clone(text), work: work.boxed() })
             }
         }
     }
@@ -374,11 +375,11 @@ impl Reading {
         let (own, refine) = (Arc::clone(text), Arc::clone(refine));
         let mut work = Box::pin(async move {
             let ReadCall { read, prepared } = first.done().await;
-            let taken = match read.outcome {
-                Ok(taken) => taken,
+            let accepted = match read.outcome {
+                Ok(accepted) => accepted,
                 Err(error) => return (Err(error), None),
             };
-            match again(taken, &own, &*refine, &cx) {
+            match again(accepted, &own, &*refine, &cx) {
                 Err(outcome) => (outcome, prepared),
                 Ok(text) => refined(Self::begin(&tools, &name, &text, &cx).done().await.read),
             }
@@ -387,14 +388,14 @@ impl Reading {
         if is_done && let Poll::Ready(outcome) = work.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
             return Self::Done(ReadCall::new(Arc::clone(text), outcome));
         }
-        Self::Asking(Asking { text: Arc::clone(text), work })
+        Self::Pending(PendingRead { text: Arc::clone(text), work })
     }
 
     /// Waits for the tool's answer.
     pub(crate) async fn done(self) -> ReadCall {
         match self {
             Self::Done(call) => call,
-            Self::Asking(asking) => asking.done().await,
+            Self::Pending(asking) => asking.done().await,
         }
     }
 }

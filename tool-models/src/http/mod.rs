@@ -25,7 +25,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use self::reading::{Decode, Reading};
+use self::reading::{Decode, DeltaStream};
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
 pub use reading::deltas;
@@ -144,7 +144,7 @@ impl Http {
         post: Post,
         decoder: impl Fn() -> D + Send + Sync + 'a,
     ) -> BoxStream<'a, Result<Delta, ModelError>> {
-        stream::once(self.start(post, decoder)).map_ok(Reading::into_stream).try_flatten().boxed()
+        stream::once(self.start(post, decoder)).map_ok(DeltaStream::into_stream).try_flatten().boxed()
     }
 
     /// Tries until the first delta arrives. The caller gets later failures, because deltas that were passed on cannot be taken
@@ -153,7 +153,7 @@ impl Http {
         &self,
         post: Post,
         decoder: impl Fn() -> D,
-    ) -> Result<Reading<'static, D>, ModelError> {
+    ) -> Result<DeltaStream<'static, D>, ModelError> {
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value));
         let headers = header_map(post.headers.iter().map(|(name, value)| (*name, value)).chain(own))?;
         let client = match self.client.get() {
@@ -168,7 +168,7 @@ impl Http {
         let attempt = || async {
             let permit = self.limiter.acquire().await;
             let answer = client.execute(request.try_clone().expect("a body of bytes can be sent again"));
-            let mut reading = Reading::open(answer, &headers, self, decoder()).await?.holding(permit);
+            let mut reading = DeltaStream::open(answer, &headers, self, decoder()).await?.holding(permit);
             reading.begin().await?;
             Ok(reading)
         };

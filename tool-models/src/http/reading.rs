@@ -37,7 +37,7 @@ pub trait Decode: Send {
 const LINGER: Duration = Duration::from_millis(200);
 
 /// An answer that is being read.
-pub struct Reading<'a, D> {
+pub struct DeltaStream<'a, D> {
     events: BoxStream<'a, Result<String, ModelError>>,
     decoder: D,
     ready: VecDeque<Delta>,
@@ -46,7 +46,7 @@ pub struct Reading<'a, D> {
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl<D: Decode + 'static> Reading<'static, D> {
+impl<D: Decode + 'static> DeltaStream<'static, D> {
     /// Waits for the headers of an answer.
     pub async fn open(
         answer: impl Future<Output = reqwest::Result<Response>>,
@@ -69,7 +69,7 @@ impl<D: Decode + 'static> Reading<'static, D> {
     }
 }
 
-impl<'a, D: Decode + 'a> Reading<'a, D> {
+impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
     fn new(events: BoxStream<'a, Result<String, ModelError>>, decoder: D) -> Self {
         Self { events, decoder, ready: VecDeque::new(), finished: false, permit: None }
     }
@@ -135,7 +135,7 @@ where
     let bytes = bytes.map_err(|error| {
         ModelError::new(ModelErrorKind::Unavailable, "the recorded answer cannot be read").with_source(error)
     });
-    Reading::new(events(bytes, usize::MAX), decoder).into_stream()
+    DeltaStream::new(events(bytes, usize::MAX), decoder).into_stream()
 }
 
 /// Returns the chunks of an answer's body, each with the time limit.

@@ -24,7 +24,7 @@ use tool_runtime::{
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
-    known: Vec<Known>,
+    known: Vec<OpenCall>,
     usage: Usage,
     finish: Option<FinishReason>,
     over: bool,
@@ -32,7 +32,7 @@ pub struct Decoder {
 
 /// A call under the server's names. Its position is the call's index.
 #[derive(Debug)]
-struct Known {
+struct OpenCall {
     index: Option<usize>,
     id: String,
     name: String,
@@ -103,7 +103,7 @@ impl Decoder {
                 if let Some(seal) = piece.extra_content.map(RawValue::get).filter(|seal| seal.starts_with('{')) {
                     out.push(Delta::ReasoningSignature(seal.to_owned()));
                 }
-                self.known.push(Known { index: piece.index, id: id.to_owned(), name: name.to_owned() });
+                self.known.push(OpenCall { index: piece.index, id: id.to_owned(), name: name.to_owned() });
                 self.calls.start(id, name, out)
             }
         };

@@ -128,7 +128,9 @@ pub enum StepEvent {
         at: Time,
     },
     /// The process that drove the run is gone, and another one takes over.
-    Recover { at: Time },
+    Recover {
+        at: Time,
+    },
     /// A refused call was repaired.
     Repaired {
         call: CallId,

@@ -52,16 +52,16 @@ pub struct KnownTool<'a> {
 
 /// Arguments that their tool has read.
 #[derive(Debug)]
-pub struct Read {
+pub struct ReadArguments {
     /// The text that was read.
     pub text: Arc<str>,
     /// The arguments that the tool accepts, or the reason why it rejects them.
-    pub outcome: Result<Taken, CallError>,
+    pub outcome: Result<AcceptedArguments, CallError>,
 }
 
 /// Arguments that a tool accepts.
 #[derive(Debug)]
-pub struct Taken {
+pub struct AcceptedArguments {
     /// Set if the tool itself requires an approval.
     pub needs_approval: bool,
     /// The arguments as changed by validators, if they changed them.
@@ -72,13 +72,20 @@ pub struct Taken {
     pub author: Author,
 }
 
-impl Read {
+impl AcceptedArguments {
+    /// Creates the answer of a tool and its validators.
+    pub fn new(needs_approval: bool, normalized: Option<Arc<str>>, touches: Option<Arc<Resources>>) -> Self {
+        Self { needs_approval, normalized, touches, author: Author::Validators }
+    }
+}
+
+impl ReadArguments {
     /// Returns the view of the call that a person would see with these arguments.
     ///
     /// Fails with the problems if the tool rejects them.
     pub fn shown(&self, spec: &ToolSpec) -> Result<Shown, Rejection> {
         match &self.outcome {
-            Ok(taken) => Shown::new(spec, taken.normalized.as_deref().unwrap_or(&self.text), &[]),
+            Ok(accepted) => Shown::new(spec, accepted.normalized.as_deref().unwrap_or(&self.text), &[]),
             Err(CallError::Rejected(feedback)) => Err(feedback.clone()),
             Err(error) => Err(error.feedback().cloned().unwrap_or_else(|| Rejection::from_message(error.to_string()))),
         }
@@ -86,17 +93,17 @@ impl Read {
 }
 
 /// Judges a call of `run` whose arguments were read.
-pub fn judge_call(judge: &impl Judge, run: &Run, call: &Call, read: Read) -> CheckedCall {
-    let Read { text, outcome } = read;
+pub fn judge_call(judge: &impl Judge, run: &Run, call: &Call, read: ReadArguments) -> CheckedCall {
+    let ReadArguments { text, outcome } = read;
     let is_same = Arc::ptr_eq(&text, &call.arguments().text);
     let digest = if is_same { call.arguments().digest } else { Digest::of(text.as_bytes()) };
     let known = judge.tool(&call.name);
     let tool = known.map(|known| known.identity);
     let (mut normalized, author, finding) = match outcome {
-        Ok(taken) => {
-            let arguments = taken.normalized.as_deref().unwrap_or(&text);
-            let finding = find(judge, run, known, arguments, &taken);
-            (taken.normalized, taken.author, finding)
+        Ok(accepted) => {
+            let arguments = accepted.normalized.as_deref().unwrap_or(&text);
+            let finding = find(judge, run, known, arguments, &accepted);
+            (accepted.normalized, accepted.author, finding)
         }
         Err(error) => (None, Author::Validators, Finding::Ended(CallResult::refused(error))),
     };
@@ -113,7 +120,7 @@ pub fn judge_decision(
     run: &Run,
     interrupt: &InterruptId,
     decision: Decision,
-    read: Option<Read>,
+    read: Option<ReadArguments>,
 ) -> Result<CheckedDecision, Refusal> {
     let (mut inspection, mut output) = (None, None);
     if let (Some(open), Some(call)) = (run.interrupt(interrupt), run.call(&interrupt.call)) {
@@ -136,7 +143,7 @@ fn judge_inside(
     name: &str,
     open: &Interrupt,
     decision: &Decision,
-    read: Option<Read>,
+    read: Option<ReadArguments>,
 ) -> Result<(), Refusal> {
     let changed = |error| match error {
         CallError::Rejected(feedback) => Refusal::Invalid { feedback },
@@ -151,11 +158,17 @@ fn judge_inside(
     }
 }
 
-fn find(judge: &impl Judge, run: &Run, known: Option<KnownTool<'_>>, arguments: &str, taken: &Taken) -> Finding {
+fn find(
+    judge: &impl Judge,
+    run: &Run,
+    known: Option<KnownTool<'_>>,
+    arguments: &str,
+    accepted: &AcceptedArguments,
+) -> Finding {
     let Some(KnownTool { reference: tool, spec, .. }) = known else {
         return Finding::Ended(CallResult::NotAvailable { suggestion: None });
     };
-    let own = if taken.needs_approval { Permission::Ask } else { Permission::Allow };
+    let own = if accepted.needs_approval { Permission::Ask } else { Permission::Allow };
     let permission = run.tighten(tool, own.and(judge.permission(spec, arguments)));
     let mut view = None;
     if permission == Permission::Ask || tool.external {
@@ -164,7 +177,7 @@ fn find(judge: &impl Judge, run: &Run, known: Option<KnownTool<'_>>, arguments: 
             Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
         }
     }
-    Finding::Accepted(Accepted { tool: Arc::clone(tool), permission, touches: taken.touches.clone(), view })
+    Finding::Accepted(Accepted { tool: Arc::clone(tool), permission, touches: accepted.touches.clone(), view })
 }
 
 fn view_of(judge: &impl Judge, run: &Run, spec: &ToolSpec, arguments: &str) -> Result<View, Rejection> {

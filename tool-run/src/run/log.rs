@@ -59,7 +59,9 @@ pub enum LogEvent {
         queued: bool,
     },
     /// The model is asked.
-    TurnStarted { at: Time },
+    TurnStarted {
+        at: Time,
+    },
     /// The model sees only these tools in this turn.
     Offered {
         tools: Vec<String>,
@@ -179,7 +181,10 @@ pub enum LogEvent {
         expires: Option<Time>,
     },
     /// A call starts. The entry is logged before the start.
-    Started { call: CallId, at: Time },
+    Started {
+        call: CallId,
+        at: Time,
+    },
     /// A `resumable` tool begins a step that must not be taken twice. The entry is logged before the step.
     Stepping {
         call: CallId,
@@ -198,7 +203,9 @@ pub enum LogEvent {
         spent: NestedUsage,
     },
     /// The process that ran a call is gone.
-    Lost { call: CallId },
+    Lost {
+        call: CallId,
+    },
     /// A newer version of its tool took over a waiting call. The call is checked again.
     Migrated {
         call: CallId,
@@ -211,7 +218,9 @@ pub enum LogEvent {
         at: Time,
     },
     /// The run finished, because the model made no more calls. It can be prompted again.
-    Finished { at: Time },
+    Finished {
+        at: Time,
+    },
     /// The run stopped. It can be prompted or continued.
     Stopped {
         reason: StopReason,

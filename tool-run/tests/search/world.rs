@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use super::touching::Touching;
-use tool_run::judge::{Judge, KnownTool, Read, Taken, judge_call, judge_decision};
+use tool_run::judge::{AcceptedArguments, Judge, KnownTool, ReadArguments, judge_call, judge_decision};
 use tool_run::run::{
     Author, Call, CallResult, CheckedCall, CheckedDecision, Decision, Digest, Interrupt, InterruptId, Pattern,
     Principal, Refusal, Run, Time, ToolRef,
@@ -244,9 +244,9 @@ impl Judge for Bench<'_> {
 }
 
 /// What `tool` says of `text`, with which a call touches this.
-fn read(text: &Arc<str>, touches: Option<Arc<Resources>>) -> Read {
+fn read(text: &Arc<str>, touches: Option<Arc<Resources>>) -> ReadArguments {
     let (text, author) = (Arc::clone(text), Author::Validators);
-    Read { text, outcome: Ok(Taken { needs_approval: false, normalized: None, touches, author }) }
+    ReadArguments { text, outcome: Ok(AcceptedArguments { needs_approval: false, normalized: None, touches, author }) }
 }
 
 /// A look at `call`, whose tool accepts `text`.
@@ -263,7 +263,7 @@ pub(super) fn accepted(
 
 /// A look at `call`, whose tool refuses `text`.
 pub(super) fn rejected(run: &Run, call: &Call, text: &Arc<str>) -> CheckedCall {
-    let read = Read { text: Arc::clone(text), outcome: Err(CallError::Rejected(feedback())) };
+    let read = ReadArguments { text: Arc::clone(text), outcome: Err(CallError::Rejected(feedback())) };
     judge_call(&Bench(None, Says::Deny), run, call, read)
 }
 
@@ -304,7 +304,7 @@ pub(super) fn ruling(
 /// A decision to edit a call whose tool refuses the edited arguments.
 pub(super) fn refused_edit(run: &Run, interrupt: &InterruptId, tool: &Known) -> CheckedDecision {
     let text = edited().to_string().into();
-    let read = Read { text, outcome: Err(CallError::Rejected(feedback())) };
+    let read = ReadArguments { text, outcome: Err(CallError::Rejected(feedback())) };
     let decision = decision(Choice::Edit);
     judge_decision(&Bench(Some(tool), Says::Ask), run, interrupt, decision, Some(read)).expect("the run says so")
 }

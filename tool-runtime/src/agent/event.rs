@@ -389,13 +389,13 @@ struct Hooking {
 
 /// The work that the hooks of a run began.
 #[derive(Default)]
-pub struct Begun(Vec<JoinHandle<()>>);
+pub struct HookTasks(Vec<JoinHandle<()>>);
 
 /// Returns the observer of `agent` with its hooks before it, and a handle to the work that they will begin.
-pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, Begun) {
+pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, HookTasks) {
     let observer = &agent.setup.observer;
     if agent.setup.hooks.is_empty() {
-        return (Arc::clone(observer), Begun::default());
+        return (Arc::clone(observer), HookTasks::default());
     }
     let (mut hooks, mut begun) = (Vec::new(), Vec::new());
     for (number, hook) in agent.setup.hooks.iter().enumerate() {
@@ -409,10 +409,10 @@ pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, Begun) {
         }));
         hooks.push((Arc::clone(hook), send));
     }
-    (Arc::new(Hooking { observer: Arc::clone(observer), hooks }), Begun(begun))
+    (Arc::new(Hooking { observer: Arc::clone(observer), hooks }), HookTasks(begun))
 }
 
-impl Begun {
+impl HookTasks {
     /// Waits until the work is done. The observer that [`hooked`] returned must be dropped before.
     pub async fn done(self) {
         if self.0.is_empty() {

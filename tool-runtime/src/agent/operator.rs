@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::agent::{Agent, calls::in_time, log::Log};
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::gate::{self, Gate, Read, Reading};
+use crate::gate::{self, Gate, ReadArguments, Reading};
 use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
 use tool_run::run::{Shown, StepEvent};
@@ -194,7 +194,7 @@ impl ApprovalRequest {
         let Check { gate, tool, cx } = &self.check;
         let edit = Decision::Edit { arguments: arguments.clone() };
         let call = match gate.read_edit(tool, &self.interrupt, &edit, cx) {
-            Some(Reading::Asking(asking)) => in_time(gate.tools(), tool, asking).await,
+            Some(Reading::Pending(asking)) => in_time(gate.tools(), tool, asking).await,
             Some(Reading::Done(call)) => call,
             None => return Shown::new(&self.spec, &arguments.to_string(), &[]),
         };
@@ -231,7 +231,7 @@ pub struct Answered {
     /// The decision; `None` if the call cannot be executed.
     decision: Option<Decision>,
     /// The tool's reading of edited arguments.
-    read: Option<Read>,
+    read: Option<ReadArguments>,
 }
 
 impl Questions {
@@ -292,7 +292,7 @@ impl Questions {
             let decision = decision.await;
             let reading = decision.as_ref().and_then(|decision| gate.read_edit(&name, &open, decision, &cx));
             let read = match reading {
-                Some(Reading::Asking(asking)) => Some(in_time(gate.tools(), &name, asking).await.read),
+                Some(Reading::Pending(asking)) => Some(in_time(gate.tools(), &name, asking).await.read),
                 Some(Reading::Done(call)) => Some(call.read),
                 None => None,
             };

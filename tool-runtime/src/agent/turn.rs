@@ -41,7 +41,7 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 pub struct ModelTurn {
     agent: Agent,
     gate: Gate,
-    asking: Option<Asking>,
+    asking: Option<OpenTurn>,
     /// A call from outside, in place of the model's next turn.
     injected: Option<ToolCall>,
     /// The tools on offer, for steps without tools of their own.
@@ -106,7 +106,7 @@ impl ModelTurn {
         let (list, agent) = (list.clone(), agent.clone());
         let Attempts { model, wait, .. } = self.attempts;
         let ask = Ask { agent, model, wait, messages, tools, list, until, next };
-        self.asking = Some(Asking::new(Box::new(ask)));
+        self.asking = Some(OpenTurn::new(Box::new(ask)));
     }
 
     /// Stops asking the model.
@@ -132,12 +132,12 @@ impl ModelTurn {
 
     /// Returns the time at which the model has taken too long.
     pub fn deadline(&self) -> Option<Instant> {
-        self.asking.as_ref().and_then(Asking::deadline)
+        self.asking.as_ref().and_then(OpenTurn::deadline)
     }
 
     /// Waits for the model's next piece; `None` if the turn broke off. If the future is dropped, nothing is lost.
     pub async fn next(&mut self) -> Option<TurnEvent> {
-        Asking::next(&mut self.asking).await
+        OpenTurn::next(&mut self.asking).await
     }
 
     /// Returns the outcome of the run, which is at `phase`: an error if the model failed or the run was cancelled.
@@ -245,13 +245,13 @@ impl ModelTurn {
         observers.report(Event::CallAnnounced { id: &id, name });
         asking.inputs.start(asking.calls.len(), observers.hooks.watch(name, &id, log.shared_context()));
         asking.unrecorded.insert(id.clone());
-        asking.calls.push(Begun { id, is_complete: false, view: View::default() });
+        asking.calls.push(AnnouncedCall { id, is_complete: false, view: View::default() });
         asking.turn.push(delta);
     }
 
     /// Handles a piece of a call's arguments.
     fn add_arguments(&mut self, index: usize, text: String, observers: &Observers) {
-        let Some(Asking { turn, calls, inputs, .. }) = &mut self.asking else { return };
+        let Some(OpenTurn { turn, calls, inputs, .. }) = &mut self.asking else { return };
         let (Some(number), Some(before)) = (turn.number_of(index), turn.call_at(index)) else { return };
         let (call, length) = (&calls[number], before.arguments.len());
         if text.is_empty() || call.is_complete || is_repeated(&before.arguments, &text) {
@@ -294,7 +294,7 @@ impl ModelTurn {
     }
 
     fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
-        let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
+        let Some(OpenTurn { turn, planned, .. }) = self.asking.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
         observers.report(Event::StepFinished { reason: &finish, usage: turn.usage });
         let model = planned.map(|planned| {
@@ -338,7 +338,7 @@ impl ModelTurn {
     }
 
     fn fail(&mut self, error: ModelError, again: bool, log: &mut Log) {
-        let Some(Asking { turn, planned, .. }) = self.asking.take() else { return };
+        let Some(OpenTurn { turn, planned, .. }) = self.asking.take() else { return };
         let (message, model) = (error.to_string(), planned.map(|planned| planned.model));
         self.failure = Some(error);
         log.record_late(StepEvent::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
@@ -397,14 +397,14 @@ impl Mailbox {
 }
 
 /// A turn of the model under way.
-pub struct Asking {
+pub struct OpenTurn {
     /// The future that sends the model's answer to the mailbox; `None` after its end.
     pump: Option<BoxFuture<'static, ()>>,
     mailbox: Mailbox,
     pub turn: Turn,
     /// The bytes of the turn so far.
     pub bytes: u64,
-    pub calls: Vec<Begun>,
+    pub calls: Vec<AnnouncedCall>,
     /// The ids of calls that are not in the run yet.
     pub unrecorded: HashSet<CallId, foldhash::fast::RandomState>,
     /// The number of calls that are in the run.
@@ -418,13 +418,13 @@ pub struct Asking {
 }
 
 /// A call of the turn that was announced.
-pub struct Begun {
+pub struct AnnouncedCall {
     pub id: CallId,
     pub is_complete: bool,
     pub view: View,
 }
 
-impl Asking {
+impl OpenTurn {
     pub fn new(ask: Box<Ask>) -> Self {
         let mailbox = Mailbox::default();
         Self {

@@ -207,25 +207,25 @@ impl fmt::Debug for Idempotency {
 /// The remembered calls, limited in number and time.
 #[derive(Debug)]
 struct Memory {
-    known: Mutex<Known>,
+    known: Mutex<KnownCalls>,
     capacity: usize,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    places: HashMap<Digest, Kept>,
+struct KnownCalls {
+    places: HashMap<Digest, KnownCall>,
     /// The calls, by the number of the last request for them.
     order: BTreeMap<u64, Digest>,
     asked: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KnownCall {
     place: Arc<Place>,
     last: u64,
 }
 
-impl Kept {
+impl KnownCall {
     /// Returns whether a caller runs this call or waits for it. Then it is never forgotten, or it could run twice. Places are
     /// shared under the lock only, so this cannot become true meanwhile.
     fn is_held(&self) -> bool {
@@ -257,7 +257,7 @@ impl Memory {
         }
         known.make_room(self.capacity, keep);
         let place = Arc::<Place>::default();
-        known.places.insert(key, Kept { place: Arc::clone(&place), last: now });
+        known.places.insert(key, KnownCall { place: Arc::clone(&place), last: now });
         known.order.insert(now, key);
         place
     }
@@ -271,12 +271,12 @@ impl Memory {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownCalls> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl KnownCalls {
     fn make_room(&mut self, capacity: usize, keep: Option<Duration>) {
         while let Some(key) = self.order.first_key_value().map(|(_, key)| *key)
             && self.places.get(&key).is_some_and(|kept| kept.is_over(keep))

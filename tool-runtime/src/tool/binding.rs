@@ -53,9 +53,9 @@ impl fmt::Debug for Started<'_> {
 }
 
 /// A call whose arguments are being read: a future, which is ready at once unless the tool has validators to ask.
-pub struct Starting<'a>(Either<Ready<Read<'a>>, BoxFuture<'a, Read<'a>>>);
+pub struct Starting<'a>(Either<Ready<StartResult<'a>>, BoxFuture<'a, StartResult<'a>>>);
 
-type Read<'a> = Result<Started<'a>, CallError>;
+type StartResult<'a> = Result<Started<'a>, CallError>;
 
 impl<'a> Starting<'a> {
     /// Creates a call whose arguments were read.

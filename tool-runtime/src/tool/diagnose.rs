@@ -8,7 +8,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::Validator;
 use tool_schema::feedback;
 use tool_schema::feedback::suggest;
-use tool_schema::json::text::{self, Read};
+use tool_schema::json::text::{self, ReadValue};
 use tool_schema::schema::pointer::push;
 
 /// The number of unknown names that are reported one by one.
@@ -81,7 +81,8 @@ pub(crate) fn fitting(text: &str, validator: Option<&Validator>) -> Result<Value
 ///
 /// Fails when it is not JSON.
 pub(crate) fn examine(text: &str, validator: Option<&Validator>) -> Result<(Value, Vec<Problem>), Rejection> {
-    let Read { value, twice } = text::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
+    let ReadValue { value, twice } =
+        text::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let found = validator.map(|validator| validator.problems(&value, "")).unwrap_or_default();
     let problems = twice.into_iter().map(duplicate).chain(found).collect();
     Ok((value, problems))
@@ -116,7 +117,7 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     if text::is_blank(text) {
         return Ok(Default::default());
     }
-    let Read { value, twice } = text::read(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
+    let ReadValue { value, twice } = text::read(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
     let not_an_object = || {
         let names: Vec<String> = def
             .fields

@@ -8,9 +8,10 @@ use std::{
     task::{self, Poll},
 };
 
-use super::prepared::{Accepted, Resting, accepted, leave, rest, run};
+use super::prepared::{Resting, accepted, leave, rest, run};
 use crate::feedback::Rejection;
 use crate::tool::{CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, Started, Starting, ToolSpec};
+use tool_run::judge::AcceptedArguments;
 use tool_schema::json;
 use tool_schema::json::text;
 
@@ -363,7 +364,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
                     return std::future::pending().await;
                 }
             };
-            leave(&reading, Ok(Accepted { needs_approval, normalized: normalized.clone(), touches }));
+            leave(&reading, Ok(AcceptedArguments::new(needs_approval, normalized.clone(), touches)));
             drop(reading);
             rest().await;
             let call = around.invocation(normalized.as_deref().unwrap_or(arguments), cx);
@@ -371,8 +372,8 @@ fn start_translated<'a, L: Layer + ?Sized>(
             around.layer.call(call, Next { inner: &*around.inner, call, arguments, first: Some(work) }).await
         })
     };
-    let started = |read: Result<Accepted, CallError>, call: Resting<'a>| {
-        let Accepted { needs_approval, normalized, touches } = read?;
+    let started = |read: Result<AcceptedArguments, CallError>, call: Resting<'a>| {
+        let AcceptedArguments { needs_approval, normalized, touches, .. } = read?;
         Ok(Started { needs_approval, normalized: normalized.map(|text| (*text).into()), touches, work: call.run() })
     };
     let mut call = Resting::of(call);

@@ -32,9 +32,9 @@ pub use list::{ListFormat, ProviderTool, ToolList};
 pub(crate) use policy::judge;
 use policy::tighten;
 pub use policy::{Policy, Proposal};
+pub(crate) use prepared::Prepared;
 #[cfg(feature = "agent")]
 pub(crate) use prepared::panicked;
-pub(crate) use prepared::{Accepted, Prepared};
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 pub use tool_run::tool::Permission;
 use tool_schema::feedback;

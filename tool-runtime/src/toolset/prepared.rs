@@ -12,9 +12,8 @@ use futures_util::FutureExt;
 
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::tool::{
-    CallError, CallFuture, Context, DynTool, Output, Resources, Started, Starting, panic_text, yield_once,
-};
+use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, Starting, panic_text, yield_once};
+use tool_run::judge::AcceptedArguments;
 
 impl Toolset {
     /// Calls the tool `name` with the JSON text `arguments`; blank text means `{}`.
@@ -138,18 +137,7 @@ pub(crate) type Prepared = Resting<'static>;
 /// the tool has run.
 pub(crate) struct Resting<'a> {
     call: CallFuture<'a>,
-    reading: Reading,
-}
-
-/// The tool's statement about arguments that it accepts.
-#[derive(Debug)]
-pub(crate) struct Accepted {
-    /// Set if somebody must approve the call first.
-    pub(crate) needs_approval: bool,
-    /// The arguments as validators changed them, if they did.
-    pub(crate) normalized: Option<Arc<str>>,
-    /// The resources that the call reads and writes, if its tool declares them.
-    pub(crate) touches: Option<Arc<Resources>>,
+    reading: ReadSlot,
 }
 
 impl Toolset {
@@ -176,13 +164,13 @@ impl Prepared {
 impl<'a> Resting<'a> {
     /// Creates a call from the function `call`. It gets the place where the call [leaves](leave) the tool's answer before it
     /// pauses.
-    pub(super) fn of(call: impl FnOnce(Reading) -> CallFuture<'a>) -> Self {
-        let reading = Reading::default();
+    pub(super) fn of(call: impl FnOnce(ReadSlot) -> CallFuture<'a>) -> Self {
+        let reading = ReadSlot::default();
         Self { call: call(Arc::clone(&reading)), reading }
     }
 
     /// Lets the tool read the arguments. Pending while its validators wait.
-    pub(crate) fn poll_read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<Accepted, CallError>> {
+    pub(crate) fn poll_read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<AcceptedArguments, CallError>> {
         if let Some(read) = self.take_read() {
             return Poll::Ready(read);
         }
@@ -192,7 +180,7 @@ impl<'a> Resting<'a> {
     }
 
     /// Lets the tool read the arguments, and waits for its validators.
-    pub(crate) async fn read(&mut self) -> Result<Accepted, CallError> {
+    pub(crate) async fn read(&mut self) -> Result<AcceptedArguments, CallError> {
         poll_fn(|task| self.poll_read(task)).await
     }
 
@@ -210,13 +198,13 @@ impl<'a> Resting<'a> {
         self.run().await
     }
 
-    fn take_read(&self) -> Option<Result<Accepted, CallError>> {
+    fn take_read(&self) -> Option<Result<AcceptedArguments, CallError>> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 /// The place where a call leaves its tool's answer to the arguments.
-pub(super) type Reading = Arc<Mutex<Option<Result<Accepted, CallError>>>>;
+pub(super) type ReadSlot = Arc<Mutex<Option<Result<AcceptedArguments, CallError>>>>;
 
 /// Returns the future of a call. It pauses once, after it has left the tool's answer to the arguments in `reading`.
 #[allow(clippy::manual_async_fn, reason = "the future of an `async fn` holds each parameter twice")]
@@ -224,7 +212,7 @@ fn call(
     tool: Arc<dyn DynTool>,
     arguments: Arc<str>,
     cx: Context,
-    reading: Reading,
+    reading: ReadSlot,
 ) -> impl Future<Output = Result<Output, CallError>> + Send {
     async move {
         let mut work = None;
@@ -253,10 +241,10 @@ fn call(
 }
 
 /// Leaves the tool's answer to the arguments in `reading`, and returns the work if the tool accepts them.
-fn split<'a>(reading: &Reading, started: Result<Started<'a>, CallError>) -> Option<CallFuture<'a>> {
+fn split<'a>(reading: &ReadSlot, started: Result<Started<'a>, CallError>) -> Option<CallFuture<'a>> {
     let (read, work) = match started {
         Ok(Started { needs_approval, normalized, touches, work }) => {
-            (Ok(Accepted { needs_approval, normalized: normalized.map(Arc::from), touches }), Some(work))
+            (Ok(AcceptedArguments::new(needs_approval, normalized.map(Arc::from), touches)), Some(work))
         }
         Err(error) => (Err(error), None),
     };
@@ -265,7 +253,7 @@ fn split<'a>(reading: &Reading, started: Result<Started<'a>, CallError>) -> Opti
 }
 
 /// Leaves the tool's answer in `reading`. The call then [rests](rest).
-pub(super) fn leave(reading: &Reading, read: Result<Accepted, CallError>) {
+pub(super) fn leave(reading: &ReadSlot, read: Result<AcceptedArguments, CallError>) {
     *reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
 }
 

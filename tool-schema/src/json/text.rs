@@ -206,19 +206,19 @@ const MOST: usize = 8;
 
 /// A value, and the places where an object repeats a name, which a [`Value`] does not keep.
 #[derive(Debug)]
-pub struct Read {
+pub struct ReadValue {
     /// The value, with the last entry of a repeated name.
     pub value: Value,
     /// The JSON Pointers of repeated names, without duplicates, up to a maximum number.
     pub twice: Vec<String>,
 }
 
-pub fn read(text: &str) -> Result<Read, serde_json::Error> {
+pub fn read(text: &str) -> Result<ReadValue, serde_json::Error> {
     let mut place = Place::default();
     let mut deserializer = Deserializer::from_str(text);
     let value = Seed(&mut place).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(Read { value, twice: place.twice })
+    Ok(ReadValue { value, twice: place.twice })
 }
 
 #[derive(Default)]

@@ -13,7 +13,10 @@ pub enum Answer {
     /// A valid value.
     Value(Value),
     /// Valid items of a list. `more` is set if the person announced more items.
-    Items { items: Vec<Value>, more: bool },
+    Items {
+        items: Vec<Value>,
+        more: bool,
+    },
     /// Possibly this value.
     Near(Value),
     Several(Vec<Value>),

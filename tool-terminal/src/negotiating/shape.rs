@@ -43,9 +43,17 @@ pub enum Kind {
     Number(Number),
     /// Yes or no.
     Bool,
-    List { item: Box<Shape>, least: usize, most: Option<usize>, unique: bool },
+    List {
+        item: Box<Shape>,
+        least: usize,
+        most: Option<usize>,
+        unique: bool,
+    },
     /// Named values.
-    Object { fields: Vec<Field>, open: bool },
+    Object {
+        fields: Vec<Field>,
+        open: bool,
+    },
     /// A value of one of several simple kinds.
     Either(Vec<Shape>),
     /// Any JSON.

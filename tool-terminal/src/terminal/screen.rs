@@ -59,7 +59,7 @@ impl Screen {
 
     /// Writes a question. The answer follows on the same line. Until the returned guard is dropped, the screen shows nothing that
     /// would disturb the typing.
-    pub fn ask(&self, question: &str) -> Asking<'_> {
+    pub fn ask(&self, question: &str) -> OpenQuestion<'_> {
         let mut state = self.lock();
         state.clear();
         state.end_line();
@@ -68,7 +68,7 @@ impl Screen {
         if state.live.is_on() {
             state.held = Some(String::new());
         }
-        Asking { screen: self, is_answered: false }
+        OpenQuestion { screen: self, is_answered: false }
     }
 
     /// Shows an event of a run.
@@ -122,19 +122,19 @@ impl Screen {
 }
 
 /// An open question.
-pub struct Asking<'a> {
+pub struct OpenQuestion<'a> {
     screen: &'a Screen,
     is_answered: bool,
 }
 
-impl Asking<'_> {
+impl OpenQuestion<'_> {
     /// Ends the question after the person has ended the line.
     pub fn end(mut self) {
         self.is_answered = true;
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let mut state = self.screen.lock();
         let held = state.held.take();

@@ -171,7 +171,7 @@ impl Draft<'_> {
         self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry);
     }
 
-    /// Lets a call start, here or outside, that needs no further decision.
+    /// Grants a call that needs no further decision. If the call runs here, `schedule` then starts it.
     fn allow(&mut self, at: usize, tool: &Arc<ToolRef>, arguments: Digest, by: GrantedBy, view: Option<Box<View>>) {
         if tool.external && self.is_full() {
             return self.end(at, CallResult::OverBudget { limit: self.open_limit() });

@@ -30,13 +30,29 @@ pub struct Asked {
 }
 
 enum Wish {
-    Answer { question: Question, reply: Reply<QuestionAnswer> },
+    Answer {
+        question: Question,
+        reply: Reply<QuestionAnswer>,
+    },
     /// A request for a decision about an inner interrupt.
-    Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<QuestionAnswer> },
+    Decide {
+        tool: String,
+        interrupt: Box<Interrupt>,
+        feedback: Option<Box<Rejection>>,
+        reply: Reply<QuestionAnswer>,
+    },
     /// A request to record the beginning of a step.
-    Begin { name: String, reply: Reply<()> },
+    Begin {
+        name: String,
+        reply: Reply<()>,
+    },
     /// A request to record the result of a step.
-    Keep { name: String, value: Value, spent: NestedUsage, reply: Reply<()> },
+    Keep {
+        name: String,
+        value: Value,
+        spent: NestedUsage,
+        reply: Reply<()>,
+    },
 }
 
 /// The data of a run that a call of it may need.
@@ -77,7 +93,7 @@ pub struct CallJournal {
     attempt: AtomicU32,
     asked: AtomicU32,
     pub ties: Arc<Ties>,
-    begun: OnceLock<Begun>,
+    begun: OnceLock<InitialState>,
     /// The names of steps that were taken since it began, with counts. Created at the first step.
     taken: OnceLock<Box<TakenSteps>>,
     /// Set if the call has ended, even if its tool still runs.
@@ -88,7 +104,7 @@ pub struct CallJournal {
 type TakenSteps = Mutex<Vec<(String, usize)>>;
 
 /// The state with which a call begins.
-pub struct Begun {
+pub struct InitialState {
     /// Set if the log records the beginning of each step.
     keeps_begun: bool,
     before: Option<Box<Before>>,
@@ -104,7 +120,7 @@ struct Before {
     outer: Option<Outer>,
 }
 
-impl Begun {
+impl InitialState {
     /// Returns the state with which `call` begins now.
     pub fn of(call: &Call, outer: Option<Outer>) -> Self {
         let given = call.revisions().last().filter(|_| call.arguments().by.is_none()).map(|given| given.text.clone());
@@ -131,7 +147,7 @@ impl CallJournal {
         }
     }
 
-    pub(super) fn begin(&self, attempt: u32, begun: Begun) {
+    pub(super) fn begin(&self, attempt: u32, begun: InitialState) {
         self.resume(attempt);
         let _ = self.begun.set(begun);
     }

@@ -18,12 +18,12 @@ use tokio::{
 };
 
 use crate::agent::{Agent, AgentError, Observer, log::Log, observers::Observers};
-use crate::gate::{Asking, Gate, ReadCall, Reading};
+use crate::gate::{Gate, PendingRead, ReadCall, Reading};
 use crate::run::{Call, CallId, Time};
 use crate::tool::{CallError, Cancellation, Context, Output, QuestionAnswer};
 use crate::toolset::{Prepared, Toolset, panicked};
 pub use journal::CallJournal;
-use journal::{Asked, Begun, Reply, Ties, outer_of};
+use journal::{Asked, InitialState, Reply, Ties, outer_of};
 pub use repair::{InvalidCall, Repair, RepairedCall};
 use repair::{Repaired, Repairs};
 use tool_run::run::{Stage, StepEvent};
@@ -58,11 +58,11 @@ pub struct Checked {
     call: CallId,
     read: ReadCall,
     /// The means to run it, if it starts at once.
-    start: Start,
+    start: CallControl,
 }
 
 /// The means to run a call.
-pub struct Start {
+pub struct CallControl {
     journal: Arc<CallJournal>,
     stop: Cancellation,
     limit: Option<Box<TimeLimit>>,
@@ -72,7 +72,7 @@ pub struct Start {
 struct ReadyCall {
     text: Arc<str>,
     prepared: Prepared,
-    start: Start,
+    start: CallControl,
 }
 
 pub enum CallEvent {
@@ -159,7 +159,7 @@ impl Calls {
                 let checked = Checked { call: id.clone(), read, start };
                 self.judge(checked, &cx, at, log, observers);
             }
-            Reading::Asking(asking) => {
+            Reading::Pending(asking) => {
                 let asking = in_time(self.gate.tools(), &call.name, asking);
                 let call = id.clone();
                 let work = async move { Checked { call, read: asking.await, start } };
@@ -169,7 +169,7 @@ impl Calls {
     }
 
     /// Returns the means to run a call after a wait, and its context.
-    fn begin(&self, call: &Call, wait: Duration, log: &Log) -> (Start, Context) {
+    fn begin(&self, call: &Call, wait: Duration, log: &Log) -> (CallControl, Context) {
         let limit = self.gate.tools().get(&call.name).and_then(|tool| tool.spec().traits.timeout);
         let limit = limit.and_then(|all| TimeLimit::new(all, Instant::now().checked_add(wait)?));
         let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.ties)));
@@ -179,7 +179,7 @@ impl Calls {
         if let Some(end) = limit.as_ref().and_then(|limit| limit.end) {
             cx = cx.with_deadline(end.into_std());
         }
-        (Start { journal, stop, limit }, cx)
+        (CallControl { journal, stop, limit }, cx)
     }
 
     /// Judges a call whose arguments were read, and records the result in the log.
@@ -220,7 +220,7 @@ impl Calls {
             // Many calls at once are rare, so their capacity is not kept.
             self.ready.shrink_to(SOME);
         }
-        let begun = Begun::of(call, outer_of(&**tool, log.run()));
+        let begun = InitialState::of(call, outer_of(&**tool, log.run()));
         let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().traits.blocking);
         let (start, task) = match ready {
             Some(ReadyCall { prepared, start, .. }) => {
@@ -238,7 +238,7 @@ impl Calls {
                 (start, super::observers::spawn(span, work, blocking))
             }
         };
-        let Start { journal, stop, limit } = start;
+        let CallControl { journal, stop, limit } = start;
         self.live.insert(id, Live { journal, first: attempt, stop, task, limit, reply: None });
     }
 
@@ -318,7 +318,7 @@ fn record_end(
 }
 
 /// Returns the result of `asking`, or a timeout after the time limit of the tool `name`.
-pub fn in_time(tools: &Toolset, name: &str, asking: Asking) -> impl Future<Output = ReadCall> + use<> {
+pub fn in_time(tools: &Toolset, name: &str, asking: PendingRead) -> impl Future<Output = ReadCall> + use<> {
     let limit = tools.get(name).and_then(|tool| tool.spec().traits.timeout).unwrap_or(CHECK_TIME);
     async move { asking.within(limit, tokio::time::sleep(limit)).await }
 }

@@ -14,7 +14,7 @@ pub use board::{Board, Judged, Keep, Keepable, Keeping, Kept, Seen, Settled, Who
 pub use engine::{Asking, Node};
 pub(crate) use engine::{Call, Shape, UNCHECKED, conclude, panic_text};
 pub use nested::{DynamicInput, Judging, Lend, Lent, One, Wanted, whole};
-pub(crate) use start::Reading;
+pub(crate) use start::ReadProblems;
 pub use start::{Choosing, Chosen, Known, Raw, Settling, Understood, Validators, Variants};
 pub use validator::{
     Asks, CheckCall, CheckFuture, CheckSaid, Checked, Checker, Checks, Choice, IntoValidation, Said, ToldLater,

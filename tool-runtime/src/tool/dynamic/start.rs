@@ -23,7 +23,7 @@ use crate::tool::{
 use tool_schema::json::text;
 
 /// The problems of arguments as they were read. The slots of all other given parameters are filled.
-pub(crate) struct Reading {
+pub(crate) struct ReadProblems {
     /// The place of the parameters in the arguments of the call, as a JSON Pointer.
     at: String,
     /// The problems of static parameters, and of the call as a whole.
@@ -35,9 +35,15 @@ pub(crate) struct Reading {
 /// Reads `text`, which stands at the place `at` of a call's arguments, into `slots`, which belong to its parameters in order.
 ///
 /// Fails when the text is not an object, or the application did not provide what the tool needs.
-pub fn read(shape: Declared, at: &str, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<Reading, Refused> {
+pub fn read(
+    shape: Declared,
+    at: &str,
+    text: &str,
+    cx: &Context,
+    slots: &mut [Slot<'_>],
+) -> Result<ReadProblems, Refused> {
     let def = shape.def;
-    let mut reading = Reading { at: at.to_owned(), ..Reading::new(slots.len()) };
+    let mut reading = ReadProblems { at: at.to_owned(), ..ReadProblems::new(slots.len()) };
     let read = decode::read(text, slots).is_some();
     let checked = read.then(|| def.guard().map_or(Ok(()), |guard| diagnose::check(guard, text)));
     let rejection = match checked {
@@ -58,7 +64,7 @@ pub fn read(shape: Declared, at: &str, text: &str, cx: &Context, slots: &mut [Sl
     Ok(reading)
 }
 
-impl Reading {
+impl ReadProblems {
     /// Creates a reading without problems, for `parameters` parameters.
     pub(crate) fn new(parameters: usize) -> Self {
         Self { at: String::new(), problems: Vec::new(), faults: vec![None; parameters] }

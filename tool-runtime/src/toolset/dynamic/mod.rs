@@ -12,7 +12,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::Validator;
 use crate::tool::{
     CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, Started, Starting, ToolSpec,
-    dynamic::{self, Asking, Board, Call, Kept, Reading, Settled, Shape, UNCHECKED, conclude},
+    dynamic::{self, Asking, Board, Call, Kept, ReadProblems, Settled, Shape, UNCHECKED, conclude},
     expansion::SaidFallback,
 };
 pub use parameters::DynamicError;
@@ -392,13 +392,13 @@ impl DynamicTool {
     }
 
     /// Reads the arguments as far as possible.
-    fn read(&self, text: &str, cx: &Context) -> Result<(Map<String, Value>, Reading), CallError> {
+    fn read(&self, text: &str, cx: &Context) -> Result<(Map<String, Value>, ReadProblems), CallError> {
         let (arguments, mut problems) = self.tool.check(text)?;
         if cx.is_revised() {
             // A validator may have put the `null` there when the arguments were read before.
             problems.retain(|problem| !self.is_about_null(problem, &arguments));
         }
-        let mut reading = Reading::new(self.parameters.fields());
+        let mut reading = ReadProblems::new(self.parameters.fields());
         for problem in &problems {
             reading.place(&*self.parameters, problem)?;
         }
@@ -409,7 +409,7 @@ impl DynamicTool {
     }
 
     /// Returns the values of the parameters, with defaults for those that are absent.
-    fn values(&self, arguments: &mut Map<String, Value>, reading: &Reading) -> Vec<Option<Kept>> {
+    fn values(&self, arguments: &mut Map<String, Value>, reading: &ReadProblems) -> Vec<Option<Kept>> {
         let absent = |field: usize| {
             let is_static = !self.parameters.is_dynamic(field) && reading.faults[field].is_none();
             is_static.then(|| Box::new(Some(())) as Kept)

@@ -148,7 +148,9 @@ pub enum Next {
     Colon,
     Text,
     /// The rest of a number, and whether its value is shown already.
-    Number { shown: bool },
+    Number {
+        shown: bool,
+    },
     /// The rest of `true`, `false` or `null`.
     Literal(&'static str),
     /// A comma, or the end of the container.
