@@ -16,6 +16,7 @@ pages! {
     compare = "docs/compare",
     dynamic_parameters = "docs/dynamic-parameters",
     expansion = "docs/expansion",
+    external_tools = "docs/external-tools",
     first_tool = "docs/first-tool",
     frontends = "docs/frontends",
     glossary = "docs/glossary",

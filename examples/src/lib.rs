@@ -1,12 +1,11 @@
 //! Code that the examples share.
 
-mod transcript;
+pub mod climate;
 pub mod workspace;
 
 use std::net::SocketAddr;
 
 pub use example_agents::model::{model, model_or, named_model};
-pub use transcript::Transcript;
 
 /// Returns the names that a server at `address` is reached by: those of loopback, the address itself, and `names`.
 pub fn hosts(address: SocketAddr, names: Vec<String>) -> Vec<String> {

@@ -3,11 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use example_agents::{
+use tool_runtime::{Toolset, toolset};
+use tool_test_fixtures::{
     censorship::{Library, search},
     consensus::{self, Knowledge, Meeting, Person, Seat},
 };
-use tool_runtime::{Toolset, toolset};
 
 use crate::{agreement, wide};
 

@@ -119,17 +119,35 @@ fn links_lead_somewhere() {
     for page in all {
         let text = fs::read_to_string(&page).unwrap();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = target.split('#').next().unwrap();
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
             // A path in the documentation is rustdoc's to check, which does.
-            if file.is_empty() || file.contains("::") || target.starts_with("http") || !file.contains(['.', '/']) {
+            if file.contains("::") || target.starts_with("http") || !target.contains(['.', '/', '#']) {
                 continue;
             }
-            if !page.parent().unwrap().join(file).exists() {
+            let to = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            if !to.exists() {
                 broken.push(format!("{}: `{target}` is not there", page.display()));
+            } else if !anchor.is_empty() && !anchors(&fs::read_to_string(&to).unwrap()).any(|name| name == anchor) {
+                broken.push(format!("{}: `{target}`: no heading has this anchor", page.display()));
             }
         }
     }
     report(&broken);
+}
+
+/// Returns the anchors of a page's headings.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    headings.map(|heading| {
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+    })
+}
+
+#[test]
+fn anchors_are_those_of_the_book() {
+    let text = "# The AI SDK's `useChat`\n\nText.\n## `#[tool(…)]`\n";
+    assert_eq!(anchors(text).collect::<Vec<_>>(), ["the-ai-sdks-usechat", "tool"]);
 }
 
 /// Lines that rustdoc hides are there for whoever reads the file, and code that is ignored may be wrong.

@@ -1,8 +1,5 @@
-//! Agents of the examples that run without a person, and the model that the examples use. They are a crate of their own, so
-//! that recorded cases can run on their tools.
+//! The model that the examples use, and the search of the example `middleware`. They are a crate of their own, so that `cargo run`
+//! builds little, and tests can use the search.
 
-pub mod censorship;
-pub mod consensus;
-mod conversation;
 pub mod middleware;
 pub mod model;

@@ -22,9 +22,8 @@ async fn write_note(
     name: String,
     /// The text.
     text: String,
-) -> usize {
-    let _ = name;
-    text.len()
+) -> String {
+    format!("{name}: {text}")
 }
 
 /// Approves everything, and prints it.

@@ -7,7 +7,7 @@
 //!   from: ok; understood as "Berlin"
 //!   to: where to?; choose from "Rome", "Oslo"
 //! book_flight {"from": "berlin", "to": "Oslo"}
-//!   "from Berlin to Oslo"
+//!   "from Berlin to Oslo, one of 3 routes"
 //! ```
 
 use tool_runtime::{CallError, Context, Validation, tool, toolset};
@@ -26,8 +26,7 @@ async fn book_flight(
     to: String,
     #[state] routes: &Routes,
 ) -> String {
-    let _ = routes;
-    format!("from {from} to {to}")
+    format!("from {from} to {to}, one of {} routes", routes.0.len())
 }
 
 /// Accepts a city in any case: accepting another value than the model's corrects it.

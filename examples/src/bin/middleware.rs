@@ -1,7 +1,34 @@
 //! A search behind two layers: one rejects evil queries, and one removes secrets from results. It prints the JSON that a model
 //! would receive.
 //!
-//! `cargo run -p examples --bin middleware`, and for example: `hello`, `satan`, `1terces`, `secret1`.
+//! `printf '%s\n' hello satan 1terces | cargo run -q -p examples --bin middleware` prints:
+//!
+//! ```text
+//! Enter a query: {
+//!   "ok": true,
+//!   "results": [
+//!     "Query reversed: olleh"
+//!   ]
+//! }
+//! Enter a query: {
+//!   "ok": false,
+//!   "validationResults": {
+//!     "query": {
+//!       "valid": false,
+//!       "problems": [
+//!         "the query you provided is evil which is not allowed"
+//!       ]
+//!     }
+//!   }
+//! }
+//! Enter a query: {
+//!   "ok": false,
+//!   "problems": [
+//!     "the output contains a secret which is not allowed"
+//!   ]
+//! }
+//! Enter a query:
+//! ```
 
 use std::{
     io::{self, Write},

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! read_file: a policy does not allow the call; it did not run: it is outside of `docs/`
-//! read_file: the password is ********
+//! read_file: docs/notes.md: the password is ********
 //! ```
 
 use tool_runtime::{
@@ -22,8 +22,7 @@ async fn read_file(
     /// The path.
     path: String,
 ) -> String {
-    let _ = path;
-    "the password is hunter2".to_owned()
+    format!("{path}: the password is hunter2")
 }
 
 #[tokio::main(flavor = "current_thread")]

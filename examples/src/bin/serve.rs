@@ -1,8 +1,9 @@
 //! The smallest chat server: `useChat` of the Vercel AI SDK and every AG-UI client can talk to it.
 //!
-//! `cargo run -p examples --bin serve`, and in another terminal:
+//! `cargo run -p examples --bin serve` prints `http://127.0.0.1:3000/api/chat and /agent`. In another terminal, this prints the
+//! answer as a stream of events:
 //!
-//! ```text
+//! ```sh
 //! curl -N http://127.0.0.1:3000/api/chat -H 'content-type: application/json' \
 //!   -d '{"id": "chat-1", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Greet Ada."}]}]}'
 //! ```

@@ -73,9 +73,7 @@ async fn main() {
         ("remove_note", json!({ "number": 7 })),
     ];
     for (tool, arguments) in calls {
-        match tools.call(tool, &arguments.to_string(), &Context::new("call_1")).await {
-            Ok(output) => println!("{}", output.as_json().unwrap_or_default()),
-            Err(error) => println!("{error}"),
-        }
+        let result = tools.call(tool, &arguments.to_string(), &Context::new("call_1")).await;
+        println!("{}", result.map_or_else(|error| error.to_string(), |output| output.text()));
     }
 }

@@ -1,7 +1,16 @@
-//! A run, and the spans that a tracing backend receives: two tools side by side, one of which calls another agent.
+//! The spans of a run, as a tracing backend receives them. `tool_runtime::observability` shows how to send them to OpenTelemetry.
 //!
-//! `cargo run -p examples --bin trace`, or with message contents: `… --bin trace -- --content`. It needs no key and no
-//! network. `tool_runtime::observability` shows how to send the same to OpenTelemetry.
+//! `cargo run -p examples --bin trace [-- --content]` prints the conversation, and this tree with times and attributes:
+//! ```text
+//! └─ invoke_agent cook
+//!    ├─ chat scripted
+//!    ├─ execute_tool cook
+//!    ├─ execute_tool cook
+//!    ├─ execute_tool choose_wine
+//!    │  └─ invoke_agent sommelier
+//!    │     └─ chat scripted
+//!    └─ chat scripted
+//! ```
 
 use std::{io::Write as _, time::Duration};
 
@@ -39,17 +48,16 @@ async fn choose_wine(
 ) -> Result<String, Failure> {
     let model = ScriptedModel::new([Turn::say("A Riesling.").with_usage(used(31, 4))]);
     let sommelier = Agent::new(model).name("sommelier").instructions("You know wines.");
-    let reply = sommelier.run(format!("What goes with {dish}?")).await;
-    Ok(reply.map_err(|error| Failure::new("the sommelier is busy").source(error))?.text)
+    Ok(sommelier.run(format!("What goes with {dish}?")).await?.text)
 }
 
 fn used(input_tokens: u64, output_tokens: u64) -> Usage {
     Usage { input_tokens, output_tokens, ..Usage::default() }
 }
 
-/// A model's turns, made up.
-fn turns() -> ScriptedModel {
-    ScriptedModel::new([
+#[tokio::main]
+async fn main() -> Result<(), AgentError> {
+    let turns = ScriptedModel::new([
         Turn::say("One moment.\n")
             .then_call("cook", json!({ "dish": "soup", "minutes": 40 }))
             .then_call("cook", json!({ "dish": "tart", "minutes": 70 }))
@@ -57,22 +65,16 @@ fn turns() -> ScriptedModel {
             .then_call("choose_wine", json!({ "dish": "tart" }))
             .with_usage(used(212, 88)),
         Turn::say("Dinner is served: soup, and a tart with a Riesling.").with_usage(used(398, 14)),
-    ])
-}
-
-#[tokio::main]
-async fn main() -> Result<(), AgentError> {
+    ]);
     let spans = Spans::new();
-    // A service would set a subscriber of `tracing-subscriber` here, with a layer of `tracing-opentelemetry`.
-    let guard = tracing::subscriber::set_default(spans.clone());
-    let agent = Agent::new(examples::model_or(turns()))
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let done = Agent::new(examples::model_or(turns))
         .name("cook")
         .tools(toolset!(cook, choose_wine))
         .observer(Terminal::new())
-        .trace_content(std::env::args().any(|argument| argument == "--content"));
-    let done = agent.run("Make a soup and a tart, and serve a wine with it.").await;
-    drop(guard);
-    // Whoever reads may have seen enough.
-    let _ = write!(std::io::stdout(), "\n\n{spans}");
+        .trace_content(std::env::args().any(|argument| argument == "--content"))
+        .run("Make a soup and a tart, and serve a wine with it.")
+        .await;
+    let _ = write!(std::io::stdout(), "\n\n{spans}"); // the reader may have left
     done.map(drop)
 }

@@ -1,36 +1,80 @@
-//! The examples that teach one idea each print what their first comment says.
+//! The examples that teach one idea each: they are short, and print what their first comment promises.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
-/// Returns the text between "prints:" and the end of its block, in the first comment of an example.
-fn promised(source: &str) -> String {
-    let comment =
-        source.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line));
-    let block = comment.skip_while(|line| !line.ends_with("prints:")).skip_while(|line| *line != "```text").skip(1);
-    block.take_while(|line| *line != "```").flat_map(|line| [line, "\n"]).collect()
+/// The examples whose output is always the same. Each has its name, its program, and what is typed.
+const LESSONS: [(&str, &str, &str); 13] = [
+    ("approve", env!("CARGO_BIN_EXE_approve"), ""),
+    ("delegate", env!("CARGO_BIN_EXE_delegate"), ""),
+    ("dynamic", env!("CARGO_BIN_EXE_dynamic"), ""),
+    ("external", env!("CARGO_BIN_EXE_external"), ""),
+    ("feedback", env!("CARGO_BIN_EXE_feedback"), ""),
+    ("files", env!("CARGO_BIN_EXE_files"), "read rustfmt.toml\n"),
+    ("middleware", env!("CARGO_BIN_EXE_middleware"), "hello\nsatan\n1terces\n"),
+    ("policy", env!("CARGO_BIN_EXE_policy"), ""),
+    ("state", env!("CARGO_BIN_EXE_state"), ""),
+    ("stream", env!("CARGO_BIN_EXE_stream"), ""),
+    ("suspend", env!("CARGO_BIN_EXE_suspend"), ""),
+    ("typed", env!("CARGO_BIN_EXE_typed"), ""),
+    ("weather", env!("CARGO_BIN_EXE_weather"), "How warm is Oslo in July?\n"),
+];
+
+fn package() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// Returns the lines of the first comment of an example.
+fn comment(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line))
+}
+
+/// Returns the block behind "prints:" in the first comment of an example. A comment has no spaces at the end of its lines.
+fn promised(source: &str) -> Vec<&str> {
+    let block = comment(source).skip_while(|line| !line.ends_with("prints:")).skip_while(|line| *line != "```text");
+    block.skip(1).take_while(|line| *line != "```").collect()
 }
 
 #[test]
 fn lessons_print_what_they_promise() {
-    let programs = [
-        ("approve", env!("CARGO_BIN_EXE_approve")),
-        ("delegate", env!("CARGO_BIN_EXE_delegate")),
-        ("dynamic", env!("CARGO_BIN_EXE_dynamic")),
-        ("external", env!("CARGO_BIN_EXE_external")),
-        ("feedback", env!("CARGO_BIN_EXE_feedback")),
-        ("policy", env!("CARGO_BIN_EXE_policy")),
-        ("state", env!("CARGO_BIN_EXE_state")),
-        ("stream", env!("CARGO_BIN_EXE_stream")),
-        ("suspend", env!("CARGO_BIN_EXE_suspend")),
-        ("typed", env!("CARGO_BIN_EXE_typed")),
-    ];
-    for (name, program) in programs {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/bin/{name}.rs"));
-        let promised = promised(&fs::read_to_string(path).unwrap());
+    for (name, program, typed) in LESSONS {
+        let source = fs::read_to_string(package().join(format!("src/bin/{name}.rs"))).unwrap();
+        let promised = promised(&source);
         assert!(!promised.is_empty(), "the comment of {name} has no block after \"prints:\"");
-        let output = Command::new(program).output().unwrap();
+        let mut command = Command::new(program);
+        for model in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"] {
+            command.env_remove(model);
+        }
+        let (stdin, stdout, stderr) = (Stdio::piped(), Stdio::piped(), Stdio::piped());
+        let mut child =
+            command.current_dir(package().join("..")).stdin(stdin).stdout(stdout).stderr(stderr).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), promised, "{name}");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(printed.lines().map(str::trim_end).collect::<Vec<_>>(), promised, "{name}");
         assert!(output.status.success(), "{name}");
     }
+}
+
+/// An example of one file teaches one idea, and its first comment has its command.
+#[test]
+fn lessons_are_short_and_name_their_command() {
+    let mut lessons = 0;
+    for entry in fs::read_dir(package().join("src/bin")).unwrap() {
+        let path = entry.unwrap().path();
+        let is_lesson = path.is_file();
+        let source = fs::read_to_string(if is_lesson { path.clone() } else { path.join("main.rs") }).unwrap();
+        let name = path.file_stem().unwrap().to_string_lossy();
+        let command = format!("-p examples --bin {name}");
+        assert!(comment(&source).any(|line| line.contains(&command)), "the first comment of {name} lacks `{command}`");
+        let lines = source.lines().count();
+        assert!(!is_lesson || (30..=80).contains(&lines), "{name} has {lines} lines, and not 30 to 80");
+        lessons += usize::from(is_lesson);
+    }
+    assert!(lessons >= LESSONS.len());
 }

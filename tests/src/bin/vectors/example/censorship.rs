@@ -1,8 +1,8 @@
 //! The search that does not take some words.
 
-use example_agents::censorship::{Library, search};
 use serde_json::Value;
 use tool_runtime::toolset;
+use tool_test_fixtures::censorship::{Library, search};
 
 use super::{answer, compare};
 

@@ -2,12 +2,12 @@
 
 use std::{future::ready, sync::Arc, time::Duration};
 
-use example_agents::consensus::{Knowledge, Meeting, Person, Seat, constraints, tools};
 use serde_json::{Value, json};
 use tool_runtime::{
     CallFuture, Output, Toolset,
     toolset::{Invocation, Layer, Next},
 };
+use tool_test_fixtures::consensus::{Knowledge, Meeting, Person, Seat, constraints, tools};
 
 use super::{answer, compare};
 
