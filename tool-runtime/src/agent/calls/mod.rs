@@ -225,6 +225,7 @@ impl Calls {
         let (start, task) = match ready {
             Some(ReadyCall { prepared, start, .. }) => {
                 start.journal.begin(attempt, begun);
+                // It goes on behind the pause of `toolset::prepared::call`.
                 let work = ending(prepared.run(), Arc::clone(&start.journal));
                 (start, super::observers::spawn(span, work, blocking))
             }
