@@ -1,5 +1,5 @@
-//! A directory as a set of tools: list, read, search, write, and delete after an approval. What keeps a path inside is cap-std: the kernel resolves every path below the opened directory, so
-//! neither `..` nor a symbolic link, nor one that is swapped in at the last moment, leads out.
+//! A directory as a set of tools: list, read, search, write, and delete after an approval. cap-std keeps every path inside: the
+//! kernel resolves it below the opened directory. Neither `..` nor a symbolic link leads out, even one that is swapped in late.
 
 use std::{
     io::{self, Read},
@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::{Context, Failure, tools};
 
-/// How much of a file is read, in bytes.
+/// The largest file that is read, in bytes.
 const MOST_READ: u64 = 256 * 1024;
 
-/// How many matches a search gives.
+/// The largest number of matches that a search returns.
 const MOST_MATCHES: usize = 100;
 
 /// A directory that tools work on.
@@ -155,7 +155,7 @@ impl Workspace {
     }
 }
 
-/// Returns an error as the model may know it: with what it can correct.
+/// Returns an error whose text names what the model can correct, and nothing of the system.
 fn told(path: &str, error: &io::Error) -> Failure {
     let text = match error.kind() {
         io::ErrorKind::NotFound => format!("there is no `{path}`"),

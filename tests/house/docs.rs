@@ -150,6 +150,32 @@ fn anchors_are_those_of_the_book() {
     assert_eq!(anchors(text).collect::<Vec<_>>(), ["the-ai-sdks-usechat", "tool"]);
 }
 
+/// The glossary names the type that stands for a term, so that type is public. Methods and variants are not in the lists.
+#[test]
+fn the_glossary_names_public_items() {
+    let lists = fs::read_dir(root().join("tests/public")).unwrap();
+    let public: Vec<String> = lists
+        .flat_map(|list| {
+            fs::read_to_string(list.unwrap().path()).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        })
+        .filter_map(|line| Some(line.rsplit([' ', ':']).next()?.to_owned()))
+        .collect();
+    let text = fs::read_to_string(root().join("docs/glossary.md")).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_suffix(" |")?.rsplit_once(" | "));
+    let mut seen = 0;
+    let mut broken = Vec::new();
+    for name in rows.flat_map(|(_, names)| names.split('`').skip(1).step_by(2)).filter(|name| name.contains("::")) {
+        let parts = || name.split("::");
+        let item = parts().find(|part| part.starts_with(char::is_uppercase)).or_else(|| parts().last()).unwrap();
+        seen += 1;
+        if !public.iter().any(|public| public == item) {
+            broken.push(format!("docs/glossary.md: `{name}` is not public"));
+        }
+    }
+    assert!(seen > 40, "{seen} names");
+    report(&broken);
+}
+
 /// Lines that rustdoc hides are there for whoever reads the file, and code that is ignored may be wrong.
 #[test]
 fn code_is_what_a_reader_sees() {

@@ -1,7 +1,7 @@
 //! The smallest chat server: `useChat` of the Vercel AI SDK and every AG-UI client can talk to it.
 //!
 //! `cargo run -p examples --bin serve` prints `http://127.0.0.1:3000/api/chat and /agent`. In another terminal, this prints the
-//! answer as a stream of events:
+//! answer as a stream of events. The model without a network asks for what is missing: "What is the person's name?".
 //!
 //! ```sh
 //! curl -N http://127.0.0.1:3000/api/chat -H 'content-type: application/json' \

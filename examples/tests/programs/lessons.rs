@@ -33,10 +33,9 @@ fn comment(source: &str) -> impl Iterator<Item = &str> {
     source.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line))
 }
 
-/// Returns the block behind "prints:" in the first comment of an example. A comment has no spaces at the end of its lines.
+/// Returns the block of output in the first comment of an example. A comment has no spaces at the end of its lines.
 fn promised(source: &str) -> Vec<&str> {
-    let block = comment(source).skip_while(|line| !line.ends_with("prints:")).skip_while(|line| *line != "```text");
-    block.skip(1).take_while(|line| *line != "```").collect()
+    comment(source).skip_while(|line| *line != "```text").skip(1).take_while(|line| *line != "```").collect()
 }
 
 #[test]
@@ -44,7 +43,7 @@ fn lessons_print_what_they_promise() {
     for (name, program, typed) in LESSONS {
         let source = fs::read_to_string(package().join(format!("src/bin/{name}.rs"))).unwrap();
         let promised = promised(&source);
-        assert!(!promised.is_empty(), "the comment of {name} has no block after \"prints:\"");
+        assert!(!promised.is_empty(), "the first comment of {name} has no output");
         let mut command = Command::new(program);
         for model in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"] {
             command.env_remove(model);
@@ -58,6 +57,20 @@ fn lessons_print_what_they_promise() {
         let printed = String::from_utf8_lossy(&output.stdout);
         assert_eq!(printed.lines().map(str::trim_end).collect::<Vec<_>>(), promised, "{name}");
         assert!(output.status.success(), "{name}");
+    }
+}
+
+/// Times and attributes differ, but each line of the tree is there, in its order.
+#[test]
+fn trace_prints_its_tree() {
+    let source = fs::read_to_string(package().join("src/bin/trace.rs")).unwrap();
+    let promised = promised(&source);
+    assert!(promised.len() > 5, "{promised:?}");
+    let output = Command::new(env!("CARGO_BIN_EXE_trace")).env_clear().output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let mut lines = printed.lines();
+    for line in promised {
+        assert!(lines.any(|printed| printed.starts_with(line)), "no `{line}` at its place in\n{printed}");
     }
 }
 

@@ -10,10 +10,10 @@ use tool_runtime::run::{InterruptId, RunId};
 #[derive(Parser)]
 #[command(name = "approvals")]
 pub(crate) struct Cli {
-    /// Who you are. Who started a run decides in it.
+    /// Your name. The person who started a run decides about its calls.
     #[arg(long = "as", global = true, env = "APPROVALS_USER", default_value = "clerk", value_name = "NAME")]
     pub(crate) user: String,
-    /// Where runs are kept, and the shop's ledger beside them [default: in your state folder].
+    /// The file of the runs, with the shop's ledger beside it [default: in your state folder].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
     #[command(subcommand)]
@@ -22,43 +22,43 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Says something to the desk, as in: ask "refund 40 euros for order A102".
+    /// Send the desk a message, such as: ask "refund 40 euros for order A102".
     Ask {
         #[arg(required = true)]
         text: Vec<String>,
-        /// In this run, instead of a new one.
+        /// The run that gets the message, in place of a new one.
         #[arg(long)]
         run: Option<String>,
     },
-    /// Lists what waits for you.
+    /// List the calls that wait for your decision.
     List {
-        /// What waits for others, too.
+        /// List those that wait for others, too.
         #[arg(long)]
         all: bool,
     },
-    /// Shows what waits, as it will run.
+    /// Show a waiting call with its arguments.
     Show { id: Id },
-    /// Allows it.
+    /// Approve a call.
     Approve { id: Id },
-    /// Allows it with other arguments: all of them, as a JSON object.
+    /// Approve a call with other arguments: all of them, as a JSON object.
     Edit {
         id: Id,
         #[arg(value_parser = json)]
         arguments: Value,
     },
-    /// Forbids it; the model receives the reason.
+    /// Deny a call. The model receives the reason.
     Deny { id: Id, reason: Vec<String> },
-    /// Gives its output, as JSON, in place of the tool: it was done, or need not be.
+    /// Set the output of a call, as JSON. The tool does not run.
     Respond {
         id: Id,
         #[arg(value_parser = json)]
         output: Value,
     },
-    /// Goes on with a run; without one, with all that can go on.
+    /// Continue a run, or all runs that can continue.
     Resume { run: Option<String> },
 }
 
-/// What waits: the run's id, a slash, and the id in it.
+/// The interrupt that waits: the run's id, a slash, and the id in it.
 #[derive(Clone)]
 pub(crate) struct Id {
     pub(crate) run: String,

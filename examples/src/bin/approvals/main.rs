@@ -95,7 +95,7 @@ async fn run(cli: Cli) -> Result<(), String> {
     }
 }
 
-/// Says what a run is at when the program leaves it.
+/// Prints the state in which the program leaves a run.
 fn ended(session: &Session, came: Result<(), AgentError>) -> Result<(), String> {
     came.map_err(|error| match error {
         AgentError::Store(StoreError::Leased { .. }) => {

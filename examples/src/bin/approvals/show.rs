@@ -32,7 +32,7 @@ pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
     }
 }
 
-/// One thing that waits, with everything that will be used.
+/// Prints an interrupt with all the arguments that the call will use.
 pub(crate) fn one(run: &Run, open: &Interrupt) {
     println!("{}", question(open));
     if matches!(open.kind, InterruptKind::Reconcile) {
@@ -46,7 +46,7 @@ pub(crate) fn one(run: &Run, open: &Interrupt) {
     println!("asked by {} at {}", one_line(run.owner().as_str()), when(open.since));
 }
 
-/// Why a decision did not count, and what to do.
+/// Returns why a decision was refused, and what to do.
 pub(crate) fn refused(error: &AgentError, id: &Id, user: &str) -> String {
     match error {
         AgentError::Store(StoreError::NotFound) => format!("there is no run {}; `list` shows what waits", id.run),

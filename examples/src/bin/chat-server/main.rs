@@ -35,7 +35,7 @@ struct Options {
     /// Another name that the server is reached by, such as `chat.example`; without one, loopback's and its own address.
     #[arg(long)]
     name: Vec<String>,
-    /// Who may ask, and the token that says so; without any, one user with a token made up for this time.
+    /// A user and the token that proves it. Without any, one user with a random token.
     #[arg(long, value_name = "NAME=TOKEN")]
     user: Vec<User>,
     /// Prints the types of the tools for the page, and ends.

@@ -27,7 +27,7 @@ struct Server {
     allow: Vec<String>,
 }
 
-/// Connects to all of them. What their tools are is kept beside `file`.
+/// Connects to all servers. The definitions of their tools are pinned in a file beside `file`.
 pub(super) async fn connect(file: &Path) -> Result<Toolset, Box<dyn Error>> {
     let servers: Servers = serde_json::from_str(&fs::read_to_string(file)?)?;
     let mut kept = file.as_os_str().to_owned();
