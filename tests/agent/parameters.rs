@@ -223,9 +223,9 @@ async fn a_typed_chain_says_what_validators_change() {
     let started = both.start("flaky", arguments, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"quoted":"'7'"}"#));
     let one = tools(Mapped::new().map_input(there));
-    assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot be said"));
+    assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
     let lying = tools(Mapped::new().map_input_and_back(there, |_| Quoted { quoted: "8".into() }));
-    assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot be said"));
+    assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
     let same = Mapped::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
     let same = Toolset::new().with(Flaky::default()).unwrap().layer(same);
     let started = same.start("flaky", r#"{"n":"7 "}"#, &cx).await.unwrap();

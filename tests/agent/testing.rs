@@ -231,8 +231,8 @@ async fn events_in_an_order_that_cannot_be_fail_the_test() {
         ("nothing", None),
         ("announced", Some("the call was not announced")),
         ("accepted", Some("its arguments were not accepted")),
-        ("decided", Some("the call waits for somebody")),
-        ("opened", Some("the call does not wait for that")),
+        ("decided", Some("the call waits for a decision")),
+        ("opened", Some("the call has no such open interrupt")),
         ("finished", Some("has not ended")),
         ("step ended", Some("step 1 has not ended")),
     ] {

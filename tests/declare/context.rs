@@ -164,7 +164,7 @@ async fn a_secret_comes_from_the_application_alone() {
         [(Context::new("c"), "no secret `api_key`"), (cx().with_secret("port", "no"), "`port` does not fit")]
     {
         let error = send_in(r#"{"text":"t"}"#, missing).await.unwrap_err();
-        assert_eq!(error.to_string(), "the tool is not set up", "the model learns nothing of it");
+        assert_eq!(error.to_string(), "the tool is not configured", "the model learns nothing of it");
         assert!(error.for_log().contains(log) && !error.for_log().contains("sesame"), "{}", error.for_log());
     }
 }

@@ -91,7 +91,7 @@ fn go(#[arg(default)] place: Place, #[arg(default = 5)] most: u8) -> String {
 
 #[test]
 fn defaults_and_examples_that_no_call_can_have_are_found() {
-    let findings = found(&toolset!(go), Level::Error, "/examples/0/most", "no call that the tool accepts");
+    let findings = found(&toolset!(go), Level::Error, "/examples/0/most", "does not accept this example");
     assert!(findings.at_least(Level::Error).iter().len() >= 2, "{findings}");
     found(&toolset!(go), Level::Error, "/properties/place/default", "no value that can be given");
 }
@@ -108,7 +108,7 @@ fn tag(tags: Tags) -> usize {
 
 #[test]
 fn what_strict_dialects_cannot_say_is_found_behind_names() {
-    let findings = found(&toolset!(tag), Level::Error, "/$defs/Tags", "OpenAI cannot be asked to be strict");
+    let findings = found(&toolset!(tag), Level::Error, "/$defs/Tags", "OpenAI cannot enforce the schema strictly");
     assert!(findings.to_string().contains("leave out `strict`"), "{findings}");
 }
 

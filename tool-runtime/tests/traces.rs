@@ -191,7 +191,7 @@ async fn approvals_and_waiting_are_events() {
     let spans = traced(Agent::new(model()).observer(Events::new()).operator(Person::approving())).await;
     let run = &spans.roots()[0];
     let said: Vec<&str> = run.said("message").collect();
-    assert_eq!(said, ["waiting for somebody: approval", "decided: approve"], "{spans}");
+    assert_eq!(said, ["waiting for a decision: approval", "decided: approve"], "{spans}");
     assert_eq!(run.said("gen_ai.tool.call.id").collect::<Vec<_>>(), ["call_1_0", "call_1_0"]);
 
     let denied =

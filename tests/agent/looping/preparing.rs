@@ -69,7 +69,7 @@ async fn a_step_is_prepared_with_what_is_known() {
 
 #[tokio::test]
 async fn what_prepares_a_step_may_fail_and_panic() {
-    for (panics, told) in [(true, "what prepares the step panicked"), (false, "no plan: \"the disk is full\"")] {
+    for (panics, told) in [(true, "the preparation of the step panicked"), (false, "no plan: \"the disk is full\"")] {
         let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
         let seen = Arc::<Ran>::default();
         let listener = Arc::<Listener>::default();

@@ -151,7 +151,7 @@ async fn the_end_of_the_input_is_no_yes() {
         assert_eq!(seen.told, ["the call was denied, and did not run: nobody answered"], "{lines:?}");
     }
     let seen = see("go", Toolset::new(), vec![Turn::call("Rate", json!({"what": "it"})), Turn::say("Pity.")]).await;
-    assert_eq!(seen.told, ["the call is executed outside, and nobody was there to do it"]);
+    assert_eq!(seen.told, ["the call needs an outside executor, and none was available"]);
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ fn what_cannot_be_built_is_told() {
     );
     assert_eq!(
         refused(vec![given("to").requires(["form"]), given("from")]),
-        "`to` waits for `form`, which is no parameter; did you mean `from`?"
+        "`to` waits for `form`, an unknown parameter; did you mean `from`?"
     );
     assert_eq!(
         refused(vec![given("to").after(["class"])]),
@@ -284,5 +284,5 @@ fn an_output_that_hides_the_answer_is_refused() {
     let output = json!({ "type": "object", "properties": { "feedback": {}, "code": {} } });
     let tool = RuntimeTool::new("book", "Books.").input(json!({ "type": "object", "properties": {} })).output(output);
     let error = tool.dynamic().handler(|_, _| async { Ok(json!({})) }).unwrap_err();
-    assert_eq!(error.to_string(), "the answer of a tool has keys `feedback` of its own: rename them in the output");
+    assert_eq!(error.to_string(), "the output and the tool's answer both have the keys `feedback`: rename them in the output");
 }

@@ -16,6 +16,7 @@ pub enum Answer {
     Items { items: Vec<Value>, more: bool },
     /// Possibly this value.
     Near(Value),
+    /// One of these values.
     Several(Vec<Value>),
     /// No value, with the reason as a sentence.
     Wrong(String),

@@ -137,15 +137,19 @@ pub type Tell<'a> = Option<&'a mut dyn FnMut(Path<'_>, Change<'_>)>;
 /// The next part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
+    /// A value.
     Value,
     /// The first item of a list, or its end.
     FirstItem,
     /// The first name of an object, or its end.
     FirstName,
+    /// A name.
     Name,
+    /// The rest of a name.
     RestOfName,
     /// The colon behind a name.
     Colon,
+    /// The rest of a text.
     Text,
     /// The rest of a number, and whether its value is shown already.
     Number { shown: bool },
