@@ -49,10 +49,10 @@ async fn hang() {
     std::future::pending::<()>().await;
 }
 
-/// Set once [`block`] may continue.
+/// A flag that lets [`block`] continue.
 static IS_RELEASED: AtomicBool = AtomicBool::new(false);
 
-/// Releases [`block`], also where the test fails: the runtime waits for its thread.
+/// Releases [`block`] when it is dropped, so that a failed test does not wait for its thread forever.
 struct Release;
 
 impl Drop for Release {
@@ -84,7 +84,7 @@ fn flaky(#[state] tries: &AtomicUsize) -> Result<usize, Failure> {
     }
 }
 
-/// An agent whose events are checked for their order.
+/// Returns an agent whose order of events is checked.
 pub(crate) fn watched(model: impl Model + 'static) -> Agent {
     Agent::new(model).observer(Events::new())
 }
@@ -168,7 +168,7 @@ async fn no_tool_holds_the_run() {
     let calls = Turn::call("hang", json!({})).then_call("block", json!({})).then_call("panics", json!({}));
     let model = ScriptedModel::new([calls, Turn::say("ok")]);
     let mut session = watched(model).tools(toolset!(hang, block, panics)).session();
-    // It does not let go of its thread before.
+    // The tool keeps its thread until then.
     within("a run with a tool that blocks", Box::pin(session.send("x"))).await.unwrap();
     let results = results(session.messages());
     assert_eq!(results[0].0, "the tool did not answer within 0.05 s; it may have had effects");

@@ -1,4 +1,4 @@
-//! A final answer of a wanted type: what is asked for is what is given.
+//! Final answers of a requested type.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ enum Verdict {
     Bad { why: String },
 }
 
-/// The answer, and what the model was told before it.
+/// Returns the answer, and the texts that the model received before it.
 async fn ask<T: DeserializeOwned + JsonSchema + Send + 'static>(
     answers: &[&str],
 ) -> (Result<T, AgentError>, Vec<String>) {

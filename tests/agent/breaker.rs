@@ -1,4 +1,4 @@
-//! The circuit breaker, and limits on calls at a time for each tool.
+//! The circuit breaker, and limits on parallel calls of each tool.
 
 use std::{
     sync::{

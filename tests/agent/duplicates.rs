@@ -1,4 +1,4 @@
-//! Idempotency that refuses, keeps failures, forgets after a time, and tells of duplicates.
+//! Idempotency that refuses, keeps failures, forgets after a time, and reports duplicates.
 
 use std::{
     sync::{
@@ -126,7 +126,7 @@ async fn what_is_dropped_is_released_as_it_is_said() {
             Ok(run) => assert_eq!(result.unwrap().text(), run, "{name}"),
             Err(told) => assert!(result.unwrap_err().to_string().contains(told), "{name}"),
         }
-        // Whoever waited goes on when the first is dropped.
+        // When the first caller is dropped, a waiting one continues.
         let arguments = r#"{"amount":8}"#;
         let (first, second) = tokio::join!(
             tokio::time::timeout(Duration::from_millis(5), tools.call(name, arguments, &cx)),
@@ -187,13 +187,13 @@ async fn on_many_threads_each_call_runs_once() {
     assert_eq!(runs.load(SeqCst), 40);
 }
 
-/// A naive memory: the calls in the order in which they were last asked for.
+/// A simple memory: the calls in the order of their last requests.
 #[derive(Default)]
 struct Naive(Vec<(i64, String)>);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Against a list: what is remembered, and what is forgotten, after any sequence of calls.
+    /// Compares the layer with a list, for random sequences of calls.
     #[test]
     fn it_remembers_what_a_list_would(amounts in prop::collection::vec(-3..8_i64, 0..40), capacity in 1..5_usize) {
         let run = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -209,7 +209,7 @@ proptest! {
                     Some((_, output)) => output,
                     None => {
                         runs += 1;
-                        // Also a call that fails needs room while it runs.
+                        // A failing call also needs room while it runs.
                         if naive.0.len() >= capacity {
                             naive.0.remove(0);
                         }

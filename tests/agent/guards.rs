@@ -1,4 +1,4 @@
-//! What must not go wrong quietly: approvals, deadlines, places in a queue, answers from outside, digits.
+//! Guards that must not fail silently: approvals, deadlines, queues, answers from outside, digits.
 
 use std::{
     sync::{
@@ -77,7 +77,7 @@ async fn an_approval_shows_every_digit() {
     assert_eq!(written, [("amount".to_owned(), AMOUNT.to_owned())]);
 
     let person = Person::approving();
-    // A model's own text, not a `Value`, which would have rounded it.
+    // The model's own text. A `Value` would have rounded it.
     let turn = Turn::call("wire", format!(r#"{{"amount":{AMOUNT}}}"#));
     let agent = Agent::new(ScriptedModel::new(vec![turn, Turn::say("done")]))
         .tools(toolset!(wire))
@@ -166,7 +166,7 @@ fn a_schema_that_cannot_be_compiled_is_not_sent() {
     }
 }
 
-/// Comparing each branch with each as JSON would take minutes.
+/// Comparing all pairs of branches as JSON would take minutes.
 #[test]
 fn a_union_of_thousands_is_lowered_and_checked_in_time() {
     let branch = |n: usize| json!({"type": "object", "properties": {"kind": {"const": n}, "v": {"type": "string"}}});

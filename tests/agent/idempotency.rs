@@ -1,4 +1,4 @@
-//! The layers that remember: idempotency, and the log.
+//! The layers with a memory: idempotency, and the log.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! Layers that show other parameters than the tool inside has.
+//! Layers with other parameters than their tool.
 
 use std::{
     borrow::Cow,
@@ -32,7 +32,7 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
     tools.call(name, arguments, &Context::new("c")).await
 }
 
-/// Takes `who` in place of `name`, and gives `times` a value.
+/// A layer that replaces `name` by `who`, and sets `times`.
 struct Who;
 
 impl Layer for Who {
@@ -100,7 +100,7 @@ async fn other_parameters_are_read_again_for_another_try_or_another_context() {
     assert_eq!((output.as_json(), runs.load(SeqCst)), (Some(r#""seven on try 3""#), 3));
 }
 
-/// Takes `extra`, which the tool knows nothing of.
+/// A layer with the parameter `extra`, which the tool does not have.
 struct Add;
 
 impl Layer for Add {
@@ -111,7 +111,7 @@ impl Layer for Add {
     }
 }
 
-/// A tool that asks around before it reads, takes spaces off its texts, and fails twice.
+/// A tool that asks validators before it reads, trims its texts, and fails twice.
 struct Flaky {
     spec: Arc<ToolSpec>,
     asked: Arc<AtomicUsize>,
@@ -192,7 +192,7 @@ async fn what_validators_change_is_shown_in_the_layers_parameters_or_refused() {
     assert!(refused.for_log().contains("Layer::restore"), "{}", refused.for_log());
 }
 
-/// Puts spaces around, so that what the tool makes of it cannot be said.
+/// A layer that adds spaces, so that its parameters cannot express the tool's normalized value.
 struct Spaces;
 
 impl Layer for Spaces {

@@ -1,4 +1,4 @@
-//! Suspended runs in the hands of a client.
+//! Suspended runs that a client keeps.
 
 use std::{
     collections::HashSet,
@@ -158,10 +158,10 @@ async fn what_another_store_was_to_remember_is_refused() {
     assert!(refused.to_string().contains("begin again"), "{refused}");
     assert!(matches!(after.peek(&text, &anna(), Time(2_000)), Err(SealError::Forgotten)));
     before.open(&text, &anna(), Time(2_000)).await.expect("nothing of it was spent");
-    // One that nobody was to remember, as older versions sealed all of them.
+    // A text without a nonce store, like all texts from older versions.
     let text = suspended(&agent()).await;
     assert!(matches!(after.open(&text, &anna(), Time(2_000)).await, Err(SealError::Forgotten)));
-    // And one in which nothing can happen twice is opened, whoever was to remember it.
+    // A text whose run does nothing twice opens with any nonce store.
     let free = sealer();
     assert!(free.open(&sealed_by(&before).await, &anna(), Time(2_000)).await.is_ok());
 }
@@ -188,7 +188,7 @@ async fn a_text_that_was_only_looked_at_can_be_replaced_and_one_of_the_two_is_op
     }
 }
 
-/// A store of an application, which says no id.
+/// An application's store without an id.
 #[derive(Default)]
 struct Own(Mutex<HashSet<String>>);
 

@@ -1,4 +1,4 @@
-//! What `tool_runtime::test` offers: recordings, persons, events, a clock.
+//! The tools of `tool_runtime::test`: recordings, persons, events, a clock.
 
 use std::{
     fs,
@@ -36,7 +36,7 @@ async fn pay(
     amount
 }
 
-/// A file that is gone when the test is over.
+/// A file that is removed at the end of the test.
 struct Tape(PathBuf);
 
 impl Tape {
@@ -214,7 +214,7 @@ async fn a_clock_that_is_set_forward_wakes_the_run() {
     assert_eq!(ended, (Phase::Finished, Some(CallResult::Expired)));
 }
 
-/// An observer that loses an event on the way to the events.
+/// An observer that drops one event before it reaches the recording.
 struct Lossy(Events, &'static str);
 impl tool_runtime::agent::Observer for Lossy {
     fn event(&self, event: tool_runtime::agent::Event<'_>) {

@@ -1,4 +1,4 @@
-//! Decoder and schema accept the same: over tools with parameters of every kind, and over the named exceptions.
+//! Decoder and schema accept the same arguments, for parameters of every kind, apart from the named exceptions.
 
 use std::collections::{BTreeMap, HashSet};
 

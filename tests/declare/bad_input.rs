@@ -1,4 +1,4 @@
-//! Arguments as models, networks and attackers write them: told precisely and shortly, and never run.
+//! Arguments from models, networks and attackers: explained precisely and briefly, and never run.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +38,7 @@ fn take(
     runs.fetch_add(1, Ordering::SeqCst)
 }
 
-/// The same, declared and at run time.
+/// The same tool, declared and at run time.
 struct Both {
     tools: Toolset,
     runs: Arc<AtomicUsize>,
@@ -57,7 +57,7 @@ impl Both {
         Self { tools: tools.with(late.unwrap()).unwrap().argument_limit(64 << 20), runs }
     }
 
-    /// Both refuse `arguments` shortly and in a short time, and run nothing.
+    /// Asserts that both tools refuse `arguments` with a short text, in a short time, without running.
     #[track_caller]
     fn refuse(&self, arguments: &str) -> [Rejection; 2] {
         let before = self.runs.load(Ordering::SeqCst);
@@ -211,7 +211,7 @@ fn what_does_not_fit_its_type() {
     both.accept(r#"{"number":123456789012345678901234567890,"text":"\ud83d\ude00\u0000"}"#);
 }
 
-/// `{"any":[[[…]]]}`, `levels` deep in all.
+/// Returns `{"any":[[[…]]]}` with `levels` levels in all.
 fn nested(before: &str, levels: usize, after: &str) -> String {
     format!("{before}{}{}{after}", "[".repeat(levels), "]".repeat(levels))
 }

@@ -1,4 +1,4 @@
-//! What a tool may know about its call.
+//! The context of a call, as a tool sees it.
 
 use std::{
     sync::{Arc, Mutex},

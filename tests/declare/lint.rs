@@ -1,4 +1,4 @@
-//! What looking a toolset through finds in declared tools.
+//! Findings of the linter in declared tools.
 
 use std::collections::HashMap;
 

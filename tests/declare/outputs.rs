@@ -1,4 +1,4 @@
-//! What comes back: values, content, failures, panics; what the model is told of them, and the log.
+//! Results of tools: values, content, failures and panics, with the texts for the model and for the log.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -189,7 +189,7 @@ fn outputs_have_schemas_where_they_are_values() {
     assert_eq!((schema("text"), schema("image"), schema("mixed")), (None, None, None));
 }
 
-/// What the model is told, and the log.
+/// Returns the text for the model, and the text for the log.
 async fn told(name: &str, arguments: Value) -> (String, String) {
     let error = call(name, arguments).await.unwrap_err();
     assert!(!error.did_not_run(), "{error}");

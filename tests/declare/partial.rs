@@ -1,4 +1,4 @@
-//! Inputs of tools while their text arrives.
+//! Typed views of arguments that are still arriving.
 
 use std::collections::BTreeMap;
 

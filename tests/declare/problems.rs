@@ -1,4 +1,4 @@
-//! Failures in the form of refusals.
+//! Failures in the form of rejections.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! Tools defined at run time: any draft, any schema, any handler.
+//! Tools at run time: any draft, schema and handler.
 
 use std::{
     io::Read,
@@ -19,7 +19,7 @@ use tool_runtime::{
 };
 use tool_test_kit::within_blocking;
 
-/// A tool that gives its arguments back.
+/// Returns a tool that returns its arguments.
 fn echo(schema: impl Into<Option<Value>>) -> RuntimeTool {
     let tool = RuntimeTool::new("echo", "Gives back what it got.");
     let tool = match schema.into() {

@@ -1,4 +1,4 @@
-//! Toolsets: put together, renamed, filtered, offered, called.
+//! Toolsets: combining, renaming, filtering, offering, calling.
 
 use std::sync::{
     Arc,

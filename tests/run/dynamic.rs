@@ -1,4 +1,4 @@
-//! Validators on the way of a call through a run: before anybody is asked to approve, at an edit, and before the start.
+//! Validators of a call in a run: before an approval, after an edit, and before the start.
 
 use std::{
     sync::{
@@ -21,14 +21,14 @@ use tool_test_kit::AllAndSome as _;
 
 use crate::kit::{World, agent, ends, open, refusal, resumed, stores, told, until, waiting};
 
-/// What the validators go by, and what they do.
+/// The state of the validators.
 #[derive(Default)]
 struct Shop {
     world: Arc<World>,
-    /// How long the stock takes to be looked up, in milliseconds.
+    /// The duration of a look at the stock, in milliseconds.
     slow: AtomicU64,
     stock: AtomicU64,
-    /// What is added to names: changes how they are understood.
+    /// A suffix for names, which changes their normalized values.
     suffix: AtomicU64,
 }
 

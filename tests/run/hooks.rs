@@ -1,4 +1,4 @@
-//! Hooks: called at everything that happens, in order, and without power over the run.
+//! Hooks of an agent: called for every event, in order, and without power over the run.
 
 use std::sync::{Arc, Mutex};
 
@@ -125,7 +125,7 @@ async fn what_hooks_begin_is_done_in_order_beside_the_run_and_before_it_ends() {
         let Some(name) = name(event) else { return Hooked::done() };
         let done = Arc::clone(&done);
         Hooked::work(async move {
-            // The earlier, the longer.
+            // Earlier work takes longer.
             let before = done.lock().unwrap().len().min(14) as u64;
             millis(30 - 2 * before).await;
             done.lock().unwrap().push(name);

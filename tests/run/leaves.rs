@@ -1,4 +1,4 @@
-//! Runs that nobody follows any more: what somebody has decided about comes to its end, and the rest is called off.
+//! Runs without a client: calls with a decision end normally, and everything else is cancelled.
 
 use std::sync::{
     Arc,
@@ -73,7 +73,7 @@ async fn what_was_approved_runs_and_then_the_model_is_not_asked() {
         session.send("go").await.unwrap();
         let open = session.interrupts().next().unwrap().id.clone();
         agent.decide(session.id(), &open, Decision::Approve, "").await.unwrap();
-        // Before anything has started.
+        // Before the first start.
         session.handle().leave();
         assert!(is_called_off(&session.resume().await));
         assert_eq!(world.count("ends"), 1);
@@ -116,7 +116,7 @@ async fn a_run_that_waits_goes_on_waiting() {
     assert_eq!(session.interrupts().count(), 1, "nobody has decided, and nothing is called off");
 }
 
-/// Another process approves at the moment at which the run is called off.
+/// Another process approves a call while the run is cancelled.
 #[tokio::test]
 async fn a_decision_that_comes_first_runs() {
     for store in stores().await {

@@ -1,4 +1,4 @@
-//! Tools that ask in the middle of their work, and steps that are not taken twice.
+//! Tools that ask while they run, and steps that are not repeated.
 
 use std::sync::{
     Arc,

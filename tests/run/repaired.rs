@@ -34,7 +34,7 @@ fn session(world: &Arc<World>, turn: Turn, change: impl FnOnce(Agent) -> Agent) 
     change(Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(all(world))).session()
 }
 
-/// How the calls stand in the conversation.
+/// Returns the calls as the conversation has them.
 fn written(session: &Session) -> Vec<String> {
     let calls = |message: &Message| match message {
         Message::Assistant { content } => content.clone(),

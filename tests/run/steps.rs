@@ -1,4 +1,4 @@
-//! Tools that keep what they do as steps, and programs that end in the middle.
+//! Tools that record steps, and programs that end in the middle.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn booking(store: &Arc<dyn Store>, world: &Arc<World>, turn: Turn) -> Agent {
     agent(store, toolset!(Arc::clone(world); book, fails), [turn, Turn::say("booked")])
 }
 
-/// Sends, and breaks off when `at` was done.
+/// Sends a prompt, and drops the future when `at` was recorded.
 async fn broken_off(agent: &Agent, world: &World, at: &str) -> Session {
     let mut session = agent.session();
     tokio::select! {

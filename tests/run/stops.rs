@@ -1,4 +1,4 @@
-//! Cancelling and stopping from elsewhere: another task, another process.
+//! Cancelling and stopping from another task or process.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Calls that touch the same run one after the other, in the model's order; all others side by side.
+//! Calls with the same resources run one after the other, in the model's order. All others run in parallel.
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ fn of(path: &str) -> serde_json::Value {
     json!({ "path": path })
 }
 
-/// Whether the first began, and ended, before the second began.
+/// Returns whether the first began and ended before the second began.
 fn in_order(world: &World, first: &str, second: &str) -> bool {
     let seen = world.seen();
     let at = |what: &str| seen.iter().position(|did| did == what).unwrap_or_else(|| panic!("no {what} in {seen:?}"));

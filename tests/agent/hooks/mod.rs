@@ -1,4 +1,4 @@
-//! Hooks around the arguments of calls, and an observer's view of these while they arrive.
+//! Hooks around the arguments of calls, and an observer's view of the arguments while they arrive.
 
 mod kinds;
 
@@ -17,7 +17,7 @@ use tool_runtime::{
 
 use crate::agent::watched;
 
-/// What was heard, as the context carries it.
+/// The recorded hook calls, as an extension of the context.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<String>>>);
 
@@ -53,7 +53,7 @@ fn begins(cx: &Context) {
 }
 
 async fn more(input: Partial<'_, mail>, delta: &str, cx: &Context) {
-    // An async hook that waits in earnest: the model's stream waits too.
+    // The hook really waits, and so does the model's stream.
     tokio::time::sleep(Duration::from_millis(1)).await;
     let (to, is_complete) = (input.get::<&str>("to"), input.is_complete("to"));
     Heard::of(cx).say(format!("{}: {delta:?} to {to:?} {is_complete}", cx.call_id()));
@@ -75,7 +75,7 @@ fn end(index: usize) -> Delta {
     Delta::CallEnd { index }
 }
 
-/// What is heard of a turn of these deltas.
+/// Returns the hook calls of a turn with these deltas.
 async fn heard(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
     let mut deltas = deltas;
     deltas.push(Delta::Finish(FinishReason::ToolCalls));
@@ -99,7 +99,7 @@ async fn calls_that_arrive_side_by_side_are_told_apart() {
         end(1),
     ];
     let mut heard = heard(toolset!(mail), deltas).await;
-    // Both run then, in any order.
+    // From here on, both calls run, in any order.
     heard[8..].sort();
     assert_eq!(
         heard,
@@ -125,11 +125,11 @@ async fn however_arguments_come_they_are_heard_once() {
     let after = ["a: to Anna None", "a: runs"].map(str::to_owned);
     let begins = || vec!["a: begins".to_owned()];
 
-    // Name and arguments in one chunk, as Gemini does it.
+    // Gemini sends the name and the arguments in one chunk.
     let heard_whole = heard(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole), end(0)]).await;
     let expected: Vec<_> = begins().into_iter().chain([told(whole)]).chain(after.clone()).collect();
     assert_eq!(heard_whole, expected);
-    // Repeated whole at the end, before the call is ended and behind that.
+    // The arguments are repeated at the end, before and after the end of the call.
     let again = vec![start(0, "a", "mail"), piece(0, whole), piece(0, whole), end(0), piece(0, whole)];
     assert_eq!(heard(toolset!(mail), again).await, expected);
     // Without an end of the call.

@@ -1,4 +1,4 @@
-//! Long histories, and those that come from outside.
+//! Long histories, and histories from outside.
 
 use std::sync::Arc;
 

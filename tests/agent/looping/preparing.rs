@@ -1,4 +1,4 @@
-//! What a model is asked with: tools, their order, whether it must call one; decided anew for each step.
+//! The contents of requests to a model: tools, their order and the tool choice, prepared for each step.
 
 use std::sync::{Arc, Mutex};
 
@@ -88,7 +88,7 @@ async fn what_prepares_a_step_may_fail_and_panic() {
         assert_eq!(model.asked().len(), 1, "with what it would have been asked, nobody knows");
         let heard = listener.heard();
         assert_eq!(heard.last().unwrap(), &format!("failed: the step could not be prepared: {told}"));
-        // It can go on, and begins to count anew.
+        // The session can continue, and counts steps from zero.
         assert_eq!(session.resume().await.unwrap().text, "ok");
     }
 }
@@ -129,7 +129,7 @@ async fn a_model_that_must_call_and_does_not_has_its_way_and_it_is_told() {
     }
 }
 
-/// S12, across processes: the call was made in a step that did not offer its tool, and is looked at by a process that does.
+/// S12 across processes: a call of a tool that its step did not offer is checked by a process that has the tool.
 #[tokio::test]
 async fn a_late_call_of_a_tool_that_was_not_on_offer_does_not_run() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -148,7 +148,7 @@ async fn a_late_call_of_a_tool_that_was_not_on_offer_does_not_run() {
     assert_eq!(ran(&seen), 2, "`done` and `pay`");
 }
 
-/// The same for a tool that would start early.
+/// The same for an eager tool.
 #[tokio::test]
 async fn an_eager_tool_that_is_not_on_offer_does_not_start() {
     let seen = Arc::<Ran>::default();

@@ -1,4 +1,4 @@
-//! Tools that the provider executes, and what a definition says for one provider alone.
+//! Tools that the provider executes, and parts of a definition for one provider only.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ async fn what_a_provider_does_is_part_of_the_turn_and_no_call() {
     assert!(matches!(&content[0], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Call));
     assert!(matches!(&content[1], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Result));
     assert!(listener.heard().contains(&"provider's Result: web_search".to_owned()));
-    // It is kept with the run.
+    // The run stores it.
     let frozen = session.run().freeze();
     assert_eq!(tool_runtime::run::Run::thaw(&frozen).unwrap().messages(), session.messages());
 }

@@ -1,4 +1,4 @@
-//! A person at a terminal: what is shown, what is asked, and what comes of the answers.
+//! A person at a terminal: the screen, the questions, and the effects of the answers.
 
 mod edits;
 
@@ -91,7 +91,7 @@ fn results(messages: &[Message]) -> Vec<String> {
     messages.iter().filter_map(text).collect()
 }
 
-/// What a person sees who types `lines` when the model makes `turns`.
+/// Returns the screen for a person who types `lines` during these turns of the model.
 async fn see(lines: &str, tools: Toolset, turns: Vec<Turn>) -> Seen {
     let model = Arc::new(ScriptedModel::new(turns));
     let (screen, removed) = chat(lines.as_bytes(), tools, Arc::clone(&model)).await;

@@ -1,4 +1,4 @@
-//! The runner of recorded cases, as it is used.
+//! The runner of recorded cases.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(name)
 }
 
-/// Cases that are not part of the repository.
+/// Returns the folders of cases outside of the repository.
 fn shared() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
     let files = folder.read_dir().expect("../shared/vectors").map(|entry| entry.unwrap().path());

@@ -25,7 +25,7 @@ pub(crate) fn trip() -> Value {
     })
 }
 
-/// Accepts what is given.
+/// Returns a field whose validator accepts the given value.
 pub(crate) fn given(name: &str) -> DynamicField {
     DynamicField::new(name).validate(|value, _| value.map_or_else(|| Validation::reject("needed"), Validation::accept))
 }

@@ -1,4 +1,4 @@
-//! Nested fields behave as the same fields would beside each other; and what is accepted is what the schema says.
+//! Nested fields behave like top-level fields, and accepted values fit the schema.
 
 use std::convert::Infallible;
 
@@ -102,7 +102,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Values that are right for each name more often than not.
+/// Generates values that are mostly valid for their names.
 fn arguments() -> impl Strategy<Value = Map<String, Value>> {
     let names =
         [("class", json!(1)), ("from", json!("a1")), ("to", json!("c")), ("stops", json!([4])), ("note", json!("n"))];
@@ -122,7 +122,7 @@ proptest! {
             given.iter().map(|(name, value)| (format!("leg.{name}"), value.clone())).collect();
         let nested = call(&toolset!(nested), "nested", json!({ "leg": given }));
         let flat = call(&toolset!(flat), "flat", Value::Object(flattened));
-        // A parameter that may be left out is called by the name that it has where it stands.
+        // An optional parameter is named by its path, which differs.
         let flat = format!("{flat:?}").replace("or no `leg.", "or no `");
         prop_assert_eq!(format!("{nested:?}"), flat);
     }
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// What its validators accept whatever it is.
+/// Fields whose validators accept anything.
 #[derive(DynamicInput)]
 struct Any {
     #[arg(range(1..=2))]

@@ -1,4 +1,4 @@
-//! Tools whose input is an enum: each variant has fields of its own, dynamic or not.
+//! Tools whose input is an enum: each variant has its own fields, dynamic or not.
 
 use std::convert::Infallible;
 
@@ -159,7 +159,7 @@ fn providers_without_unions_get_one_object() {
         assert!(properties["to"]["description"].as_str().unwrap().contains("for kind \"flight\""), "{dialect:?}");
         assert!(lowered.get("oneOf").is_none() && lowered.get("anyOf").is_none(), "{dialect:?}");
     }
-    // What a strict provider makes the model send is understood.
+    // Arguments in a strict provider's form are understood.
     let given = r#"{"kind":"foot","from":null,"to":null,"seats":null,"bed":null,"first_class":null,"steps":7}"#;
     let raised = spec.input.lowered(Dialect::OpenAiStrict).raise(given);
     assert_eq!(run(serde_json::from_str(&raised).unwrap()), Ok(json!("7 steps")));

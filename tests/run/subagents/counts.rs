@@ -1,4 +1,4 @@
-//! What of an agent that is a tool counts, and is heard, outside.
+//! Limits, events and taint of an agent that is a tool, in the outer run.
 
 use std::sync::{Arc, Mutex};
 
