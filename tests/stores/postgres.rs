@@ -1,4 +1,4 @@
-//! What only PostgreSQL has: a server that can go away, and tables that others make at the same time.
+//! Properties of PostgreSQL only: a server that can stop, and tables that other processes create at the same time.
 
 use tool_runtime::store::Store as _;
 use tool_stores::{PostgresOptions, PostgresStore};

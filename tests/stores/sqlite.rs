@@ -1,4 +1,4 @@
-//! What only files of SQLite have: other processes.
+//! Properties of SQLite files only: other processes.
 
 use std::{env, future::poll_fn, pin::pin, process::Command, task::Poll, time::Duration};
 
@@ -28,7 +28,7 @@ async fn several_processes_add_to_one_run() {
             .spawn()
             .unwrap()
     };
-    // Nobody made the file yet: they all do.
+    // The file does not exist yet, and all processes create it.
     let processes: Vec<_> = (0..PROCESSES).map(|_| start()).collect();
     for mut process in processes {
         assert!(process.wait().unwrap().success());
@@ -82,7 +82,7 @@ async fn a_locked_file_is_told_in_words() {
     store.append(&id("r"), append(1, "x")).await.unwrap();
 }
 
-/// Two appends, after which short ones take place on the thread that asks.
+/// Makes two appends. Later short ones run on the calling thread.
 async fn two(store: &SqliteStore) {
     create(store, "r").await;
     store.append(&id("r"), append(1, "second")).await.unwrap();
@@ -96,7 +96,7 @@ async fn waiting_for_another_process_holds_nobody_up() {
     let other = rusqlite::Connection::open(file.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let run = id("r");
-    // There is one thread: were it to wait inside of the append, nobody would end the other transaction.
+    // There is one thread. If the append waited on it, nobody could end the other transaction.
     let unlock = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         other.execute_batch("ROLLBACK").unwrap();

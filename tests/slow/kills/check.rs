@@ -1,4 +1,4 @@
-//! What holds of a run that has ended, whatever died on the way.
+//! The guarantees for a run that has ended, after any kills.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::kills::{
     world::{Person, SCRIPTS, World},
 };
 
-/// `run` was loaded, from a snapshot where there is one; `records` are its whole log.
+/// Checks `run`, which was loaded with its snapshot, if there is one; `records` are its whole log.
 pub(crate) fn check(case: &Case, run: &Run, records: &[Record], dir: &Path) {
     let log: Vec<LogEvent> = records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
     assert_eq!(Run::fold(log.clone()).unwrap().freeze(), run.freeze(), "{case:?}");
@@ -39,7 +39,7 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
     let effects = world.count(&call.name, &arguments["n"], call.id.as_str());
     let result = call.result().unwrap();
     let told = format!("{case:?}: {} {}: {effects} effects, {result:?}", call.name, arguments["n"]);
-    // What did it with other arguments than these did it without permission.
+    // An effect with other arguments had no permission.
     let all = world.effects().iter().filter(|effect| effect.ends_with(&format!(" {}", call.id))).count();
     let steps = world.count("step", &arguments["n"], call.id.as_str());
     assert_eq!(all, effects + steps, "{told}");
@@ -70,7 +70,7 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
         assert!(steps <= starts_before_step, "a step that was kept was taken again; {told}");
     }
     if call.name == "keeps" {
-        // Only a person lets a step be taken twice.
+        // Only a person allows a step to be repeated.
         assert!(steps <= 1 + again, "{again} times again; {told}");
         assert!(effects <= steps, "{told}");
     }
@@ -82,11 +82,11 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
         ("Elsewhere", CallResult::Succeeded { output }) => {
             assert_eq!((effects, output.as_json()), (0, Some(&*arguments["n"].to_string())), "{told}");
         }
-        // Of a lost call: they saw that it was done.
+        // A lost call, about which the person saw that it was done.
         (_, CallResult::Responded { .. }) => assert!(once && effects == 1 && person != Person::Lazy, "{told}"),
         (_, CallResult::Succeeded { .. }) => assert!(effects >= 1, "{told}"),
         ("pay", CallResult::Denied { .. }) if person == Person::Picky => assert_eq!(effects, 0, "{told}"),
-        // A lost call, left as it is.
+        // A lost call without a decision about a repetition.
         (_, _) => assert!(once && person == Person::Lazy && starts >= 1 && !case.kills.is_empty(), "{told}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that go away.
+//! Clients that disconnect.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::load::{
 
 const CLIENTS: usize = 200;
 
-/// What may be left of a client: places in tables that were made larger.
+/// The bytes that may remain for each client: places in tables that have grown.
 const LEFT: usize = 1024;
 
-/// Clients whose tools are at work.
+/// Returns clients whose tools are running.
 async fn at_work(served: &Served, world: &World, count: usize, resumable: bool) -> Vec<TcpStream> {
     let before = World::count(&world.begun);
     let mut clients = Vec::new();
@@ -48,7 +48,7 @@ fn served() -> (Arc<World>, Served) {
 async fn who_leaves_cancels_the_run_and_frees_everything() {
     let _alone = alone().await;
     let (world, served) = served();
-    // What is made once is there then; what the store keeps of a run is measured.
+    // The first round allocates what is needed once. The second measures what the store keeps for each run.
     drop(at_work(&served, &world, 40, false).await);
     served.rests().await;
     let middle = live();

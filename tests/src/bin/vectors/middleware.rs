@@ -1,6 +1,6 @@
-//! `middleware`: chains of steps around a tool that gives its value back.
+//! `middleware`: chains of steps around a tool that returns its value.
 //!
-//! The chain stands in the case's name: `add1|(mul2|add10)` is `add1.pipe(mul2.pipe(add10))`.
+//! The case's name is the chain: `add1|(mul2|add10)` is `add1.pipe(mul2.pipe(add10))`.
 
 use std::sync::{Arc, Mutex};
 
@@ -39,7 +39,7 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
     })
 }
 
-/// Reads a chain; what is left of `text` comes with it.
+/// Reads a chain. Also returns the rest of `text`.
 fn read<'a>(text: &'a str, trace: &Trace) -> Result<(Arc<dyn Layer>, &'a str), String> {
     let (mut chain, mut rest) = read_one(text, trace)?;
     while let Some(more) = rest.strip_prefix('|') {
