@@ -1,7 +1,7 @@
 //! Traces of runs.
 //!
-//! A process of their own: where other tests run without a subscriber at the same time, `tracing` can remember for good that nobody
-//! wants a span.
+//! They need a separate process: if other tests run without a subscriber at the same time, `tracing` can remember forever that a
+//! span is not wanted.
 
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
@@ -233,7 +233,7 @@ async fn an_agent_in_a_tool_is_below_the_tool() {
 async fn a_cancelled_turn_says_so() {
     let stop = Cancellation::new();
     let stopping = stop.clone();
-    // The model cancels after its first delta: then the turn has begun, however slow the machine is.
+    // The model cancels after its first delta. So the turn has begun, even on a slow machine.
     let model = FunctionModel::streaming(move |_| {
         let stopping = stopping.clone();
         let silent = stream::once(async move {

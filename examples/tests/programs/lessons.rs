@@ -1,4 +1,4 @@
-//! The examples that teach one idea each print what their first comment says.
+//! The examples that teach one idea print what their first comment shows.
 
 use std::{fs, path::Path, process::Command};
 

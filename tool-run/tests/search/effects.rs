@@ -1,4 +1,4 @@
-//! What a driver is told to do at every transition of a call.
+//! The actions of a driver at each transition of a call.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ struct Stand {
 }
 
 impl Stand {
-    /// Two calls that nobody looked at; the second only stands by.
+    /// Creates two unchecked calls. The second only stands by.
     fn new(gate: Gate, idempotent: bool) -> Self {
         Self::with(gate, idempotent, play::options())
     }
@@ -123,7 +123,7 @@ type Step = fn(&Stand) -> StepEvent;
 
 #[test]
 fn every_transition_asks_for_what_it_needs() {
-    // Before, the event, the stage it leads to, what is to be done.
+    // The state before, the event, the stage after it, and the actions.
     type Row<'a> = (Gate, &'a [Step], Step, Stage, &'a [&'a str]);
     let table: [Row<'_>; 21] = [
         (Gate::Auto, &[], allow, Stage::Running, &["execute call 1"]),
@@ -207,7 +207,7 @@ fn a_limit_of_no_calls_in_flight_is_one() {
     assert_eq!(stand.send(allow(&stand)), ["execute call 1"]);
 }
 
-/// A driver that ends between two entries of the log goes on with the next.
+/// A driver that ends between two log entries makes up for the missing announcement.
 #[test]
 fn a_hand_out_that_was_not_logged_is_made_good() {
     let stand = Stand::new(Gate::External, false);
@@ -220,7 +220,7 @@ fn a_hand_out_that_was_not_logged_is_made_good() {
     assert_eq!(torn.send(allow(&torn)), ["announce call.1", "wake 10"]);
 }
 
-/// S12, by two walls: `step` refuses the call, and `fold` a log in which somebody accepted it.
+/// S12, twice: `step` refuses the call, and `fold` refuses a log in which it was accepted.
 #[test]
 fn a_call_of_a_tool_that_was_not_on_offer_goes_nowhere() {
     use tool_run::message::{AssistantPart, FinishReason, ToolCall, Usage};
@@ -261,7 +261,7 @@ fn a_call_of_a_tool_that_was_not_on_offer_goes_nowhere() {
     }
 }
 
-/// What is said between two turns costs the run nothing of what it may use, and the order of what is said stays.
+/// A message between two turns uses up no limits, and messages keep their order.
 #[test]
 fn what_steers_a_run_joins_it() {
     use tool_run::message::{Message, Part};
