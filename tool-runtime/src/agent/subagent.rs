@@ -48,7 +48,7 @@ pub struct AgentTool {
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Task {
-    /// What to do, with all that has to be known for it: nothing else of this conversation is passed on.
+    /// The task, with all the information that it needs. The agent sees nothing else of this conversation.
     task: String,
 }
 
