@@ -120,7 +120,7 @@ fn links_lead_somewhere() {
         let text = fs::read_to_string(&page).unwrap();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let file = target.split('#').next().unwrap();
-            // Rustdoc itself checks paths in documentation.
+            // A path in the documentation is rustdoc's to check, which does.
             if file.is_empty() || file.contains("::") || target.starts_with("http") || !file.contains(['.', '/']) {
                 continue;
             }
@@ -132,7 +132,7 @@ fn links_lead_somewhere() {
     report(&broken);
 }
 
-/// Hidden lines would differ from the reader's view, and ignored code may be wrong.
+/// Lines that rustdoc hides are there for whoever reads the file, and code that is ignored may be wrong.
 #[test]
 fn code_is_what_a_reader_sees() {
     let mut broken = Vec::new();

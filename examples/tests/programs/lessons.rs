@@ -1,4 +1,4 @@
-//! The examples that teach one idea print what their first comment shows.
+//! The examples that teach one idea each print what their first comment says.
 
 use std::{fs, path::Path, process::Command};
 

@@ -284,5 +284,8 @@ fn an_output_that_hides_the_answer_is_refused() {
     let output = json!({ "type": "object", "properties": { "feedback": {}, "code": {} } });
     let tool = RuntimeTool::new("book", "Books.").input(json!({ "type": "object", "properties": {} })).output(output);
     let error = tool.dynamic().handler(|_, _| async { Ok(json!({})) }).unwrap_err();
-    assert_eq!(error.to_string(), "the output and the tool's answer both have the keys `feedback`: rename them in the output");
+    assert_eq!(
+        error.to_string(),
+        "the output and the tool's answer both have the keys `feedback`: rename them in the output"
+    );
 }

@@ -132,7 +132,11 @@ pub enum StepEvent {
         usage: Usage,
     },
     /// The run must stop at the end of its step.
-    StopRequested { by: Principal, at: Time },
+    StopRequested {
+        /// The principal that stops it.
+        by: Principal,
+        at: Time,
+    },
     /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
     /// stops for this reason. If a prompt waits, the run accepts it then.
     Stop { reason: StopReason, at: Time },

@@ -95,6 +95,7 @@ impl<T> Shared<Arc<T>> {
 pub struct Name<T>(PhantomData<fn() -> T>);
 
 impl<T: Tool> Name<T> {
+    /// The name.
     pub const NAME: &'static str = T::NAME;
 }
 
