@@ -155,7 +155,7 @@ async fn runs_the_edit_and_not_the_original() {
 }
 
 #[tokio::test]
-async fn nobody_to_ask_means_no() {
+async fn without_an_operator_calls_are_denied() {
     let deleted = Arc::new(Mutex::new(Vec::new()));
     let model = ScriptedModel::new([Turn::call("delete", json!({"path": "a"})), Turn::say("ok")]);
     watched(model).tools(toolset!(Arc::clone(&deleted); delete)).run("x").await.unwrap();
@@ -177,7 +177,7 @@ async fn no_tool_holds_the_run() {
 }
 
 #[tokio::test]
-async fn tries_again_what_may_pass() {
+async fn retries_temporary_failures() {
     let model = ScriptedModel::new([Turn::call("flaky", json!({})), Turn::say("ok")]);
     let mut session = watched(model).tools(toolset!(AtomicUsize::new(0); flaky)).session();
     session.send("x").await.unwrap();

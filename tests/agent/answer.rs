@@ -70,7 +70,7 @@ async fn an_answer_fits_all_of_its_schema() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_object_is_put_into_one() {
+async fn a_scalar_answer_is_wrapped_in_an_object() {
     let wrong =
         ["good", r#"{"answer":"perhaps"}"#, r#"{"answer":{"good":null}}"#, r#"{"answer":"good","more":1}"#, "{}"];
     let all: Vec<&str> = wrong.into_iter().chain([r#"{"answer":{"bad":{"why":"cold"}}}"#]).collect();

@@ -107,7 +107,7 @@ async fn a_time_limit_is_a_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_stops_waiting_gives_the_place_back() {
+async fn a_caller_that_stops_waiting_releases_its_place() {
     let runs = Arc::new(AtomicUsize::new(0));
     let tools = toolset!(Arc::clone(&runs); wait).layer(RateLimit::new(1, Duration::from_secs(10)));
     let begin = tokio::time::Instant::now();

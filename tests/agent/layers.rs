@@ -152,7 +152,7 @@ async fn a_rate_limit_can_refuse() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_is_harmless_and_may_pass_is_tried_again() {
+async fn only_harmless_temporary_failures_are_retried() {
     for (name, arguments, expected) in [
         ("look", r#"{"passing":true}"#, Ok("2")),
         ("put", r#"{"passing":true}"#, Ok("2")),
@@ -228,7 +228,7 @@ impl Layer for ReadOnly {
 }
 
 #[tokio::test]
-async fn a_layer_changes_what_is_known_of_a_tool_but_its_name() {
+async fn a_layer_changes_the_spec_but_not_the_name() {
     let (tools, _) = set();
     let tools = tools.layer(ReadOnly);
     let specs = tools.list().specs();

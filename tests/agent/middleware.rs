@@ -141,7 +141,7 @@ impl Layer for OnceEach {
 }
 
 #[tokio::test]
-async fn what_a_layer_remembers_is_shared_or_made_for_each_tool() {
+async fn a_layers_state_is_shared_or_separate_for_each_tool() {
     let tools = || toolset!(echo, greet);
     let greeted = r#"{"name":"a"}"#;
     let shared = tools().layer(Once::default());
@@ -173,7 +173,7 @@ impl Layer for Rename {
 }
 
 #[tokio::test]
-async fn what_would_break_a_set_does_not() {
+async fn a_layer_cannot_break_a_set() {
     let tools = toolset!(echo).layer(Forgetful(Once::default().pipe(Once::default())));
     let failed = call(&tools, "echo", r#"{"value":1}"#).await.unwrap_err();
     assert!(failed.for_log().contains("without being applied"), "a layer is never left out in silence: {failed:?}");

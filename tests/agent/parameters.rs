@@ -167,7 +167,7 @@ impl DynTool for Flaky {
 }
 
 #[tokio::test]
-async fn what_validators_change_is_shown_in_the_layers_parameters_or_refused() {
+async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
     let inside = Flaky::default();
     let (asked, runs) = (Arc::clone(&inside.asked), Arc::clone(&inside.runs));
     runs.store(5, SeqCst);
@@ -212,7 +212,7 @@ struct Quoted {
 }
 
 #[tokio::test]
-async fn a_typed_chain_says_what_validators_change() {
+async fn a_typed_chain_translates_changes_by_validators() {
     let there = |Quoted { quoted }: Quoted| Ok(Number { n: quoted.replace('\'', "") });
     let back = |Number { n }| Quoted { quoted: format!("'{n}'") };
     let tools =

@@ -55,7 +55,7 @@ async fn suspended(agent: &Agent) -> String {
 }
 
 #[tokio::test]
-async fn a_suspended_run_goes_on_from_its_sealed_text() {
+async fn a_suspended_run_continues_from_its_sealed_text() {
     let agent = agent();
     let text = suspended(&agent).await;
     assert!(!text.contains("delete"), "the holder cannot read it");
@@ -150,7 +150,7 @@ async fn a_text_is_opened_once_where_that_matters() {
 }
 
 #[tokio::test]
-async fn what_another_store_was_to_remember_is_refused() {
+async fn a_text_for_another_nonce_store_is_refused() {
     let (before, after) = (once(), once());
     let text = sealed_by(&before).await;
     let refused = after.open(&text, &anna(), Time(2_000)).await.unwrap_err();

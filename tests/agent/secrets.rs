@@ -54,7 +54,7 @@ async fn a_secret_is_found_wherever_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_redacted_leaves_the_rest_as_it_is() {
+async fn redaction_leaves_the_rest_unchanged() {
     let secrets = Secrets::new(["password", "password1"]).redact("[redacted]");
     let output = json!({ "a": 1.50, "big": 12_345_678_901_234_567_890_u64, "b": ["password1", "my password", null] });
     let clean = told(&gives(output).layer(secrets), "give", "{}").await;

@@ -240,7 +240,7 @@ impl Serialize for Unseen {
 }
 
 #[tokio::test]
-async fn a_tool_can_show_what_it_has_by_its_context() {
+async fn a_tool_can_show_preliminary_outputs_through_its_context() {
     let (shown, output) = called(&toolset!(works), "works", json!({})).await;
     assert_eq!(shown, [json!({"n": 0}), json!({"n": 1}), json!({"n": 2})]);
     assert_eq!(output.unwrap(), json!({"n": 3}));

@@ -66,7 +66,7 @@ async fn replayed(agent: &Agent) -> (Events, Result<String, AgentError>) {
 }
 
 #[tokio::test]
-async fn a_recorded_model_says_the_same_again() {
+async fn a_recorded_model_repeats_its_answers() {
     let tape = Tape::new("same");
     let live = Recorder::create(turns(), &tape.0).unwrap().hide("k-\"1\"");
     let (first, said) = replayed(&Agent::new(live).tools(toolset!(double))).await;
@@ -85,7 +85,7 @@ async fn a_recorded_model_says_the_same_again() {
 }
 
 #[tokio::test]
-async fn another_request_is_told_apart() {
+async fn another_request_is_an_error_with_the_difference() {
     let tape = Tape::new("other");
     let agent = |model| Agent::new(model).tools(toolset!(double)).max_steps(3);
     agent(recorded(&tape.0, turns).unwrap()).run("Double 21.").await.unwrap();
@@ -129,7 +129,7 @@ async fn how_a_turn_ended_is_recorded_too() {
 }
 
 #[test]
-fn what_is_no_recording_is_told() {
+fn an_invalid_recording_is_an_error() {
     let cases = [
         ("", "line 1: it is empty"),
         ("hello", "line 1: no recording begins like this"),
@@ -149,7 +149,7 @@ fn pays() -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn persons_decide_as_told() {
+async fn persons_follow_their_rules() {
     let events = Events::unchecked();
     let agent =
         |person: &Person| Agent::new(pays()).tools(toolset!(pay)).observer(events.clone()).operator(person.clone());

@@ -129,7 +129,7 @@ const RIGHT: [&str; 5] = [
 const PIECES: &str = r#"[\[\]{},:"\\]|"[a-f]"|-?[0-9]{1,3}|1\.0|1e3|1e999|true|null|NaN|\\ud83d|\x00|\u{feff}|é|'|"d":"dot"|"x":1|[a-f]"#;
 
 #[test]
-fn what_is_right_is_accepted() {
+fn valid_arguments_are_accepted() {
     for text in RIGHT {
         assert!(OPINIONS.accepts("draw", text).unwrap() && OPINIONS.accepts("late", text).unwrap(), "{text}");
         OPINIONS.compare(text).unwrap();

@@ -173,7 +173,7 @@ fn whole_dialects_agree_with_the_original() {
 
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-fn what_is_valid_stays_valid_in_a_weaker_schema() {
+fn valid_values_stay_valid_in_a_weaker_schema() {
     let data = shared::data();
     let (mut total, mut narrowed, mut failures) = (0, 0, Vec::new());
     for (name, schema, tests) in schemas(&data) {

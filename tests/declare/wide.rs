@@ -104,7 +104,7 @@ async fn each_value_gets_to_its_own_parameter() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_problems_of_wide_tools_are_reported_at_once() {
     for (tool, schema, _) in schemas() {
         let names: Vec<String> = right(&schema).into_iter().map(|(name, _)| name).collect();
         let wrong = Value::Object(names.iter().map(|name| (name.clone(), json!({"no": "such"}))).collect());

@@ -74,7 +74,7 @@ async fn a_prompt_into_a_run_that_waits_can_wait_itself() {
 }
 
 #[tokio::test]
-async fn a_prompt_can_come_before_what_waits() {
+async fn a_prompt_can_supersede_waiting_calls() {
     let (mut session, world) = suspended(OnPrompt::Supersede).await;
     let waits = session.interrupts().next().unwrap().id.clone();
     assert_eq!(session.send("never mind").await.unwrap().text, "first");
@@ -121,7 +121,7 @@ async fn break_off(session: &mut Session, world: &World) {
 }
 
 #[tokio::test]
-async fn after_a_break_what_may_be_run_again_is_and_about_the_rest_a_person_is_asked() {
+async fn after_a_crash_repeatable_calls_restart_and_a_person_decides_the_rest() {
     for store in stores().await {
         // The person's decision about the lost call, and the number of its runs afterwards.
         let decisions = [
@@ -152,7 +152,7 @@ async fn after_a_break_what_may_be_run_again_is_and_about_the_rest_a_person_is_a
 }
 
 #[tokio::test]
-async fn what_was_lost_waits_for_somebody_where_nobody_is_there() {
+async fn a_lost_call_waits_without_an_operator() {
     for store in stores().await {
         let world = World::new();
         let agent = breaking(&store, &world).lease(Duration::from_millis(30));

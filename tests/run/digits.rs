@@ -71,7 +71,7 @@ async fn a_pattern_with_rounded_numbers_covers_nothing() {
 }
 
 #[tokio::test]
-async fn a_refinement_keeps_the_digits_of_what_it_leaves_alone() {
+async fn a_refinement_keeps_the_digits_of_unchanged_values() {
     for store in stores().await {
         let world = World::new();
         let agent = agent(&store, transfer(&world), transfers(&[("18446744073709551617", 1)]))

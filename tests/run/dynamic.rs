@@ -93,7 +93,7 @@ fn tools(shop: &Arc<Shop>) -> Toolset {
 const ORDER: &str = r#"{"thing":"apples","count":2}"#;
 
 #[tokio::test]
-async fn what_was_normalised_is_shown_approved_run_and_told() {
+async fn normalized_arguments_are_shown_approved_and_run() {
     for store in stores().await {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
@@ -108,7 +108,7 @@ async fn what_was_normalised_is_shown_approved_run_and_told() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_what_a_validator_refuses() {
+async fn no_person_is_asked_about_calls_that_a_validator_refuses() {
     for store in stores().await {
         let shop = shop();
         let turns =
@@ -130,7 +130,7 @@ async fn nobody_is_asked_about_what_a_validator_refuses() {
 }
 
 #[tokio::test]
-async fn an_edit_is_validated_and_the_person_learns_what_is_wrong() {
+async fn an_edit_is_validated_and_the_person_sees_its_problems() {
     for store in stores().await {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
@@ -160,7 +160,7 @@ async fn a_validator_is_asked_again_before_the_start() {
 }
 
 #[tokio::test]
-async fn what_is_understood_otherwise_than_approved_does_not_run() {
+async fn arguments_normalized_after_the_approval_do_not_run() {
     for store in stores().await {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;

@@ -27,7 +27,7 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 const A_DAY: Duration = Duration::from_millis(DAY);
 
 #[tokio::test(start_paused = true)]
-async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
+async fn a_timer_expires_interrupts_of_a_driven_run() {
     let (store, world) = (memory(), World::new());
     // The first interrupt gets no answer. The second opens when the first has expired.
     let all = tools(&world).merge(toolset!(Arc::clone(&world); ask)).unwrap();
@@ -45,7 +45,7 @@ async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
 }
 
 #[tokio::test]
-async fn sweeping_ends_what_was_over_when_nobody_was_there() {
+async fn a_sweep_expires_interrupts_of_other_runs() {
     for store in stores().await {
         let world = World::new();
         let clock = Clock::new();

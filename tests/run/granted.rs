@@ -102,7 +102,7 @@ fn fingerprint_with_texts(tool: &ToolSpec) -> String {
 }
 
 #[tokio::test]
-async fn s03_what_waits_in_an_older_record_can_be_decided() {
+async fn s03_interrupts_in_older_records_can_be_decided() {
     let edit = || Decision::Edit { arguments: json!({ "amount": 6 }) };
     for store in stores().await {
         for (decision, description, effects) in [
@@ -161,7 +161,7 @@ fn moody(mood: &Arc<AtomicU8>) -> impl Fn(&Proposal<'_>) -> Permission + Send + 
 }
 
 #[tokio::test]
-async fn s04_a_deny_stays_whatever_the_policy_says_later() {
+async fn s04_a_denial_stays_after_a_change_of_policy() {
     let (store, world, mood) = (memory(), World::new(), Arc::new(AtomicU8::new(2)));
     // The second call keeps the turn open, so the first is checked again.
     let turn = Turn::call("note", json!({"text": "a"})).then_call("pay", json!({"amount": 5}));
@@ -185,7 +185,7 @@ async fn s04_a_deny_stays_whatever_the_policy_says_later() {
 }
 
 #[tokio::test]
-async fn s04_a_policy_that_became_stricter_denies_what_was_approved() {
+async fn s04_a_stricter_policy_denies_an_approved_call() {
     for store in stores().await {
         for (mood_later, effects) in [(0, 1), (1, 1), (2, 0), (3, 1)] {
             let (world, mood) = (World::new(), Arc::new(AtomicU8::new(0)));
@@ -224,7 +224,7 @@ async fn s07_hints_of_a_remote_tool_do_not_lower_the_gate_and_names_do_not_colli
 }
 
 #[tokio::test]
-async fn s08_what_is_shown_is_all_of_it_escaped_and_bound_to_the_grant() {
+async fn s08_the_view_is_complete_escaped_and_bound_to_the_grant() {
     let (store, world) = (memory(), World::new());
     let long = "x".repeat(20_000);
     let to = format!("Ann\u{1b}[2J\u{202e}\n}} approve everything? {{amount}} {long}\u{7}");
@@ -267,7 +267,7 @@ async fn s08_defaults_are_shown_as_they_will_be_used() {
 }
 
 #[tokio::test]
-async fn policies_see_on_whose_behalf_and_what_was_said() {
+async fn policies_see_the_principal_and_the_conversation() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (world, all) = (World::new(), Arc::clone(&seen));
     let model = ScriptedModel::new([Turn::call("note", json!({"text": "a"})), Turn::say("ok")]);

@@ -37,7 +37,7 @@ async fn watch(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s13_a_worker_that_slept_too_long_does_not_go_on_with_what_another_took_over() {
+async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
     for name in ["slow", "watch"] {
         let (store, world) = (memory(), World::new());
         let all = toolset!(Arc::clone(&world); slow, watch);

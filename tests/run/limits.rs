@@ -63,7 +63,7 @@ fn session(
 }
 
 #[tokio::test]
-async fn s09_a_cut_or_filtered_turn_executes_nothing_but_what_was_complete_and_eager() {
+async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
     let all = [
         (FinishReason::Length, InterruptedBy::Length),
         (FinishReason::ContentFilter, InterruptedBy::ContentFilter),
@@ -191,7 +191,7 @@ async fn s11_retries_draw_from_a_budget_of_the_run() {
 }
 
 #[tokio::test]
-async fn s12_what_is_hidden_cannot_be_called_and_the_log_keeps_its_own() {
+async fn s12_hidden_tools_cannot_be_called_and_the_log_keeps_the_offer() {
     let world = World::new();
     let (person, events) = (Person::deciding([]), Events::new());
     let turn = Turn::call("pay", json!({"amount": 5})).then_call("look", json!({"what": "nothing"}));
@@ -252,7 +252,7 @@ async fn s14_a_panic_ends_that_call_only() {
 }
 
 #[tokio::test]
-async fn s14_a_policy_that_panics_asks_and_nobody_there_means_no() {
+async fn s14_a_panicking_policy_asks_and_without_an_operator_denies() {
     let world = World::new();
     let turn = || Turn::call("note", json!({"text": "a"})).then_call("look", json!({"what": "b"}));
     let policy = |call: &Proposal<'_>| {

@@ -186,7 +186,7 @@ async fn a_tool_that_ignores_its_time_limit_does_not_hold_the_run() {
 }
 
 #[tokio::test]
-async fn cancelling_ends_what_runs_and_what_waits() {
+async fn cancelling_ends_running_and_waiting_calls() {
     let (store, world) = (memory(), World::new());
     let stop = Cancellation::new();
     let turn = Turn::call("plain", takes(60_000)).then_call("pay", json!({"amount": 5})).then_call("alone", takes(1));

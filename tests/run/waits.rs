@@ -167,7 +167,7 @@ async fn an_external_call_is_announced_after_its_approval_with_the_arguments_tha
 }
 
 #[tokio::test]
-async fn what_was_allowed_for_the_run_covers_only_calls_like_it() {
+async fn an_allowance_covers_only_similar_calls() {
     for store in stores().await {
         let world = World::new();
         let to = |amount: i64, to: &str| Turn::call("pay", json!({"amount": amount, "to": to}));
@@ -193,7 +193,7 @@ async fn what_was_allowed_for_the_run_covers_only_calls_like_it() {
 }
 
 #[tokio::test]
-async fn what_was_allowed_for_the_run_does_not_cover_another_definition_of_the_tool() {
+async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
     for store in stores().await {
         let world = World::new();
         let pay = |description: &str| {

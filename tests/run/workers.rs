@@ -63,7 +63,7 @@ async fn s13_two_workers_that_resume_one_run_give_one_effect() {
 }
 
 #[tokio::test]
-async fn s13_who_has_no_lease_any_more_appends_nothing_and_starts_nothing() {
+async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
     for store in stores().await {
         let world = World::new();
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
@@ -121,7 +121,7 @@ async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
 }
 
 #[tokio::test]
-async fn the_first_decision_wins_when_the_person_there_says_otherwise_at_the_same_moment() {
+async fn the_first_of_two_simultaneous_decisions_wins() {
     for on_deny in [OnDeny::Continue, OnDeny::StopTurn] {
         for store in stores().await {
             let world = World::new();
@@ -175,7 +175,7 @@ async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_starts_nothing_and_the_session_goes_on_later() {
+async fn a_failing_store_starts_nothing_and_the_session_continues_later() {
     for is_appended in [false, true] {
         let (store, world) = (memory(), World::new());
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
@@ -205,7 +205,7 @@ async fn a_store_that_fails_starts_nothing_and_the_session_goes_on_later() {
 }
 
 #[tokio::test]
-async fn sweeping_takes_up_what_was_left_alone_and_survives_what_cannot_be_read() {
+async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
     let (store, world) = (memory(), World::new());
     let mut left = Vec::new();
     for _ in 0..3 {

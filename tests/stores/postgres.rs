@@ -45,7 +45,7 @@ async fn newer_tables_are_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_in_words() {
+async fn a_missing_server_is_explained() {
     let error = PostgresStore::connect("postgres://127.0.0.1:1/x?user=u").await.unwrap_err().to_string();
     assert!(error.contains("connect"), "{error}");
     let error = PostgresOptions::new().schema("a\"b").connect("postgres://127.0.0.1:1/x").await.unwrap_err();

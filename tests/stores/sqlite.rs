@@ -57,7 +57,7 @@ async fn process() {
 }
 
 #[tokio::test]
-async fn what_was_added_is_there_after_a_restart() {
+async fn appends_survive_a_restart() {
     for durability in [Durability::Process, Durability::Machine] {
         let file = File::new();
         let options = SqliteOptions::new().durability(durability);
@@ -68,7 +68,7 @@ async fn what_was_added_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_locked_file_is_told_in_words() {
+async fn a_locked_file_is_explained() {
     let file = File::new();
     let options = SqliteOptions::new().patience(Duration::from_millis(50));
     let store = options.open(file.path()).unwrap();
@@ -89,7 +89,7 @@ async fn two(store: &SqliteStore) {
 }
 
 #[tokio::test]
-async fn waiting_for_another_process_holds_nobody_up() {
+async fn waiting_for_another_process_delays_no_other_operation() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
     two(&store).await;
@@ -106,7 +106,7 @@ async fn waiting_for_another_process_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn an_append_that_nobody_waits_for_any_more_comes_before_the_next() {
+async fn a_dropped_append_comes_before_the_next() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
     two(&store).await;
@@ -127,7 +127,7 @@ async fn an_append_that_nobody_waits_for_any_more_comes_before_the_next() {
 }
 
 #[tokio::test]
-async fn the_log_of_what_was_written_does_not_grow_for_ever() {
+async fn the_write_ahead_log_does_not_grow_forever() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
     create(&store, "r").await;

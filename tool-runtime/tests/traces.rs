@@ -147,7 +147,7 @@ async fn metrics_are_events_with_units() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_traced_only_when_it_is_switched_on() {
+async fn content_is_traced_only_if_enabled() {
     let model = || {
         ScriptedModel::new([Turn::call("look", json!({"what": "the sky"})).then_reason("hm"), Turn::say("the answer")])
     };
@@ -207,7 +207,7 @@ async fn approvals_and_waiting_are_events() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_has_a_type() {
+async fn errors_have_a_type() {
     let calls = Turn::call("slow", json!({})).then_call("flaky", json!({})).then_call("count", json!({"n": 10}));
     let spans = traced(Agent::new(ScriptedModel::new([calls]))).await;
     let run = &spans.roots()[0];
@@ -230,7 +230,7 @@ async fn an_agent_in_a_tool_is_below_the_tool() {
 }
 
 #[tokio::test]
-async fn a_cancelled_turn_says_so() {
+async fn a_cancelled_turn_is_marked() {
     let stop = Cancellation::new();
     let stopping = stop.clone();
     // The model cancels after its first delta. So the turn has begun, even on a slow machine.

@@ -91,7 +91,7 @@ fn consensus_comes_to_a_meeting() {
 }
 
 #[test]
-fn consensus_says_whose_model_failed() {
+fn consensus_names_the_person_whose_model_failed() {
     // Each of the four asks the model once, and receives an error.
     let (url, asked) = chat_server(vec![String::new(); 4]);
     let run = Run::with(&[("OPENAI_BASE_URL", &url), ("OPENAI_MODEL", "parrot")], "consensus", &[]);

@@ -106,7 +106,7 @@ fn edited_and_paid_as_edited() {
 }
 
 #[test]
-fn denied_and_told_why() {
+fn a_denial_reaches_the_model_with_its_reason() {
     let shop = Shop::new();
     let id = shop.waiting();
     shop.says(&["deny", &id, "it", "was", "worn"]);
@@ -117,7 +117,7 @@ fn denied_and_told_why() {
 }
 
 #[test]
-fn others_decide_nothing_and_what_is_not_there_is_told() {
+fn other_users_cannot_decide_and_unknown_ids_are_errors() {
     let shop = Shop::new();
     let id = shop.waiting();
     let run = id.split('/').next().unwrap();

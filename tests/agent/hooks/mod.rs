@@ -87,7 +87,7 @@ async fn heard(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn calls_that_arrive_side_by_side_are_told_apart() {
+async fn parallel_calls_have_separate_hooks() {
     let deltas = vec![
         start(0, "a", "mail"),
         piece(0, r#"{"to": "An"#),
@@ -119,7 +119,7 @@ async fn calls_that_arrive_side_by_side_are_told_apart() {
 }
 
 #[tokio::test]
-async fn however_arguments_come_they_are_heard_once() {
+async fn hooks_receive_arguments_once_for_any_chunks() {
     let whole = r#"{"to": "Anna"}"#;
     let told = |delta: &str| format!(r#"a: {delta:?} to Some("Anna") true"#);
     let after = ["a: to Anna None", "a: runs"].map(str::to_owned);
@@ -170,7 +170,7 @@ async fn arguments_that_are_empty_or_never_come_are_an_empty_object() {
 }
 
 #[tokio::test]
-async fn what_is_refused_or_breaks_off_is_never_available() {
+async fn refused_or_cut_arguments_are_never_available() {
     let wrong = vec![start(0, "a", "mail"), piece(0, r#"{"to": 1}"#), end(0)];
     assert_eq!(heard(toolset!(mail), wrong).await, ["a: begins", r#"a: "{\"to\": 1}" to None true"#]);
     let no_json = vec![start(0, "a", "mail"), piece(0, r#"{"to": x"#), piece(0, "y"), end(0)];

@@ -19,7 +19,7 @@ fn broken(kind: ModelErrorKind) -> ModelError {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_asked_again_and_then_the_next_model_is() {
+async fn temporary_failures_are_retried_before_the_next_model() {
     let cases = [
         // The kind of failure, and the number of requests to the first model with two retries.
         (ModelErrorKind::Unavailable, 3),
@@ -64,7 +64,7 @@ async fn without_another_model_the_run_stops_and_can_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tries_wait_longer_each_time_and_as_long_as_they_are_told() {
+async fn waits_double_and_respect_the_provider() {
     let told =
         |seconds| ModelError::new(ModelErrorKind::RateLimited, "slow").retry_after(Some(Duration::from_secs(seconds)));
     let started = tokio::time::Instant::now();
@@ -148,7 +148,7 @@ async fn a_model_that_panics_has_failed() {
 
 /// A provider that pauses a long turn is asked to continue, and its earlier content stays.
 #[tokio::test]
-async fn a_paused_turn_goes_on() {
+async fn a_paused_turn_continues() {
     let paused = Turn::say("I search").with_finish(FinishReason::Paused);
     let model = Arc::new(ScriptedModel::new([paused, Turn::say("and found it")]));
     let mut session = Agent::new(Arc::clone(&model)).session();

@@ -29,7 +29,7 @@ async fn active_tools_and_their_order() {
 }
 
 #[tokio::test]
-async fn a_step_is_prepared_with_what_is_known() {
+async fn the_preparation_receives_the_state_of_the_run() {
     let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("ok")]));
     let other = Arc::new(ScriptedModel::new([call(5)]));
     let seen = Arc::<Ran>::default();
@@ -68,7 +68,7 @@ async fn a_step_is_prepared_with_what_is_known() {
 }
 
 #[tokio::test]
-async fn what_prepares_a_step_may_fail_and_panic() {
+async fn a_preparation_may_fail_and_panic() {
     for (panics, told) in [(true, "the preparation of the step panicked"), (false, "no plan: \"the disk is full\"")] {
         let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
         let seen = Arc::<Ran>::default();
@@ -94,7 +94,7 @@ async fn what_prepares_a_step_may_fail_and_panic() {
 }
 
 #[tokio::test]
-async fn a_model_that_may_not_call_is_answered_that_there_is_no_such_tool() {
+async fn calls_of_forbidden_tools_are_not_available() {
     let seen = Arc::<Ran>::default();
     let listener = Arc::<Listener>::default();
     let agent = Agent::new(ScriptedModel::new([call(1), Turn::say("sorry")])).tools(tools(&seen));
@@ -104,7 +104,7 @@ async fn a_model_that_may_not_call_is_answered_that_there_is_no_such_tool() {
 }
 
 #[tokio::test]
-async fn a_model_that_must_call_and_does_not_has_its_way_and_it_is_told() {
+async fn an_ignored_tool_choice_is_reported() {
     let one = ToolChoice::Tool("done".into());
     for (choice, turn, ignored) in [
         (ToolChoice::Required, Turn::say("no"), true),

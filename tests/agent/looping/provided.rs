@@ -13,7 +13,7 @@ use tool_runtime::{
 use crate::looping::kit::{Listener, Ran, ran, tools};
 
 #[tokio::test]
-async fn what_a_provider_does_is_part_of_the_turn_and_no_call() {
+async fn a_providers_tool_is_part_of_the_turn_and_not_a_call() {
     let part = |kind| ProviderPart::new("anthropic", "s1", "web_search", kind, r#"{"type":"server_tool_use"}"#);
     let model = FunctionModel::new(move |request| {
         assert_eq!(request.tools.provided(ListFormat::Anthropic).count(), 1);

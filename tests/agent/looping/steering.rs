@@ -41,7 +41,7 @@ impl Observer for Meddler {
 }
 
 #[tokio::test]
-async fn what_is_said_meanwhile_is_seen_at_the_next_turn() {
+async fn a_steering_message_reaches_the_next_turn() {
     let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("Rome it is")]));
     let seen = Arc::<Ran>::default();
     let meddler = Arc::new(Meddler { steering: Mutex::default(), listener: Listener::default() });
@@ -60,7 +60,7 @@ async fn what_is_said_meanwhile_is_seen_at_the_next_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_while_the_model_gives_its_last_answer_goes_on_with_it() {
+async fn a_steering_message_during_the_last_turn_continues_the_run() {
     let model = streaming(|request| match request {
         1 => vec![Piece::Says(Delta::Text("Oslo".into())), Piece::Waits(Duration::from_secs(9))]
             .into_iter()
@@ -88,7 +88,7 @@ async fn what_is_said_while_the_model_gives_its_last_answer_goes_on_with_it() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_somebody_keeps_what_is_said() {
+async fn a_suspended_run_keeps_steering_messages() {
     let seen = Arc::<Ran>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let turns = [Turn::call("pay", "{}"), Turn::say("paid, in Rome")];
@@ -145,7 +145,7 @@ async fn stroll() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_is_told_to_look_hears_it_before_the_next_turn() {
+async fn a_driver_that_looks_reads_messages_before_the_next_turn() {
     let model = Arc::new(ScriptedModel::new([Turn::call("stroll", "{}"), Turn::say("Rome")]));
     let agent = Agent::new(Arc::clone(&model)).tools(toolset!(stroll)).store(MemoryStore::new());
     let mut session = agent.session();

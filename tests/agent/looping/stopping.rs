@@ -148,7 +148,7 @@ async fn a_run_that_works_too_long_is_stopped_and_can_go_on() {
 }
 
 #[tokio::test]
-async fn waiting_for_somebody_costs_no_time() {
+async fn waiting_for_a_person_costs_no_time() {
     let (agent, _) = agent(vec![Turn::call("pay", "{}"), Turn::say("end")]);
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let agent = agent.max_time(Duration::from_millis(150)).store(store).operator(Suspend);

@@ -32,7 +32,7 @@ fn rome() -> Trip {
 }
 
 #[tokio::test]
-async fn an_answer_is_given_after_somebody_decided() {
+async fn an_answer_follows_a_decision() {
     let seen = Arc::<Ran>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let model = Arc::new(ScriptedModel::new([Turn::call("pay", "{}"), answer("Rome"), answer("Oslo")]));
@@ -54,7 +54,7 @@ async fn an_answer_is_given_after_somebody_decided() {
 
 /// `sweep` and `resume` do not know the type, but the run's record does.
 #[tokio::test]
-async fn a_process_that_does_not_know_the_type_goes_on_as_well() {
+async fn a_process_without_the_type_continues_the_run() {
     let seen = Arc::<Ran>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let turns = [Turn::call("pay", "{}"), Turn::call("final_answer", json!({ "city": 7 })), answer("Rome")];

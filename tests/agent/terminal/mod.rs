@@ -144,7 +144,7 @@ async fn a_call_is_denied_with_a_reason_or_without() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_is_no_yes() {
+async fn the_end_of_the_input_is_a_denial() {
     for lines in ["go\n", "go\ne\n", "go\ne\n\n2\n", "go\nperhaps"] {
         let seen = see(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
         assert!(seen.removed.is_empty(), "{lines:?}");
@@ -201,7 +201,7 @@ async fn nothing_is_cut() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_shown_is_not_run() {
+async fn calls_that_cannot_be_shown_do_not_run() {
     let late = RuntimeTool::new("late", "").approval().handler(|_, _| async { Ok(json!("ran")) }).unwrap();
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(127), "]".repeat(127));
     let seen =

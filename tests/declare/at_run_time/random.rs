@@ -198,7 +198,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_tool_says_what_the_model_says(
+    fn a_tool_agrees_with_the_model(
         fields in fields(),
         given in proptest::collection::vec(proptest::option::weighted(0.7, prop_oneof![
             5 => "[a-cA-C]{0,3}".prop_map(Value::from), 1 => Just(json!(5)),

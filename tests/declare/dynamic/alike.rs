@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn what_may_be_wrong_is_what_the_schema_says(given in arguments(), more in prop::option::of(value())) {
+    fn accepted_values_fit_the_declared_schema(given in arguments(), more in prop::option::of(value())) {
         let (mut given, tools) = (given, toolset!(lenient, Lenient));
         given.extend(more.map(|value| ("more".to_owned(), value)));
         let agree = |name: &str, arguments: Value| {

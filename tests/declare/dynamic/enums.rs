@@ -127,7 +127,7 @@ fn only_the_fields_of_the_variant_are_judged() {
 }
 
 #[tokio::test]
-async fn the_tag_stays_in_what_is_normalised() {
+async fn the_tag_stays_in_normalized_arguments() {
     let (tools, cx) = (tools(), Context::new("c"));
     let started = tools.start("Travel", r#"{"to":"rome","kind":"flight","from":"Bonn"}"#, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"to":"Rome","kind":"flight","from":"Bonn"}"#));
@@ -195,7 +195,7 @@ impl ExecuteWith<Vec<u32>> for Pay {
 }
 
 #[test]
-fn serde_says_what_the_tag_says() {
+fn serde_attributes_define_the_tag() {
     let tools = toolset!(vec![1, 2]; Pay);
     for given in [json!({ "by": "BANK-TRANSFER", "account": 2 }), json!({ "by": "cash" })] {
         let paid = call(&tools, "Pay", given.clone()).unwrap();

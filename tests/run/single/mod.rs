@@ -182,7 +182,7 @@ async fn a_call_that_waits_is_a_run_that_others_go_on_with() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_wants_any_more_is_given_up() {
+async fn a_call_without_a_caller_is_cancelled() {
     for heard in [false, true] {
         for by_drop in [false, true] {
             let (world, cancellation) = (World::new(), Cancellation::new());

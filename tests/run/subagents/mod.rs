@@ -69,7 +69,7 @@ fn again(store: &Arc<dyn Store>, world: &Arc<World>, turns: impl IntoIterator<It
 }
 
 #[tokio::test]
-async fn an_approval_inside_is_decided_outside_and_goes_on_in_another_process() {
+async fn an_inner_approval_is_decided_outside_and_continues_in_another_process() {
     for store in stores().await {
         let world = World::new();
         let first = outer(&store, &world, [pays(&[5, 6])]);
@@ -106,7 +106,7 @@ async fn an_approval_inside_is_decided_outside_and_goes_on_in_another_process() 
 }
 
 #[tokio::test]
-async fn a_person_who_is_there_is_asked_about_everything_inside() {
+async fn an_operator_is_asked_about_all_inner_interrupts() {
     let world = World::new();
     let turns =
         [pays(&[5]).then_call("Poll", json!({"question": "tea?"})).then_call("muse", json!({})), Turn::say("all done")];
@@ -126,7 +126,7 @@ async fn a_person_who_is_there_is_asked_about_everything_inside() {
 }
 
 #[tokio::test]
-async fn a_process_that_dies_in_the_middle_is_taken_over_and_nobody_is_asked() {
+async fn a_dead_process_is_taken_over_without_a_question() {
     let (store, world) = (memory(), World::new());
     let inner = |model: ScriptedModel| Agent::new(model).tools(inner_tools(&world)).as_tool("helper", "Helps.");
     let note = || Turn::call("note", json!({"text": "one"}));
@@ -238,7 +238,7 @@ async fn an_approval_two_deep_is_decided_outside() {
 }
 
 #[tokio::test]
-async fn without_a_run_outside_nobody_can_be_asked() {
+async fn without_an_outer_run_no_person_can_be_asked() {
     let world = World::new();
     let inner =
         Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("no money")])).tools(tools(&world)).operator(Suspend);

@@ -38,7 +38,7 @@ fn killed_at_every_point_when_calls_run_side_by_side() {
 }
 
 #[test]
-fn killed_at_every_point_when_nobody_looks_what_came_of_lost_calls() {
+fn killed_at_every_point_without_decisions_about_lost_calls() {
     at_points_of(2, 2, 1);
 }
 

@@ -45,7 +45,7 @@ fn served() -> (Arc<World>, Served) {
 }
 
 #[tokio::test]
-async fn who_leaves_cancels_the_run_and_frees_everything() {
+async fn a_client_that_leaves_cancels_the_run_and_frees_everything() {
     let _alone = alone().await;
     let (world, served) = served();
     // The first round allocates what is needed once. The second measures what the store keeps for each run.
@@ -62,7 +62,7 @@ async fn who_leaves_cancels_the_run_and_frees_everything() {
 }
 
 #[tokio::test]
-async fn who_vanishes_in_the_middle_of_a_request_leaves_nothing() {
+async fn a_client_that_vanishes_during_a_request_leaves_nothing() {
     let _alone = alone().await;
     let (_, served) = served();
     let whole = chat("half", "work", false);
@@ -79,7 +79,7 @@ async fn who_vanishes_in_the_middle_of_a_request_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_detached_goes_on_and_then_frees_everything() {
+async fn a_detached_run_continues_and_then_frees_everything() {
     let _alone = alone().await;
     let (world, served) = served();
     let before = live();
@@ -96,7 +96,7 @@ async fn a_run_that_is_detached_goes_on_and_then_frees_everything() {
 }
 
 #[tokio::test]
-async fn who_comes_back_reads_all_of_it() {
+async fn a_client_that_returns_reads_the_whole_answer() {
     let _alone = alone().await;
     let (world, served) = served();
     let asked = [

@@ -37,7 +37,7 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn whatever_is_sent_nothing_runs_that_nobody_allowed() {
+fn no_request_runs_a_call_without_permission() {
     let _turn = alone_blocking();
     let corpus = corpus();
     assert!(corpus.len() >= 12, "the corpus is gone");

@@ -111,7 +111,7 @@ async fn tries_are_limited() {
 }
 
 #[tokio::test]
-async fn what_will_not_pass_is_not_tried_again() {
+async fn permanent_failures_are_not_retried() {
     for (status, body, kind) in [
         ("400 Bad Request", r#"{"error":{"message":"no sk-12345678"}}"#, ModelErrorKind::Refused),
         ("401 Unauthorized", "", ModelErrorKind::Unauthorized),

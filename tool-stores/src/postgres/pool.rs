@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_refused_in_words() {
+    fn unsupported_options_are_refused_with_a_reason() {
         assert!(refusal("postgres://db/x?sslmode=verify-ca").contains("sslmode"));
         assert!(refusal("postgres://db/x?sslrootcert=/a").contains("sslrootcert"));
         assert!(refusal("mysql://db/x").contains("not understood"));

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_explained() {
+    fn invalid_answers_are_explained() {
         let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
         assert_eq!(read(&number, "12"), Answer::Wrong("That must be from 1 to 9.".into()));
         assert_eq!(read(&number, "a lot"), Answer::Wrong("I need a whole number here.".into()));
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_clear_is_not_guessed() {
+    fn unclear_answers_are_not_guessed() {
         assert_eq!(
             choose(&cities(), true, "new york"),
             Some(Answer::Several(vec![json!("New York"), json!("NEW_YORK")]))

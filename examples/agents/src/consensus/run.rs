@@ -152,7 +152,7 @@ mod tests {
 
         /// Runs a meeting with rules for models: agents find the first slot at which all can, or give up.
         #[test]
-        fn they_find_what_there_is(table in any::<[[bool; 4]; 4]>()) {
+        fn agents_find_a_common_slot_or_give_up(table in any::<[[bool; 4]; 4]>()) {
             let place = |slot| Slot::all().position(|known| known == slot).unwrap();
             let can = |me: Person, slot| table[me as usize][place(slot)];
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();

@@ -551,7 +551,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "must not be")]
-    fn a_test_ends_with_what_was_found() {
+    fn a_test_fails_with_the_findings() {
         of(json!({ "type": "integer", "default": "one" })).deny(Level::Error);
     }
 }
