@@ -57,7 +57,7 @@ fn edits(subject: &Subject) -> io::Result<Vec<[f64; 2]>> {
             let [before, after] = [TOOL, FUNCTION][side];
             let edited = base.replacen(before, after, 1);
             if edited == base {
-                return Err(io::Error::other(format!("nothing reads `{}`", before.trim())));
+                return Err(io::Error::other(format!("the source does not contain `{}`", before.trim())));
             }
             pair[side] = build(&edited)?;
             build(&base)?;

@@ -101,7 +101,7 @@ pub(super) async fn pause(pace: Pace) {
 
 /// The model of the run: the requested number of pieces, half of them text, half of them arguments of a call. With no pieces, it
 /// never ends.
-#[allow(clippy::needless_pass_by_value, reason = "a model is asked like this")]
+#[allow(clippy::needless_pass_by_value, reason = "a model receives its request by value")]
 fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
     let said = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text),

@@ -12,12 +12,12 @@ pub(crate) struct Answered<'a> {
 }
 
 impl Answered<'_> {
-    /// Set if the call succeeded.
+    /// Returns whether the call succeeded.
     pub(crate) fn is_done(&self) -> bool {
         !self.answer.is_error
     }
 
-    /// The argument `name`, if it is a `T`.
+    /// Returns the argument `name`, if it is a `T`.
     pub(crate) fn argument<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_value(self.arguments.get(name)?.clone()).ok()
     }
@@ -28,7 +28,7 @@ impl Answered<'_> {
     }
 }
 
-/// The calls of a conversation with their answers, oldest first.
+/// Returns the answered calls of a conversation, oldest first.
 pub(crate) fn answered(messages: &[Message]) -> Vec<Answered<'_>> {
     let mut all = Vec::new();
     let mut asked = Vec::new();
@@ -55,7 +55,7 @@ pub(crate) fn answered(messages: &[Message]) -> Vec<Answered<'_>> {
     all
 }
 
-/// Messages to the model, oldest first.
+/// Returns the user's messages, oldest first.
 pub(crate) fn prompts(messages: &[Message]) -> impl DoubleEndedIterator<Item = &str> {
     messages
         .iter()

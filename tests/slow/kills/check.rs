@@ -38,11 +38,11 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
     let arguments: Value = serde_json::from_str(&call.arguments().text).unwrap();
     let effects = world.count(&call.name, &arguments["n"], call.id.as_str());
     let result = call.result().unwrap();
-    let told = format!("{case:?}: {} {}: {effects} effects, {result:?}", call.name, arguments["n"]);
+    let shown = format!("{case:?}: {} {}: {effects} effects, {result:?}", call.name, arguments["n"]);
     // An effect with other arguments had no permission.
     let all = world.effects().iter().filter(|effect| effect.ends_with(&format!(" {}", call.id))).count();
     let steps = world.count("step", &arguments["n"], call.id.as_str());
-    assert_eq!(all, effects + steps, "{told}");
+    assert_eq!(all, effects + steps, "{shown}");
 
     let (mut grants, mut starts, mut starts_before_step, mut kept, mut ends) = (0, 0, 0, 0, 0);
     let (mut asked, mut again) = (Vec::new(), 0);
@@ -63,31 +63,31 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
             _ => {}
         }
     }
-    assert_eq!(ends, 1, "{told}");
-    assert!(effects <= starts && starts <= grants, "{starts} starts, {grants} grants; {told}");
-    assert!(kept <= 1, "{kept} steps kept; {told}");
+    assert_eq!(ends, 1, "{shown}");
+    assert!(effects <= starts && starts <= grants, "{starts} starts, {grants} grants; {shown}");
+    assert!(kept <= 1, "{kept} steps recorded; {shown}");
     if kept == 1 {
-        assert!(steps <= starts_before_step, "a step that was kept was taken again; {told}");
+        assert!(steps <= starts_before_step, "a recorded step was repeated; {shown}");
     }
     if call.name == "keeps" {
         // Only a person allows a step to be repeated.
-        assert!(steps <= 1 + again, "{again} times again; {told}");
-        assert!(effects <= steps, "{told}");
+        assert!(steps <= 1 + again, "{again} times again; {shown}");
+        assert!(effects <= steps, "{shown}");
     }
     let once = matches!(call.name.as_str(), "pay" | "add" | "ask" | "keeps");
     if once {
-        assert!(effects <= 1, "{told}");
+        assert!(effects <= 1, "{shown}");
     }
     match (call.name.as_str(), result) {
         ("Elsewhere", CallResult::Succeeded { output }) => {
-            assert_eq!((effects, output.as_json()), (0, Some(&*arguments["n"].to_string())), "{told}");
+            assert_eq!((effects, output.as_json()), (0, Some(&*arguments["n"].to_string())), "{shown}");
         }
         // A lost call, about which the person saw that it was done.
-        (_, CallResult::Responded { .. }) => assert!(once && effects == 1 && person != Person::Lazy, "{told}"),
-        (_, CallResult::Succeeded { .. }) => assert!(effects >= 1, "{told}"),
-        ("pay", CallResult::Denied { .. }) if person == Person::Picky => assert_eq!(effects, 0, "{told}"),
+        (_, CallResult::Responded { .. }) => assert!(once && effects == 1 && person != Person::Lazy, "{shown}"),
+        (_, CallResult::Succeeded { .. }) => assert!(effects >= 1, "{shown}"),
+        ("pay", CallResult::Denied { .. }) if person == Person::Picky => assert_eq!(effects, 0, "{shown}"),
         // A lost call without a decision about a repetition.
-        (_, _) => assert!(once && person == Person::Lazy && starts >= 1 && !case.kills.is_empty(), "{told}"),
+        (_, _) => assert!(once && person == Person::Lazy && starts >= 1 && !case.kills.is_empty(), "{shown}"),
     }
 }
 

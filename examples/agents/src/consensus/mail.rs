@@ -1,4 +1,4 @@
-//! The mail: what one says, all others get.
+//! The mail: each message goes to all other people.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::slot::Person;
 
-/// Something that somebody said to all others.
+/// A message to all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Letter {
     /// The author.
@@ -20,11 +20,11 @@ pub struct Letter {
     pub content: String,
 }
 
-/// A mail box for each person, and a copy of all that was sent.
+/// A mail box for each person, and a copy of each message.
 #[derive(Debug, Default)]
 pub struct Mail {
     letters: Mutex<Letters>,
-    /// One for each box.
+    /// A notification for each box.
     arrived: [Notify; Person::ALL.len()],
 }
 
@@ -35,7 +35,7 @@ struct Letters {
 }
 
 impl Mail {
-    /// Puts what `from` says into the boxes of all others.
+    /// Puts a message of `from` into the boxes of all others.
     pub fn send(&self, from: Person, content: impl Into<String>) {
         let letter = Letter { from, content: content.into() };
         let mut letters = self.letters();
@@ -51,11 +51,11 @@ impl Mail {
         std::mem::take(&mut self.letters().boxes[person as usize])
     }
 
-    /// Empties the box of `person`, and waits for something to be in it, but not longer than `patience`.
+    /// Waits for messages to `person`, at most for `patience`, and empties the box.
     pub async fn wait(&self, person: Person, patience: Duration) -> Vec<Letter> {
         let something = async {
             loop {
-                // A notice that comes between the look and the wait is kept.
+                // A notification between the read and the wait is kept.
                 let letters = self.read(person);
                 if !letters.is_empty() {
                     return letters;
@@ -66,7 +66,7 @@ impl Mail {
         tokio::time::timeout(patience, something).await.unwrap_or_default()
     }
 
-    /// All that was sent, oldest first.
+    /// Returns all messages, oldest first.
     pub fn sent(&self) -> Vec<Letter> {
         self.letters().sent.clone()
     }
