@@ -1,4 +1,4 @@
-//! Pieces of work that can be repeated, also in a process of their own: `--case NAME --rounds N`.
+//! Repeatable pieces of work, also in a separate process: `--case NAME --rounds N`.
 
 use std::{
     pin::pin,
@@ -8,10 +8,10 @@ use std::{
 
 use crate::{dispatch, mcp, partial, plain, run::parallel, validate};
 
-/// A piece of work that can be repeated.
+/// A repeatable piece of work.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// Sets everything up and returns the work, which does so many rounds.
+    /// Prepares the work, and returns a function that does a given number of rounds.
     pub(crate) start: fn() -> Box<dyn FnMut(u64)>,
     /// The two numbers of rounds whose difference is measured.
     pub(crate) rounds: (u64, u64),
@@ -39,7 +39,7 @@ pub(crate) fn run(name: &str, rounds: &str) -> ExitCode {
     }
 }
 
-/// Polls a future that never waits.
+/// Polls a future that is ready at once.
 pub(crate) fn finish<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut cx = Context::from_waker(Waker::noop());

@@ -1,15 +1,15 @@
-//! CPU time of this thread, and of the process.
+//! The CPU time of this thread, and of the process.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The CPU time that this thread has used.
+/// Returns the CPU time of this thread.
 pub(crate) fn now() -> Duration {
     of_clock(ClockId::ThreadCPUTime)
 }
 
-/// The CPU time that all threads of this process have used.
+/// Returns the CPU time of all threads of this process.
 pub(crate) fn process() -> Duration {
     of_clock(ClockId::ProcessCPUTime)
 }
@@ -19,26 +19,26 @@ fn of_clock(id: ClockId) -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The CPU time of `work`.
+/// Returns the CPU time of `work`.
 pub(crate) fn of<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = now();
     let value = work();
     (value, now().saturating_sub(start))
 }
 
-/// The nanoseconds of CPU that one round of each of `works` takes: the least of many batches.
+/// Returns the nanoseconds of CPU for a round of each of `works`: the least of many batches.
 pub(crate) fn least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<f64> {
     let batches = in_turns(works, rounds, batches);
     (0..works.len()).map(|at| batches.iter().map(|batch| batch[at]).fold(f64::INFINITY, f64::min)).collect()
 }
 
-/// The nanoseconds of CPU that one round of each of `works` takes, in each of many batches: taken in turns, so that whatever else
-/// the machine does disturbs all of them alike.
+/// Returns the nanoseconds of CPU for a round of each of `works`, in each of many batches. The works alternate, so that other
+/// load on the machine disturbs all of them alike.
 pub(crate) fn in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<Vec<f64>> {
     let mut measured = vec![vec![0.0; works.len()]; batches];
     for (batch, times) in measured.iter_mut().enumerate() {
         for turn in 0..works.len() {
-            // Who goes first finds the last one's data in the caches.
+            // Rotate the order, because the first work finds the last one's data in the caches.
             let at = (batch + turn) % works.len();
             let ((), time) = of(|| works[at](rounds));
             #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -49,7 +49,7 @@ pub(crate) fn in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: 
     measured
 }
 
-/// The ratio of two sides that were measured in turns, and what each took: the medians. The least of each side would be of
+/// Returns the ratio of two sides that alternated, and the cost of each, as medians. The least of each side would come from
 /// different moments.
 pub(crate) fn medians(pairs: &[[f64; 2]]) -> [f64; 3] {
     let median = |of: fn(&[f64; 2]) -> f64| {

@@ -1,9 +1,8 @@
-//! What two hundred tools cost the compiler, against the same functions with serde's and schemars' derives.
+//! The compiler's cost of two hundred tools, against the same functions with serde's and schemars' derives; and the cost of a
+//! first build, against one with `rmcp` ([`cold`]).
 //!
-//! And what a first build costs, against one with `rmcp` ([`cold`]).
-//!
-//! The crates are generated below the target directory; what they depend on is built before. Measured is the CPU time
-//! (user and system) of the compiler's own process for the crate alone.
+//! The crates are generated below the target directory. Their dependencies are built before. The measure is the CPU time (user
+//! and system) of the compiler's process for the crate alone.
 
 use std::{fs, io, path::PathBuf, process::Command};
 
@@ -16,7 +15,7 @@ use crate::{
     report::Report,
 };
 
-/// How a crate is built: the words after `cargo`, and how often it is measured.
+/// A kind of build: the arguments of `cargo`, and the number of measurements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
     pub(crate) name: &'static str,
@@ -24,7 +23,7 @@ pub(crate) struct Mode {
     runs: usize,
 }
 
-/// Type checking, a build for development, and an optimised one.
+/// Type checking, a development build, and an optimized build.
 pub(crate) const MODES: [Mode; 3] = [
     Mode { name: "check", args: &["check"], runs: 12 },
     Mode { name: "build", args: &["build"], runs: 4 },
@@ -36,7 +35,7 @@ pub(crate) struct Subject {
     pub(crate) name: &'static str,
     /// The workspace that it belongs to.
     pub(crate) folder: PathBuf,
-    /// More words for cargo.
+    /// Additional arguments for cargo.
     pub(crate) args: &'static [&'static str],
 }
 
@@ -69,7 +68,8 @@ pub(crate) fn measure(report: &mut Report) {
     rebuild::measure(report, &subjects);
 }
 
-/// The derives that somebody writes anyway: alone, and with each struct read once. Of the former an optimised build makes no code.
+/// Compares with derives that users write anyway: alone, and with each struct read once. An optimized build makes no code for the
+/// former.
 fn against_deserialize(report: &mut Report, mode: &str, ours: f64, arguments: f64, decoded: f64) {
     let (name, used) = (format!("{mode}-deserialize"), format!("{mode}-deserialize-used"));
     let unused = if mode.ends_with("release") { ", of which no code is made" } else { "" };
@@ -77,7 +77,7 @@ fn against_deserialize(report: &mut Report, mode: &str, ours: f64, arguments: f6
         format!("s of rustc's CPU: ours {ours:.2}, `Deserialize` for their arguments alone{unused} {arguments:.2}");
     let how_used =
         format!("s of rustc's CPU: ours {ours:.2}, `Deserialize` and a function that reads each {decoded:.2}");
-    // An optimised build makes nothing of derives that nobody uses, so there is no target against them.
+    // An optimized build drops unused derives, so there is no target against them.
     if mode.ends_with("release") {
         report.info(&name, &format!("{:.3} x ({how})", ours / arguments));
     } else {
@@ -86,14 +86,14 @@ fn against_deserialize(report: &mut Report, mode: &str, ours: f64, arguments: f6
     report.info(&used, &format!("{:.3} x ({how_used})", ours / decoded));
 }
 
-/// The folder below which crates are generated and built: the target directory that this program was built in.
+/// Returns the folder for generated crates and their builds: the target directory of this program.
 pub(crate) fn scratch() -> io::Result<PathBuf> {
     let exe = std::env::current_exe()?;
     let target = exe.ancestors().nth(2).ok_or_else(|| io::Error::other("the program lies in no target directory"))?;
     Ok(target.join("tool-benches"))
 }
 
-/// Floor, ours, derives, and derives of `Deserialize` alone, unused and used, as members of one workspace; and ours again, to be edited.
+/// Generates the members of one workspace: the floor, ours, derives, `Deserialize` unused and used, and ours again, to be edited.
 fn generate() -> io::Result<Vec<Subject>> {
     let folder = scratch()?;
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -124,10 +124,10 @@ fn generate() -> io::Result<Vec<Subject>> {
     Ok(members.map(|(name, ..)| Subject { name, folder: folder.clone(), args: &[] }).into())
 }
 
-/// The seconds of CPU that the compiler takes for each crate alone: the least of the mode's runs, taken in turns so that
-/// whatever else the machine does disturbs all of them alike.
+/// Returns the compiler's seconds of CPU for each crate alone: the least of the mode's runs. The crates alternate, so that other
+/// load on the machine disturbs all of them alike.
 pub(crate) fn seconds(subjects: &[&Subject], mode: Mode) -> io::Result<Vec<f64>> {
-    // What the crates depend on is built by these.
+    // These builds also build the dependencies.
     for subject in subjects {
         compile(subject, mode.args, false)?;
     }
@@ -142,7 +142,7 @@ pub(crate) fn seconds(subjects: &[&Subject], mode: Mode) -> io::Result<Vec<f64>>
     Ok(least)
 }
 
-/// Compiles the crate if it has changed: the seconds of CPU that the compiler took for it alone.
+/// Compiles a changed crate. Returns the compiler's seconds of CPU for it alone.
 fn compile(subject: &Subject, args: &[&str], incremental: bool) -> io::Result<Option<f64>> {
     let scratch = scratch()?;
     let (times, wrapper) = (scratch.join("times"), scratch.join("timed.sh"));
@@ -169,7 +169,7 @@ fn compile(subject: &Subject, args: &[&str], incremental: bool) -> io::Result<Op
     if times.is_empty() { Ok(None) } else { parse(&times).map(Some) }
 }
 
-/// What cargo complained about: its first error with the causes, on one line.
+/// Returns cargo's first error with its causes, on one line.
 pub(crate) fn reason(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -183,7 +183,7 @@ fn source_of(subject: &Subject) -> PathBuf {
     subject.folder.join(subject.name).join("src/lib.rs")
 }
 
-/// The children's user and system time, on the second line of what the shell's `times` prints.
+/// Reads the children's user and system time from the second line of the shell's `times`.
 fn parse(times: &str) -> io::Result<f64> {
     let seconds = |time: &str| -> Option<f64> {
         let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;

@@ -1,7 +1,7 @@
-//! The cost of a case: instructions where valgrind is installed, else CPU time.
+//! The cost of a case: instructions if valgrind is installed, otherwise CPU time.
 //!
-//! Instructions are counted by callgrind in a child process of this program, for two numbers of rounds; their difference
-//! leaves out the start-up, and no other load on the machine can disturb it.
+//! Callgrind counts instructions in a child process of this program, for two numbers of rounds. Their difference excludes the
+//! start-up, and other load on the machine does not change it.
 
 use std::{
     cell::Cell,
@@ -10,7 +10,7 @@ use std::{
 
 use crate::{case::Case, clock};
 
-/// What one round of a case costs, in the same unit for all cases of a run.
+/// Returns the cost of one round of a case, in the same unit for all cases of a run.
 pub(crate) fn cost(case: &Case) -> f64 {
     if instructions_work() {
         let (few, many) = case.rounds;
@@ -23,13 +23,13 @@ pub(crate) fn cost(case: &Case) -> f64 {
     clock::least(&mut [&mut *work], case.rounds.1, 200)[0]
 }
 
-/// `ours / floor` with both numbers and how they were taken.
+/// Returns `ours / floor`, with both numbers and the unit.
 pub(crate) fn ratio(ours: &Case, floor: &Case) -> (f64, String) {
     let (a, b) = (cost(ours), cost(floor));
     (a / b, format!("{}: {} {a:.0}, {} {b:.0}", unit(), ours.name, floor.name))
 }
 
-/// What costs are counted in.
+/// Returns the unit of costs.
 pub(crate) fn unit() -> &'static str {
     if instructions_work() { "instructions by callgrind" } else { "ns of CPU, valgrind is missing" }
 }

@@ -1,29 +1,29 @@
-//! Crates with two hundred tools of three parameters each, generated: the same functions, declared in different ways.
+//! Generated crates with two hundred tools of three parameters each: the same functions with different declarations.
 
 use std::{fmt::Write as _, fs, io, path::Path};
 
-/// How the tools of a crate are declared.
+/// The declaration of a crate's tools.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// Not at all: the functions alone.
+    /// No declaration: only the functions.
     Floor,
     /// With our `#[tool]`.
     Ours,
-    /// As structs with serde's and schemars' derives, and a generic function that makes a tool of each.
+    /// Structs with serde's and schemars' derives, and a generic function that makes a tool of each.
     Derives,
-    /// As structs with serde's `Deserialize` alone, and nothing that makes tools of them.
+    /// Structs with serde's `Deserialize` only, and no tools.
     Deserialize,
-    /// The same, and each of them read from a text: otherwise an optimised build makes no code of the derives at all.
+    /// The same, and each struct is read from a text. Otherwise an optimized build makes no code for the derives.
     Decoded,
-    /// With rmcp's `#[tool]`, the parameters in a struct with derives, as rmcp wants them.
+    /// rmcp's `#[tool]`, with the parameters in a struct with derives, as rmcp requires.
     Rmcp,
-    /// With rig's `#[rig_tool]`, which makes such a struct itself.
+    /// rig's `#[rig_tool]`, which makes such a struct itself.
     Rig,
 }
 
 const TOOLS: usize = 200;
 
-/// The parameters' types, taken in turns.
+/// The parameters' types, in rotation.
 const TYPES: [&str; 9] =
     ["String", "u32", "Option<String>", "i64", "bool", "Vec<String>", "f64", "Option<u32>", "crate::Unit"];
 
@@ -71,7 +71,7 @@ use serde::{Deserialize, Serialize};
 
 ";
 
-/// The source of a crate.
+/// Returns the source of a crate.
 pub(crate) fn source(kind: Kind) -> String {
     let mut out = String::new();
     let derive = match kind {
@@ -123,7 +123,7 @@ fn doc(number: usize) -> String {
     format!("Does number {number} of the things that can be done here.")
 }
 
-/// Name, type and description of each parameter.
+/// Returns the name, type and description of each parameter.
 fn params(number: usize) -> [(&'static str, &'static str, String); 3] {
     let param = |place: usize, name| {
         (
@@ -190,7 +190,7 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
     }
 }
 
-/// Writes `text` to `path` unless it is there already, so that nothing is built twice.
+/// Writes `text` to `path`, unless the file has it already, so that nothing is built twice.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A call by name and JSON text, against the least that its work costs: a derived parse, the call, and the write.
+//! A call by name and JSON text, against the minimum of its work: a typed parse, the call, and writing the output.
 
 use std::hint::black_box;
 
@@ -67,7 +67,7 @@ fn case(size: &str, kind: &str) -> &'static Case {
     CASES.iter().find(|case| case.name == name).expect("every size has its cases")
 }
 
-/// A call through a set of a hundred tools.
+/// Calls a tool in a set of a hundred tools.
 fn ours(name: &'static str, arguments: String) -> Box<dyn FnMut(u64)> {
     let tools = hundred();
     let cx = Context::new("call_1");
@@ -79,7 +79,7 @@ fn ours(name: &'static str, arguments: String) -> Box<dyn FnMut(u64)> {
     })
 }
 
-/// The typed parse, the direct call, and the output written into a buffer that is kept.
+/// Parses with types, calls the function directly, and writes the output into a reused buffer.
 fn floor<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
 where
     A: for<'de> Deserialize<'de> + 'static,
@@ -98,7 +98,7 @@ where
     })
 }
 
-/// The same by way of `Value` on both sides.
+/// Does the same through a `Value` on both sides.
 fn detour<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
 where
     A: for<'de> Deserialize<'de> + 'static,
@@ -125,7 +125,7 @@ fn hundred() -> Toolset {
     toolset!(search, store, note).merge(crowd).expect("no name is there twice")
 }
 
-/// `count` records: 8 are about 1 KB, 950 about 100 KB.
+/// Returns `count` records: 8 are about 1 KB, 950 about 100 KB.
 fn records(count: u32) -> String {
     let records: Vec<Record> = (0..count)
         .map(|id| Record {

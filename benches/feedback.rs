@@ -1,5 +1,5 @@
-//! What it costs to answer a call of a tool with 20 dynamic parameters, beyond its validators: the arguments are read, every
-//! validator is asked, and the answer is written for the model. One parameter is refused, so nothing runs.
+//! The cost of a call of a tool with 20 dynamic parameters, beyond its validators: reading the arguments, asking every validator,
+//! and writing the answer for the model. One parameter is refused, so nothing runs.
 
 use std::hint::black_box;
 
@@ -12,10 +12,10 @@ use tool_runtime::{
 
 use crate::{clock, memory::allocations, report::Report};
 
-/// The most that a refused call may cost, in calls of its validators.
+/// The maximum cost of a refused call, as a multiple of its validators' calls.
 const LIMIT: f64 = 15.0;
 
-/// How many dynamic parameters the tool has.
+/// The number of the tool's dynamic parameters.
 const PARAMETERS: usize = 20;
 
 /// Prints the targets of feedback.
@@ -33,11 +33,11 @@ pub(crate) fn measure(report: &mut Report) {
             let _ = black_box(judge(black_box(Some(Value::from(&**name)))));
         }
     };
-    // No limit: its arguments are read into a tree and checked against a schema that is data, whatever validators it has.
+    // Without a limit: its arguments become a tree, and are checked against a schema at run time, for any validators.
     tool(report, "feedback/runtime", &runtime(), None, values);
 }
 
-/// Measures a refused call of the one tool of `tools`; `floor` asks its validators and does nothing else.
+/// Measures a refused call of the only tool in `tools`. `floor` only asks its validators.
 fn tool(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, mut floor: impl FnMut()) {
     if !report.wants(target) {
         return;
@@ -64,7 +64,7 @@ fn tool(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, 
     }
 }
 
-/// A tool that is known at compile time. Each fourth parameter requires the one before it.
+/// A tool that is known at compile time. Every fourth parameter requires the previous one.
 #[tool(external, output = String, allow(undescribed))]
 #[allow(clippy::struct_field_names, reason = "they are many")]
 struct Declared {
@@ -118,7 +118,7 @@ fn names() -> Vec<String> {
     (0..PARAMETERS).map(|index| format!("field_{index:02}")).collect()
 }
 
-/// Each parameter's value is its name; the last is not given.
+/// Returns arguments in which each value is its parameter's name, without the last one.
 fn arguments(names: &[String]) -> String {
     let given = names[..PARAMETERS - 1].iter().map(|name| (name.clone(), Value::from(&**name)));
     Value::Object(given.collect()).to_string()
@@ -128,7 +128,7 @@ fn judge(value: Option<Value>) -> Validation<Value> {
     value.map_or_else(|| Validation::reject("a value is needed"), Validation::accept)
 }
 
-/// The same tool, of which nothing is known at compile time.
+/// Returns the same tool at run time.
 fn runtime() -> Toolset {
     let names = names();
     let properties: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({ "type": "string" }))).collect();

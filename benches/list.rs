@@ -77,7 +77,7 @@ fn hundred() -> Toolset {
     })
 }
 
-/// The two hundred tools `copies` times, under different names.
+/// Returns the two hundred tools `copies` times, under different names.
 fn copied(copies: u32) -> Toolset {
     (0..copies).fold(Toolset::new(), |all, copy| {
         let more = many::tools().prefix(&format!("copy{copy}_")).expect("the names stay short");

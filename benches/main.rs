@@ -1,4 +1,4 @@
-//! Speed targets, each measured beside its floor in one run.
+//! Speed targets, each measured together with its floor in one run.
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
@@ -11,8 +11,8 @@
 //! cargo run --release -p tool-benches -- all       # everything
 //! ```
 //!
-//! Each line is `TARGET name measured limit ok`, or `MISS` at the end, and how it was measured; `INFO` lines have no
-//! limit. `--strict` ends with an error when a target was missed; `--table` prints a table in Markdown instead, as in
+//! Each line is `TARGET name measured limit ok`, or `MISS` at the end, and the measurements. `INFO` lines have no limit.
+//! `--strict` ends with an error after a missed target. `--table` prints a Markdown table instead, as in
 //! `docs/dev/performance.md`.
 
 mod case;
@@ -45,7 +45,7 @@ use tool_test_kit::memory;
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-/// A group of targets: its name, whether it takes minutes, and its code.
+/// A group of targets: its name, whether it takes minutes, and its function.
 type Group = (&'static str, bool, fn(&mut Report));
 
 const GROUPS: [Group; 15] = [

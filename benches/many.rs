@@ -5,7 +5,7 @@ use tool_runtime::{Toolset, tool, toolset};
 macro_rules! many {
     ($($name:ident)*) => {
         $(
-            /// Takes part in the crowd and gives back the text that it got.
+            /// One of many tools. Returns the text that it received.
             #[tool]
             async fn $name(
                 /// What to give back.
@@ -20,12 +20,12 @@ macro_rules! many {
             }
         )*
 
-        /// All two hundred.
+        /// Returns all two hundred.
         pub(crate) fn tools() -> Toolset {
             toolset!($($name),*)
         }
 
-        /// How many of them had anything derived from their declaration so far.
+        /// Returns the number of tools with data derived from their declaration so far.
         pub(crate) fn worked() -> usize {
             [$(<$name as tool_runtime::Tool>::def().is_used()),*].iter().filter(|used| **used).count()
         }
@@ -45,7 +45,7 @@ many! {
     t180 t181 t182 t183 t184 t185 t186 t187 t188 t189 t190 t191 t192 t193 t194 t195 t196 t197 t198 t199
 }
 
-/// A set of the first of them alone.
+/// Returns a set of the first tool only.
 pub(crate) fn one() -> Toolset {
     toolset!(t000)
 }

@@ -1,5 +1,5 @@
-//! A tool call over MCP, against the same tool written with rmcp's own macro: both ends in one process, over a pair of pipes
-//! as between a program and its child, and over HTTP.
+//! A tool call over MCP, against the same tool with rmcp's own macro. Both ends are in one process: over a pair of pipes, as
+//! between a program and its child, and over HTTP.
 
 mod theirs;
 
@@ -21,7 +21,7 @@ use tool_server::mcp::McpServer;
 
 use crate::{case::Case, clock, report::Report};
 
-/// What is measured over pipes, for a profiler.
+/// The measured work over pipes, for a profiler.
 pub(crate) const CASES: &[Case] = &[
     Case::new("mcp-ours", || over_pipes(|(ours, _)| ours), (100, 600)),
     Case::new("mcp-rmcp", || over_pipes(|(_, theirs)| theirs), (100, 600)),
@@ -39,7 +39,7 @@ fn runtime() -> std::io::Result<Runtime> {
 
 const LIMIT: f64 = 1.3;
 
-/// What both tools give.
+/// The output of both tools.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Found {
     titles: Vec<String>,
@@ -81,12 +81,12 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// How many calls are made in a row: so few that a batch is over before another program gets the core.
+/// The number of calls in a row: few enough that a batch ends before another program gets the core.
 const BATCH: u64 = 25;
 const PAIRS: usize = 400;
 
-/// The ratio of the two sides' CPU time, and the time of a call of each, in µs: of many pairs of small batches, so that what
-/// else the machine does disturbs both sides of a pair alike.
+/// Returns the ratio of the two sides' CPU time, and the time of a call of each in µs. It measures many pairs of small batches,
+/// so that other load on the machine disturbs both sides of a pair alike.
 fn pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
     us(BATCH * 8);
     them(BATCH * 8);
@@ -107,7 +107,7 @@ fn calls(runtime: &Runtime, client: &Client, rounds: u64) {
     });
 }
 
-/// Clients of our server, and of theirs.
+/// Clients of our server and of theirs.
 type Pair = (Client, Client);
 
 fn tools() -> Toolset {
@@ -147,7 +147,7 @@ async fn connected(router: axum::Router) -> Client {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("its address");
     tokio::spawn(async move { axum::serve(listener, router).await });
-    // Another group may have chosen already; any choice will do.
+    // Another group may have chosen a provider already, and any provider is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let transport = StreamableHttpClientTransport::from_uri(format!("http://{address}/mcp"));
     ().serve(transport).await.expect("a server")

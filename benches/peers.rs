@@ -1,7 +1,7 @@
-//! What two hundred tools cost the compiler, against the same tools written with other frameworks' macros.
+//! The compiler's cost of two hundred tools, against the same tools with other frameworks' macros.
 //!
-//! The workspace `benches/peers` pins the frameworks and is built by nothing else; the sources of its crates are written
-//! here. It needs crates.io once. Measured as in [`compile`](crate::compile).
+//! The workspace `benches/peers` pins the frameworks, and only this bench builds it. The sources of its crates are written here.
+//! It needs crates.io once. It is measured as in [`compile`](crate::compile).
 
 use std::{io, path::Path, process::Command};
 
@@ -11,13 +11,13 @@ use crate::{
     report::Report,
 };
 
-/// The most that ours may cost, as a share of what a peer's tools cost.
+/// The maximum cost of ours, as a share of a peer's cost.
 const LIMIT: f64 = 0.333;
 
-/// rig asks for a newer compiler than the pinned one, and builds with the pinned one all the same.
+/// rig declares a newer compiler than the pinned one, but builds with the pinned one.
 const ANY_RUST: &[&str] = &["--ignore-rust-version"];
 
-/// Name, crate, and how its tools are declared.
+/// The name, the crate and the kind of declaration of each peer.
 const PEERS: [(&str, &str, Kind); 2] = [("rmcp", "with_rmcp", Kind::Rmcp), ("rig", "with_rig", Kind::Rig)];
 
 /// Prints the targets against other frameworks.
@@ -46,7 +46,7 @@ pub(crate) fn measure(report: &mut Report) {
     text(report, subject);
 }
 
-/// Tells how much machine code ours is of that of each peer.
+/// Returns a text about our machine code as a share of each peer's.
 fn text(report: &Report, subject: impl Fn(&'static str) -> Subject) {
     for (peer, krate, _) in &PEERS {
         let name = format!("peers/{peer}/text");
@@ -65,7 +65,7 @@ fn text(report: &Report, subject: impl Fn(&'static str) -> Subject) {
     }
 }
 
-/// Writes the sources and fetches what they need, so that a machine without a network hears of that first.
+/// Writes the sources and fetches their dependencies, so that a machine without a network fails first.
 fn prepare(folder: &Path) -> io::Result<()> {
     let sources = PEERS.iter().map(|(_, krate, kind)| (*krate, *kind)).chain([("ours", Kind::Ours)]);
     for (krate, kind) in sources {

@@ -1,4 +1,4 @@
-//! One call through an agent that has neither store nor layers nor policies, against the call itself.
+//! One call through an agent without store, layers and policies, against the direct call.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ const NAME: &str = "call/plain";
 const ARGUMENTS: &str = r#"{"a":20,"b":22}"#;
 const ROUNDS: (u64, u64) = (100, 1100);
 
-/// The ratio that was measured when such calls had a path of their own, which took no run.
+/// The ratio when such calls had a separate path without a run.
 const RECORDED: f64 = 3.019;
 
 pub(crate) const CASES: &[Case] = &[Case::new("plain-ours", ours, ROUNDS), Case::new("plain-floor", floor, ROUNDS)];

@@ -1,8 +1,8 @@
-//! The lines that a run prints, or the table.
+//! The output of a run: lines, or a table.
 
 use std::process::ExitCode;
 
-/// What was measured so far.
+/// The measurements so far.
 pub(crate) struct Report {
     filter: String,
     /// Set if a table in Markdown is printed in place of lines.
@@ -12,7 +12,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// A report of the targets whose name starts with `filter`, or whose group is `filter`'s start.
+    /// Creates a report of the targets whose names start with `filter`, and of groups that `filter` starts with.
     pub(crate) fn new(filter: &str, is_table: bool) -> Self {
         if is_table {
             println!("| target | measured | limit | | how |\n|---|---|---|---|---|");
@@ -20,27 +20,27 @@ impl Report {
         Self { filter: filter.to_owned(), is_table, met: 0, missed: Vec::new() }
     }
 
-    /// Whether the target `name` is to be measured.
+    /// Returns whether to measure the target `name`.
     pub(crate) fn wants(&self, name: &str) -> bool {
         name.starts_with(&self.filter)
     }
 
-    /// Whether any of `names` is to be measured.
+    /// Returns whether to measure any of `names`.
     pub(crate) fn wants_any(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.wants(name))
     }
 
-    /// A target that is met when `measured` is at most `limit`.
+    /// Adds a target that requires `measured` to be at most `limit`.
     pub(crate) fn at_most(&mut self, name: &str, measured: f64, limit: f64, how: &str) {
         self.line(name, measured, ('≤', limit), measured <= limit, how);
     }
 
-    /// A target that is met when `measured` is at least `limit`.
+    /// Adds a target that requires `measured` to be at least `limit`.
     pub(crate) fn at_least(&mut self, name: &str, measured: f64, limit: f64, how: &str) {
         self.line(name, measured, ('≥', limit), measured >= limit, how);
     }
 
-    /// A target that could not be measured.
+    /// Adds a target that could not be measured.
     pub(crate) fn broken(&mut self, name: &str, why: &str) {
         if self.is_table {
             println!("| `{name}` | – | – | MISS | {why} |");
@@ -50,7 +50,7 @@ impl Report {
         self.missed.push(name.to_owned());
     }
 
-    /// A number without a limit.
+    /// Adds a number without a limit.
     pub(crate) fn info(&self, name: &str, text: &str) {
         if !self.wants(name) {
             return;
@@ -79,7 +79,7 @@ impl Report {
         }
     }
 
-    /// The summary; an error for the shell when `strict` and a target was missed.
+    /// Prints the summary. Returns an error for the shell if `strict` is set and a target was missed.
     pub(crate) fn finish(self, strict: bool) -> ExitCode {
         if self.is_table {
             println!();

@@ -1,6 +1,6 @@
-//! What a program pays before its first call.
+//! The cost of a program's start before its first call.
 //!
-//! What is derived from a declaration stays in the process, so each measurement is made in a new one.
+//! Data derived from a declaration stays in the process, so each measurement uses a new process.
 
 use std::{hint::black_box, process::Command};
 
@@ -9,7 +9,7 @@ use tool_runtime::toolset::ListFormat;
 
 use crate::{clock, many, report::Report};
 
-/// What the tools of [`many`] take, for the floor.
+/// The parameters of the tools in [`many`], for the floor.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is made")]
 struct Crowd {
@@ -21,13 +21,13 @@ struct Crowd {
     urgent: Option<bool>,
 }
 
-/// The most that the first use of a tool may cost, in schemas by schemars alone. The limit before, 15 µs, is four of these on the
-/// machine that measured both.
+/// The maximum cost of a tool's first use, as a multiple of schemas by schemars alone. The earlier limit of 15 µs is four of
+/// these on the machine that measured both.
 const LIMIT: f64 = 4.0;
-/// How many tools [`many`] has.
+/// The number of tools in [`many`].
 const TOOLS: u32 = 200;
 
-/// How often the program is started: a start takes milliseconds, and one that nothing else disturbs is wanted.
+/// The number of starts. The least counts, because other load only adds time.
 const STARTS: u32 = 60;
 
 /// Prints the targets of the start.
@@ -39,12 +39,7 @@ pub(crate) fn measure(report: &mut Report) {
     let Some(unused) = runs.iter().map(|run| run.unused).reduce(f64::max) else {
         return report.broken("startup", "the program could not start itself");
     };
-    report.at_most(
-        "startup/unused",
-        unused,
-        0.0,
-        "of 199 tools that are not in the set, those that anything was made for",
-    );
+    report.at_most("startup/unused", unused, 0.0, "of 199 tools that are not in the set, those with derived data");
     let ours = runs.iter().map(|run| run.ours).fold(f64::INFINITY, f64::min);
     let floor = runs.iter().map(|run| run.floor).fold(f64::INFINITY, f64::min);
     let how = format!(
@@ -53,7 +48,7 @@ pub(crate) fn measure(report: &mut Report) {
     report.at_most("startup/tool", ours / floor, LIMIT, &how);
 }
 
-/// One start: for how many unused tools anything was made, and the microseconds of each used one and of its floor.
+/// One start: the number of unused tools with derived data, and the microseconds of each used tool and of its floor.
 struct Start {
     unused: f64,
     ours: f64,

@@ -1,4 +1,4 @@
-//! The loop around a model: a step with one call, against the same steps made by hand through `step`, with a log in memory.
+//! The loop around a model: a step with one call, against the same steps by hand through `step`, with a log in memory.
 
 use std::{
     hint::black_box,
@@ -22,7 +22,7 @@ use tool_runtime::{
 
 use crate::{clock, report::Report};
 
-/// The most that a step of the loop may cost, in steps by hand.
+/// The maximum cost of a step of the loop, in steps by hand.
 const LIMIT: f64 = 4.0;
 
 const NAMES: [&str; 3] = ["loop/call", "loop/call-unkept", "loop/length"];
@@ -67,7 +67,7 @@ fn tools() -> Toolset {
     tools
 }
 
-/// Makes the same steps without the loop: no model, no tasks, no store but a list of records.
+/// Makes the same steps without the loop: no model, no tasks, and a list of records as the store.
 fn by_hand(tools: &Toolset, steps: usize) {
     let me = Principal::anonymous();
     let mut options = RunOptions::default();
@@ -117,7 +117,7 @@ async fn double(
     n * 2
 }
 
-/// A model that makes one call in each of so many steps.
+/// A model with one call in each of several steps.
 struct Steps(AtomicUsize);
 
 impl Model for Steps {

@@ -1,5 +1,5 @@
-//! What it costs to keep a run: a step written to SQLite beside a bare insert of the same bytes, late steps beside early
-//! ones, and a run that is loaded beside the decoding of its messages. Wall time, since the work is on another thread.
+//! The cost of storing a run: a step in SQLite against a bare insert of the same bytes, late steps against early ones, and
+//! loading a run against decoding its messages. It measures wall time, because the work is on another thread.
 
 use std::{
     fs,
@@ -38,9 +38,9 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// One checkpoint: the entries of a step are encoded and appended, until the store has answered. Beside it the insert of
-/// the same text, into a table of the same texts. What is measured is the end of a turn, where the run becomes idle: the
-/// store has more to note then than in the middle of a turn.
+/// Measures a checkpoint: the entries of a step are encoded and appended, until the store has answered. The floor inserts the
+/// same text into a table of the same texts. The measured step ends a turn and makes the run idle, which is the most work for the
+/// store.
 fn checkpoint(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("checkpoint.db")).expect("the folder is ours");
     let bare = Connection::open(dir.file("bare.db")).expect("the folder is ours");
@@ -64,7 +64,7 @@ fn checkpoint(report: &mut Report, dir: &Dir) {
     report.at_most("store/checkpoint", ours.as_secs_f64() / floor.as_secs_f64(), 1.5, &how);
 }
 
-/// The steps around the thousandth of some runs, beside those around the tenth of others, in turns.
+/// Measures the steps around the thousandth of some runs, in alternation with those around the tenth of others.
 fn late(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("late.db")).expect("the folder is ours");
     let long = |run: &mut Kept| (0..990).for_each(|_| run.turn());
@@ -74,7 +74,7 @@ fn late(report: &mut Report, dir: &Dir) {
         long(&mut old);
         let mut young = Kept::new(&store, &format!("young {number}"));
         (0..5).for_each(|_| young.turn());
-        // Behind both, so that neither is at the end of the tree, where SQLite adds faster.
+        // After both, so that neither is at the end of the tree, where SQLite adds faster.
         Kept::new(&store, &format!("last {number}")).turn();
         for _ in 0..10 {
             young.prompt();
@@ -88,7 +88,7 @@ fn late(report: &mut Report, dir: &Dir) {
     report.at_most("store/late-step", late.as_secs_f64() / early.as_secs_f64(), 1.2, &how);
 }
 
-/// A run of a thousand messages that a process takes up again, beside the decoding of the messages alone.
+/// Measures loading a run of a thousand messages, against decoding only the messages.
 fn restore(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("restore.db")).expect("the folder is ours");
     let mut kept = Kept::new(&store, "run");
@@ -114,11 +114,11 @@ fn restore(report: &mut Report, dir: &Dir) {
     report.at_most("store/restore", ours.as_secs_f64() / floor.as_secs_f64(), 1.5, &how);
 }
 
-/// A run that is kept.
+/// A stored run.
 struct Kept<'a> {
     store: &'a SqliteStore,
     run: Run,
-    /// The last text that was added.
+    /// The last appended text.
     last: String,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// How long it took to keep what followed from the event.
+    /// Returns the duration of storing the consequences of the event.
     fn send(&mut self, event: StepEvent) -> Duration {
         let (events, _) = step(&self.run, event).expect("it is in order");
         let rev = self.run.rev();
@@ -185,7 +185,7 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-/// Wakes the thread that waits.
+/// A waker for the waiting thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -205,7 +205,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A folder that is gone afterwards.
+/// A folder that is removed when it is dropped.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -222,7 +222,7 @@ impl Dir {
 
 impl Drop for Dir {
     fn drop(&mut self) {
-        // What is left is in the folder for temporary files.
+        // A leftover is only in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,7 +1,7 @@
-//! What it costs to read and check the arguments of an order, against reading them into the same types without a check.
+//! The cost of reading and checking an order's arguments, against reading the same types without a check.
 //!
-//! The order has the size and kind of the one that the targets were set with (7,700 instructions for the typed parse):
-//! texts, numbers and a list of items, with a pattern, a range and two lengths to check.
+//! The order has the size and kind of the one for which the targets were set (7,700 instructions for the typed parse): texts,
+//! numbers and a list of items, with a pattern, a range and two lengths to check.
 
 use std::hint::black_box;
 
@@ -69,13 +69,13 @@ fn parse() {
     black_box(serde_json::from_str::<Order>(black_box(TEXT)).expect("the text is right"));
 }
 
-/// The generic way: a tree, a compiled schema, and the types from the tree.
+/// Reads in the generic way: a tree, a compiled schema, and the types from the tree.
 fn by_schema(schema: &Value) -> Box<dyn FnMut(u64)> {
     let validator = jsonschema::validator_for(schema).expect("the schema compiles");
     through_a_tree(move |value| validator.is_valid(value))
 }
 
-/// The same with the validator of the runtime.
+/// Does the same with the runtime's validator.
 fn by_validator(schema: &Value) -> Box<dyn FnMut(u64)> {
     let validator = Validator::compile(schema).expect("the schema compiles");
     through_a_tree(move |value| validator.is_valid(value))
@@ -108,7 +108,7 @@ struct Item {
     price: f64,
 }
 
-/// An item with limits that only its schema knows.
+/// An item with limits that only its schema has.
 #[derive(Deserialize, JsonSchema)]
 #[allow(dead_code, reason = "it is only read")]
 struct Limited {

@@ -1,4 +1,4 @@
-//! The pages of the guide, the README and the documentation of the macros, so that their code is compiled and run: `cargo test -p tool-tests --doc`.
+//! Compiles and runs the code of the guide, the README and the macros' documentation: `cargo test -p tool-tests --doc`.
 
 macro_rules! pages {
     ($($page:ident = $file:literal),* $(,)?) => {
@@ -39,8 +39,8 @@ pages! {
     troubleshooting = "docs/troubleshooting",
 }
 
-/// The documentation of the macros, whose examples would need the runtime compiled a second time where they stand. They show what
-/// the macros advise against, too.
+/// The macros' documentation. In its own crate, its examples would compile the runtime a second time. They also show deprecated
+/// forms.
 #[doc(test(attr(allow(warnings))))]
 mod macros {
     #[doc = include_str!("../tool-derive/src/docs/calls.md")]

@@ -1,4 +1,4 @@
-//! The pages of the guide, so that their code is compiled and run: `cargo test -p tool-tests --doc`.
+//! The pages of the guide, whose code is compiled and run: `cargo test -p tool-tests --doc`.
 
 #![doc(test(attr(deny(warnings), allow(unused))))]
 

@@ -7,11 +7,11 @@ use crate::{crates, report::Report};
 
 const NAME: &str = "compile/cold";
 
-/// The dependencies of the other project: a server over stdio with tools, the least that runs a tool with `rmcp`.
+/// The dependencies of the other project: a server over stdio with tools, the minimum for a tool with `rmcp`.
 const PEER: &str =
     r#"rmcp = { version = "3", default-features = false, features = ["server", "macros", "transport-io"] }"#;
 
-/// A project that was built, and what that took.
+/// A built project, and the cost of its build.
 struct Built {
     seconds: f64,
     crates: usize,
@@ -37,7 +37,7 @@ pub(super) fn measure(report: &mut Report) {
 fn both() -> io::Result<[Built; 2]> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
     let ours = format!("tool-runtime = {{ path = {:?} }}", root.join("tool-runtime").display().to_string());
-    // The versions of our lock file: a figure is of one version.
+    // Use the versions of our lock file, so that figures stay comparable.
     let lock = root.join("Cargo.lock");
     Ok([built("cold-ours", &ours, &lock)?, built("cold-rmcp", PEER, &lock)?])
 }

@@ -1,4 +1,4 @@
-//! What an edit costs: one parameter more of one of two hundred tools, against one more of a plain function beside them.
+//! The cost of an edit: a new parameter of one of two hundred tools, against a new parameter of a plain function beside them.
 
 use std::{fs, io};
 
@@ -12,10 +12,11 @@ use crate::{
 /// The crate that is edited.
 pub(super) const NAME: &str = "edited";
 
-/// How often each edit is made.
+/// The number of times that each edit is made.
 const RUNS: usize = 13;
 
-/// What is edited, and what becomes of it. Both are in the middle of the file, and get as many lines: what is below moves.
+/// The edited text and its replacement. Both are in the middle of the file and add the same number of lines, so that later code
+/// moves.
 const TOOL: [&str; 2] = ["pub async fn tool_100(\n", "pub async fn tool_100(\n    /// One more.\n    more: u32,\n"];
 const FUNCTION: [&str; 2] = ["pub fn plain(\n", "pub fn plain(\n    // One more.\n    _more: u32,\n"];
 
@@ -37,7 +38,7 @@ pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
     }
 }
 
-/// The seconds that the compiler takes after an edit of a tool, and after one of a function.
+/// Returns the compiler's seconds after an edit of a tool, and after one of a function.
 fn edits(subject: &Subject) -> io::Result<Vec<[f64; 2]>> {
     let function = format!("/// A function.\n{}    first: u32,\n) -> u32 {{\n    first\n}}\n\n", FUNCTION[0]);
     let tools = crates::source(Kind::Ours);
@@ -51,12 +52,12 @@ fn edits(subject: &Subject) -> io::Result<Vec<[f64; 2]>> {
     build(&base)?;
     for run in 0..RUNS {
         let mut pair = [0.0; 2];
-        // Each goes first in every other pair.
+        // Each side goes first in every other pair.
         for side in [run % 2, (run + 1) % 2] {
             let [before, after] = [TOOL, FUNCTION][side];
             let edited = base.replacen(before, after, 1);
             if edited == base {
-                return Err(io::Error::other(format!("nothing reads `{}`", before.trim())));
+                return Err(io::Error::other(format!("the source does not contain `{}`", before.trim())));
             }
             pair[side] = build(&edited)?;
             build(&base)?;

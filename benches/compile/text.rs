@@ -1,4 +1,4 @@
-//! How much machine code an optimised build makes of the tools of a crate.
+//! The size of the machine code that an optimized build makes of a crate's tools.
 
 use std::{fs, io};
 
@@ -9,7 +9,7 @@ use crate::report::Report;
 
 const NAME: &str = "compile/text";
 
-/// Prints the target: the machine code of our crate, against that of derives which somebody uses.
+/// Prints the target: the machine code of our crate, against that of derives that are used.
 pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
     if !report.wants(NAME) {
         return;
@@ -33,7 +33,7 @@ pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
     }
 }
 
-/// The kilobytes of machine code that an optimised build puts into the crate's own library.
+/// Returns the kilobytes of machine code in the crate's own library after an optimized build.
 pub(crate) fn size(subject: &Subject) -> io::Result<f64> {
     let [.., release] = MODES;
     compile(subject, release.args, false)?;
@@ -41,7 +41,7 @@ pub(crate) fn size(subject: &Subject) -> io::Result<f64> {
     let mut bytes = 0;
     for member in ArchiveFile::parse(&*library).map_err(io::Error::other)?.members() {
         let data = member.and_then(|member| member.data(&*library)).map_err(io::Error::other)?;
-        // The crate's metadata is a member too, and no object.
+        // The crate's metadata is a member too, but not an object file.
         let Ok(file) = object::File::parse(data) else { continue };
         bytes +=
             file.sections().filter(|section| section.kind() == SectionKind::Text).map(|text| text.size()).sum::<u64>();

@@ -1,4 +1,4 @@
-//! The same pieces through `parsePartialJson` of npm's `ai`, where node and the package are there:
+//! The same pieces with `parsePartialJson` of npm's `ai`, if node and the package are installed:
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7
@@ -14,7 +14,7 @@ use std::{
 
 use crate::{clock, report::Report};
 
-/// Prints how many times less CPU than `ai` the pieces of `text` take.
+/// Prints how many times less CPU the pieces of `text` take than with `ai`.
 pub(super) fn measure(report: &mut Report, shape: &str, text: &str) {
     let name = format!("partial/ai-{shape}");
     if !report.wants(&name) {
@@ -34,7 +34,7 @@ pub(super) fn measure(report: &mut Report, shape: &str, text: &str) {
     }
 }
 
-/// Where `ai` is installed.
+/// Returns the folder in which `ai` is installed.
 pub(crate) fn folder() -> Option<PathBuf> {
     let node = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());
     let target = env::var_os("CARGO_TARGET_DIR")
@@ -43,7 +43,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     (node && folder.join("node_modules/ai").is_dir()).then_some(folder)
 }
 
-/// The seconds of CPU that `ai` takes.
+/// Returns the seconds of CPU that `ai` takes.
 fn seconds(folder: &Path, text: &str) -> io::Result<f64> {
     let file = env::temp_dir().join(format!("tool-benches-{}.json", std::process::id()));
     fs::write(&file, text)?;

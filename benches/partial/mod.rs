@@ -1,5 +1,5 @@
-//! Arguments that arrive in pieces, with a view after every piece, against one parse of the whole text; and against the AI
-//! SDK, which parses the whole text again after every piece.
+//! Arguments that arrive in pieces, with a view after each piece, against one parse of the whole text, and against the AI SDK,
+//! which parses the whole text again after each piece.
 
 pub(crate) mod ai;
 mod texts;
@@ -63,7 +63,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// The targets of one text; what it costs with views.
+/// Measures the targets of one text. Returns its cost with views.
 fn against_one_parse(report: &mut Report, shape: &str, size: &str) -> f64 {
     let cost = |kind: &str| {
         let name = format!("{shape}-{size}-{kind}");
@@ -77,7 +77,7 @@ fn against_one_parse(report: &mut Report, shape: &str, size: &str) -> f64 {
     view
 }
 
-/// The text as it arrives.
+/// Returns the pieces of the text.
 fn pieces(text: &str) -> Vec<&str> {
     let mut rest = text;
     let mut pieces = Vec::new();
@@ -89,7 +89,7 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// One parse of the whole.
+/// Parses the whole text once.
 fn floor(text: String) -> Box<dyn FnMut(u64)> {
     Box::new(move |rounds| {
         for _ in 0..rounds {
@@ -98,7 +98,7 @@ fn floor(text: String) -> Box<dyn FnMut(u64)> {
     })
 }
 
-/// A view after every piece.
+/// Reads the pieces with a view after each.
 fn view(text: String) -> Box<dyn FnMut(u64)> {
     each(text, |json, piece| {
         json.feed_str(piece).expect("the text is right");
@@ -106,7 +106,7 @@ fn view(text: String) -> Box<dyn FnMut(u64)> {
     })
 }
 
-/// A view after every piece, and what has changed.
+/// Reads the pieces with a view and the changes after each.
 fn changes(text: String) -> Box<dyn FnMut(u64)> {
     each(text, |json, piece| {
         json.feed_str_with(piece, &mut |path, change| {
@@ -130,7 +130,7 @@ fn each(text: String, feed: fn(&mut Incremental, &str)) -> Box<dyn FnMut(u64)> {
     })
 }
 
-/// The microseconds that half of the pieces take at most, and all but a hundredth: the least of several rounds.
+/// Returns the microseconds of the median piece and of the 99th percentile: the least of several rounds.
 fn slowest(text: &str) -> (f64, f64) {
     let pieces = pieces(text);
     let mut best = (f64::INFINITY, f64::INFINITY);

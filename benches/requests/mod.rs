@@ -1,4 +1,4 @@
-//! The most expensive requests that the default body limit lets through: what the server's whole process spends on one, against
+//! The most expensive requests within the default body limit: the CPU of the whole server process for one, against
 //! `serde_json::from_slice::<Value>` of the same bytes.
 //!
 //! ```text
@@ -17,13 +17,13 @@ use tool_test_fixtures::requests::{ALL, World, Worst};
 /// Just below the default limit of a body.
 const BYTES: usize = 4_000_000;
 
-/// How many times the CPU of reading the bytes as a value a request may take.
+/// The maximum CPU of a request, as a multiple of reading its bytes as a value.
 const LIMIT: f64 = 20.0;
 
-/// How many times the CPU of half of its bytes: 2 is linear, 4 is quadratic.
+/// The maximum CPU of a request, as a multiple of one with half of its bytes: 2 is linear, 4 is quadratic.
 const GROWTH: f64 = 2.8;
 
-/// How often each is measured: the least counts, as nothing makes work shorter than it is.
+/// The number of measurements. The least counts, because disturbances only add time.
 const ROUNDS: usize = 3;
 
 /// Prints the targets of requests.
@@ -46,18 +46,18 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// The milliseconds of CPU that a request takes.
+/// The milliseconds of CPU of a request.
 struct NestedUsage {
-    /// In the whole process.
+    /// The whole process.
     all: f64,
-    /// On the thread that serves all requests.
+    /// The thread that serves all requests.
     inline: f64,
-    /// To read the same bytes as a value.
+    /// Reading the same bytes as a value.
     floor: f64,
 }
 
 impl NestedUsage {
-    /// The least of some rounds, for a request of so many bytes.
+    /// Returns the least of some rounds, for a request of this many bytes.
     fn least(runtime: &Runtime, worst: &Worst, bytes: usize) -> Self {
         let (body, count) = worst.body(bytes);
         let mut least = Self { all: f64::INFINITY, inline: f64::INFINITY, floor: f64::INFINITY };
@@ -76,12 +76,12 @@ impl NestedUsage {
     }
 }
 
-/// Reads a body as a value. One that is nested too deep for that is read over, as reading it would end early.
+/// Reads a body as a value. If it is nested too deep for that, skips over it, because reading would end early.
 fn read(body: &str) {
     if black_box(serde_json::from_slice::<Value>(body.as_bytes())).is_err() {
         black_box(serde_json::from_slice::<IgnoredAny>(body.as_bytes()).ok());
     }
 }
 
-/// How many prompts a known chat has at most.
+/// The maximum number of prompts in a known chat.
 const MOST_PROMPTS: usize = 2_000;

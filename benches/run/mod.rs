@@ -1,4 +1,4 @@
-//! The run: its state machine, calls side by side, and calls that wait.
+//! The run: its state machine, parallel calls, and waiting calls.
 
 pub(crate) mod parallel;
 mod parked;

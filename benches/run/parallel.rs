@@ -1,4 +1,4 @@
-//! Calls side by side, against a bare `JoinSet` that makes the same calls.
+//! Parallel calls, against a bare `JoinSet` with the same calls.
 
 use std::pin::Pin;
 
@@ -12,7 +12,7 @@ use tool_runtime::{
 
 use crate::{case::Case, clock, report::Report};
 
-/// How many calls one turn has.
+/// The number of calls in a turn.
 const CALLS: usize = 256;
 
 /// Prints the target.
@@ -23,7 +23,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
     let [mut ours, mut alone, mut floor, mut bare] = [0, 1, 2, 3].map(|at: usize| (CASES[at].start)());
     let batches = clock::in_turns(&mut [&mut *ours, &mut *alone, &mut *floor, &mut *bare], 2, 800);
-    // What the model's script and the conversation cost is not the calls'. (A refusal of each call is in it, which is little.)
+    // Subtract the cost of the model's script and of the conversation. (It includes a refusal of each call, which is little.)
     let against = |floor: usize| {
         let pairs: Vec<_> = batches.iter().map(|times| [times[0] - times[1], times[floor]]).collect();
         clock::medians(&pairs)
@@ -40,7 +40,7 @@ pub(crate) fn measure(report: &mut Report) {
     report.info(NAME, &text);
 }
 
-/// Calls of an agent, the same turns without the calls, and a bare `JoinSet`, which writes the arguments or is given them.
+/// The calls of an agent, the same turns without the calls, and a bare `JoinSet` that writes the arguments or receives them.
 pub(crate) const CASES: &[Case] = &[
     Case::new("parallel-agent", || start(|tools| Box::pin(agent(tools))), (2, 22)),
     Case::new("parallel-turns", || start(|tools| Box::pin(turns(tools))), (2, 22)),
@@ -84,7 +84,7 @@ async fn agent(tools: &Toolset) {
     agent.run("Go.").await.expect("the script goes through");
 }
 
-/// The same turns, of which every call ends before anything is done about it.
+/// Runs the same turns, but each call ends before anything else happens.
 async fn turns(tools: &Toolset) {
     let agent = Agent::new(script("double")).tools(tools.clone()).parallel(CALLS).max_calls(0);
     agent.run("Go.").await.expect("the script goes through");

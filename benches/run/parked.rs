@@ -1,4 +1,4 @@
-//! What a call that waits holds.
+//! The memory of a waiting call.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use tool_runtime::{
 
 use crate::{memory, report::Report};
 
-/// How many calls wait, at most: of one turn, and fewer than lead to a snapshot.
+/// The maximum number of waiting calls: those of one turn, too few for a snapshot.
 const CALLS: usize = 34;
 
 /// Prints the targets.
@@ -53,7 +53,7 @@ async fn wait(
     n
 }
 
-/// The heap bytes of one call's future.
+/// Returns the heap bytes of one call's future.
 fn alone() -> f64 {
     let tools: Toolset = toolset!(AtomicUsize::new(0); wait);
     let cx = Context::new("call");
@@ -65,7 +65,7 @@ fn alone() -> f64 {
     each(memory::live() - before, CALLS)
 }
 
-/// The heap bytes that the waiting of `calls` calls holds, and all that there are because of them.
+/// Returns the heap bytes that `calls` waiting calls hold, and all heap bytes because of them.
 async fn agent(calls: usize) -> [i64; 2] {
     let started = Arc::new(AtomicUsize::new(0));
     let turn = (0..calls).fold(Turn::default(), |turn, n| turn.then_call("wait", json!({ "n": n })));
@@ -80,7 +80,7 @@ async fn agent(calls: usize) -> [i64; 2] {
     assert_eq!((waited.is_err(), started.load(Ordering::Relaxed)), (true, calls), "all calls run, and wait");
     let waiting = memory::live();
     drop(going);
-    // The runtime drops tasks that were given up when it comes to them.
+    // The runtime drops aborted tasks with a delay.
     tokio::time::sleep(Duration::from_millis(20)).await;
     [waiting - memory::live(), waiting - before]
 }

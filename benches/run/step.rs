@@ -52,7 +52,7 @@ fn double(
     n * 2
 }
 
-/// A run of many turns; in the last, three calls run and one waits to be looked at.
+/// A run of many turns. In the last turn, three calls run, and one waits for its check.
 struct Bench {
     run: Run,
     gate: Gate,
@@ -96,7 +96,7 @@ impl Bench {
         self.feed(StepEvent::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(2) });
     }
 
-    /// Looks at the first `count` calls of the turn; gives those that started.
+    /// Checks the first `count` calls of the turn. Returns those that started.
     fn look(&mut self, count: usize) -> Vec<(tool_runtime::run::CallId, u32)> {
         let ids: Vec<_> = self.run.current().iter().take(count).map(|call| call.id.clone()).collect();
         let mut started = Vec::new();

@@ -1,4 +1,4 @@
-//! Servers in processes of their own, and their clients.
+//! Servers in separate processes, and their clients.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -14,14 +14,14 @@ use tokio::{
     task::JoinSet,
 };
 
-/// A server in a process of its own, which ends with this.
+/// A server in a separate process, which ends when this is dropped.
 pub(super) struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    /// Starts it, and waits until it says where it listens.
+    /// Starts the server, and waits until it reports its address.
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
@@ -37,7 +37,7 @@ impl Server {
         }
     }
 
-    /// What it counted so far.
+    /// Returns the server's counters.
     pub(super) async fn counted(&self) -> io::Result<Value> {
         let mut stream = self.connect().await?;
         stream.write_all(b"GET /cpu HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
@@ -57,7 +57,7 @@ impl Server {
         Ok(stream)
     }
 
-    /// The seconds of CPU per piece of `load`, of this server alone.
+    /// Returns the seconds of CPU of this server for a piece of `load`.
     pub(super) fn seconds(&self, runtime: &Runtime, path: &'static str, load: Load) -> io::Result<f64> {
         runtime.block_on(async {
             let before = self.cpu().await?;
@@ -75,7 +75,7 @@ impl Server {
         })
     }
 
-    /// Opens `count` streams that come to no end, as soon as each has begun.
+    /// Opens `count` streams that never end. Returns when each has begun.
     pub(super) async fn open(&self, path: &str, count: usize) -> io::Result<Vec<TcpStream>> {
         let mut open = Vec::with_capacity(count);
         for client in 0..count {
@@ -100,7 +100,7 @@ impl Drop for Server {
     }
 }
 
-/// Clients side by side, each with some answers one after the other.
+/// Parallel clients, each with several answers in sequence.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) clients: usize,
@@ -109,19 +109,19 @@ pub(super) struct Load {
     pub(super) pace: Pace,
 }
 
-/// When a piece is made.
+/// The time at which a piece is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// With the one before.
+    /// Together with the previous one.
     AtOnce,
-    /// When the one before was sent.
+    /// After the previous one was sent.
     Alone,
-    /// So many milliseconds after the one before, by a timer of its stream's.
+    /// This number of milliseconds after the previous one, by a timer of its stream.
     Timed(u64),
 }
 
 impl Pace {
-    /// What a message says to have it.
+    /// Returns the text of a message that requests this pace.
     fn text(self) -> String {
         match self {
             Self::AtOnce => "at-once".to_owned(),
@@ -130,7 +130,7 @@ impl Pace {
         }
     }
 
-    /// What is told of it.
+    /// Returns its description.
     pub(super) fn told(self) -> String {
         match self {
             Self::AtOnce => "all at once".to_owned(),
@@ -147,8 +147,8 @@ impl Pace {
     }
 }
 
-/// How often a client looks for pieces that are sent by themselves. One that is woken for each has the server pay for it:
-/// on the same machine, that is a part of its write.
+/// The interval at which a client looks for separately sent pieces. If each piece woke a client on the same machine, that would
+/// become a part of the server's write.
 const LOOK: Duration = Duration::from_millis(10);
 
 async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -> io::Result<()> {
@@ -168,7 +168,7 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
         if told != load.pieces || times(&answer, b"data: [DONE]") != 1 {
             return Err(io::Error::other(format!("{path} told {told} pieces of {}", load.pieces)));
         }
-        // Each has a chunk of HTTP's to itself.
+        // Each piece has its own HTTP chunk.
         let chunks = times(&answer, b"\n\n\r\n");
         if load.pace != Pace::AtOnce && chunks < load.pieces {
             return Err(io::Error::other(format!("{path} sent {told} pieces in {chunks} chunks")));
@@ -177,9 +177,9 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
     Ok(())
 }
 
-/// Reads on, without being woken by what arrives, until the answer is whole.
+/// Reads until the answer is complete, without being woken by arriving data.
 async fn looked(stream: TcpStream, answer: &mut Vec<u8>) -> io::Result<TcpStream> {
-    // No poll watches it any more.
+    // From here on, no poll watches the stream.
     let mut stream = stream.into_std()?;
     while !is_whole(answer) {
         tokio::time::sleep(LOOK).await;
@@ -206,7 +206,7 @@ fn request(path: &str, chat: &str, text: &str) -> Vec<u8> {
     [head, body].concat().into_bytes()
 }
 
-/// An id that no other chat has.
+/// Returns a new chat id.
 fn new_id(client: usize, number: usize) -> String {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static NEXT: AtomicUsize = AtomicUsize::new(0);

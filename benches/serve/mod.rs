@@ -1,5 +1,5 @@
-//! Answers over HTTP, half text and half arguments of a call, against the AI SDK's own server on node emitting the same chunks:
-//! the CPU of either server's process. `kept` is a run with its log here, and `onFinish` there.
+//! Answers over HTTP, half text and half arguments of a call, against the AI SDK's own server on node with the same chunks. It
+//! measures the CPU of each server process. `kept` is a run with its log here, and `onFinish` there.
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7
@@ -18,25 +18,25 @@ use load::{Load, Pace, Server};
 
 pub(crate) use server::run as serve;
 
-/// What every piece says.
+/// The text of each piece.
 const PIECE: &str = "Lorem ipsum dolor s ";
 
-/// How many of them an answer has. The AI SDK's cost of keeping a message grows with it; with so many, a kept piece costs 5.5 times
-/// what a piped one does there, which is what was measured when the targets were set.
+/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with it. With this number, a kept piece costs
+/// 5.5 times a piped one there, as measured when the targets were set.
 const PIECES: usize = 2000;
 
 const BURST: Load = Load { clients: 8, answers: 3, pieces: PIECES, pace: Pace::AtOnce };
 
-/// Each piece is sent by itself, and nobody sleeps: being woken is what timers cost, not serving.
+/// Each piece is sent separately, without sleeping: timers would measure wake-ups, not serving.
 const PACED: Load = Load { clients: 64, answers: 1, pieces: PIECES, pace: Pace::Alone };
 
-/// The same by timers, for comparison.
+/// The same with timers, for comparison.
 const TIMED: Load = Load { pace: Pace::Timed(1), ..PACED };
 
-/// How often each is measured: the least counts.
+/// The number of measurements. The least counts.
 const ROUNDS: usize = 3;
 
-/// What is compared: ours, what it is compared with, and the goal.
+/// A comparison: our path, the other server, and the goal.
 struct Case {
     name: &'static str,
     load: Load,
@@ -48,14 +48,14 @@ struct Case {
 enum Other {
     /// The AI SDK's server.
     Ai(&'static str),
-    /// Something else that our process serves.
+    /// Another path of our process.
     Here(&'static str),
 }
 
 enum Goal {
-    /// The other one is to take so many times the CPU.
+    /// The other side must take at least this multiple of our CPU.
     Less(f64),
-    /// Ours may take so many times the CPU.
+    /// Our side may take this multiple of the other's CPU.
     More(f64),
     None,
 }
@@ -77,13 +77,13 @@ const CASES: [Case; 8] = [
     Case::new("serve/paced-floor", PACED, BARE, Other::Here("/frames"), Goal::More(1.3)),
 ];
 
-/// Where chunks are written.
+/// The path that writes chunks directly.
 const BARE: &str = "/bare";
 
-/// Where they are a run's.
+/// The path with a run.
 const KEPT: &str = "/api/chat";
 
-/// Where allocations are counted, and how many of a piece's are its model's.
+/// The paths whose allocations are counted, and the number of allocations that the model makes for a piece.
 const ALLOCATIONS: [(&str, &str, Load, f64); 4] = [
     ("serve/allocations", "/bare", BURST, 0.0),
     ("serve/allocations-paced", "/bare", PACED, 0.0),
@@ -113,7 +113,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// Our server; `counts` is its option to count memory, too.
+/// Starts our server. `counts` are options for counting memory.
 fn own(counts: &[&str]) -> io::Result<Server> {
     Server::start(Command::new(std::env::current_exe()?).arg("--serve").args(counts))
 }
@@ -156,7 +156,7 @@ fn against(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
     Ok(())
 }
 
-/// The microseconds of CPU for a piece, of both: the least of some rounds, taken in turns.
+/// Returns both sides' microseconds of CPU for a piece: the least of some rounds, in alternation.
 fn least(
     runtime: &Runtime,
     load: Load,
@@ -173,7 +173,7 @@ fn least(
     Ok((us, theirs.map(|_| them)))
 }
 
-/// What pieces and streams cost in memory.
+/// Measures the memory of pieces and streams.
 fn memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
     let server = &own(&["--count"])?;
     let count = async |key: &str| -> io::Result<f64> {
@@ -183,7 +183,7 @@ fn memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
         if !report.wants(name) {
             continue;
         }
-        // What an answer costs beside its pieces is in both.
+        // Both loads have the same cost besides the pieces.
         let short = Load { pieces: load.pieces / 5, ..load };
         let mut counts = [0.0; 2];
         for (load, counted) in [short, load].into_iter().zip(&mut counts) {
@@ -211,13 +211,13 @@ fn memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
     Ok(())
 }
 
-/// The KB of heap that the server holds for a stream in which nothing happens.
+/// Returns the KB of heap that the server holds for an idle stream.
 fn idle(runtime: &Runtime, server: &Server, path: &str) -> io::Result<f64> {
     const STREAMS: usize = 500;
     const PAUSE: Duration = Duration::from_millis(400);
     let live =
         async || -> io::Result<f64> { server.counted().await?["live"].as_f64().ok_or(io::ErrorKind::Other.into()) };
-    // What is made once is there then.
+    // The first streams allocate what is needed once.
     drop(runtime.block_on(server.open(path, 20))?);
     std::thread::sleep(PAUSE);
     let before = runtime.block_on(live())?;

@@ -1,4 +1,5 @@
-//! The same answers, written as one would with axum alone, and the least that pieces cost there. They go over the same connections.
+//! The same answers with axum alone, as one would usually write them, and with the minimum cost of a piece, over the same
+//! connections.
 
 use std::convert::Infallible;
 
@@ -57,7 +58,7 @@ async fn sse(body: Bytes) -> Sse<impl Stream<Item = Result<Event, Infallible>> +
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-/// Frames that are there already, one for each chunk, by a task of its own.
+/// Sends prepared frames, one for each chunk, from a separate task.
 async fn frames(body: Bytes) -> Response {
     let (count, pace) = asked(&body);
     let half = count / 2;

@@ -1,4 +1,4 @@
-//! Our server, in a process of its own: `tool-benches --serve`.
+//! Our server in a separate process: `tool-benches --serve`.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -25,7 +25,7 @@ use crate::{clock, memory};
 
 /// Serves until it is killed.
 pub(crate) fn run() -> ExitCode {
-    // One thread, as node has.
+    // One thread, like node.
     let served =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().and_then(|runtime| {
             runtime.block_on(async {
@@ -42,7 +42,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn router() -> Router {
-    // The same chunks as there: one for each piece.
+    // The same chunks as the other server: one for each piece.
     let each = |mut settings: StreamSettings| {
         settings.coalesce = false;
         settings
@@ -59,13 +59,13 @@ async fn cpu() -> axum::Json<Value> {
     axum::Json(counted)
 }
 
-/// How many pieces a message wants, and when each.
+/// Returns the number and the pace of pieces that a message requests.
 fn wanted(text: &str) -> (usize, Pace) {
     let (count, pace) = text.split_once(' ').unwrap_or((text, ""));
     (count.parse().unwrap_or_default(), Pace::read(pace))
 }
 
-/// The same of a request's body.
+/// Returns the same for a request's body.
 pub(super) fn asked(body: &[u8]) -> (usize, Pace) {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     wanted(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default())
@@ -83,7 +83,7 @@ fn note(
 const START: &str = "{\"text\":\"";
 const END: &str = "\"}";
 
-/// A piece of the arguments.
+/// Returns a piece of the arguments.
 pub(super) fn argument(number: usize, count: usize) -> String {
     let (start, end) = (if number == 0 { START } else { "" }, if number + 1 == count { END } else { "" });
     [start, PIECE, end].concat()
@@ -93,15 +93,15 @@ pub(super) fn argument(number: usize, count: usize) -> String {
 pub(super) async fn pause(pace: Pace) {
     match pace {
         Pace::AtOnce => {}
-        // What the piece before has woken has its turn.
+        // Tasks that the previous piece has woken run first.
         Pace::Alone => tokio::task::yield_now().await,
         Pace::Timed(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
     }
 }
 
-/// The model of the run: as many pieces as it is told, half of them text, half arguments of a call. Of none, it never comes to
-/// an end.
-#[allow(clippy::needless_pass_by_value, reason = "a model is asked like this")]
+/// The model of the run: the requested number of pieces, half of them text, half of them arguments of a call. With no pieces, it
+/// never ends.
+#[allow(clippy::needless_pass_by_value, reason = "a model receives its request by value")]
 fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
     let said = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text),
@@ -129,7 +129,7 @@ fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 
     stream::iter(first).chain(said)
 }
 
-/// The same chunks without a run.
+/// Sends the same chunks without a run.
 async fn bare(body: Bytes) -> Response {
     let (count, pace) = asked(&body);
     answer_with(Level::V7, async move |chunks| {
@@ -193,7 +193,7 @@ async fn called(chunks: &Chunks, half: usize, pace: Pace) {
     });
 }
 
-/// The least that a stream can cost that is open: a connection, one frame, and nothing after it.
+/// Opens a stream at minimum cost: a connection, one frame, and nothing more.
 async fn idle() -> Response {
     let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"data: {}\n\n"))]);
     Response::new(Body::from_stream(first.chain(stream::pending())))

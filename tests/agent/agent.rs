@@ -49,10 +49,10 @@ async fn hang() {
     std::future::pending::<()>().await;
 }
 
-/// Set once [`block`] may continue.
+/// A flag that lets [`block`] continue.
 static IS_RELEASED: AtomicBool = AtomicBool::new(false);
 
-/// Releases [`block`], also where the test fails: the runtime waits for its thread.
+/// Releases [`block`] when it is dropped, so that a failed test does not wait for its thread forever.
 struct Release;
 
 impl Drop for Release {
@@ -84,7 +84,7 @@ fn flaky(#[state] tries: &AtomicUsize) -> Result<usize, Failure> {
     }
 }
 
-/// An agent whose events are checked for their order.
+/// Returns an agent whose order of events is checked.
 pub(crate) fn watched(model: impl Model + 'static) -> Agent {
     Agent::new(model).observer(Events::new())
 }
@@ -155,7 +155,7 @@ async fn runs_the_edit_and_not_the_original() {
 }
 
 #[tokio::test]
-async fn nobody_to_ask_means_no() {
+async fn without_an_operator_calls_are_denied() {
     let deleted = Arc::new(Mutex::new(Vec::new()));
     let model = ScriptedModel::new([Turn::call("delete", json!({"path": "a"})), Turn::say("ok")]);
     watched(model).tools(toolset!(Arc::clone(&deleted); delete)).run("x").await.unwrap();
@@ -168,7 +168,7 @@ async fn no_tool_holds_the_run() {
     let calls = Turn::call("hang", json!({})).then_call("block", json!({})).then_call("panics", json!({}));
     let model = ScriptedModel::new([calls, Turn::say("ok")]);
     let mut session = watched(model).tools(toolset!(hang, block, panics)).session();
-    // It does not let go of its thread before.
+    // The tool keeps its thread until then.
     within("a run with a tool that blocks", Box::pin(session.send("x"))).await.unwrap();
     let results = results(session.messages());
     assert_eq!(results[0].0, "the tool did not answer within 0.05 s; it may have had effects");
@@ -177,7 +177,7 @@ async fn no_tool_holds_the_run() {
 }
 
 #[tokio::test]
-async fn tries_again_what_may_pass() {
+async fn retries_temporary_failures() {
     let model = ScriptedModel::new([Turn::call("flaky", json!({})), Turn::say("ok")]);
     let mut session = watched(model).tools(toolset!(AtomicUsize::new(0); flaky)).session();
     session.send("x").await.unwrap();

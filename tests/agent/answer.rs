@@ -1,4 +1,4 @@
-//! A final answer of a wanted type: what is asked for is what is given.
+//! Final answers of a requested type.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ enum Verdict {
     Bad { why: String },
 }
 
-/// The answer, and what the model was told before it.
+/// Returns the answer, and the texts that the model received before it.
 async fn ask<T: DeserializeOwned + JsonSchema + Send + 'static>(
     answers: &[&str],
 ) -> (Result<T, AgentError>, Vec<String>) {
@@ -70,7 +70,7 @@ async fn an_answer_fits_all_of_its_schema() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_object_is_put_into_one() {
+async fn a_scalar_answer_is_wrapped_in_an_object() {
     let wrong =
         ["good", r#"{"answer":"perhaps"}"#, r#"{"answer":{"good":null}}"#, r#"{"answer":"good","more":1}"#, "{}"];
     let all: Vec<&str> = wrong.into_iter().chain([r#"{"answer":{"bad":{"why":"cold"}}}"#]).collect();

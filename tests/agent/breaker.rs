@@ -1,4 +1,4 @@
-//! The circuit breaker, and limits on calls at a time for each tool.
+//! The circuit breaker, and limits on parallel calls of each tool.
 
 use std::{
     sync::{
@@ -106,7 +106,7 @@ async fn a_success_between_failures_and_refusals_do_not_open_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_while_it_looks_keeps_nobody_out() {
+async fn a_dropped_test_call_keeps_no_place() {
     let world = Arc::new(World::default());
     let tools = tools(&world);
     for _ in 0..3 {

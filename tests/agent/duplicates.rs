@@ -1,4 +1,4 @@
-//! Idempotency that refuses, keeps failures, forgets after a time, and tells of duplicates.
+//! Idempotency that refuses, keeps failures, forgets after a time, and reports duplicates.
 
 use std::{
     sync::{
@@ -64,7 +64,7 @@ async fn the_order_of_keys_is_nothing_and_digits_are_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn duplicates_are_refused_at_once_and_told_of() {
+async fn duplicates_are_refused_at_once_and_reported() {
     let (tools, runs) = set();
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
@@ -107,7 +107,7 @@ async fn failures_can_be_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_dropped_is_released_as_it_is_said() {
+async fn dropped_calls_are_released_if_configured() {
     for (layer, name, again) in [
         (Idempotency::new(9), "pay", Err("interrupted on the way")),
         (Idempotency::new(9).refuse(), "pay", Err("interrupted on the way")),
@@ -126,7 +126,7 @@ async fn what_is_dropped_is_released_as_it_is_said() {
             Ok(run) => assert_eq!(result.unwrap().text(), run, "{name}"),
             Err(told) => assert!(result.unwrap_err().to_string().contains(told), "{name}"),
         }
-        // Whoever waited goes on when the first is dropped.
+        // When the first caller is dropped, a waiting one continues.
         let arguments = r#"{"amount":8}"#;
         let (first, second) = tokio::join!(
             tokio::time::timeout(Duration::from_millis(5), tools.call(name, arguments, &cx)),
@@ -137,7 +137,7 @@ async fn what_is_dropped_is_released_as_it_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_long_ago_is_forgotten_and_what_is_asked_for_is_not() {
+async fn old_calls_are_forgotten_unless_they_are_requested() {
     let (tools, _) = set();
     let layer = Idempotency::new(100).forget_after(Duration::from_mins(1));
     let timed = tools.clone().layer(layer.clone());
@@ -187,15 +187,15 @@ async fn on_many_threads_each_call_runs_once() {
     assert_eq!(runs.load(SeqCst), 40);
 }
 
-/// A naive memory: the calls in the order in which they were last asked for.
+/// A simple memory: the calls in the order of their last requests.
 #[derive(Default)]
 struct Naive(Vec<(i64, String)>);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Against a list: what is remembered, and what is forgotten, after any sequence of calls.
+    /// Compares the layer with a list, for random sequences of calls.
     #[test]
-    fn it_remembers_what_a_list_would(amounts in prop::collection::vec(-3..8_i64, 0..40), capacity in 1..5_usize) {
+    fn the_memory_behaves_like_a_list(amounts in prop::collection::vec(-3..8_i64, 0..40), capacity in 1..5_usize) {
         let run = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         run.block_on(async {
             let (tools, _) = set();
@@ -209,7 +209,7 @@ proptest! {
                     Some((_, output)) => output,
                     None => {
                         runs += 1;
-                        // Also a call that fails needs room while it runs.
+                        // A failing call also needs room while it runs.
                         if naive.0.len() >= capacity {
                             naive.0.remove(0);
                         }

@@ -1,4 +1,4 @@
-//! What must not go wrong quietly: approvals, deadlines, places in a queue, answers from outside, digits.
+//! Guards that must not fail silently: approvals, deadlines, queues, answers from outside, digits.
 
 use std::{
     sync::{
@@ -77,7 +77,7 @@ async fn an_approval_shows_every_digit() {
     assert_eq!(written, [("amount".to_owned(), AMOUNT.to_owned())]);
 
     let person = Person::approving();
-    // A model's own text, not a `Value`, which would have rounded it.
+    // The model's own text. A `Value` would have rounded it.
     let turn = Turn::call("wire", format!(r#"{{"amount":{AMOUNT}}}"#));
     let agent = Agent::new(ScriptedModel::new(vec![turn, Turn::say("done")]))
         .tools(toolset!(wire))
@@ -107,7 +107,7 @@ async fn a_time_limit_is_a_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_stops_waiting_gives_the_place_back() {
+async fn a_caller_that_stops_waiting_releases_its_place() {
     let runs = Arc::new(AtomicUsize::new(0));
     let tools = toolset!(Arc::clone(&runs); wait).layer(RateLimit::new(1, Duration::from_secs(10)));
     let begin = tokio::time::Instant::now();
@@ -166,7 +166,7 @@ fn a_schema_that_cannot_be_compiled_is_not_sent() {
     }
 }
 
-/// Comparing each branch with each as JSON would take minutes.
+/// Comparing all pairs of branches as JSON would take minutes.
 #[test]
 fn a_union_of_thousands_is_lowered_and_checked_in_time() {
     let branch = |n: usize| json!({"type": "object", "properties": {"kind": {"const": n}, "v": {"type": "string"}}});

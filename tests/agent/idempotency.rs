@@ -1,4 +1,4 @@
-//! The layers that remember: idempotency, and the log.
+//! The layers with a memory: idempotency, and the log.
 
 use std::{
     sync::{
@@ -156,7 +156,7 @@ async fn a_call_that_does_not_run_takes_no_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_application_says_which_calls_are_the_same() {
+async fn the_application_defines_equal_calls() {
     let (tools, runs) = set();
     let by_call = Idempotency::new(9).by(|call| Some(call.cx.call_id().to_owned()).filter(|id| id != "any"));
     let tools = tools.layer(by_call);

@@ -1,4 +1,4 @@
-//! Layers: each of the stock, their order, and layers of an application's own.
+//! The stock layers, their order, and an application's own layers.
 
 use std::{
     sync::{
@@ -106,7 +106,7 @@ async fn a_concurrency_limit_lets_so_many_run_at_a_time() {
     assert!(call(&tools.layer(ConcurrencyLimit::new(0)), "work", r#"{"ms":1}"#).await.is_ok(), "at least one");
 }
 
-/// When calls started, in milliseconds.
+/// Returns the start times of the calls, in milliseconds.
 async fn starts(limit: RateLimit, calls: usize) -> Vec<u128> {
     let begin = Instant::now();
     let starts = Arc::new(Mutex::new(Vec::new()));
@@ -152,7 +152,7 @@ async fn a_rate_limit_can_refuse() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_is_harmless_and_may_pass_is_tried_again() {
+async fn only_harmless_temporary_failures_are_retried() {
     for (name, arguments, expected) in [
         ("look", r#"{"passing":true}"#, Ok("2")),
         ("put", r#"{"passing":true}"#, Ok("2")),
@@ -210,7 +210,7 @@ async fn a_time_limit_inside_is_tried_again() {
     assert_eq!(seen.runs.load(Ordering::SeqCst), 3);
 }
 
-/// Claims that every tool only reads, and has another name.
+/// A layer that declares every tool as read-only, under another name.
 struct ReadOnly;
 
 impl Layer for ReadOnly {
@@ -228,7 +228,7 @@ impl Layer for ReadOnly {
 }
 
 #[tokio::test]
-async fn a_layer_changes_what_is_known_of_a_tool_but_its_name() {
+async fn a_layer_changes_the_spec_but_not_the_name() {
     let (tools, _) = set();
     let tools = tools.layer(ReadOnly);
     let specs = tools.list().specs();
@@ -238,7 +238,7 @@ async fn a_layer_changes_what_is_known_of_a_tool_but_its_name() {
     assert!(call(&tools, "work", r#"{"ms":0}"#).await.is_ok());
 }
 
-/// Answers in place of the tool.
+/// A layer that answers in place of the tool.
 struct Canned;
 
 impl Layer for Canned {

@@ -1,4 +1,4 @@
-//! Agents: their loop, on the side of the model and of the tools, layers, hooks, terminals, and what observers see.
+//! Agents: the loop on the side of the model and of the tools, layers, hooks, terminals, and the events for observers.
 
 #![allow(
     clippy::float_cmp,

@@ -1,4 +1,4 @@
-//! Layers that change what a tool is, and chains of them.
+//! Layers that change a tool, and chains of layers.
 
 use std::sync::{
     Arc, Mutex,
@@ -33,7 +33,7 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
     tools.call(name, arguments, &Context::new("c")).await
 }
 
-/// One step of a chain: changes the result, and notes where it is.
+/// A step of a chain: changes the result, and records its position.
 #[derive(Clone, Debug)]
 struct Step {
     name: String,
@@ -104,7 +104,7 @@ fn chain() -> impl Strategy<Value = Chain> {
 }
 
 proptest! {
-    /// However the brackets are set: the first is the innermost.
+    /// The first layer is the innermost one, for any placement of brackets.
     #[test]
     fn a_chain_is_its_steps_in_order(chain in chain(), value: i64) {
         let (seen, mut count) = (Arc::default(), 0);
@@ -123,7 +123,7 @@ proptest! {
     }
 }
 
-/// Lets each tool be called once; or all of them together.
+/// A layer that allows one call: for each tool, or for all tools together.
 #[derive(Default)]
 struct Once(AtomicUsize);
 struct OnceEach;
@@ -141,7 +141,7 @@ impl Layer for OnceEach {
 }
 
 #[tokio::test]
-async fn what_a_layer_remembers_is_shared_or_made_for_each_tool() {
+async fn a_layers_state_is_shared_or_separate_for_each_tool() {
     let tools = || toolset!(echo, greet);
     let greeted = r#"{"name":"a"}"#;
     let shared = tools().layer(Once::default());
@@ -154,7 +154,7 @@ async fn what_a_layer_remembers_is_shared_or_made_for_each_tool() {
     }
 }
 
-/// Hands on `call`, and forgets the rest.
+/// A layer that forwards `call`, and nothing else.
 struct Forgetful<L>(L);
 
 impl<L: Layer> Layer for Forgetful<L> {
@@ -163,7 +163,7 @@ impl<L: Layer> Layer for Forgetful<L> {
     }
 }
 
-/// Gives a tool another name, against the rules.
+/// A layer that breaks the rules, and renames a tool.
 struct Rename;
 
 impl Layer for Rename {
@@ -173,7 +173,7 @@ impl Layer for Rename {
 }
 
 #[tokio::test]
-async fn what_would_break_a_set_does_not() {
+async fn a_layer_cannot_break_a_set() {
     let tools = toolset!(echo).layer(Forgetful(Once::default().pipe(Once::default())));
     let failed = call(&tools, "echo", r#"{"value":1}"#).await.unwrap_err();
     assert!(failed.for_log().contains("without being applied"), "a layer is never left out in silence: {failed:?}");

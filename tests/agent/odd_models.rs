@@ -1,4 +1,4 @@
-//! Models that go on and on, break off, or say the same again: each has its documented outcome.
+//! Models that never end, break off or repeat themselves, with their documented outcomes.
 
 use std::sync::{
     Arc, Mutex,
@@ -63,7 +63,7 @@ async fn a_turn_that_never_ends_is_cut_where_the_run_is_full() {
     assert_eq!(reply.phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
     assert!((1 << 19..=1 << 20).contains(&reply.text.len()), "what it said before is kept");
 
-    // The same where it is arguments that never end: nothing runs.
+    // The same with arguments that never end: nothing runs.
     let times = Arc::new(AtomicUsize::new(0));
     let arguments = endless(|n| match n {
         0 => Delta::CallStart { index: 0, id: "a".into(), name: "count".into() },
@@ -75,7 +75,7 @@ async fn a_turn_that_never_ends_is_cut_where_the_run_is_full() {
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
     assert_eq!(times.load(Ordering::SeqCst), 0);
 
-    // And where it is calls.
+    // The same with calls.
     let calls = endless(|n| Delta::CallStart { index: n, id: String::new(), name: "count".into() });
     let mut session = watched(calls).tools(toolset!(Arc::clone(&times); count)).session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
@@ -126,7 +126,7 @@ async fn a_megabyte_of_arguments_in_small_pieces_arrives_whole() {
     assert_eq!(session.run().calls()[0].arguments().text.len(), arguments.len());
 }
 
-/// A model that makes a call in each of so many steps, and notes where the conversation that it is shown is.
+/// A model with one call in each of several steps. It records the address of the conversation in its requests.
 struct Steps {
     left: AtomicUsize,
     shown: Mutex<Vec<(usize, usize)>>,
@@ -156,7 +156,7 @@ async fn a_long_run_does_not_copy_its_history() {
         assert_eq!((reply.steps, reply.phase), (steps + 1, Phase::Finished));
         let shown = model.shown.lock().unwrap();
         assert_eq!(shown.last().unwrap().1, 2 * steps + 2, "instructions, prompt, and two messages for each step");
-        // It grows in place: it moves only when its room is used up, which doubles.
+        // The conversation grows in place. It moves only when its capacity is used up, which then doubles.
         let moves = shown.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
         assert!(moves <= 14, "{moves} moves in {steps} steps");
     }

@@ -1,4 +1,4 @@
-//! Layers that show other parameters than the tool inside has.
+//! Layers with other parameters than their tool.
 
 use std::{
     borrow::Cow,
@@ -32,7 +32,7 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
     tools.call(name, arguments, &Context::new("c")).await
 }
 
-/// Takes `who` in place of `name`, and gives `times` a value.
+/// A layer that replaces `name` by `who`, and sets `times`.
 struct Who;
 
 impl Layer for Who {
@@ -100,7 +100,7 @@ async fn other_parameters_are_read_again_for_another_try_or_another_context() {
     assert_eq!((output.as_json(), runs.load(SeqCst)), (Some(r#""seven on try 3""#), 3));
 }
 
-/// Takes `extra`, which the tool knows nothing of.
+/// A layer with the parameter `extra`, which the tool does not have.
 struct Add;
 
 impl Layer for Add {
@@ -111,7 +111,7 @@ impl Layer for Add {
     }
 }
 
-/// A tool that asks around before it reads, takes spaces off its texts, and fails twice.
+/// A tool that asks validators before it reads, trims its texts, and fails twice.
 struct Flaky {
     spec: Arc<ToolSpec>,
     asked: Arc<AtomicUsize>,
@@ -167,7 +167,7 @@ impl DynTool for Flaky {
 }
 
 #[tokio::test]
-async fn what_validators_change_is_shown_in_the_layers_parameters_or_refused() {
+async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
     let inside = Flaky::default();
     let (asked, runs) = (Arc::clone(&inside.asked), Arc::clone(&inside.runs));
     runs.store(5, SeqCst);
@@ -192,7 +192,7 @@ async fn what_validators_change_is_shown_in_the_layers_parameters_or_refused() {
     assert!(refused.for_log().contains("Layer::restore"), "{}", refused.for_log());
 }
 
-/// Puts spaces around, so that what the tool makes of it cannot be said.
+/// A layer that adds spaces, so that its parameters cannot express the tool's normalized value.
 struct Spaces;
 
 impl Layer for Spaces {
@@ -212,7 +212,7 @@ struct Quoted {
 }
 
 #[tokio::test]
-async fn a_typed_chain_says_what_validators_change() {
+async fn a_typed_chain_translates_changes_by_validators() {
     let there = |Quoted { quoted }: Quoted| Ok(Number { n: quoted.replace('\'', "") });
     let back = |Number { n }| Quoted { quoted: format!("'{n}'") };
     let tools =
@@ -223,9 +223,9 @@ async fn a_typed_chain_says_what_validators_change() {
     let started = both.start("flaky", arguments, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"quoted":"'7'"}"#));
     let one = tools(Mapped::new().map_input(there));
-    assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot be said"));
+    assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
     let lying = tools(Mapped::new().map_input_and_back(there, |_| Quoted { quoted: "8".into() }));
-    assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot be said"));
+    assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
     let same = Mapped::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
     let same = Toolset::new().with(Flaky::default()).unwrap().layer(same);
     let started = same.start("flaky", r#"{"n":"7 "}"#, &cx).await.unwrap();

@@ -1,4 +1,4 @@
-//! Suspended runs in the hands of a client.
+//! Suspended runs that a client keeps.
 
 use std::{
     collections::HashSet,
@@ -55,7 +55,7 @@ async fn suspended(agent: &Agent) -> String {
 }
 
 #[tokio::test]
-async fn a_suspended_run_goes_on_from_its_sealed_text() {
+async fn a_suspended_run_continues_from_its_sealed_text() {
     let agent = agent();
     let text = suspended(&agent).await;
     assert!(!text.contains("delete"), "the holder cannot read it");
@@ -150,7 +150,7 @@ async fn a_text_is_opened_once_where_that_matters() {
 }
 
 #[tokio::test]
-async fn what_another_store_was_to_remember_is_refused() {
+async fn a_text_for_another_nonce_store_is_refused() {
     let (before, after) = (once(), once());
     let text = sealed_by(&before).await;
     let refused = after.open(&text, &anna(), Time(2_000)).await.unwrap_err();
@@ -158,10 +158,10 @@ async fn what_another_store_was_to_remember_is_refused() {
     assert!(refused.to_string().contains("begin again"), "{refused}");
     assert!(matches!(after.peek(&text, &anna(), Time(2_000)), Err(SealError::Forgotten)));
     before.open(&text, &anna(), Time(2_000)).await.expect("nothing of it was spent");
-    // One that nobody was to remember, as older versions sealed all of them.
+    // A text without a nonce store, like all texts from older versions.
     let text = suspended(&agent()).await;
     assert!(matches!(after.open(&text, &anna(), Time(2_000)).await, Err(SealError::Forgotten)));
-    // And one in which nothing can happen twice is opened, whoever was to remember it.
+    // A text whose run does nothing twice opens with any nonce store.
     let free = sealer();
     assert!(free.open(&sealed_by(&before).await, &anna(), Time(2_000)).await.is_ok());
 }
@@ -188,7 +188,7 @@ async fn a_text_that_was_only_looked_at_can_be_replaced_and_one_of_the_two_is_op
     }
 }
 
-/// A store of an application, which says no id.
+/// An application's store without an id.
 #[derive(Default)]
 struct Own(Mutex<HashSet<String>>);
 

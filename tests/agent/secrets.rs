@@ -1,4 +1,4 @@
-//! What no model may be told is told nowhere.
+//! Secrets reach no model.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use tool_test_kit::AllAndSome as _;
 
 const REFUSED: &str = r#"{"ok":false,"problems":["the output contains a secret which is not allowed"]}"#;
 
-/// A set of one tool that gives `output`.
+/// Returns a set of one tool that returns `output`.
 fn gives(output: Value) -> Toolset {
     let tool = RuntimeTool::new("give", "Gives.").handler(move |_, _| {
         let output = output.clone();
@@ -54,7 +54,7 @@ async fn a_secret_is_found_wherever_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_redacted_leaves_the_rest_as_it_is() {
+async fn redaction_leaves_the_rest_unchanged() {
     let secrets = Secrets::new(["password", "password1"]).redact("[redacted]");
     let output = json!({ "a": 1.50, "big": 12_345_678_901_234_567_890_u64, "b": ["password1", "my password", null] });
     let clean = told(&gives(output).layer(secrets), "give", "{}").await;
@@ -183,7 +183,7 @@ fn holds(value: &Value, secret: &str) -> bool {
     }
 }
 
-/// Returns whether the secret stands in texts only, unescaped. In that case it can be replaced.
+/// Returns whether the secret is only in texts, unescaped, so that it can be replaced.
 fn is_in_texts_only(value: &Value, secret: &str) -> bool {
     if secret.contains(['"', '\\']) {
         return false;
@@ -197,7 +197,7 @@ fn is_in_texts_only(value: &Value, secret: &str) -> bool {
 }
 
 proptest! {
-    /// Against a walk over the tree: nothing passes that holds the secret, and what holds none passes as it is.
+    /// Compares the layer with a walk over the tree: no output with the secret passes, and all others pass unchanged.
     #[test]
     fn nothing_passes(output in value(), secret in "[a-c1-3\"\\\\]{1,2}") {
         let run = tokio::runtime::Builder::new_current_thread().build().unwrap();

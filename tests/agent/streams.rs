@@ -1,4 +1,4 @@
-//! Tools whose output is a stream: what is shown meanwhile, what is final, and how it is stopped and held up.
+//! Tools whose output is a stream: preliminary outputs, the final output, cancellation and back-pressure.
 
 use std::{
     sync::{
@@ -67,7 +67,7 @@ fn nothing() -> impl Stream<Item = Count> + Send {
     stream::empty()
 }
 
-/// How many items were made, and how often a stream was dropped.
+/// Counts of created items and of dropped streams.
 #[derive(Clone, Default)]
 struct Counter {
     made: Arc<AtomicUsize>,
@@ -109,7 +109,7 @@ impl Counter {
     }
 }
 
-/// What a tool showed, and what came of it.
+/// Returns the preliminary outputs of a call, and its result.
 async fn called(tools: &Toolset, name: &str, arguments: Value) -> (Vec<Value>, Result<Value, CallError>) {
     let shown = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&shown);
@@ -119,7 +119,7 @@ async fn called(tools: &Toolset, name: &str, arguments: Value) -> (Vec<Value>, R
     (shown, output.map(|output| output.decode().unwrap()))
 }
 
-/// What the model is told of a failure.
+/// Returns the text of a failure for the model.
 fn told(output: &Result<Value, CallError>) -> String {
     output.as_ref().unwrap_err().for_model().as_text().unwrap_or_default().to_owned()
 }
@@ -134,7 +134,7 @@ async fn each_item_is_shown_and_the_last_is_the_output() {
     }
     let (shown, output) = called(&tools, "boxed", json!({})).await;
     assert_eq!((shown.len(), output.unwrap()), (2, json!({"n": 2})));
-    // The schema is that of an item.
+    // The schema describes an item.
     for name in ["countdown", "fragile", "boxed"] {
         let schema = tools.get(name).unwrap().spec().output.as_ref().unwrap().neutral().clone();
         assert_eq!(schema["$ref"], "#/$defs/Count", "{name}: {schema}");
@@ -175,7 +175,7 @@ async fn a_stream_that_never_ends_is_dropped_when_its_time_is_over_or_it_is_canc
     assert_eq!(counter.dropped.load(Ordering::SeqCst), 2);
 }
 
-/// An observer that hands on what is shown to somebody who takes one at a time.
+/// An observer that passes preliminary outputs to a slow receiver.
 struct Slow {
     taken: AtomicUsize,
     shown: AtomicUsize,
@@ -230,7 +230,7 @@ async fn works(#[context] cx: &Context) -> Count {
     Count { n: 3 }
 }
 
-/// What must not be written where nobody looks.
+/// An output that panics when it is serialized without a receiver.
 struct Unseen;
 
 impl Serialize for Unseen {
@@ -240,7 +240,7 @@ impl Serialize for Unseen {
 }
 
 #[tokio::test]
-async fn a_tool_can_show_what_it_has_by_its_context() {
+async fn a_tool_can_show_preliminary_outputs_through_its_context() {
     let (shown, output) = called(&toolset!(works), "works", json!({})).await;
     assert_eq!(shown, [json!({"n": 0}), json!({"n": 1}), json!({"n": 2})]);
     assert_eq!(output.unwrap(), json!({"n": 3}));

@@ -1,4 +1,4 @@
-//! What `tool_runtime::test` offers: recordings, persons, events, a clock.
+//! The tools of `tool_runtime::test`: recordings, persons, events, a clock.
 
 use std::{
     fs,
@@ -36,7 +36,7 @@ async fn pay(
     amount
 }
 
-/// A file that is gone when the test is over.
+/// A file that is removed at the end of the test.
 struct Tape(PathBuf);
 
 impl Tape {
@@ -66,7 +66,7 @@ async fn replayed(agent: &Agent) -> (Events, Result<String, AgentError>) {
 }
 
 #[tokio::test]
-async fn a_recorded_model_says_the_same_again() {
+async fn a_recorded_model_repeats_its_answers() {
     let tape = Tape::new("same");
     let live = Recorder::create(turns(), &tape.0).unwrap().hide("k-\"1\"");
     let (first, said) = replayed(&Agent::new(live).tools(toolset!(double))).await;
@@ -85,7 +85,7 @@ async fn a_recorded_model_says_the_same_again() {
 }
 
 #[tokio::test]
-async fn another_request_is_told_apart() {
+async fn another_request_is_an_error_with_the_difference() {
     let tape = Tape::new("other");
     let agent = |model| Agent::new(model).tools(toolset!(double)).max_steps(3);
     agent(recorded(&tape.0, turns).unwrap()).run("Double 21.").await.unwrap();
@@ -129,7 +129,7 @@ async fn how_a_turn_ended_is_recorded_too() {
 }
 
 #[test]
-fn what_is_no_recording_is_told() {
+fn an_invalid_recording_is_an_error() {
     let cases = [
         ("", "line 1: it is empty"),
         ("hello", "line 1: no recording begins like this"),
@@ -149,7 +149,7 @@ fn pays() -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn persons_decide_as_told() {
+async fn persons_follow_their_rules() {
     let events = Events::unchecked();
     let agent =
         |person: &Person| Agent::new(pays()).tools(toolset!(pay)).observer(events.clone()).operator(person.clone());
@@ -214,7 +214,7 @@ async fn a_clock_that_is_set_forward_wakes_the_run() {
     assert_eq!(ended, (Phase::Finished, Some(CallResult::Expired)));
 }
 
-/// An observer that loses an event on the way to the events.
+/// An observer that drops one event before it reaches the recording.
 struct Lossy(Events, &'static str);
 impl tool_runtime::agent::Observer for Lossy {
     fn event(&self, event: tool_runtime::agent::Event<'_>) {
@@ -231,8 +231,8 @@ async fn events_in_an_order_that_cannot_be_fail_the_test() {
         ("nothing", None),
         ("announced", Some("the call was not announced")),
         ("accepted", Some("its arguments were not accepted")),
-        ("decided", Some("the call waits for somebody")),
-        ("opened", Some("the call does not wait for that")),
+        ("decided", Some("the call waits for a decision")),
+        ("opened", Some("the call has no such open interrupt")),
         ("finished", Some("has not ended")),
         ("step ended", Some("step 1 has not ended")),
     ] {

@@ -1,4 +1,4 @@
-//! Every tool of a program, collected without a list: from this file and from a module of it.
+//! All tools of a program, collected without a list: from this file and from one of its modules.
 
 mod more;
 
@@ -130,7 +130,7 @@ fn a_missing_state_is_named() {
     assert!(told.contains("`find` needs a `") && told.contains("add one with `States::with`"), "{told}");
     let told = missing(States::new().with(Arc::new(AtomicUsize::new(0))));
     assert!(told.contains("`find`") && told.contains("Shelf"), "{told}");
-    // A state counts by its type: what is inside an `Arc` is another one.
+    // A state is identified by its type. The content of an `Arc` is another state.
     let told = missing(States::new().with(Shelf { books: Vec::new() }).with(AtomicUsize::new(0)));
     assert!(told.contains("Arc") && told.contains("AtomicUsize"), "{told}");
 }
@@ -164,7 +164,7 @@ async fn they_are_called_with_their_state() {
 
 #[test]
 fn they_agree_with_their_schemas() {
-    // What a validator refuses is in no schema.
+    // No schema contains the rules of a validator.
     let tools = Toolset::collect(states()).unwrap().filter(|spec| !["lend", "reserve"].contains(&&*spec.name));
     tool_test_kit::agreement::check(&tools, 500);
 }

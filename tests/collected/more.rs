@@ -1,4 +1,4 @@
-//! Tools that nothing refers to.
+//! Tools without any reference to them.
 
 use tool_runtime::tool;
 

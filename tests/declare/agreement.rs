@@ -1,4 +1,4 @@
-//! Decoder and schema accept the same: over tools with parameters of every kind, and over the named exceptions.
+//! Decoder and schema accept the same arguments, for parameters of every kind, apart from the named exceptions.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -110,7 +110,7 @@ fn accepts(name: &str, arguments: &str) -> bool {
 }
 
 #[test]
-fn exception_a_whole_float_is_no_integer() {
+fn exception_a_whole_float_is_not_an_integer() {
     assert!(accepts("numbers", r#"{"a":1,"b":1,"c":1,"d":1,"f":5}"#));
     assert!(!accepts("numbers", r#"{"a":1,"b":1.0,"c":1,"d":1,"f":5}"#));
 }

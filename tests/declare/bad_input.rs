@@ -1,4 +1,4 @@
-//! Arguments as models, networks and attackers write them: told precisely and shortly, and never run.
+//! Arguments from models, networks and attackers: explained precisely and briefly, and never run.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +38,7 @@ fn take(
     runs.fetch_add(1, Ordering::SeqCst)
 }
 
-/// The same, declared and at run time.
+/// The same tool, declared and at run time.
 struct Both {
     tools: Toolset,
     runs: Arc<AtomicUsize>,
@@ -57,7 +57,7 @@ impl Both {
         Self { tools: tools.with(late.unwrap()).unwrap().argument_limit(64 << 20), runs }
     }
 
-    /// Both refuse `arguments` shortly and in a short time, and run nothing.
+    /// Asserts that both tools refuse `arguments` with a short text, in a short time, without running.
     #[track_caller]
     fn refuse(&self, arguments: &str) -> [Rejection; 2] {
         let before = self.runs.load(Ordering::SeqCst);
@@ -99,7 +99,7 @@ impl Both {
 }
 
 #[test]
-fn what_is_not_json() {
+fn arguments_that_are_not_json() {
     let both = Both::new();
     for (text, words) in [
         ("hello", "JSON"),
@@ -143,7 +143,7 @@ fn what_is_not_json() {
 }
 
 #[test]
-fn what_is_no_object() {
+fn arguments_that_are_not_an_object() {
     let both = Both::new();
     for text in ["[]", r#"[{"text":"a"}]"#, "\"{}\"", r#""{\"text\":\"a\"}""#, "1", "-0", "null", "true", " [1] "] {
         both.refuse_with(text, &["object"]);
@@ -157,7 +157,7 @@ fn what_is_no_object() {
 }
 
 #[test]
-fn what_is_given_twice() {
+fn repeated_parameters() {
     let both = Both::new();
     for text in [r#"{"small":1,"small":1}"#, r#"{"small":1,"big":2,"sm\u0061ll":300}"#, r#"{"text":null,"text":"a"}"#] {
         let kinds = both.refuse(text).map(|rejection| rejection.problems()[0].kind);
@@ -172,7 +172,7 @@ fn what_is_given_twice() {
 }
 
 #[test]
-fn what_nobody_asked_for() {
+fn unknown_parameters() {
     let both = Both::new();
     both.refuse_with(r#"{"txet":"a"}"#, &["unknown", "did you mean `text`?"]);
     both.refuse_with(r#"{"zzzzzzzz":"a"}"#, &["unknown", "`text`"]);
@@ -185,7 +185,7 @@ fn what_nobody_asked_for() {
 }
 
 #[test]
-fn what_does_not_fit_its_type() {
+fn values_of_the_wrong_type() {
     let both = Both::new();
     for (text, path) in [
         (r#"{"small":256}"#, "/small"),
@@ -211,13 +211,13 @@ fn what_does_not_fit_its_type() {
     both.accept(r#"{"number":123456789012345678901234567890,"text":"\ud83d\ude00\u0000"}"#);
 }
 
-/// `{"any":[[[…]]]}`, `levels` deep in all.
+/// Returns `{"any":[[[…]]]}` with `levels` levels in all.
 fn nested(before: &str, levels: usize, after: &str) -> String {
     format!("{before}{}{}{after}", "[".repeat(levels), "]".repeat(levels))
 }
 
 #[test]
-fn what_is_nested_too_deep() {
+fn values_nested_too_deep() {
     let both = Both::new();
     both.accept(&nested(r#"{"any":"#, 126, "}"));
     for levels in [128, 129, 100_000] {
@@ -235,7 +235,7 @@ fn what_is_nested_too_deep() {
 }
 
 #[test]
-fn what_a_type_ignores_is_read_all_the_same() {
+fn ignored_values_are_read_too() {
     let both = Both::new();
     both.accept(r#"{"points":[{"x":1,"more":{"a":["b",null,-1.5e3]}}]}"#);
     for ignored in [r#""\ud800""#, r#"{"\ud800":1}"#, "1e999", "[1,]", "\"\u{1}\"", "nul"] {
@@ -244,7 +244,7 @@ fn what_a_type_ignores_is_read_all_the_same() {
 }
 
 #[test]
-fn what_is_very_large() {
+fn very_large_values() {
     let both = Both::new();
     let large = "x".repeat(10_000_000);
     both.refuse_with(&format!(r#"{{"text":"{large}"}}"#), &["1000"]);
@@ -269,7 +269,7 @@ fn what_is_very_large() {
 }
 
 #[test]
-fn what_is_very_many() {
+fn very_many_values() {
     let both = Both::new();
     let keys: Vec<String> = (0..1_000_000).map(|n| format!("\"k{n}\":0")).collect();
     both.refuse_with(&format!("{{{}}}", keys.join(",")), &["unknown", "more"]);

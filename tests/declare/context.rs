@@ -1,4 +1,4 @@
-//! What a tool may know about its call.
+//! The context of a call, as a tool sees it.
 
 use std::{
     sync::{Arc, Mutex},
@@ -70,7 +70,7 @@ async fn know_in(cx: Context) -> Value {
 }
 
 #[tokio::test]
-async fn a_tool_knows_what_the_application_said() {
+async fn a_tool_sees_the_context_of_the_application() {
     let nothing = know_in(Context::new("call_1")).await;
     assert_eq!(
         nothing,
@@ -99,7 +99,7 @@ async fn a_tool_knows_what_the_application_said() {
 }
 
 #[tokio::test]
-async fn a_listener_hears_how_far_it_is() {
+async fn a_listener_receives_progress() {
     let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
     let listener = Arc::clone(&heard);
     know_in(Context::new("c7").with_progress(move |progress| listener.lock().unwrap().push(progress))).await;
@@ -110,7 +110,7 @@ async fn a_listener_hears_how_far_it_is() {
 }
 
 #[tokio::test]
-async fn a_tool_hears_that_nobody_waits() {
+async fn a_tool_notices_its_cancellation() {
     let stop = Cancellation::new();
     let cx = Context::new("c").with_cancellation(stop.clone());
     let task = tokio::spawn(async move { tools().call("wait", "{}", &cx).await });
@@ -164,7 +164,7 @@ async fn a_secret_comes_from_the_application_alone() {
         [(Context::new("c"), "no secret `api_key`"), (cx().with_secret("port", "no"), "`port` does not fit")]
     {
         let error = send_in(r#"{"text":"t"}"#, missing).await.unwrap_err();
-        assert_eq!(error.to_string(), "the tool is not set up", "the model learns nothing of it");
+        assert_eq!(error.to_string(), "the tool is not configured", "the model learns nothing of it");
         assert!(error.for_log().contains(log) && !error.for_log().contains("sesame"), "{}", error.for_log());
     }
 }

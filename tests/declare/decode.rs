@@ -1,4 +1,4 @@
-//! Any text at all: decoding never panics, and accepts what `serde_json` and the schema accept.
+//! Random texts: decoding never panics, and accepts what `serde_json` and the schema accept.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -85,7 +85,7 @@ impl Opinions {
     }
 }
 
-/// How many names the objects of a text have: each is followed by a colon outside of texts.
+/// Returns the number of names in the objects of a text: each has a colon outside of strings.
 fn names(text: &str) -> usize {
     let (mut names, mut quoted, mut escaped) = (0, false, false);
     for c in text.chars() {
@@ -125,11 +125,11 @@ const RIGHT: [&str; 5] = [
     r#"{"f":{"f":{"f":0}},"b":0,"c":12345678901234567890}"#,
 ];
 
-/// Tokens of JSON and of what is nearly JSON.
+/// A pattern for tokens of JSON, and for near misses.
 const PIECES: &str = r#"[\[\]{},:"\\]|"[a-f]"|-?[0-9]{1,3}|1\.0|1e3|1e999|true|null|NaN|\\ud83d|\x00|\u{feff}|é|'|"d":"dot"|"x":1|[a-f]"#;
 
 #[test]
-fn what_is_right_is_accepted() {
+fn valid_arguments_are_accepted() {
     for text in RIGHT {
         assert!(OPINIONS.accepts("draw", text).unwrap() && OPINIONS.accepts("late", text).unwrap(), "{text}");
         OPINIONS.compare(text).unwrap();

@@ -1,4 +1,4 @@
-//! Problems are told for what real models and real schemas get wrong.
+//! Problems with the typical mistakes of real models, for real schemas.
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -13,7 +13,7 @@ fn compiled(schema: &Value) -> Validator {
     Validator::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
 }
 
-/// What every problem must be, whatever it is about.
+/// Asserts the properties that all problems have.
 fn assert_readable(problems: &[Problem], value: &Value) {
     assert!(problems.len() <= 32);
     for problem in problems {
@@ -106,6 +106,6 @@ fn the_calls_that_break_their_schema_are_explained() {
         }
         assert_eq!(broken, most, "{file}");
     }
-    // To be read: `cargo test -p tool-tests --test declare explained -- --nocapture`.
+    // For reading: `cargo test -p tool-tests --test declare explained -- --nocapture`.
     println!("{}", told.join("\n"));
 }

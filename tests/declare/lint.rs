@@ -1,4 +1,4 @@
-//! What looking a toolset through finds in declared tools.
+//! Findings of the linter in declared tools.
 
 use std::collections::HashMap;
 
@@ -91,7 +91,7 @@ fn go(#[arg(default)] place: Place, #[arg(default = 5)] most: u8) -> String {
 
 #[test]
 fn defaults_and_examples_that_no_call_can_have_are_found() {
-    let findings = found(&toolset!(go), Level::Error, "/examples/0/most", "no call that the tool accepts");
+    let findings = found(&toolset!(go), Level::Error, "/examples/0/most", "does not accept this example");
     assert!(findings.at_least(Level::Error).iter().len() >= 2, "{findings}");
     found(&toolset!(go), Level::Error, "/properties/place/default", "no value that can be given");
 }
@@ -107,8 +107,8 @@ fn tag(tags: Tags) -> usize {
 }
 
 #[test]
-fn what_strict_dialects_cannot_say_is_found_behind_names() {
-    let findings = found(&toolset!(tag), Level::Error, "/$defs/Tags", "OpenAI cannot be asked to be strict");
+fn losses_in_definitions_are_found() {
+    let findings = found(&toolset!(tag), Level::Error, "/$defs/Tags", "OpenAI cannot enforce the schema strictly");
     assert!(findings.to_string().contains("leave out `strict`"), "{findings}");
 }
 
@@ -125,7 +125,7 @@ fn judge(text: String) -> Judged {
 }
 
 #[test]
-fn outputs_that_look_like_what_is_said_of_them_are_found() {
+fn outputs_with_keys_of_the_answer_are_found() {
     found(&toolset!(judge), Level::Warning, "/output/properties/feedback", "a key `feedback`");
 }
 
@@ -162,7 +162,7 @@ lint_test!(toolset!(greet));
 lint_test!(greeting_is_sound: toolset!(greet));
 
 #[test]
-fn what_is_found_can_be_left_out() {
+fn findings_can_be_filtered() {
     let findings = toolset!(greet, judge).lint();
     let ours = findings.clone().retain(|finding| finding.tool == "greet");
     assert_eq!(ours.worst().max(Some(Level::Note)), Some(Level::Note), "{ours}");

@@ -1,4 +1,4 @@
-//! What comes back: values, content, failures, panics; what the model is told of them, and the log.
+//! Results of tools: values, content, failures and panics, with the texts for the model and for the log.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -189,7 +189,7 @@ fn outputs_have_schemas_where_they_are_values() {
     assert_eq!((schema("text"), schema("image"), schema("mixed")), (None, None, None));
 }
 
-/// What the model is told, and the log.
+/// Returns the text for the model, and the text for the log.
 async fn told(name: &str, arguments: Value) -> (String, String) {
     let error = call(name, arguments).await.unwrap_err();
     assert!(!error.did_not_run(), "{error}");
@@ -198,7 +198,7 @@ async fn told(name: &str, arguments: Value) -> (String, String) {
 }
 
 #[tokio::test]
-async fn the_author_decides_what_the_model_is_told_of_an_error() {
+async fn the_author_decides_about_the_text_of_an_error() {
     let (model, log) = told("alias", json!({"fails": true})).await;
     assert_eq!(model, "there is no `a`");
     assert!(log.contains("there is no `a`") && log.contains("disk 7 is on fire"), "{log}");
@@ -214,7 +214,7 @@ async fn the_author_decides_what_the_model_is_told_of_an_error() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_a_failure() {
+async fn an_output_without_json_is_a_failure() {
     let (model, log) = told("unwritable", json!({})).await;
     assert_eq!(model, "the tool failed");
     assert!(log.contains("cannot be written as JSON"), "{log}");
@@ -233,7 +233,7 @@ async fn the_text_of_a_panic_stays_inside() {
 }
 
 #[tokio::test]
-async fn a_types_own_words_are_told_and_not_without_end() {
+async fn a_types_own_text_is_shown_and_shortened() {
     let refused = |text: String| async move {
         let error = call("picky", json!({"value": {"text": text}})).await.unwrap_err();
         let CallError::Rejected(rejection) = error else { panic!("{error}") };

@@ -1,4 +1,4 @@
-//! Inputs of tools while their text arrives.
+//! Typed views of arguments that are still arriving.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ fn every_parameter_is_there_or_not() {
 }
 
 #[test]
-fn when_all_has_arrived_it_is_what_the_tool_decodes() {
+fn complete_arguments_equal_the_decoded_ones() {
     let arguments = json!({
         "from": {"name": "Berlin", "country": "DE"},
         "stops": [{"name": "Köln"}, {"name": "Bonn"}],
@@ -103,7 +103,7 @@ fn when_all_has_arrived_it_is_what_the_tool_decodes() {
 }
 
 #[test]
-fn arguments_that_are_no_object_have_no_parameters() {
+fn arguments_without_an_object_have_no_parameters() {
     let json = fed("[1, 2");
     let input = Partial::<plan>::of(&json);
     assert_eq!((input.get::<u8>("days"), input.is_complete("days"), input.all().2), (None, false, None));

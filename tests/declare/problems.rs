@@ -1,4 +1,4 @@
-//! Failures in the form of refusals.
+//! Failures in the form of rejections.
 
 use std::{
     sync::{
@@ -46,7 +46,7 @@ fn problem(text: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_look_like_refusals_and_tell_no_more() {
+async fn failures_look_like_rejections_with_the_same_information() {
     let tools = set().layer(Problems::new());
     assert_eq!(call(&tools, 0).await.unwrap().as_json(), Some("0"));
     assert_eq!(told(&tools, 1).await, problem("there is no such user"));
@@ -60,7 +60,7 @@ async fn failures_look_like_refusals_and_tell_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_is_told_where_that_is_wanted() {
+async fn in_full_shows_everything() {
     let tools = set().layer(Problems::new().prefix(Problems::PREFIX).in_full());
     let in_full = |text| problem(&format!("Exception occured during tool call execution: {text}"));
     assert_eq!(told(&tools, 1).await, in_full("there is no such user: \"row 7\""));

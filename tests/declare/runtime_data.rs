@@ -1,4 +1,4 @@
-//! Real tools and real calls, where the data is there: they become tools defined at run time.
+//! Real tools and calls from the shared data, as tools at run time.
 
 use serde_json::Value;
 use tool_runtime::{
@@ -9,7 +9,7 @@ use tool_runtime::{
 
 use crate::shared;
 
-/// A name that providers accept.
+/// Returns a name that providers accept.
 fn name(given: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     given.chars().map(fits).take(64).collect()

@@ -1,4 +1,4 @@
-//! Tools defined at run time: any draft, any schema, any handler.
+//! Tools at run time: any draft, schema and handler.
 
 use std::{
     io::Read,
@@ -19,7 +19,7 @@ use tool_runtime::{
 };
 use tool_test_kit::within_blocking;
 
-/// A tool that gives its arguments back.
+/// Returns a tool that returns its arguments.
 fn echo(schema: impl Into<Option<Value>>) -> RuntimeTool {
     let tool = RuntimeTool::new("echo", "Gives back what it got.");
     let tool = match schema.into() {
@@ -209,7 +209,7 @@ fn external_tools_are_answered_from_outside() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_checked_is_said_to_be_so() {
+fn an_unchecked_answer_has_a_warning() {
     let tool = RuntimeTool::new("a", "").output(json!({"type": "strnig"})).external().unwrap();
     assert!(tool.warnings()[0].starts_with("output: "), "{:?}", tool.warnings());
     assert!(!tool.spec().traits.unvalidated, "the arguments are checked");
@@ -252,7 +252,7 @@ async fn handlers_fail_and_panic_for_themselves() {
 }
 
 #[test]
-fn what_is_said_about_it_is_kept() {
+fn traits_and_texts_are_kept() {
     let tool = RuntimeTool::new("wipe", "Wipes.")
         .title("Wipe it")
         .effect(Effect::Destructive)

@@ -1,4 +1,4 @@
-//! Real schemas, lowered: accepted by the providers' meta-schemas, and true to the original.
+//! Real schemas in each dialect: the providers' meta-schemas accept them, and they keep the meaning of the originals.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use tool_runtime::schema::{Dialect, Schema, Severity};
 
 use crate::shared;
 
-/// What each subset is, as a meta-schema; a profile of the data where there is one.
+/// Returns the meta-schema of each subset, with a profile of the data if there is one.
 fn profiles(data: &Path) -> Vec<(Dialect, Validator)> {
     let read = |name: &str| jsonschema::validator_for(&shared::json(&data.join("schema-profiles").join(name))).unwrap();
     vec![
@@ -21,7 +21,7 @@ fn profiles(data: &Path) -> Vec<(Dialect, Validator)> {
     ]
 }
 
-/// What Anthropic documents of its strict mode.
+/// Returns the subset that Anthropic documents for its strict mode.
 fn anthropic() -> Validator {
     jsonschema::validator_for(&json!({
         "$ref": "#/$defs/node",
@@ -65,7 +65,7 @@ fn lowered(schema: &Schema, dialect: Dialect) -> Value {
     serde_json::from_str(schema.lowered(dialect).json().get()).unwrap()
 }
 
-/// Every schema with its name and its labelled instances.
+/// Returns every schema, with its name and its labelled instances.
 fn schemas(data: &Path) -> impl Iterator<Item = (String, Value, Vec<Value>)> {
     let tools = shared::files(&data.join("mcp-tools"), ".json").into_iter().flat_map(|path| {
         let file = shared::json(&path);
@@ -117,7 +117,7 @@ fn providers_accept_every_real_schema() {
     report("accepted", total, &failures);
 }
 
-/// OpenAI documents `anyOf: [{$ref}, {type: null}]`; the profile knows null only in a list of types.
+/// Allows `anyOf: [{$ref}, {type: null}]`, which OpenAI documents. The profile knows null only in a list of types.
 fn allow_documented_null(schema: &mut Value) {
     let null = json!({"type": "null"});
     match schema {
@@ -160,7 +160,7 @@ fn whole_dialects_agree_with_the_original() {
             for test in &tests {
                 total += 1;
                 let (before, after) = (original.is_valid(&test["data"]), validator.is_valid(&test["data"]));
-                // Where the checker and the label differ about the original, the label is right.
+                // If the checker and the label disagree about the original, the label is right.
                 let labelled = test["valid"] == after;
                 if before != after && !labelled && !(weakened && after) {
                     failures.push(format!("{dialect:?} {name}: {before} {after} {}\n  {text}", test["data"]));
@@ -173,7 +173,7 @@ fn whole_dialects_agree_with_the_original() {
 
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-fn what_is_valid_stays_valid_in_a_weaker_schema() {
+fn valid_values_stay_valid_in_a_weaker_schema() {
     let data = shared::data();
     let (mut total, mut narrowed, mut failures) = (0, 0, Vec::new());
     for (name, schema, tests) in schemas(&data) {
@@ -203,7 +203,7 @@ fn what_is_valid_stays_valid_in_a_weaker_schema() {
     report("valid", total, &failures);
 }
 
-/// What a strict mode asks of the form, not of the meaning: no optional and no unnamed properties.
+/// Removes a strict mode's demands on the form: no optional and no additional properties.
 fn relax(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(relax),

@@ -1,4 +1,4 @@
-//! Toolsets: put together, renamed, filtered, offered, called.
+//! Toolsets: combining, renaming, filtering, offering, calling.
 
 use std::sync::{
     Arc,
@@ -90,7 +90,7 @@ fn a_name_is_taken_once() {
 }
 
 #[tokio::test]
-async fn a_prefix_tells_two_sets_apart() {
+async fn a_prefix_distinguishes_two_sets() {
     let (tools, lent) = library();
     let both = tools.clone().prefix("a_").unwrap().merge(tools.prefix("b-").unwrap()).unwrap();
     assert_eq!(names(&both), ["a_find_book", "a_lend_book", "b-find_book", "b-lend_book"]);
@@ -139,7 +139,7 @@ async fn a_tool_gets_another_name() {
 }
 
 #[tokio::test]
-async fn what_is_hidden_can_be_neither_seen_nor_called() {
+async fn hidden_tools_can_be_neither_seen_nor_called() {
     let (tools, lent) = library();
     for hidden in [tools.hide("lend_book"), tools.filter(|spec| spec.name != "lend_book")] {
         assert_eq!(names(&hidden), ["find_book"]);

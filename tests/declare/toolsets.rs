@@ -1,5 +1,5 @@
-//! Toolsets of the tests and of the agents that examples share: decoder and schema accept the same, and types are current.
-//! Those of the examples themselves are tested where they are declared, by `tool_test_kit::toolset_tests`.
+//! Toolsets of the tests and of shared agents: decoder and schema agree, and the generated types are current.
+//! `tool_test_kit::toolset_tests` tests the examples' own toolsets, beside their declarations.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,11 +1,11 @@
-//! Tools with more parameters than a tuple holds: each is read into its own place, reported and described as any other.
+//! Tools with more parameters than a tuple can have.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tool_runtime::{CallError, Context, Toolset, feedback::ProblemKind, tool, toolset};
 
-/// A tool that gives back its arguments, and a struct with the same fields, described by its derive.
+/// Declares a tool that returns its arguments, and a struct with the same fields.
 macro_rules! wide {
     ($tool:ident $fields:ident { $($name:ident: $type:ty),* $(,)? }) => {
         /// Gives back its arguments.
@@ -40,13 +40,13 @@ pub(crate) fn tools() -> Toolset {
     toolset!(nine, seventeen, forty)
 }
 
-/// The same structs, described by their derives.
+/// Takes the same structs, described by their derives.
 #[tool]
 fn described(nine: Nine, seventeen: Seventeen, forty: Forty) {
     let _ = (nine, seventeen, forty);
 }
 
-/// The schema that each tool should have.
+/// Returns the expected schema of each tool.
 fn schemas() -> [(&'static str, Value, usize); 3] {
     let described = toolset!(described);
     let definitions = &described.get("described").expect("the tool").spec().input.neutral()["$defs"];
@@ -54,7 +54,7 @@ fn schemas() -> [(&'static str, Value, usize); 3] {
         .map(|(tool, fields, count)| (tool, definitions[fields].clone(), count))
 }
 
-/// A value for each parameter of a schema, another for each place.
+/// Returns a value for each parameter of a schema, different at each position.
 fn right(schema: &Value) -> Map<String, Value> {
     let value = |place: usize, schema: &Value| {
         let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).expect("a type");
@@ -74,7 +74,7 @@ fn right(schema: &Value) -> Map<String, Value> {
     properties.iter().enumerate().map(|(place, (name, schema))| (name.clone(), value(place, schema))).collect()
 }
 
-/// The parameters that `arguments` are refused for, in the order of the report, and why.
+/// Returns the refused parameters in the order of the report, with the reasons.
 fn refused(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
     match tools().start(tool, &arguments.to_string(), &Context::new("call")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => {
@@ -104,7 +104,7 @@ async fn each_value_gets_to_its_own_parameter() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_problems_of_wide_tools_are_reported_at_once() {
     for (tool, schema, _) in schemas() {
         let names: Vec<String> = right(&schema).into_iter().map(|(name, _)| name).collect();
         let wrong = Value::Object(names.iter().map(|name| (name.clone(), json!({"no": "such"}))).collect());

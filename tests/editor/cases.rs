@@ -1,5 +1,5 @@
-// Declarations as they stand while somebody writes them, and what an editor should know at `$0`. Each case is a file of its own;
-// `scripts/rust-analyzer` asks the real rust-analyzer, `tool-derive` looks at the shape of what the macro makes of them.
+// Incomplete declarations, as in an editor, and the expected completion or target at `$0`. Each case is one file.
+// `scripts/rust-analyzer` asks the real rust-analyzer; `tool-derive` checks the macro's expansion.
 
 //# body: completes find
 use tool_runtime::tool;

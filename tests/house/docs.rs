@@ -1,4 +1,4 @@
-//! What must hold for the guide: its pages are listed, its links lead somewhere, and its code is what a reader sees.
+//! Rules for the guide: pages are listed, links have targets, and readers see the code that is compiled.
 
 use std::{
     fs,
@@ -7,13 +7,13 @@ use std::{
 
 use super::{report, root};
 
-/// Where code of other frameworks stands beside ours, which no test here can compile.
+/// The folder of comparisons with other frameworks, whose code no test here can compile.
 const SIDE_BY_SIDE: &str = "coming-from";
 
-/// The folder of pages for those who work on the code. They are no part of the guide.
+/// The folder of pages for contributors, which are not part of the guide.
 const DEV: &str = "dev";
 
-/// How long ARCHITECTURE.md may be.
+/// The maximum number of lines in ARCHITECTURE.md.
 const MOST_LINES: usize = 200;
 
 fn pages(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -27,7 +27,7 @@ fn pages(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The guide's pages: where each is below `docs`, and its text.
+/// Returns the guide's pages: paths below `docs`, and texts.
 pub fn guide() -> Vec<(PathBuf, String)> {
     let docs = root().join("docs");
     let mut found = Vec::new();
@@ -91,7 +91,7 @@ fn every_dev_page_is_listed() {
     report(&broken);
 }
 
-/// A path between backticks is as good as a link. Decisions are left alone: they are of their date.
+/// A path in backticks must exist, like a link's target. Decisions are exempt, because they describe the code of their date.
 #[test]
 fn paths_lead_somewhere() {
     let mut broken = Vec::new();

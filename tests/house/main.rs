@@ -8,10 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How long a file may be.
+/// The maximum number of lines in a file.
 const MOST_LINES: usize = 800;
 
-/// The crates that users get.
+/// The published crates.
 const CRATES: [&str; 8] = [
     "tool-derive",
     "tool-models",
@@ -23,9 +23,9 @@ const CRATES: [&str; 8] = [
     "tool-terminal",
 ];
 
-/// The modules of each crate from the bottom up: a module uses only those of its layer and of the layers before it.
+/// The modules of each crate from the bottom up: a module uses only modules of its own layer and of lower ones.
 const LAYERS: [(&str, &[&[&str]]); 7] = [
-    // Feedback is written from schemas, and schemas explain in feedback's words.
+    // Feedback is written from schemas, and schemas explain in terms of feedback.
     ("tool-schema", &[&["json", "schema", "feedback"], &["lib"]]),
     ("tool-run", &[&["json", "schema", "feedback"], &["message"], &["tool"], &["run"], &["lib"]]),
     (
@@ -45,7 +45,7 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
             &["lib"],
         ],
     ),
-    // A model is made from the environment, whose names stand with it.
+    // `env` names the variables of each model.
     ("tool-models", &[&["calls", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
     ("tool-stores", &[&["columns"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
     (
@@ -67,7 +67,7 @@ const DERIVE_LAYERS: [&[&str]; 8] = [
     &["halfway", "snapshots", "lib"],
 ];
 
-/// The sources of [`CRATES`].
+/// Returns the source folders of [`CRATES`].
 fn sources() -> [&'static str; 8] {
     [
         "tool-derive/src",
@@ -162,7 +162,7 @@ fn upward_uses(src: &str, layers: &[&[&str]]) -> Vec<String> {
     broken
 }
 
-/// The modules that a path behind `crate::` begins with: one, or those of a group.
+/// Returns the first modules of a path after `crate::`: one, or those of a group.
 fn modules(path: &str) -> Vec<&str> {
     let name = |path: &str| path.len() - path.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_').len();
     let Some(group) = path.strip_prefix('{') else { return vec![&path[..name(path)]] };
@@ -193,7 +193,7 @@ fn every_compile_error_is_pinned() {
     let mut broken = Vec::new();
     let mut cases = Vec::new();
     rust_files(&dir, &mut cases);
-    // Beside the cases stands what runs them.
+    // The runner is in the same folder.
     for case in cases.into_iter().filter(|case| case.parent() != Some(dir.as_path())) {
         if !case.with_extension("stderr").exists() {
             broken
@@ -203,7 +203,7 @@ fn every_compile_error_is_pinned() {
     report(&broken);
 }
 
-/// The traits of expansions, for which nobody looks: what is missing there is reported elsewhere, or cannot be missing.
+/// Traits of expansions without a message: a missing implementation is reported elsewhere, or is impossible.
 const SILENT: [&str; 9] = [
     "AnyGiven",
     "Collect",
@@ -216,7 +216,7 @@ const SILENT: [&str; 9] = [
     "Wanted",
 ];
 
-/// Returns whether users or expansions can name the trait `name`: it stands in a list of public names, or in `__private`.
+/// Returns whether users or expansions can name the trait `name`: a list of public names has it, or `__private`.
 fn is_named_outside(name: &str, lists: &str, plumbing: &str) -> bool {
     let listed = lists.lines().filter_map(|line| line.strip_prefix("trait "));
     listed.into_iter().any(|path| path.rsplit("::").next() == Some(name))
@@ -269,8 +269,7 @@ fn modules_say_what_they_are_for() {
     report(&broken);
 }
 
-/// The pinned compiler is the oldest that is promised, so that everything that is tested is tested with it, and Cargo refuses
-/// dependencies that need a newer one.
+/// The pinned compiler is the oldest supported one, so every test uses it, and Cargo refuses dependencies that need a newer one.
 #[test]
 fn the_oldest_compiler_is_the_one_that_tests() {
     let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();

@@ -14,13 +14,13 @@ const PARTICIPLES: [&str; 3] = ["told", "said", "heard"];
 /// Violations that are left: of [`STARTS`], and of [`VERBS`] with [`PARTICIPLES`]. These numbers may only fall.
 const LEFT: [(&str, usize, usize); 9] = [
     ("tool-derive", 0, 2),
-    ("tool-models", 0, 1),
-    ("tool-run", 0, 5),
-    ("tool-runtime", 1, 4),
-    ("tool-schema", 0, 3),
+    ("tool-models", 0, 0),
+    ("tool-run", 0, 1),
+    ("tool-runtime", 0, 1),
+    ("tool-schema", 0, 0),
     ("tool-server", 0, 3),
     ("tool-stores", 0, 0),
-    ("tool-terminal", 0, 2),
+    ("tool-terminal", 0, 0),
     ("guide", 0, 3),
 ];
 

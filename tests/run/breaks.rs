@@ -1,4 +1,4 @@
-//! Prompts into a run that is busy, turns that are stopped, and programs that end in the middle.
+//! Prompts to a busy run, stopped turns, and programs that end in the middle.
 
 use std::{sync::Arc, time::Duration};
 
@@ -53,7 +53,7 @@ async fn a_prompt_into_a_run_that_waits_is_refused_and_changes_nothing() {
     let waits = session.interrupts().next().unwrap().id.clone();
     assert_eq!(refusal(session.send("hello?").await), Refusal::Busy);
     assert_eq!(session.interrupts().count(), 1);
-    // Nor does it when the call is approved already: it still runs once, when the run goes on.
+    // An approved call also waits. It runs once, when the run continues.
     session.decide(&waits, Decision::Approve, "").await.unwrap();
     assert_eq!(refusal(session.send("hello?").await), Refusal::Busy);
     assert_eq!(world.seen(), [""; 0]);
@@ -74,7 +74,7 @@ async fn a_prompt_into_a_run_that_waits_can_wait_itself() {
 }
 
 #[tokio::test]
-async fn a_prompt_can_come_before_what_waits() {
+async fn a_prompt_can_supersede_waiting_calls() {
     let (mut session, world) = suspended(OnPrompt::Supersede).await;
     let waits = session.interrupts().next().unwrap().id.clone();
     assert_eq!(session.send("never mind").await.unwrap().text, "first");
@@ -83,7 +83,7 @@ async fn a_prompt_can_come_before_what_waits() {
     assert!(matches!(refusal(late), Refusal::Closed { .. }));
     session.resume().await.unwrap();
     assert_eq!(world.seen(), [""; 0]);
-    // The model saw an answer to every call.
+    // The model has an answer to every call.
     assert_eq!(told(&session), ["a new message of the user came first; it did not run"]);
 }
 
@@ -112,7 +112,7 @@ fn breaking(store: &Arc<dyn Store>, world: &Arc<World>) -> Agent {
     agent(store, all, [turn, Turn::say("ok")])
 }
 
-/// Sends, and breaks off in the middle of the calls.
+/// Sends a prompt, and drops the future in the middle of the calls.
 async fn break_off(session: &mut Session, world: &World) {
     tokio::select! {
         sent = session.send("go") => panic!("it did not hesitate: {sent:?}"),
@@ -121,9 +121,9 @@ async fn break_off(session: &mut Session, world: &World) {
 }
 
 #[tokio::test]
-async fn after_a_break_what_may_be_run_again_is_and_about_the_rest_a_person_is_asked() {
+async fn after_a_crash_repeatable_calls_restart_and_a_person_decides_the_rest() {
     for store in stores().await {
-        // What the person says about the call of which nobody knows, and how often it ran then.
+        // The person's decision about the lost call, and the number of its runs afterwards.
         let decisions = [
             (Decision::Approve, 2, "done"),
             (Decision::Respond { output: json!("it was done") }, 1, "it was done"),
@@ -137,7 +137,7 @@ async fn after_a_break_what_may_be_run_again_is_and_about_the_rest_a_person_is_a
             let mut session = agent.session();
             break_off(&mut session, &world).await;
             assert_eq!((world.count("once"), world.count("again")), (1, 1));
-            // The same session goes on at once: it need not wait for its own lease to be over.
+            // The same session continues at once. It need not wait for the end of its own lease.
             let _ = person.clone().then([decision.clone(), Decision::Approve]);
             let resumed = tokio::time::timeout(Duration::from_secs(5), session.resume()).await;
             let reply = resumed.expect("it hangs").unwrap();
@@ -152,7 +152,7 @@ async fn after_a_break_what_may_be_run_again_is_and_about_the_rest_a_person_is_a
 }
 
 #[tokio::test]
-async fn what_was_lost_waits_for_somebody_where_nobody_is_there() {
+async fn a_lost_call_waits_without_an_operator() {
     for store in stores().await {
         let world = World::new();
         let agent = breaking(&store, &world).lease(Duration::from_millis(30));
@@ -161,7 +161,7 @@ async fn what_was_lost_waits_for_somebody_where_nobody_is_there() {
         break_off(&mut session, &world).await;
         drop(session);
         millis(40).await;
-        // Another process finds it.
+        // Another process finds the run.
         assert_eq!(agent.sweep().await.unwrap(), 1);
         assert_eq!((world.count("once"), world.count("again")), (1, 2));
         let waits = open(&agent, &id).await;

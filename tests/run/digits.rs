@@ -1,4 +1,4 @@
-//! Numbers with more digits than a `Value` keeps: every digit counts where somebody has decided.
+//! Numbers with more digits than a `Value` keeps: a decision covers all digits.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ async fn a_call_that_was_allowed_for_the_run_covers_no_other_number() {
             session.decide(&open.id, decision, "").await.unwrap();
             session.resume().await.unwrap();
         }
-        // The second is covered by the first; of the others, a pattern would not have all digits.
+        // The pattern of the first covers the second. Patterns for the others would lose digits.
         assert_eq!(offers, [(json!(1), true), (json!(3), false), (json!(4), false)]);
         assert_eq!(world.seen(), ["paid 1", "paid 2", "paid 3", "paid 4"]);
     }
@@ -71,7 +71,7 @@ async fn a_pattern_with_rounded_numbers_covers_nothing() {
 }
 
 #[tokio::test]
-async fn a_refinement_keeps_the_digits_of_what_it_leaves_alone() {
+async fn a_refinement_keeps_the_digits_of_unchanged_values() {
     for store in stores().await {
         let world = World::new();
         let agent = agent(&store, transfer(&world), transfers(&[("18446744073709551617", 1)]))

@@ -1,4 +1,4 @@
-//! Validators on the way of a call through a run: before anybody is asked to approve, at an edit, and before the start.
+//! Validators of a call in a run: before an approval, after an edit, and before the start.
 
 use std::{
     sync::{
@@ -21,14 +21,14 @@ use tool_test_kit::AllAndSome as _;
 
 use crate::kit::{World, agent, ends, open, refusal, resumed, stores, told, until, waiting};
 
-/// What the validators go by, and what they do.
+/// The state of the validators.
 #[derive(Default)]
 struct Shop {
     world: Arc<World>,
-    /// How long the stock takes to be looked up, in milliseconds.
+    /// The duration of a look at the stock, in milliseconds.
     slow: AtomicU64,
     stock: AtomicU64,
-    /// What is added to names: changes how they are understood.
+    /// A suffix for names, which changes their normalized values.
     suffix: AtomicU64,
 }
 
@@ -93,7 +93,7 @@ fn tools(shop: &Arc<Shop>) -> Toolset {
 const ORDER: &str = r#"{"thing":"apples","count":2}"#;
 
 #[tokio::test]
-async fn what_was_normalised_is_shown_approved_run_and_told() {
+async fn normalized_arguments_are_shown_approved_and_run() {
     for store in stores().await {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
@@ -108,7 +108,7 @@ async fn what_was_normalised_is_shown_approved_run_and_told() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_what_a_validator_refuses() {
+async fn no_person_is_asked_about_calls_that_a_validator_refuses() {
     for store in stores().await {
         let shop = shop();
         let turns =
@@ -130,7 +130,7 @@ async fn nobody_is_asked_about_what_a_validator_refuses() {
 }
 
 #[tokio::test]
-async fn an_edit_is_validated_and_the_person_learns_what_is_wrong() {
+async fn an_edit_is_validated_and_the_person_sees_its_problems() {
     for store in stores().await {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
@@ -160,7 +160,7 @@ async fn a_validator_is_asked_again_before_the_start() {
 }
 
 #[tokio::test]
-async fn what_is_understood_otherwise_than_approved_does_not_run() {
+async fn arguments_normalized_after_the_approval_do_not_run() {
     for store in stores().await {
         let shop = shop();
         let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;

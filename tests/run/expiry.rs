@@ -1,4 +1,4 @@
-//! What waits too long ends: by a timer where somebody is there, and by sweeping where nobody is.
+//! Interrupts that expire: by a timer in the driver, or by a sweep.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,9 +27,9 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 const A_DAY: Duration = Duration::from_millis(DAY);
 
 #[tokio::test(start_paused = true)]
-async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
+async fn a_timer_expires_interrupts_of_a_driven_run() {
     let (store, world) = (memory(), World::new());
-    // The first is never answered; the second is asked about when the first is over.
+    // The first interrupt gets no answer. The second opens when the first has expired.
     let all = tools(&world).merge(toolset!(Arc::clone(&world); ask)).unwrap();
     let turn = pays(&[5]).then_call("ask", json!({}));
     let agent = agent(&store, all, [turn, Turn::say("ok")])
@@ -45,7 +45,7 @@ async fn a_timer_ends_what_a_person_who_is_there_does_not_decide() {
 }
 
 #[tokio::test]
-async fn sweeping_ends_what_was_over_when_nobody_was_there() {
+async fn a_sweep_expires_interrupts_of_other_runs() {
     for store in stores().await {
         let world = World::new();
         let clock = Clock::new();
@@ -57,7 +57,7 @@ async fn sweeping_ends_what_was_over_when_nobody_was_there() {
         let (id, waits) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
         assert_eq!(agent.sweep().await.unwrap(), 0, "not yet");
         clock.advance(A_DAY);
-        // Too late for a decision, even before it was swept.
+        // Too late for a decision, even before the sweep.
         let late = agent.decide(&id, &waits, Decision::Approve, "").await;
         assert!(matches!(refusal(late), Refusal::Closed { .. }));
         assert_eq!(agent.sweep().await.unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Hooks: called at everything that happens, in order, and without power over the run.
+//! Hooks of an agent: called for every event, in order, and without power over the run.
 
 use std::sync::{Arc, Mutex};
 
@@ -89,7 +89,7 @@ async fn hooks_hear_everything_in_the_order_in_which_they_were_added_before_the_
 }
 
 #[tokio::test]
-async fn a_failure_is_told_and_breaks_nothing() {
+async fn a_failed_hook_is_reported_and_breaks_nothing() {
     let (seen, world) = (Seen::default(), World::new());
     let at_start = |event: &Event<'_>| matches!(event, Event::CallStarted(_));
     let reply = agent(toolset!(report).merge(tools(&world)).unwrap())
@@ -118,14 +118,14 @@ async fn a_failure_is_told_and_breaks_nothing() {
 }
 
 #[tokio::test]
-async fn what_hooks_begin_is_done_in_order_beside_the_run_and_before_it_ends() {
+async fn work_of_hooks_is_done_in_order_before_the_run_ends() {
     let seen = Seen::default();
     let done = Arc::clone(&seen);
     let hook = move |event: &Event<'_>| {
         let Some(name) = name(event) else { return Hooked::done() };
         let done = Arc::clone(&done);
         Hooked::work(async move {
-            // The earlier, the longer.
+            // Earlier work takes longer.
             let before = done.lock().unwrap().len().min(14) as u64;
             millis(30 - 2 * before).await;
             done.lock().unwrap().push(name);
@@ -139,7 +139,7 @@ async fn what_hooks_begin_is_done_in_order_beside_the_run_and_before_it_ends() {
 }
 
 #[tokio::test]
-async fn a_run_that_fails_is_told() {
+async fn a_failed_run_is_reported() {
     let seen = Seen::default();
     let agent = Agent::new(ScriptedModel::new([Turn::call("report", json!({}))])).tools(toolset!(report));
     agent.hooks(noting(&seen, "")).run("go").await.unwrap_err();

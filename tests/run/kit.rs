@@ -1,4 +1,4 @@
-//! What the tests share: tools that leave a trace, a person who decides as told, and short ways.
+//! Shared helpers: tools that record their effects, a person who follows rules, and shortcuts.
 
 use std::{
     sync::{Arc, Mutex},
@@ -22,7 +22,7 @@ use tool_test_kit::stores::{File, Schema};
 
 use crate::wrapped::Wrapped;
 
-/// What tools did to the world.
+/// The recorded effects of tools.
 #[derive(Debug, Default)]
 pub(crate) struct World(Mutex<Vec<String>>);
 
@@ -89,7 +89,7 @@ pub(crate) fn tools(world: &Arc<World>) -> Toolset {
     toolset!(Arc::clone(world); pay, note, look)
 }
 
-/// Where runs are kept: what holds for one store holds for each. Each is empty, and gone when it is dropped.
+/// Returns every kind of store, empty. Each is removed when it is dropped.
 pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
     let file = File::new();
     let sqlite: Arc<dyn Store> = Arc::new(SqliteStore::open(file.path()).unwrap());
@@ -102,13 +102,13 @@ pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
     ]
 }
 
-/// A schema that is removed when nobody uses it any more.
+/// A schema that is removed with its last user.
 struct Dropped(Option<Schema>);
 
 impl Drop for Dropped {
     fn drop(&mut self) {
         let Some(schema) = self.0.take() else { return };
-        // On a thread of its own: this one belongs to a runtime that must not block.
+        // On a separate thread, because this one belongs to a runtime that must not block.
         let removed = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(schema.remove());
@@ -121,7 +121,7 @@ pub(crate) fn memory() -> Arc<dyn Store> {
     Arc::new(MemoryStore::new())
 }
 
-/// An agent of a program in which nobody attends: calls wait.
+/// Returns an agent without an operator: calls wait.
 pub(crate) fn agent<A: Into<ModelAnswer>>(
     store: &Arc<dyn Store>,
     tools: Toolset,
@@ -134,12 +134,12 @@ pub(crate) fn agent<A: Into<ModelAnswer>>(
         .operator(Suspend)
 }
 
-/// A turn of several calls of one tool.
+/// Returns a turn with several calls of one tool.
 pub(crate) fn pays(amounts: &[i64]) -> Turn {
     amounts.iter().fold(Turn::default(), |turn, amount| turn.then_call("pay", format!("{{\"amount\":{amount}}}")))
 }
 
-/// A run that waits for the approval of `turn`'s calls: its agent, its id, and what waits.
+/// Returns a run that waits for the approval of `turn`'s calls: its agent, its id and its interrupts.
 pub(crate) async fn waiting(store: &Arc<dyn Store>, tools: Toolset, turn: Turn) -> (Agent, RunId, Vec<Interrupt>) {
     let agent = agent(store, tools, [turn, Turn::say("done")]);
     let mut session = agent.session();
@@ -148,25 +148,25 @@ pub(crate) async fn waiting(store: &Arc<dyn Store>, tools: Toolset, turn: Turn) 
     (agent, session.id().clone(), open)
 }
 
-/// What waits in a run, as the store says.
+/// Returns the open interrupts of a run, from the store.
 pub(crate) async fn open(agent: &Agent, id: &RunId) -> Vec<Interrupt> {
     let items = agent.waiting(&Waiting::new().of(id.clone())).await.unwrap();
     items.into_iter().map(|item| item.interrupt).collect()
 }
 
-/// Goes on with a run, as another process would.
+/// Continues a run, as another process would.
 pub(crate) async fn resumed(agent: &Agent, id: &RunId) -> Session {
     let mut session = agent.open(id).await.unwrap();
     session.resume().await.unwrap();
     session
 }
 
-/// How the calls of a run ended, in order.
+/// Returns the results of a run's calls, in order.
 pub(crate) fn ends(session: &Session) -> Vec<CallResult> {
     session.run().calls().iter().filter_map(|call| call.result().cloned()).collect()
 }
 
-/// What the model was told about the calls, in order.
+/// Returns the texts for the model about the calls, in order.
 pub(crate) fn told(session: &Session) -> Vec<String> {
     let text = |message: &Message| match message {
         Message::Tool(answer) => Some(answer.content.iter().filter_map(|part| part.as_text()).collect::<String>()),
@@ -175,7 +175,7 @@ pub(crate) fn told(session: &Session) -> Vec<String> {
     session.messages().iter().filter_map(text).collect()
 }
 
-/// Why a decision was refused.
+/// Returns the reason why a decision was refused.
 pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, AgentError>) -> Refusal {
     match result {
         Err(AgentError::Refused(refusal)) => refusal,
@@ -183,7 +183,7 @@ pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, AgentError>) -> Refu
     }
 }
 
-/// `turn` with all its calls under one id.
+/// Returns `turn` with the same id for all calls.
 pub(crate) fn under_one_id(mut turn: Turn, id: &str) -> Turn {
     for part in &mut turn.content {
         if let AssistantPart::Call(call) = part {
@@ -197,7 +197,7 @@ pub(crate) async fn millis(count: u64) {
     tokio::time::sleep(Duration::from_millis(count)).await;
 }
 
-/// Waits until something is so, and fails when it does not become so.
+/// Waits until a condition holds. Fails if that takes too long.
 pub(crate) async fn until(is_so: impl Fn() -> bool) {
     for _ in 0..500 {
         if is_so() {

@@ -1,4 +1,4 @@
-//! The right to drive a run: lost by a worker that stands still, kept by one that does not.
+//! The lease of a run: lost by a worker that stalls, and kept by one that does not.
 
 use std::{
     sync::{
@@ -37,7 +37,7 @@ async fn watch(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s13_a_worker_that_slept_too_long_does_not_go_on_with_what_another_took_over() {
+async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
     for name in ["slow", "watch"] {
         let (store, world) = (memory(), World::new());
         let all = toolset!(Arc::clone(&world); slow, watch);
@@ -60,7 +60,7 @@ async fn s13_a_worker_that_slept_too_long_does_not_go_on_with_what_another_took_
         asleep.store(true, Ordering::SeqCst);
         until(|| !asleep.load(Ordering::SeqCst)).await;
         millis(80).await;
-        // Another takes the run over, finds the call lost, and breaks off, too.
+        // Another worker takes the run over, finds the call lost, and also breaks off.
         let mut newer = agent.open(&id).await.unwrap();
         let taken = tokio::time::timeout(Duration::from_millis(60), newer.resume()).await;
         let ended = tokio::time::timeout(Duration::from_secs(5), first).await.expect("it hangs").unwrap();

@@ -1,4 +1,4 @@
-//! Runs that nobody follows any more: what somebody has decided about comes to its end, and the rest is called off.
+//! Runs without a client: calls with a decision end normally, and everything else is cancelled.
 
 use std::sync::{
     Arc,
@@ -49,7 +49,7 @@ fn is_called_off(ended: &Result<impl Sized, AgentError>) -> bool {
 }
 
 #[tokio::test]
-async fn what_nobody_has_decided_about_is_dropped_at_once() {
+async fn calls_without_a_decision_are_dropped_at_once() {
     let world = World::new();
     let agent = agent(&memory(), tools(&world), [Turn::call("slow", json!({})), Turn::say("never")]);
     let mut session = agent.session();
@@ -64,7 +64,7 @@ async fn what_nobody_has_decided_about_is_dropped_at_once() {
 }
 
 #[tokio::test]
-async fn what_was_approved_runs_and_then_the_model_is_not_asked() {
+async fn approved_calls_run_without_another_turn() {
     for store in stores().await {
         let world = World::new();
         world.did("go on");
@@ -73,7 +73,7 @@ async fn what_was_approved_runs_and_then_the_model_is_not_asked() {
         session.send("go").await.unwrap();
         let open = session.interrupts().next().unwrap().id.clone();
         agent.decide(session.id(), &open, Decision::Approve, "").await.unwrap();
-        // Before anything has started.
+        // Before the first start.
         session.handle().leave();
         assert!(is_called_off(&session.resume().await));
         assert_eq!(world.count("ends"), 1);
@@ -84,7 +84,7 @@ async fn what_was_approved_runs_and_then_the_model_is_not_asked() {
 }
 
 #[tokio::test]
-async fn who_comes_back_in_time_has_the_answer() {
+async fn a_client_that_returns_in_time_has_the_answer() {
     let world = World::new();
     let agent = agent(&memory(), tools(&world), [Turn::call("careful", json!({})), Turn::say("said")]);
     let mut session = agent.session();
@@ -103,7 +103,7 @@ async fn who_comes_back_in_time_has_the_answer() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_goes_on_waiting() {
+async fn a_suspended_run_keeps_waiting() {
     let world = World::new();
     let agent = agent(&memory(), tools(&world), [pays(&[5]), Turn::say("done")]);
     let mut session = agent.session();
@@ -116,7 +116,7 @@ async fn a_run_that_waits_goes_on_waiting() {
     assert_eq!(session.interrupts().count(), 1, "nobody has decided, and nothing is called off");
 }
 
-/// Another process approves at the moment at which the run is called off.
+/// Another process approves a call while the run is cancelled.
 #[tokio::test]
 async fn a_decision_that_comes_first_runs() {
     for store in stores().await {

@@ -1,4 +1,4 @@
-//! S9, S10, S11, S12, S14: cut turns, caps, what is hidden, and panics.
+//! S9, S10, S11, S12, S14: cut turns, limits, hidden tools, and panics.
 
 use std::sync::{
     Arc,
@@ -53,7 +53,7 @@ struct Gauge {
     most: AtomicUsize,
 }
 
-/// A conversation of an agent that keeps its runs to itself.
+/// Returns a session of an agent without a store.
 fn session(
     turns: impl IntoIterator<Item = Turn>,
     tools: tool_runtime::Toolset,
@@ -63,7 +63,7 @@ fn session(
 }
 
 #[tokio::test]
-async fn s09_a_cut_or_filtered_turn_executes_nothing_but_what_was_complete_and_eager() {
+async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
     let all = [
         (FinishReason::Length, InterruptedBy::Length),
         (FinishReason::ContentFilter, InterruptedBy::ContentFilter),
@@ -81,7 +81,7 @@ async fn s09_a_cut_or_filtered_turn_executes_nothing_but_what_was_complete_and_e
         let tools = tools(&world).merge(toolset!(Arc::clone(&world); early)).unwrap();
         let mut session = session([turn], tools, |agent| agent);
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(finish)));
-        // The cut may come before it begins.
+        // The turn may be cut before the call starts.
         assert!(world.seen().iter().all(|did| did == "early a"), "{:?}", world.seen());
         let ends = ends(&session);
         assert_eq!(ends.len(), 6, "every call is answered");
@@ -150,7 +150,7 @@ async fn s11_calls_per_turn_and_per_run_are_capped() {
     session.send("go").await.unwrap();
     let told = told(&session);
     assert_eq!(told[2], "at most 2 calls are run in one turn; it did not run");
-    // Refused calls count, too: a model cannot fill the log with them.
+    // Refused calls count too, so that a model cannot fill the log with them.
     assert_eq!(told[4], "at most 4 calls are made in one run; it did not run");
     assert_eq!(world.seen(), ["note 0", "note 1", "note 0"]);
 }
@@ -191,7 +191,7 @@ async fn s11_retries_draw_from_a_budget_of_the_run() {
 }
 
 #[tokio::test]
-async fn s12_what_is_hidden_cannot_be_called_and_the_log_keeps_its_own() {
+async fn s12_hidden_tools_cannot_be_called_and_the_log_keeps_the_offer() {
     let world = World::new();
     let (person, events) = (Person::deciding([]), Events::new());
     let turn = Turn::call("pay", json!({"amount": 5})).then_call("look", json!({"what": "nothing"}));
@@ -252,7 +252,7 @@ async fn s14_a_panic_ends_that_call_only() {
 }
 
 #[tokio::test]
-async fn s14_a_policy_that_panics_asks_and_nobody_there_means_no() {
+async fn s14_a_panicking_policy_asks_and_without_an_operator_denies() {
     let world = World::new();
     let turn = || Turn::call("note", json!({"text": "a"})).then_call("look", json!({"what": "b"}));
     let policy = |call: &Proposal<'_>| {

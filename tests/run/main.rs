@@ -1,5 +1,5 @@
-//! Runs that wait, are decided about, break off and go on: what a hostile or careless party must not achieve, and what
-//! the driver of an agent promises.
+//! Runs that wait, get decisions, break off and continue: what a hostile party must not achieve, and what an agent's driver
+//! guarantees.
 
 mod breaks;
 mod decisions;

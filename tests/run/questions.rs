@@ -1,4 +1,4 @@
-//! Tools that ask in the middle of their work, and steps that are not taken twice.
+//! Tools that ask while they run, and steps that are not repeated.
 
 use std::sync::{
     Arc,
@@ -56,7 +56,7 @@ fn booking(store: &Arc<dyn Store>, world: &Arc<World>) -> Agent {
 }
 
 #[tokio::test]
-async fn a_person_who_is_there_answers_and_the_tool_goes_on() {
+async fn an_operator_answers_and_the_tool_continues() {
     let world = World::new();
     let person =
         Person::deciding([Decision::Answer { value: json!(5) }, Decision::Approve, answer("soup"), Decision::Approve]);
@@ -108,7 +108,7 @@ async fn answers_and_steps_survive_the_program() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_told_no_can_say_so() {
+async fn a_tool_can_return_after_a_denied_question() {
     for store in stores().await {
         let world = World::new();
         let agent = booking(&store, &world);
@@ -182,7 +182,7 @@ impl tool_runtime::agent::Operator for Slow {
 }
 
 #[tokio::test]
-async fn the_time_of_a_tool_stands_still_while_it_waits_for_a_person() {
+async fn the_time_limit_of_a_tool_pauses_during_its_question() {
     let model = ScriptedModel::new([Turn::call("patient", json!({})), Turn::say("ok")]);
     let mut session = Agent::new(model).tools(toolset!(patient)).operator(Slow(AtomicBool::new(false))).session();
     session.send("go").await.unwrap();

@@ -1,5 +1,5 @@
-//! Random scripts, decisions at random moments, and programs that end at random moments: whatever happens, nothing runs
-//! twice on one permission, nothing is lost, and the run ends.
+//! Random scripts, with decisions and crashes at random moments: nothing runs twice on one permission, nothing is lost, and the
+//! run ends.
 
 use std::{collections::HashMap, future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
@@ -96,7 +96,7 @@ const TOOLS: [&str; 6] = ["safe", "write", "destroy", "single", "ask", "Elsewher
 
 type Script = Vec<Vec<(usize, u8)>>;
 
-/// A model whose turn follows from how many it has made.
+/// Returns a model whose turn depends on the number of its earlier turns.
 fn model(script: Script) -> FunctionModel {
     FunctionModel::new(move |request| {
         let turn = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
@@ -127,18 +127,18 @@ fn decision(open: &Interrupt, how: u8) -> Decision {
     }
 }
 
-/// Decides about one thing that waits. What fits is taken.
+/// Decides one open interrupt, with a decision that it accepts.
 async fn decide(agent: &Agent, id: &RunId, how: u8) {
     let waits = open(agent, id).await;
     let Some(open) = waits.get(usize::from(how) % waits.len().max(1)) else { return };
-    // It may be closed in the meantime, and a text may not be a number.
+    // The interrupt may be closed meanwhile, and an edit may not be a number.
     match agent.decide(id, &open.id, decision(open, how), "").await {
         Ok(_) | Err(AgentError::Refused(_)) => {}
         Err(error) => panic!("{error}"),
     }
 }
 
-/// A store that takes a moment, so that a program can end, or somebody else decide, before it has done anything.
+/// Returns a store with a delay, so that a crash or another decision can come before an append.
 fn slow(store: &Arc<dyn Store>) -> Arc<dyn Store> {
     let moment = || -> BoxFuture<'static, _> {
         Box::pin(async {
@@ -149,7 +149,7 @@ fn slow(store: &Arc<dyn Store>) -> Arc<dyn Store> {
     Wrapped::new(store).before_append(move |_| moment()).before_read(move |_| moment()).alone().shared()
 }
 
-/// Plays a script until its end, through all that `choices` bring.
+/// Drives a script to its end, with the interruptions in `choices`.
 async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &Arc<World>) -> Run {
     let tools = toolset!(Arc::clone(world); safe, write, destroy, single, ask, Elsewhere);
     let events = Events::new();
@@ -173,7 +173,7 @@ async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &
                 }
                 yield_now().await;
                 match choices.next().map(|choice| (choice % 10, choice / 10)) {
-                    // The program ends.
+                    // The program crashes.
                     Some((0, _)) => break None,
                     Some((1 | 2, how)) if !is_new => decide(&agent, &id, how).await,
                     Some((3, _)) => tokio::time::advance(Duration::from_millis(250)).await,
@@ -202,7 +202,7 @@ async fn log(store: &Arc<dyn Store>, id: &RunId) -> Vec<LogEvent> {
     records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect()
 }
 
-/// What of the log is about one call.
+/// The entries of the log about one call.
 #[derive(Default)]
 struct History {
     grants: usize,
@@ -259,7 +259,7 @@ fn check(run: &Run, log: &[LogEvent], world: &World) {
             _ => {}
         }
     }
-    // Every call is answered once, in order, right behind the turn that made it.
+    // Every call has one answer, in order, directly after its turn.
     let mut due = Vec::new();
     for message in run.messages() {
         match message {

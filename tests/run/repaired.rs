@@ -34,7 +34,7 @@ fn session(world: &Arc<World>, turn: Turn, change: impl FnOnce(Agent) -> Agent) 
     change(Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(all(world))).session()
 }
 
-/// How the calls stand in the conversation.
+/// Returns the calls as the conversation has them.
 fn written(session: &Session) -> Vec<String> {
     let calls = |message: &Message| match message {
         Message::Assistant { content } => content.clone(),
@@ -87,7 +87,7 @@ async fn a_function_mends_names_and_arguments_once() {
 }
 
 #[tokio::test]
-async fn nobody_who_mends_fails_or_panics_changes_anything() {
+async fn a_failing_or_panicking_repairer_changes_nothing() {
     for panics in [false, true] {
         let world = World::new();
         let mut session = session(&world, Turn::call("notes", json!({"text": "a"})), |agent| {
@@ -124,7 +124,7 @@ async fn the_model_is_asked_for_the_one_call_in_the_same_step() {
 }
 
 #[tokio::test]
-async fn a_mended_call_is_approved_like_any_other_and_its_run_goes_on_elsewhere() {
+async fn a_repaired_call_is_approved_and_its_run_continues_elsewhere() {
     for store in stores().await {
         let world = World::new();
         let turn = Turn::call("pays", json!({"amount": 5}));
@@ -142,7 +142,7 @@ async fn a_mended_call_is_approved_like_any_other_and_its_run_goes_on_elsewhere(
 }
 
 #[tokio::test]
-async fn what_is_shown_approved_and_run_is_refined() {
+async fn refined_arguments_are_shown_approved_and_run() {
     let world = World::new();
     let refining = |agent: Agent| {
         agent.refine::<crate::kit::pay>(|input, arguments| {

@@ -1,4 +1,4 @@
-//! Tools that keep what they do as steps, and programs that end in the middle.
+//! Tools that record steps, and programs that end in the middle.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn booking(store: &Arc<dyn Store>, world: &Arc<World>, turn: Turn) -> Agent {
     agent(store, toolset!(Arc::clone(world); book, fails), [turn, Turn::say("booked")])
 }
 
-/// Sends, and breaks off when `at` was done.
+/// Sends a prompt, and drops the future when `at` was recorded.
 async fn broken_off(agent: &Agent, world: &World, at: &str) -> Session {
     let mut session = agent.session();
     tokio::select! {
@@ -70,7 +70,7 @@ async fn broken_off(agent: &Agent, world: &World, at: &str) -> Session {
 }
 
 #[tokio::test]
-async fn a_call_that_was_stopped_between_two_steps_goes_on_behind_them() {
+async fn a_call_stopped_between_steps_continues_after_them() {
     for store in stores().await {
         for slow in ["after seat", "after pay"] {
             let (world, person) = (World::new(), Person::deciding([]));
@@ -121,7 +121,7 @@ async fn a_step_that_failed_may_have_been_taken() {
 }
 
 #[tokio::test]
-async fn the_log_says_that_a_step_begins_only_where_that_counts() {
+async fn the_log_records_the_beginning_of_steps_of_resumable_tools_only() {
     for store in stores().await {
         let world = World::new();
         let agent = booking(&store, &world, Turn::call("book", json!({ "slow": "" })));

@@ -1,4 +1,4 @@
-//! Cancelling and stopping from elsewhere: another task, another process.
+//! Cancelling and stopping from another task or process.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ async fn a_wish_before_the_run_holds_for_it_and_only_for_it() {
 }
 
 #[tokio::test]
-async fn a_run_that_says_its_last_is_done_and_not_stopped() {
+async fn a_run_in_its_last_turn_finishes_instead_of_stopping() {
     let mut session = Agent::new(ScriptedModel::new([Turn::say("bye")])).session();
     session.handle().stop();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
@@ -100,7 +100,7 @@ async fn another_process_stops_or_cancels_a_run() {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_person_is_decided_before_the_run_stops_and_prompts_that_wait_are_dropped() {
+async fn interrupts_are_decided_before_a_stop_and_waiting_prompts_are_dropped() {
     let world = World::new();
     let agent = agent(&memory(), tools(&world), [pays(&[5]), Turn::say("never")])
         .options(|options| options.on_prompt = OnPrompt::Block);

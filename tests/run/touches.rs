@@ -1,4 +1,4 @@
-//! Calls that touch the same run one after the other, in the model's order; all others side by side.
+//! Calls with the same resources run one after the other, in the model's order. All others run in parallel.
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ fn of(path: &str) -> serde_json::Value {
     json!({ "path": path })
 }
 
-/// Whether the first began, and ended, before the second began.
+/// Returns whether the first began and ended before the second began.
 fn in_order(world: &World, first: &str, second: &str) -> bool {
     let seen = world.seen();
     let at = |what: &str| seen.iter().position(|did| did == what).unwrap_or_else(|| panic!("no {what} in {seen:?}"));
@@ -142,7 +142,7 @@ async fn calls_that_conflict_run_in_the_models_order_and_the_others_beside_them(
 }
 
 #[tokio::test]
-async fn what_a_struct_a_method_and_a_panic_touch() {
+async fn resources_of_a_struct_a_method_and_a_panic() {
     let world = played(
         Turn::call("read", of("books/1")).then_call("turn", of("x")).then_call("Tidy", "{}").then_call("read", of("y")),
     )
@@ -161,7 +161,7 @@ async fn eager_calls_keep_to_it_too() {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_person_is_waited_for_and_an_edit_changes_what_is_touched() {
+async fn a_waiting_call_holds_its_resources_and_an_edit_changes_them() {
     for edited in [false, true] {
         let (store, world) = (memory(), World::new());
         let turn = Turn::call("remove", of("a")).then_call("write", of("a")).then_call("write", of("b"));
@@ -186,7 +186,7 @@ async fn what_waits_for_a_person_is_waited_for_and_an_edit_changes_what_is_touch
 }
 
 #[tokio::test]
-async fn an_external_call_is_handed_out_when_nobody_is_in_its_way() {
+async fn an_external_call_is_announced_when_no_call_holds_its_resources() {
     let world = World::new();
     let turn = Turn::call("write", of("a")).then_call("Edit", of("a")).then_call("write", of("a"));
     let (person, events) = (Person::default().executing(["true"]), Events::new());

@@ -1,4 +1,4 @@
-//! How the calls of a turn run: side by side or not, early or not, until when.
+//! The calls of a turn: which run in parallel, which start early, and how long they may take.
 
 use std::{sync::Arc, time::Duration};
 
@@ -71,7 +71,7 @@ fn fetch() -> &'static str {
 }
 
 fn all(world: &Arc<World>) -> Toolset {
-    // The compiler does not let a tool of this program be eager and harmful; one of elsewhere may claim it.
+    // The compiler refuses an eager tool that is not read-only. A tool from elsewhere can still claim to be one.
     let seen = Arc::clone(world);
     let hasty =
         RuntimeTool::new("hasty", "Takes its time.").traits(|traits| traits.eager = true).handler(move |_, _| {
@@ -119,7 +119,7 @@ async fn a_sequential_tool_is_a_barrier() {
     assert_eq!(world.seen(), expected.concat());
 }
 
-/// A model that makes the calls `names` and then thinks for a while before its turn ends.
+/// Returns a model that makes the calls `names`, and pauses before its turn ends.
 fn thoughtful(names: &'static [&'static str], time: u64, finish: Option<FinishReason>) -> FunctionModel {
     FunctionModel::streaming(move |asked| {
         let is_first = asked.messages.len() == 1;
@@ -143,7 +143,7 @@ fn thoughtful(names: &'static [&'static str], time: u64, finish: Option<FinishRe
 
 #[tokio::test]
 async fn an_eager_call_runs_while_the_model_still_speaks_and_others_do_not() {
-    // `hasty` is eager, and may not be: a second start could do harm. What stands behind it waits with it.
+    // `hasty` is eager, but a second start could do harm, so it does not start early. Calls after it wait as well.
     let cases: [(&'static [&'static str], usize); 4] =
         [(&["eager"], 1), (&["plain"], 0), (&["hasty", "eager"], 0), (&["eager", "plain", "eager"], 1)];
     for (names, early) in cases {
@@ -179,14 +179,14 @@ async fn a_tool_that_ignores_its_time_limit_does_not_hold_the_run() {
     assert_eq!(told(&session)[0], "the tool did not answer within 0.05 s; it may have had effects");
     assert_eq!(told(&session)[1], told(&session)[0]);
     assert_eq!(world.count("block ends"), 0);
-    // What it does later changes nothing any more.
+    // Later effects of the tool do not count any more.
     world.did("release");
     until(|| world.count("block ends") == 1).await;
     assert_eq!(told(&session).len(), 3);
 }
 
 #[tokio::test]
-async fn cancelling_ends_what_runs_and_what_waits() {
+async fn cancelling_ends_running_and_waiting_calls() {
     let (store, world) = (memory(), World::new());
     let stop = Cancellation::new();
     let turn = Turn::call("plain", takes(60_000)).then_call("pay", json!({"amount": 5})).then_call("alone", takes(1));
@@ -204,7 +204,7 @@ async fn cancelling_ends_what_runs_and_what_waits() {
     assert_eq!((told[1].as_str(), told[2].as_str()), ("the call was cancelled; it did not run", told[1].as_str()));
     assert!(store.waiting(&Waiting::default()).await.unwrap().is_empty());
     assert_eq!(world.seen(), ["plain begins"]);
-    // The run can go on, by somebody who is not cancelled.
+    // Another agent, whose context is not cancelled, can continue the run.
     let on = agent.context(Context::new(""));
     let mut session = on.open(&id).await.unwrap();
     assert_eq!(session.resume().await.unwrap().text, "ok");

@@ -1,4 +1,4 @@
-//! A run that waits: the program ends, another one opens it, somebody decides, and it goes on.
+//! A suspended run: the program ends, another one opens the run, a person decides, and the run continues.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ async fn a_run_is_found_approved_and_resumed_by_another_program() {
     for store in stores().await {
         let world = World::new();
         let (_, id, _) = waiting(&store, tools(&world), pays(&[5])).await;
-        // Everything is gone but the store.
+        // Only the store is left.
         let agent = agent(&store, tools(&world), [Turn::say("paid it")]);
         let items = agent.waiting(&Waiting::new().by("")).await.unwrap();
         assert_eq!((items.len(), &items[0].run, items[0].interrupt.shown.tool.as_str()), (1, &id, "pay"));
@@ -55,7 +55,7 @@ async fn a_run_is_found_approved_and_resumed_by_another_program() {
         let reply = session.resume().await.unwrap();
         assert_eq!((reply.text.as_str(), reply.phase), ("paid it", Phase::Finished));
         assert_eq!(world.seen(), ["pay 5 to Ann"]);
-        // Once more changes nothing.
+        // A second resume changes nothing.
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
         assert_eq!(world.seen().len(), 1);
     }
@@ -77,7 +77,7 @@ async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
             assert!(matches!(refusal(decided), Refusal::Invalid { .. }), "{wrong}");
             assert_eq!(open(&agent, &id).await, waits, "nothing was consumed");
         }
-        // Typed on the application's side.
+        // The application decides with types.
         let typed = Decision::<_, String>::Edit { arguments: Payment { amount: 7, to: "Bob" } };
         agent.decide(&id, &waits[0].id, typed.erase().unwrap(), "").await.unwrap();
         let session = resumed(&agent, &id).await;
@@ -167,7 +167,7 @@ async fn an_external_call_is_announced_after_its_approval_with_the_arguments_tha
 }
 
 #[tokio::test]
-async fn what_was_allowed_for_the_run_covers_only_calls_like_it() {
+async fn an_allowance_covers_only_similar_calls() {
     for store in stores().await {
         let world = World::new();
         let to = |amount: i64, to: &str| Turn::call("pay", json!({"amount": amount, "to": to}));
@@ -183,17 +183,17 @@ async fn what_was_allowed_for_the_run_covers_only_calls_like_it() {
         assert!(matches!(&waits.kind, InterruptKind::Approval { offer: Some(_) }));
         session.decide(&waits.id, Decision::ApproveForRun, "").await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended);
-        // The second to Ann ran without asking; the one to Bob waits.
+        // The second payment to Ann ran without a question, and the one to Bob waits.
         assert_eq!(world.seen(), ["pay 1 to Ann", "pay 2 to Ann"]);
         assert_eq!(session.interrupts().next().unwrap().shown.arguments["to"], "Bob");
-        // Another run is not covered.
+        // The allowance does not cover another run.
         let (_, _, elsewhere) = waiting(&store, tools(&world), to(1, "Ann")).await;
         assert_eq!(elsewhere.len(), 1);
     }
 }
 
 #[tokio::test]
-async fn what_was_allowed_for_the_run_does_not_cover_another_definition_of_the_tool() {
+async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
     for store in stores().await {
         let world = World::new();
         let pay = |description: &str| {
@@ -213,7 +213,7 @@ async fn what_was_allowed_for_the_run_does_not_cover_another_definition_of_the_t
             session.send("go").await.unwrap();
             let waits = session.interrupts().next().unwrap().id.clone();
             session.decide(&waits, Decision::ApproveForRun, "").await.unwrap();
-            // Once with the tool as it was, so that the allowance is used up for nothing.
+            // Use the allowance once with the unchanged tool.
             let once = agent(&store, pay("Pays."), [Turn::say("and?")]);
             resumed(&once, session.id()).await;
             let now = agent(&store, pay(description), turns());

@@ -1,4 +1,4 @@
-//! S13 and what else holds when several processes have to do with one run.
+//! S13, and the other guarantees for several processes with one run.
 
 use std::{
     sync::{
@@ -43,7 +43,7 @@ async fn s13_two_workers_that_resume_one_run_give_one_effect() {
         for _ in 0..20 {
             let world = World::new();
             let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
-            // What all of them tell is no order.
+            // The workers' events together have no order.
             let agent = agent.operator(Suspend);
             agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
             let worker = || {
@@ -63,12 +63,12 @@ async fn s13_two_workers_that_resume_one_run_give_one_effect() {
 }
 
 #[tokio::test]
-async fn s13_who_has_no_lease_any_more_appends_nothing_and_starts_nothing() {
+async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
     for store in stores().await {
         let world = World::new();
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
-        // The older worker stands still just before its start is logged; meanwhile its lease is over and another goes on.
+        // The older worker stalls just before it logs the start. Meanwhile its lease ends, and another worker continues.
         let (newer, first) = (agent.clone(), AtomicBool::new(true));
         let (run, done) = (id.clone(), Arc::clone(&world));
         let stalled = Wrapped::new(&store).before_append(move |append| {
@@ -90,7 +90,7 @@ async fn s13_who_has_no_lease_any_more_appends_nothing_and_starts_nothing() {
             other => panic!("{other:?}"),
         }
         assert_eq!(world.seen(), ["pay 5 to Ann"]);
-        // The older session can be used again: it knows what the other has done.
+        // The older session is usable again: it has the other worker's entries.
         session.resume().await.unwrap();
         assert_eq!((world.seen().len(), ends(&session).len()), (1, 1));
     }
@@ -121,12 +121,12 @@ async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
 }
 
 #[tokio::test]
-async fn the_first_decision_wins_when_the_person_there_says_otherwise_at_the_same_moment() {
+async fn the_first_of_two_simultaneous_decisions_wins() {
     for on_deny in [OnDeny::Continue, OnDeny::StopTurn] {
         for store in stores().await {
             let world = World::new();
             let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5, 6])).await;
-            // Just before the denial of the person there is logged, somebody else approves.
+            // Another principal approves just before the person's denial is logged.
             let (other, first) = (agent.clone(), AtomicBool::new(true));
             let (run, interrupt) = (id.clone(), waits[0].id.clone());
             let racing = Wrapped::new(&store).before_append(move |append| {
@@ -157,7 +157,7 @@ async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
     let count = Arc::new(AtomicUsize::new(0));
     let (other, run, interrupt) = (agent.clone(), id.clone(), waits[0].id.clone());
     let reads = Arc::clone(&count);
-    // The second look is the one before the driver gives up waiting.
+    // The second read is the last one before the driver stops waiting.
     let late = Wrapped::new(&store).before_read(move |_| {
         let is_last = reads.fetch_add(1, Ordering::SeqCst) == 1;
         let (other, run, interrupt) = (other.clone(), run.clone(), interrupt.clone());
@@ -175,14 +175,14 @@ async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_starts_nothing_and_the_session_goes_on_later() {
+async fn a_failing_store_starts_nothing_and_the_session_continues_later() {
     for is_appended in [false, true] {
         let (store, world) = (memory(), World::new());
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let first = AtomicBool::new(true);
         let (inner, run) = (Arc::clone(&store), id.clone());
-        // The connection breaks before, or after, the start was stored.
+        // The connection breaks before or after the start is stored.
         let broken = Wrapped::new(&store).before_append(move |append| {
             let breaks = append.text.contains("\"started\"") && first.swap(false, Ordering::SeqCst);
             let (inner, run) = (Arc::clone(&inner), run.clone());
@@ -197,7 +197,7 @@ async fn a_store_that_fails_starts_nothing_and_the_session_goes_on_later() {
         assert!(matches!(session.resume().await, Err(AgentError::Store(StoreError::Unavailable(_)))));
         assert_eq!(world.seen(), [""; 0]);
         let reply = session.resume().await.unwrap();
-        // Only the log is to be believed: if the start is in it, somebody has to say what came of it.
+        // Only the log counts: if it has the start, a person must give the outcome.
         let expected = if is_appended { Phase::Suspended } else { Phase::Finished };
         assert_eq!(reply.phase, expected);
         assert_eq!(world.seen().len(), usize::from(!is_appended));
@@ -205,7 +205,7 @@ async fn a_store_that_fails_starts_nothing_and_the_session_goes_on_later() {
 }
 
 #[tokio::test]
-async fn sweeping_takes_up_what_was_left_alone_and_survives_what_cannot_be_read() {
+async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
     let (store, world) = (memory(), World::new());
     let mut left = Vec::new();
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! A store in which something happens behind the run's back.
+//! A store with hooks, for events between a run's reads and writes.
 
 use std::{any::Any, sync::Arc, time::Duration};
 
@@ -11,14 +11,14 @@ use tool_runtime::{
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 type Hook<T> = Box<dyn Fn(T) -> Promise<'static, ()> + Send + Sync>;
 
-/// A store in which something happens before it does what it is asked for.
+/// A store that runs hooks before its operations.
 pub(crate) struct Wrapped {
     inner: Arc<dyn Store>,
     append: Hook<Append>,
     read: Hook<RunId>,
     change: Box<dyn Fn(String) -> String + Send + Sync>,
     is_alone: bool,
-    /// After the store, so that it is dropped after it.
+    /// Dropped after the store.
     held: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -34,7 +34,7 @@ impl Wrapped {
         }
     }
 
-    /// Before each append; an error of it is the append's.
+    /// Runs `hook` before each append. Its error becomes the append's error.
     pub(crate) fn before_append(
         mut self,
         hook: impl Fn(Append) -> Promise<'static, ()> + Send + Sync + 'static,
@@ -43,25 +43,25 @@ impl Wrapped {
         self
     }
 
-    /// Before each look for what others added.
+    /// Runs `hook` before each read of added entries.
     pub(crate) fn before_read(mut self, hook: impl Fn(RunId) -> Promise<'static, ()> + Send + Sync + 'static) -> Self {
         self.read = Box::new(hook);
         self
     }
 
-    /// With other texts than those that were stored.
+    /// Changes the texts before they are stored.
     pub(crate) fn tampered(mut self, change: impl Fn(String) -> String + Send + Sync + 'static) -> Self {
         self.change = Box::new(change);
         self
     }
 
-    /// With what the store needs until it is dropped.
+    /// Keeps `held` until the store is dropped.
     pub(crate) fn holding(mut self, held: impl Any + Send + Sync) -> Self {
         self.held = Some(Box::new(held));
         self
     }
 
-    /// For one worker at a time: the lease of one that is gone does not have to be waited for.
+    /// Grants every lease, as for one worker at a time. So nobody waits for the lease of a dead worker.
     pub(crate) fn alone(mut self) -> Self {
         self.is_alone = true;
         self

@@ -1,5 +1,5 @@
-//! A request costs in proportion to its bytes, whatever is in it. `cargo run --release -p tool-benches -- requests` measures how
-//! much.
+//! The cost of a request is proportional to its bytes, for all contents. `cargo run --release -p tool-benches -- requests`
+//! measures the cost.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Builder;
 use tool_test_fixtures::requests::{ALL, World, Worst};
 
-/// So few that the tests are quick, and enough that a quadratic cost is larger than any other.
+/// A size at which tests are quick, but a quadratic cost exceeds all others.
 const BYTES: usize = 128 * 1024;
 
-/// What a request of four times the bytes may cost: 4 is linear, 16 is quadratic. Beside the rest of the work, a quadratic part
-/// of this size is 7 and more.
+/// The maximum cost ratio for four times the bytes: 4 is linear, 16 is quadratic. With the rest of the work, a quadratic part of
+/// this size gives at least 7.
 const LIMIT: f64 = 6.5;
 
 fn cpu() -> Duration {
@@ -20,7 +20,7 @@ fn cpu() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// The CPU of a request of so many bytes: the least of two.
+/// Returns the CPU time of a request with this many bytes, the least of two.
 fn cost(worst: &Worst, bytes: usize) -> f64 {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let (body, count) = worst.body(bytes);

@@ -1,6 +1,6 @@
-//! What is slow or hostile: killed processes, many clients at once, changed records and requests.
+//! Slow and hostile cases: killed processes, many clients, changed records and requests.
 //!
-//! What measures its process runs alone: see [`alone`].
+//! Tests that measure the process run alone: see [`alone`].
 
 #![allow(deprecated, reason = "the parameters of test tools need no descriptions")]
 #![cfg(unix)]

@@ -1,4 +1,4 @@
-//! Adding, and what becomes of it when others add too.
+//! Appends, also by several writers.
 
 use tool_runtime::{
     run::{InterruptId, Time},
@@ -68,7 +68,7 @@ pub(crate) async fn what_is_refused_changes_nothing(stores: &Stores) {
 }
 
 pub(crate) async fn ten_megabytes(stores: &Stores) {
-    // Not one letter again and again, which a database packs.
+    // Random letters, because a database compresses repetitions.
     let mut state = 1_u64;
     let text: String = (0..10 * 1024 * 1024)
         .map(|_| {
@@ -138,7 +138,7 @@ pub(crate) async fn delete_takes_all_of_it(stores: &Stores) {
         assert_eq!(stored.snapshot.as_deref(), Some(format!("snapshot of {run}").as_str()));
         assert_eq!(texts(&stored.records), [(1, 1, "second")]);
     }
-    // A run of the same name has nothing of the one before.
+    // A new run with the same name has nothing of the deleted one.
     stores.one.append(&id("r"), append(0, "new")).await.unwrap();
     let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
     assert_eq!((stored.snapshot, texts(&stored.records)), (None, vec![(0, 1, "new")]));

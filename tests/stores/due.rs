@@ -1,4 +1,4 @@
-//! What somebody should take up.
+//! The list of runs that a worker should take up.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who may drive a run.
+//! Leases: the right to drive a run.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ pub(crate) async fn an_older_token_is_fenced_off(stores: &Stores) {
     stores.one.append(&run, under(&old, append(1, "by a"))).await.unwrap();
     let new = stores.other.lease(&run, "b", Time(1000), SECOND).await.unwrap();
     assert_eq!(kind(stores.one.append(&run, under(&old, append(2, "late"))).await), "fenced");
-    // A decision from outside has no lease, and needs none.
+    // A decision from outside needs no lease.
     stores.one.append(&run, append(2, "from outside")).await.unwrap();
     assert_eq!(kind(stores.other.append(&run, under(&new, append(2, "x"))).await), "conflict");
     stores.other.append(&run, under(&new, append(3, "by b"))).await.unwrap();
@@ -71,7 +71,7 @@ pub(crate) async fn giving_back(stores: &Stores) {
     stores.other.release(&run, &new).await.unwrap();
     let next = stores.one.lease(&run, "c", Time(1001), SECOND).await.unwrap();
     assert!(next.token > new.token);
-    // The same worker, after it gave up the lease, is a new holder too.
+    // After a release, the same worker counts as a new holder.
     stores.one.release(&run, &next).await.unwrap();
     let again = stores.one.lease(&run, "c", Time(1002), SECOND).await.unwrap();
     assert!(again.token > next.token);

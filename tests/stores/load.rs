@@ -1,4 +1,4 @@
-//! Getting a run back.
+//! Loading a run.
 
 use tool_test_kit::stores::Stores;
 

@@ -1,4 +1,4 @@
-//! Appends, made up and real.
+//! Appends for tests, made up and real.
 
 use serde_json::json;
 use tool_run::run::LogEvent;
@@ -11,7 +11,7 @@ pub(crate) fn id(name: &str) -> RunId {
     RunId::from(name)
 }
 
-/// The first entry of a run of `owner`.
+/// Returns the first entry of a run of `owner`.
 pub(crate) fn created(run: &str, owner: &str) -> Vec<LogEvent> {
     vec![LogEvent::Created {
         run: id(run),
@@ -22,7 +22,7 @@ pub(crate) fn created(run: &str, owner: &str) -> Vec<LogEvent> {
     }]
 }
 
-/// An append of one entry with this text, of an idle run of `ann`.
+/// Returns an append of one entry with this text, for an idle run of `ann`.
 pub(crate) fn append(expected: u64, text: &str) -> Append {
     of("ann", expected, text)
 }
@@ -62,7 +62,7 @@ pub(crate) fn texts(records: &[Record]) -> Vec<(u64, u64, &str)> {
     records.iter().map(|record| (record.rev, record.count, record.text.as_str())).collect()
 }
 
-/// The kind of a failure.
+/// Returns the kind of a failure.
 pub(crate) fn kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> &'static str {
     match result.expect_err("it must fail") {
         StoreError::Conflict => "conflict",

@@ -1,4 +1,4 @@
-//! What every store must do, for each of them; and that what was stored once can be read for ever.
+//! The contract of every store, tested for each, and the promise that records of every version stay readable.
 
 mod append;
 mod due;
@@ -12,7 +12,7 @@ mod sqlite;
 mod waiting;
 mod whole;
 
-/// Each check on each kind of store. Two handles: as two processes have them, where the store allows several.
+/// Runs each check on each kind of store, with two handles if the store allows several processes.
 macro_rules! every_store {
     ($($module:ident::$check:ident),* $(,)?) => {
         mod memory {

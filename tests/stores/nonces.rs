@@ -1,4 +1,4 @@
-//! Stores of nonces: of all who spend one, one has it, also after a restart.
+//! Stores of nonces: one of several spenders succeeds, also after a restart.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use tool_test_kit::stores::{File, Schema};
 const LATER: Time = Time(1_000_000);
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
-/// Fifty at once, by turns through one handle and the other.
+/// Spends one nonce fifty times at once, alternating between two handles.
 async fn one_of_fifty_wins(stores: [Arc<dyn NonceStore>; 2]) {
     for nonce in ["a", "b", "a'b\u{e9}"] {
         let spends = (0..50).map(|number| {
@@ -26,7 +26,7 @@ async fn one_of_fifty_wins(stores: [Arc<dyn NonceStore>; 2]) {
     }
 }
 
-/// A nonce is kept until nobody can open its text any more, whose clock is a little slow.
+/// A nonce is kept until its text has expired, even on a clock that is a little slow.
 async fn is_kept_until_its_text_is_over(store: &dyn NonceStore) {
     assert!(store.spend("x", LATER, Time(1)).await.unwrap());
     let just_over = Time(LATER.0 + DAY - 1);

@@ -1,4 +1,4 @@
-//! What only PostgreSQL has: a server that can go away, and tables that others make at the same time.
+//! Properties of PostgreSQL only: a server that can stop, and tables that other processes create at the same time.
 
 use tool_runtime::store::Store as _;
 use tool_stores::{PostgresOptions, PostgresStore};
@@ -45,7 +45,7 @@ async fn newer_tables_are_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_in_words() {
+async fn a_missing_server_is_explained() {
     let error = PostgresStore::connect("postgres://127.0.0.1:1/x?user=u").await.unwrap_err().to_string();
     assert!(error.contains("connect"), "{error}");
     let error = PostgresOptions::new().schema("a\"b").connect("postgres://127.0.0.1:1/x").await.unwrap_err();

@@ -1,5 +1,5 @@
-//! What was stored once can be read for ever: `tests/records` holds runs as each version wrote them. A file there is never
-//! changed; a new version of the stored form adds its own.
+//! Records stay readable forever: `tests/records` has runs in the form of each version. A file there never changes, and a new
+//! version of the stored form adds its own.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -14,7 +14,7 @@ fn corpus(name: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The runs of a file whose lines are records, one run after the other.
+/// Returns the runs of a file whose lines are records of several runs in sequence.
 fn runs(name: &str) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (number, line) in corpus(name).iter().enumerate() {
@@ -66,12 +66,12 @@ fn snapshots_of_version_1_are_read() {
     }
 }
 
-/// A run without what its log has always told, and its first snapshots did not keep.
+/// Returns a run without the parts that early snapshots did not have, although the log always had them.
 fn known_then(run: &Run) -> serde_json::Value {
     let mut frozen: serde_json::Value = serde_json::from_str(&run.freeze()).unwrap();
     let data = frozen["data"].as_object_mut().unwrap();
     data.retain(|name, _| !["prompts", "turns"].contains(&name.as_str()));
-    // Who wrote arguments besides the model and people.
+    // The author of arguments, apart from the model and people.
     for call in data.get_mut("calls").and_then(|calls| calls.as_array_mut()).into_iter().flatten() {
         call["arguments"].as_object_mut().unwrap().remove("author");
         let revisions = call.pointer_mut("/past/revisions").and_then(|past| past.as_array_mut());
@@ -82,7 +82,7 @@ fn known_then(run: &Run) -> serde_json::Value {
     frozen
 }
 
-/// Runs with every kind of entry, result, decision and reason, as version 1 writes them now: the same texts are written again.
+/// Runs with every kind of entry, result, decision and reason, as version 1 writes them now, are read and written unchanged.
 #[test]
 fn every_kind_of_entry_of_version_1_is_read_and_written() {
     for line in corpus("v1.kinds.jsonl") {
@@ -110,7 +110,7 @@ fn sealed_texts_of_version_1_are_opened() {
     }
 }
 
-/// The kinds of entries in a file whose lines are records.
+/// Returns the kinds of entries in a file of records.
 fn kinds(name: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for line in corpus(name) {
@@ -122,7 +122,7 @@ fn kinds(name: &str) -> BTreeSet<String> {
     found
 }
 
-/// The kinds of entries that the first program of version 1 knew.
+/// The kinds of entries in the first program of version 1.
 const FIRST: [&str; 21] = [
     "allowed",
     "answered",
@@ -147,7 +147,7 @@ const FIRST: [&str; 21] = [
     "turn_started",
 ];
 
-/// The kinds of entries that were added to version 1.
+/// The kinds of entries that were added to version 1 later.
 const ADDED: [&str; 6] = ["branched", "normalized", "offered", "repaired", "stepping", "stop_requested"];
 
 #[test]

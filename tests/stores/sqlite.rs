@@ -1,4 +1,4 @@
-//! What only files of SQLite have: other processes.
+//! Properties of SQLite files only: other processes.
 
 use std::{env, future::poll_fn, pin::pin, process::Command, task::Poll, time::Duration};
 
@@ -28,7 +28,7 @@ async fn several_processes_add_to_one_run() {
             .spawn()
             .unwrap()
     };
-    // Nobody made the file yet: they all do.
+    // The file does not exist yet, and all processes create it.
     let processes: Vec<_> = (0..PROCESSES).map(|_| start()).collect();
     for mut process in processes {
         assert!(process.wait().unwrap().success());
@@ -57,7 +57,7 @@ async fn process() {
 }
 
 #[tokio::test]
-async fn what_was_added_is_there_after_a_restart() {
+async fn appends_survive_a_restart() {
     for durability in [Durability::Process, Durability::Machine] {
         let file = File::new();
         let options = SqliteOptions::new().durability(durability);
@@ -68,7 +68,7 @@ async fn what_was_added_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_locked_file_is_told_in_words() {
+async fn a_locked_file_is_explained() {
     let file = File::new();
     let options = SqliteOptions::new().patience(Duration::from_millis(50));
     let store = options.open(file.path()).unwrap();
@@ -82,21 +82,21 @@ async fn a_locked_file_is_told_in_words() {
     store.append(&id("r"), append(1, "x")).await.unwrap();
 }
 
-/// Two appends, after which short ones take place on the thread that asks.
+/// Makes two appends. Later short ones run on the calling thread.
 async fn two(store: &SqliteStore) {
     create(store, "r").await;
     store.append(&id("r"), append(1, "second")).await.unwrap();
 }
 
 #[tokio::test]
-async fn waiting_for_another_process_holds_nobody_up() {
+async fn waiting_for_another_process_delays_no_other_operation() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
     two(&store).await;
     let other = rusqlite::Connection::open(file.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let run = id("r");
-    // There is one thread: were it to wait inside of the append, nobody would end the other transaction.
+    // There is one thread. If the append waited on it, nobody could end the other transaction.
     let unlock = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         other.execute_batch("ROLLBACK").unwrap();
@@ -106,7 +106,7 @@ async fn waiting_for_another_process_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn an_append_that_nobody_waits_for_any_more_comes_before_the_next() {
+async fn a_dropped_append_comes_before_the_next() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
     two(&store).await;
@@ -127,7 +127,7 @@ async fn an_append_that_nobody_waits_for_any_more_comes_before_the_next() {
 }
 
 #[tokio::test]
-async fn the_log_of_what_was_written_does_not_grow_for_ever() {
+async fn the_write_ahead_log_does_not_grow_forever() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
     create(&store, "r").await;

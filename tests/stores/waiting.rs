@@ -1,4 +1,4 @@
-//! What waits for whom.
+//! The list of open interrupts, by principal.
 
 use tool_runtime::store::{Store, Waiting};
 
@@ -33,7 +33,7 @@ pub(crate) async fn by_principal(stores: &Stores) {
 }
 
 pub(crate) async fn in_order_and_in_pages(stores: &Stores) {
-    // Of one time: in the order of the runs' ids as bytes, then as they were opened.
+    // Interrupts of the same time are in the order of the run ids' bytes, then in the order of opening.
     open(&*stores.one, "b", "ann", &[("z.1", 5, &[]), ("a.1", 5, &[])]).await;
     open(&*stores.one, "B", "ann", &[("y.1", 5, &[])]).await;
     open(&*stores.one, "ä", "ann", &[("x.1", 5, &[]), ("w.1", 4, &[])]).await;
@@ -64,7 +64,7 @@ pub(crate) async fn closed_and_opened_again(stores: &Stores) {
     assert_eq!(names(&*stores.one, &Waiting::new()).await, ["r d.1", "r c.2"]);
     assert_eq!(names(&*stores.one, &Waiting::new().by("bob")).await, [""; 0]);
     assert_eq!(names(&*stores.one, &Waiting::new().by("eve")).await, ["r c.2"]);
-    // Both in one append.
+    // Both entries are in one append.
     let mut last = append(2, "last");
     last.head.closed = vec!["c.2".parse().unwrap()];
     last.head.opened = vec![interrupt("c.2", 4, &["eve"])];

@@ -1,4 +1,4 @@
-//! Whole runs: real steps, stored and loaded again.
+//! Whole runs with real steps, stored and loaded again.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -72,7 +72,7 @@ impl Process {
         effects
     }
 
-    /// Does what follows, with a model that pays first and then says so.
+    /// Takes the actions, with a model that first pays and then reports it.
     async fn go(&mut self, effects: Vec<Action>) {
         let mut todo = VecDeque::from(effects);
         while let Some(effect) = todo.pop_front() {
@@ -141,14 +141,14 @@ async fn through(stores: &Stores, name: &RunId) {
     assert!(!is_due(u64::MAX).await);
     assert_eq!(stores.one.waiting(&Waiting::new().of(name.clone())).await.unwrap(), []);
 
-    // With the snapshot and what came after it, and from the whole log.
+    // From the snapshot with later entries, and from the whole log.
     let stored = stores.one.load(name).await.unwrap().unwrap();
     assert!(stored.snapshot.is_some() && !stored.records.is_empty());
     assert_eq!(stored.run().unwrap().freeze(), second.run.freeze());
     let log = stores.one.read(name, 0).await.unwrap();
     let log = log.iter().flat_map(|record| record::decode(&record.text).unwrap());
     assert_eq!(Run::fold(log).unwrap().freeze(), second.run.freeze());
-    // The first process catches up with what the second did.
+    // The first process reads the entries of the second.
     for record in stores.one.read(name, first.run.rev()).await.unwrap() {
         record.apply(&mut first.run).unwrap();
     }

@@ -1,7 +1,7 @@
 //! Traces of runs.
 //!
-//! A process of their own: where other tests run without a subscriber at the same time, `tracing` can remember for good that nobody
-//! wants a span.
+//! They need a separate process: if other tests run without a subscriber at the same time, `tracing` can remember forever that a
+//! span is not wanted.
 
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
@@ -147,7 +147,7 @@ async fn metrics_are_events_with_units() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_traced_only_when_it_is_switched_on() {
+async fn content_is_traced_only_if_enabled() {
     let model = || {
         ScriptedModel::new([Turn::call("look", json!({"what": "the sky"})).then_reason("hm"), Turn::say("the answer")])
     };
@@ -191,7 +191,7 @@ async fn approvals_and_waiting_are_events() {
     let spans = traced(Agent::new(model()).observer(Events::new()).operator(Person::approving())).await;
     let run = &spans.roots()[0];
     let said: Vec<&str> = run.said("message").collect();
-    assert_eq!(said, ["waiting for somebody: approval", "decided: approve"], "{spans}");
+    assert_eq!(said, ["waiting for a decision: approval", "decided: approve"], "{spans}");
     assert_eq!(run.said("gen_ai.tool.call.id").collect::<Vec<_>>(), ["call_1_0", "call_1_0"]);
 
     let denied =
@@ -207,7 +207,7 @@ async fn approvals_and_waiting_are_events() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_has_a_type() {
+async fn errors_have_a_type() {
     let calls = Turn::call("slow", json!({})).then_call("flaky", json!({})).then_call("count", json!({"n": 10}));
     let spans = traced(Agent::new(ScriptedModel::new([calls]))).await;
     let run = &spans.roots()[0];
@@ -230,10 +230,10 @@ async fn an_agent_in_a_tool_is_below_the_tool() {
 }
 
 #[tokio::test]
-async fn a_cancelled_turn_says_so() {
+async fn a_cancelled_turn_is_marked() {
     let stop = Cancellation::new();
     let stopping = stop.clone();
-    // The model cancels after its first delta: then the turn has begun, however slow the machine is.
+    // The model cancels after its first delta. So the turn has begun, even on a slow machine.
     let model = FunctionModel::streaming(move |_| {
         let stopping = stopping.clone();
         let silent = stream::once(async move {

@@ -1,4 +1,4 @@
-//! The validator on schemas and values of others. Each test runs only where its data is.
+//! The validator on schemas and values from elsewhere. Each test runs only if its data exists.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,13 +9,13 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use tool_schema::schema::Validator;
 
-/// What a schema's validator makes of one case.
+/// A schema's result for one case.
 struct Case<'a> {
     valid: bool,
     data: &'a Value,
 }
 
-/// How many cases were judged, and which otherwise than they should be.
+/// The number of cases, and the cases with an unexpected result.
 #[derive(Default)]
 struct Tally {
     judged: usize,
@@ -64,9 +64,9 @@ fn real_schemas_of_functions() {
     assert!(tally.refused.is_empty() && tally.wrong.is_empty(), "{:#?} {:#?}", tally.refused, tally.wrong);
 }
 
-/// What is judged otherwise on purpose.
+/// Cases with another result on purpose.
 const EXCEPTIONS: [&str; 2] = [
-    // Such a number has no fraction once it is an `f64`, but it was not written as an integer.
+    // As an `f64`, such a number has no fraction, but it is not written as an integer.
     "optional/bignum: integer: ",
     // An unknown `$schema` is read as 2020-12, with a warning.
     "/vocabulary: schema that uses custom metaschema",
@@ -89,7 +89,7 @@ fn json_schema_test_suite() {
             let files = files.map(|file| file.unwrap().path());
             for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "json")) {
                 let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-                // Formats are asserted here.
+                // Formats are checked here.
                 if inner.is_empty() && name == "format" {
                     continue;
                 }

@@ -26,6 +26,6 @@ pub(crate) fn time(number: i64) -> Time {
 /// Reads a stored interrupt.
 pub(crate) fn waiting_item(run: String, owner: String, body: &str) -> Result<WaitingItem, StoreError> {
     let interrupt = serde_json::from_str(body)
-        .map_err(|error| RecordError::Malformed(format!("what waits in run `{run}`: {error}")))?;
+        .map_err(|error| RecordError::Malformed(format!("the interrupts of run `{run}`: {error}")))?;
     Ok(WaitingItem::new(RunId::from(run), Principal::from(owner), interrupt))
 }

@@ -202,13 +202,13 @@ impl Sealer {
             return Err(SealError::TooLarge { limit: self.max_bytes });
         }
         let [id, nonce, sealed] = rest.split('.').collect::<Vec<_>>()[..] else {
-            return Err(malformed("it has not four parts"));
+            return Err(malformed("it does not have four parts"));
         };
-        let decode = |part: &str| BASE64.decode(part).map_err(|_| malformed("a part of it is no base64"));
+        let decode = |part: &str| BASE64.decode(part).map_err(|_| malformed("a part is not base64"));
         let header = format!("{VERSION}.{id}");
-        let id = String::from_utf8(decode(id)?).map_err(|_| malformed("the key's id is no text"))?;
+        let id = String::from_utf8(decode(id)?).map_err(|_| malformed("the key's id is not UTF-8"))?;
         let key = self.ring.get(&id).ok_or(SealError::UnknownKey)?;
-        let nonce: [u8; 24] = decode(nonce)?.try_into().map_err(|_| malformed("the nonce has not 24 bytes"))?;
+        let nonce: [u8; 24] = decode(nonce)?.try_into().map_err(|_| malformed("the nonce does not have 24 bytes"))?;
         let nonce = XNonce::from(nonce);
         let payload = Payload { msg: &decode(sealed)?, aad: header.as_bytes() };
         let opened = key.cipher().decrypt(&nonce, payload).map_err(|_| SealError::Forged)?;
@@ -258,18 +258,18 @@ impl fmt::Display for SealError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Version(version) => {
-                write!(out, "this is no sealed run of a version that is known here, but `{}`", version.escape_default())
+                write!(out, "not a sealed run of a known version: `{}`", version.escape_default())
             }
             Self::TooLarge { limit } => {
                 write!(out, "a sealed run has at most {limit} bytes; keep larger ones in a store")
             }
             Self::Malformed(reason) => write!(out, "the sealed run is damaged: {reason}"),
             Self::UnknownKey => out.write_str("the run was sealed with a key that is not on the ring"),
-            Self::Forged => out.write_str("the sealed run was changed, or sealed by somebody else"),
+            Self::Forged => out.write_str("the sealed run was changed, or sealed by another party"),
             Self::Audience => out.write_str("the run was sealed for another application"),
-            Self::Forbidden => out.write_str("the run was sealed for somebody else"),
+            Self::Forbidden => out.write_str("the run was sealed for another principal"),
             Self::Expired { .. } => out.write_str("the sealed run is too old; begin again"),
-            Self::Replayed => out.write_str("the sealed run was opened before; each is good for once"),
+            Self::Replayed => out.write_str("the sealed run was opened before; each can be opened once"),
             Self::Forgotten => out.write_str(
                 "the run was sealed when another nonce store was in use, so it may have been opened before; begin again. \
                  Where sealed runs must survive a restart, keep nonces in SQLite or PostgreSQL",

@@ -48,7 +48,7 @@ mod with_rmcp {
             format!("ran with {query}, {limit}")
         }
 
-        // It compiles, and it is the one that runs. Ours is tests/ui/toolset/duplicate.rs.
+        // It compiles, and this second tool runs. Our case is tests/ui/toolset/duplicate.rs.
         #[tool(name = "search", description = "Another tool of the same name.")]
         async fn other(&self, Parameters(Search { query, limit }): Parameters<Search>) -> String {
             format!("the second tool ran with {query}, {limit}")

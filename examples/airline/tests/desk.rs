@@ -17,7 +17,7 @@ fn program(name: &str) -> &'static str {
 }
 
 #[test]
-fn the_airline_books_what_there_is() {
+fn the_airline_books_available_flights() {
     let lines = "book a flight from berlin for 4 people\nnew york\n3\n2\n1\ny\nmy bookings\ncancel a booking\n1\ny\n";
     let run = Run::typed("airline", lines);
     run.ends_with(0);
@@ -43,7 +43,7 @@ fn at_an_approval() -> kit::Sitting {
 }
 
 #[test]
-fn ctrl_c_stops_what_runs_and_the_conversation_goes_on() {
+fn ctrl_c_stops_the_run_and_the_conversation_continues() {
     let mut desk = at_an_approval();
     desk.sees("Allow it? [y]es, [n]o, [e]dit: ");
     desk.interrupts();

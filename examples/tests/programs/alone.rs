@@ -1,8 +1,8 @@
-//! The examples as they are started: behind a pipe, in a terminal, with a model over HTTP.
+//! The examples as programs: behind a pipe, in a terminal, with a model over HTTP.
 
 use crate::kit::{Run, chat_server};
 
-/// The program of an example.
+/// Returns the program of an example.
 pub fn program(name: &str) -> &'static str {
     match name {
         "censorship" => env!("CARGO_BIN_EXE_censorship"),
@@ -91,8 +91,8 @@ fn consensus_comes_to_a_meeting() {
 }
 
 #[test]
-fn consensus_says_whose_model_failed() {
-    // Each of the four asks once, and is answered with an error.
+fn consensus_names_the_person_whose_model_failed() {
+    // Each of the four asks the model once, and receives an error.
     let (url, asked) = chat_server(vec![String::new(); 4]);
     let run = Run::with(&[("OPENAI_BASE_URL", &url), ("OPENAI_MODEL", "parrot")], "consensus", &[]);
     run.ends_with(1);

@@ -1,4 +1,4 @@
-//! The example `approvals`, as the processes that a person starts one after the other.
+//! The example `approvals`, as several processes in sequence.
 
 use std::{
     fs,
@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// A shop of its own, whose runs are in a file.
+/// A shop whose runs are in a file of its own.
 struct Shop(PathBuf);
 
 struct Said {
@@ -33,21 +33,21 @@ impl Shop {
         Said { fine: output.status.success(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// Returns the program's output when all is well.
+    /// Returns the program's output, and asserts its success.
     fn says(&self, arguments: &[&str]) -> String {
         let said = self.run(arguments);
         assert!(said.fine, "{arguments:?}: {}{}", said.out, said.err);
         said.out
     }
 
-    /// Returns the program's output when it refuses.
+    /// Returns the program's output, and asserts its refusal.
     fn refuses(&self, arguments: &[&str]) -> String {
         let said = self.run(arguments);
         assert!(!said.fine, "{arguments:?}: {}", said.out);
         said.err
     }
 
-    /// A refund that waits: its id.
+    /// Returns the id of a waiting refund.
     fn waiting(&self) -> String {
         let said = self.says(&["ask", "refund 40 euros for order A102"]);
         let id = said.lines().find_map(|line| line.strip_prefix("waits for a decision: "));
@@ -106,7 +106,7 @@ fn edited_and_paid_as_edited() {
 }
 
 #[test]
-fn denied_and_told_why() {
+fn a_denial_reaches_the_model_with_its_reason() {
     let shop = Shop::new();
     let id = shop.waiting();
     shop.says(&["deny", &id, "it", "was", "worn"]);
@@ -117,7 +117,7 @@ fn denied_and_told_why() {
 }
 
 #[test]
-fn others_decide_nothing_and_what_is_not_there_is_told() {
+fn other_users_cannot_decide_and_unknown_ids_are_errors() {
     let shop = Shop::new();
     let id = shop.waiting();
     let run = id.split('/').next().unwrap();

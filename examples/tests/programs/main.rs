@@ -1,4 +1,4 @@
-//! The examples as programs: behind a pipe, in a terminal, with a model over HTTP, as processes that meet in a store.
+//! The examples as programs: behind a pipe, in a terminal, with a model over HTTP, and as processes with a common store.
 
 mod approvals;
 mod lessons;

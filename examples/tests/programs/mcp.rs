@@ -1,4 +1,4 @@
-//! The MCP examples as clients start them: what they write to stdout is the protocol, and a proxy speaks three of them.
+//! The MCP examples as clients start them: stdout has only the protocol, and the proxy speaks three protocols.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// A directory with one file, which goes when it is dropped.
+/// A directory with one file, which is removed when it is dropped.
 struct Files(PathBuf);
 
 impl Files {
@@ -32,7 +32,7 @@ impl Drop for Files {
     }
 }
 
-/// A program that is ended when it is dropped.
+/// A program that is stopped when it is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -72,7 +72,7 @@ fn a_desktop_client_reads_nothing_but_the_protocol() {
     assert_eq!(ask(&hello())["serverInfo"]["title"], "Files");
     let read = ask(&call(2, "read", &json!({ "path": "a.txt" })));
     assert_eq!(read["content"][0]["text"], "hello there\n");
-    // This client can ask nobody.
+    // This client cannot ask a person.
     let write = ask(&call(3, "write", &json!({ "path": "b.txt", "content": "x" })));
     assert!(write["isError"] == true && !files.0.join("files/b.txt").exists(), "{write}");
     drop(stdin);
@@ -140,7 +140,7 @@ fn a_proxy_serves_mcp_the_ai_sdk_and_ag_ui() {
         "forwardedProps": {} });
     let (_, said) = post(&address, "/agent", &[], &run);
     assert!(said.contains("interrupt") && files.0.join("files/a.txt").exists(), "an approval is asked for: {said}");
-    // And a page whose name leads here is refused by all of them.
+    // All of them also refuse a page with a foreign host name.
     for (path, body) in [("/mcp", &hello()), ("/api/chat", &chat), ("/agent", &run)] {
         let (head, _) = post(&address, path, &[("Host", "evil.example")], body);
         assert!(head.starts_with("HTTP/1.1 403"), "{path}: {head}");

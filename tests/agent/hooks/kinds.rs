@@ -1,4 +1,4 @@
-//! Hooks of tools of every kind and of agents, hooks that break, and an observer's view.
+//! Hooks of all kinds of tools and of agents, failing hooks, and an observer's view.
 
 use std::{
     sync::{Arc, Mutex},
@@ -92,7 +92,7 @@ impl Desk {
     }
 }
 
-/// Tells all.
+/// Input hooks that record every call.
 struct All;
 
 impl InputHooks for All {
@@ -114,7 +114,7 @@ impl InputHooks for All {
     }
 }
 
-/// A person who executes and approves everything, and watches arguments.
+/// A person who executes and approves everything, and watches the arguments.
 #[derive(Default)]
 struct Watcher(Mutex<Vec<String>>);
 
@@ -164,7 +164,7 @@ async fn tools_of_every_kind_have_hooks_and_so_has_the_agent() {
         "booked Rome",
         "rang 3",
         r#"available shout {"a":1}"#,
-        // The others are accepted meanwhile: a variant's fields are judged, which may take time.
+        // The other calls are accepted meanwhile, because judging a variant's fields takes time.
         r#"choice "Oslo""#,
     ];
     assert_eq!(heard.all(), of_tools);

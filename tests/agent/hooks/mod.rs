@@ -1,4 +1,4 @@
-//! Hooks around the arguments of calls, and an observer's view of these while they arrive.
+//! Hooks around the arguments of calls, and an observer's view of the arguments while they arrive.
 
 mod kinds;
 
@@ -17,7 +17,7 @@ use tool_runtime::{
 
 use crate::agent::watched;
 
-/// What was heard, as the context carries it.
+/// The recorded hook calls, as an extension of the context.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<String>>>);
 
@@ -53,7 +53,7 @@ fn begins(cx: &Context) {
 }
 
 async fn more(input: Partial<'_, mail>, delta: &str, cx: &Context) {
-    // An async hook that waits in earnest: the model's stream waits too.
+    // The hook really waits, and so does the model's stream.
     tokio::time::sleep(Duration::from_millis(1)).await;
     let (to, is_complete) = (input.get::<&str>("to"), input.is_complete("to"));
     Heard::of(cx).say(format!("{}: {delta:?} to {to:?} {is_complete}", cx.call_id()));
@@ -75,7 +75,7 @@ fn end(index: usize) -> Delta {
     Delta::CallEnd { index }
 }
 
-/// What is heard of a turn of these deltas.
+/// Returns the hook calls of a turn with these deltas.
 async fn heard(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
     let mut deltas = deltas;
     deltas.push(Delta::Finish(FinishReason::ToolCalls));
@@ -87,7 +87,7 @@ async fn heard(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn calls_that_arrive_side_by_side_are_told_apart() {
+async fn parallel_calls_have_separate_hooks() {
     let deltas = vec![
         start(0, "a", "mail"),
         piece(0, r#"{"to": "An"#),
@@ -99,7 +99,7 @@ async fn calls_that_arrive_side_by_side_are_told_apart() {
         end(1),
     ];
     let mut heard = heard(toolset!(mail), deltas).await;
-    // Both run then, in any order.
+    // From here on, both calls run, in any order.
     heard[8..].sort();
     assert_eq!(
         heard,
@@ -119,17 +119,17 @@ async fn calls_that_arrive_side_by_side_are_told_apart() {
 }
 
 #[tokio::test]
-async fn however_arguments_come_they_are_heard_once() {
+async fn hooks_receive_arguments_once_for_any_chunks() {
     let whole = r#"{"to": "Anna"}"#;
     let told = |delta: &str| format!(r#"a: {delta:?} to Some("Anna") true"#);
     let after = ["a: to Anna None", "a: runs"].map(str::to_owned);
     let begins = || vec!["a: begins".to_owned()];
 
-    // Name and arguments in one chunk, as Gemini does it.
+    // Gemini sends the name and the arguments in one chunk.
     let heard_whole = heard(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole), end(0)]).await;
     let expected: Vec<_> = begins().into_iter().chain([told(whole)]).chain(after.clone()).collect();
     assert_eq!(heard_whole, expected);
-    // Repeated whole at the end, before the call is ended and behind that.
+    // The arguments are repeated at the end, before and after the end of the call.
     let again = vec![start(0, "a", "mail"), piece(0, whole), piece(0, whole), end(0), piece(0, whole)];
     assert_eq!(heard(toolset!(mail), again).await, expected);
     // Without an end of the call.
@@ -170,7 +170,7 @@ async fn arguments_that_are_empty_or_never_come_are_an_empty_object() {
 }
 
 #[tokio::test]
-async fn what_is_refused_or_breaks_off_is_never_available() {
+async fn refused_or_cut_arguments_are_never_available() {
     let wrong = vec![start(0, "a", "mail"), piece(0, r#"{"to": 1}"#), end(0)];
     assert_eq!(heard(toolset!(mail), wrong).await, ["a: begins", r#"a: "{\"to\": 1}" to None true"#]);
     let no_json = vec![start(0, "a", "mail"), piece(0, r#"{"to": x"#), piece(0, "y"), end(0)];

@@ -1,4 +1,4 @@
-//! Models that fail: asked again, replaced by others, and never so that a call runs twice.
+//! Models that fail: they are asked again or replaced, and no call runs twice.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -19,9 +19,9 @@ fn broken(kind: ModelErrorKind) -> ModelError {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_asked_again_and_then_the_next_model_is() {
+async fn temporary_failures_are_retried_before_the_next_model() {
     let cases = [
-        // Kind, how often the first model is asked with two tries again.
+        // The kind of failure, and the number of requests to the first model with two retries.
         (ModelErrorKind::Unavailable, 3),
         (ModelErrorKind::RateLimited, 3),
         (ModelErrorKind::Protocol, 3),
@@ -40,7 +40,7 @@ async fn what_may_pass_is_asked_again_and_then_the_next_model_is() {
         assert_eq!(first.asked().len(), asked, "{kind:?}");
         assert_eq!(listener.heard().iter().filter(|line| *line == "failed, again: it failed").count(), asked);
         assert_eq!(session.run().retries() as usize, asked);
-        // With the next prompt it begins with the first model again.
+        // The next prompt begins with the first model again.
         session.send("and?").await.unwrap();
         assert_eq!(first.asked().len(), 2 * asked);
     }
@@ -64,7 +64,7 @@ async fn without_another_model_the_run_stops_and_can_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tries_wait_longer_each_time_and_as_long_as_they_are_told() {
+async fn waits_double_and_respect_the_provider() {
     let told =
         |seconds| ModelError::new(ModelErrorKind::RateLimited, "slow").retry_after(Some(Duration::from_secs(seconds)));
     let started = tokio::time::Instant::now();
@@ -72,7 +72,7 @@ async fn tries_wait_longer_each_time_and_as_long_as_they_are_told() {
     Agent::new(model).model_retries(5).run("go").await.unwrap();
     let waited = started.elapsed();
     assert!(waited >= Duration::from_millis(7_750) && waited < Duration::from_secs(9), "{waited:?}");
-    // Nobody waits an hour where another model is at hand.
+    // With another model available, nobody waits an hour.
     let started = tokio::time::Instant::now();
     let agent =
         Agent::new(ScriptedModel::new([told(3_600)])).model_retries(5).fallback(ScriptedModel::new([Turn::say("ok")]));
@@ -88,7 +88,7 @@ async fn all_tries_of_a_run_come_out_of_one_purse() {
     assert_eq!(model.asked().len(), 4);
 }
 
-/// A call that was complete, and started early, is kept when the turn breaks off: it is answered, and not made again.
+/// A complete call that started early is kept and answered when the turn breaks off, and not repeated.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_breaks_off_never_runs_a_call_twice() {
     for fails in [true, false] {
@@ -121,7 +121,7 @@ async fn a_turn_that_breaks_off_never_runs_a_call_twice() {
     }
 }
 
-/// The fallback goes on with what the first model had called, mid-stream.
+/// The fallback continues after the calls of the first model, in the middle of the stream.
 #[tokio::test]
 async fn another_model_takes_over_in_the_middle() {
     let first = streaming(|_| {
@@ -146,9 +146,9 @@ async fn a_model_that_panics_has_failed() {
     assert_eq!(agent.run("go").await.unwrap().text, "ok");
 }
 
-/// A provider that pauses a long turn is asked to go on, and what it said stays.
+/// A provider that pauses a long turn is asked to continue, and its earlier content stays.
 #[tokio::test]
-async fn a_paused_turn_goes_on() {
+async fn a_paused_turn_continues() {
     let paused = Turn::say("I search").with_finish(FinishReason::Paused);
     let model = Arc::new(ScriptedModel::new([paused, Turn::say("and found it")]));
     let mut session = Agent::new(Arc::clone(&model)).session();
@@ -162,7 +162,7 @@ async fn a_paused_turn_goes_on() {
     );
 }
 
-/// A step that failed does not eat up the last step.
+/// A failed step does not use up the last step.
 #[tokio::test(start_paused = true)]
 async fn the_last_step_may_be_tried_again() {
     let seen = Arc::<Ran>::default();

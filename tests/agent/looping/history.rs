@@ -1,4 +1,4 @@
-//! Long histories, and those that come from outside.
+//! Long histories, and histories from outside.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ async fn the_model_sees_the_pruned_conversation_and_the_run_keeps_all() {
 }
 
 #[tokio::test]
-async fn a_history_from_outside_is_mended_and_told() {
+async fn a_history_from_outside_is_repaired_and_reported() {
     let asked = |id: &str| AssistantPart::Call(ToolCall { id: id.into(), name: "add".into(), arguments: "{}".into() });
     let answer = |id: &str| {
         let content = vec![Part::text("7")];
@@ -65,7 +65,7 @@ async fn a_history_from_outside_is_mended_and_told() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_out_and_told() {
+fn unreadable_parts_are_left_out_and_reported() {
     let (messages, unread) = tool_run::message::read(&[
         json!({"role": "assistant", "content": [
             {"type": "text", "text": "look"},

@@ -1,4 +1,4 @@
-//! What the tests share: a few tools, and somebody who listens.
+//! Shared helpers: a few tools and an observer.
 
 use std::{
     sync::{
@@ -17,7 +17,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-/// How often each tool ran.
+/// The number of calls of all tools.
 #[derive(Default)]
 pub(crate) struct Ran(pub(crate) AtomicUsize);
 
@@ -67,14 +67,14 @@ pub(crate) fn down() -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, "down")
 }
 
-/// What a model streams: deltas, failures, and pauses between them.
+/// An item of a scripted stream: a delta, a failure or a pause.
 pub(crate) enum Piece {
     Says(Delta),
     Fails(ModelErrorKind),
     Waits(Duration),
 }
 
-/// A model whose answer to its n-th request is what `pieces` makes of n, from 1.
+/// Returns a model whose answer to request number n, from 1, is `pieces(n)`.
 pub(crate) fn streaming(pieces: impl Fn(usize) -> Vec<Piece> + Send + Sync + 'static) -> FunctionModel {
     let requests = AtomicUsize::new(0);
     FunctionModel::streaming(move |_| {
@@ -92,7 +92,7 @@ pub(crate) fn streaming(pieces: impl Fn(usize) -> Vec<Piece> + Send + Sync + 'st
     })
 }
 
-/// The deltas of a turn, each call with an id.
+/// Returns the deltas of a turn, with an id for each call.
 pub(crate) fn says(turn: Turn) -> Vec<Piece> {
     let named = |delta| match delta {
         Delta::CallStart { index, name, .. } => Delta::CallStart { index, id: format!("id_{index}"), name },
@@ -101,7 +101,7 @@ pub(crate) fn says(turn: Turn) -> Vec<Piece> {
     turn.into_deltas().into_iter().map(|delta| Piece::Says(named(delta))).collect()
 }
 
-/// Somebody who writes down what happens to the steps.
+/// An observer that records events of steps.
 #[derive(Default)]
 pub(crate) struct Listener(Mutex<Vec<String>>);
 

@@ -1,4 +1,4 @@
-//! The loop on the model's side: when it stops, what a model is asked with, and what happens when it fails.
+//! The model's side of the loop: when it stops, what its requests contain, and what happens when it fails.
 
 mod failing;
 mod history;

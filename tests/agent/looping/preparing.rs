@@ -1,4 +1,4 @@
-//! What a model is asked with: tools, their order, whether it must call one; decided anew for each step.
+//! The contents of requests to a model: tools, their order and the tool choice, prepared for each step.
 
 use std::sync::{Arc, Mutex};
 
@@ -29,7 +29,7 @@ async fn active_tools_and_their_order() {
 }
 
 #[tokio::test]
-async fn a_step_is_prepared_with_what_is_known() {
+async fn the_preparation_receives_the_state_of_the_run() {
     let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("ok")]));
     let other = Arc::new(ScriptedModel::new([call(5)]));
     let seen = Arc::<Ran>::default();
@@ -68,8 +68,8 @@ async fn a_step_is_prepared_with_what_is_known() {
 }
 
 #[tokio::test]
-async fn what_prepares_a_step_may_fail_and_panic() {
-    for (panics, told) in [(true, "what prepares the step panicked"), (false, "no plan: \"the disk is full\"")] {
+async fn a_preparation_may_fail_and_panic() {
+    for (panics, told) in [(true, "the preparation of the step panicked"), (false, "no plan: \"the disk is full\"")] {
         let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
         let seen = Arc::<Ran>::default();
         let listener = Arc::<Listener>::default();
@@ -88,13 +88,13 @@ async fn what_prepares_a_step_may_fail_and_panic() {
         assert_eq!(model.asked().len(), 1, "with what it would have been asked, nobody knows");
         let heard = listener.heard();
         assert_eq!(heard.last().unwrap(), &format!("failed: the step could not be prepared: {told}"));
-        // It can go on, and begins to count anew.
+        // The session can continue, and counts steps from zero.
         assert_eq!(session.resume().await.unwrap().text, "ok");
     }
 }
 
 #[tokio::test]
-async fn a_model_that_may_not_call_is_answered_that_there_is_no_such_tool() {
+async fn calls_of_forbidden_tools_are_not_available() {
     let seen = Arc::<Ran>::default();
     let listener = Arc::<Listener>::default();
     let agent = Agent::new(ScriptedModel::new([call(1), Turn::say("sorry")])).tools(tools(&seen));
@@ -104,7 +104,7 @@ async fn a_model_that_may_not_call_is_answered_that_there_is_no_such_tool() {
 }
 
 #[tokio::test]
-async fn a_model_that_must_call_and_does_not_has_its_way_and_it_is_told() {
+async fn an_ignored_tool_choice_is_reported() {
     let one = ToolChoice::Tool("done".into());
     for (choice, turn, ignored) in [
         (ToolChoice::Required, Turn::say("no"), true),
@@ -129,7 +129,7 @@ async fn a_model_that_must_call_and_does_not_has_its_way_and_it_is_told() {
     }
 }
 
-/// S12, across processes: the call was made in a step that did not offer its tool, and is looked at by a process that does.
+/// S12 across processes: a call of a tool that its step did not offer is checked by a process that has the tool.
 #[tokio::test]
 async fn a_late_call_of_a_tool_that_was_not_on_offer_does_not_run() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -148,7 +148,7 @@ async fn a_late_call_of_a_tool_that_was_not_on_offer_does_not_run() {
     assert_eq!(ran(&seen), 2, "`done` and `pay`");
 }
 
-/// The same for a tool that would start early.
+/// The same for an eager tool.
 #[tokio::test]
 async fn an_eager_tool_that_is_not_on_offer_does_not_start() {
     let seen = Arc::<Ran>::default();

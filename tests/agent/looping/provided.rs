@@ -1,4 +1,4 @@
-//! Tools that the provider executes, and what a definition says for one provider alone.
+//! Tools that the provider executes, and parts of a definition for one provider only.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tool_runtime::{
 use crate::looping::kit::{Listener, Ran, ran, tools};
 
 #[tokio::test]
-async fn what_a_provider_does_is_part_of_the_turn_and_no_call() {
+async fn a_providers_tool_is_part_of_the_turn_and_not_a_call() {
     let part = |kind| ProviderPart::new("anthropic", "s1", "web_search", kind, r#"{"type":"server_tool_use"}"#);
     let model = FunctionModel::new(move |request| {
         assert_eq!(request.tools.provided(ListFormat::Anthropic).count(), 1);
@@ -36,7 +36,7 @@ async fn what_a_provider_does_is_part_of_the_turn_and_no_call() {
     assert!(matches!(&content[0], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Call));
     assert!(matches!(&content[1], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Result));
     assert!(listener.heard().contains(&"provider's Result: web_search".to_owned()));
-    // It is kept with the run.
+    // The run stores it.
     let frozen = session.run().freeze();
     assert_eq!(tool_runtime::run::Run::thaw(&frozen).unwrap().messages(), session.messages());
 }

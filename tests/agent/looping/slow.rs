@@ -1,4 +1,4 @@
-//! Models and steps that take too long.
+//! Models and steps that exceed their time limits.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ fn text(text: &str) -> Piece {
     Piece::Says(Delta::Text(text.into()))
 }
 
-/// What a slow model does, and why it is left alone.
+/// A slow model, and the expected error.
 type Case = (fn() -> Vec<Piece>, &'static str);
 
 #[tokio::test(start_paused = true)]
@@ -48,7 +48,7 @@ async fn a_model_that_is_too_slow_has_failed() {
         assert_eq!(error.to_string(), told);
         assert_eq!(session.resume().await.unwrap().text, "ok", "it can go on");
     }
-    // With tries, nobody notices.
+    // With retries, the run continues normally.
     let model = streaming(move |request| if request == 1 { vec![hour()] } else { says(Turn::say("ok")) });
     let listener = Arc::<Listener>::default();
     let agent = Agent::new(model).timeouts(limits).model_retries(1).observer(Arc::clone(&listener));
@@ -71,7 +71,7 @@ async fn pieces_that_come_in_time_are_enough() {
 async fn a_step_that_takes_too_long_stops_the_run_which_can_go_on() {
     let limits = Timeouts { step: Some(30 * SECOND), ..Timeouts::default() };
     let model = streaming(|request| match request {
-        // Every step has its own time.
+        // Each step has its own limit.
         1 | 2 => [vec![Piece::Waits(20 * SECOND)], says(call(1))].into_iter().flatten().collect(),
         3 => says(Turn::call("sleep", "{}")),
         _ => says(Turn::say("end")),
@@ -86,7 +86,7 @@ async fn a_step_that_takes_too_long_stops_the_run_which_can_go_on() {
     assert_eq!(session.resume().await.unwrap().text, "end");
 }
 
-/// What comes at the same moment as its limit is not lost.
+/// An event at the moment of its limit is not lost.
 #[tokio::test(start_paused = true)]
 async fn a_model_that_never_stops_is_stopped_by_the_clock_of_the_run() {
     let model = streaming(|_| {

@@ -1,4 +1,4 @@
-//! Saying something to a run that goes on.
+//! Messages that steer a running agent.
 
 use std::{
     sync::{Arc, Mutex},
@@ -23,7 +23,7 @@ fn said(message: &Message) -> Option<String> {
     }
 }
 
-/// Somebody who says something when the first call has ended.
+/// An observer that sends a message when the first call has ended.
 struct Meddler {
     steering: Mutex<Option<Steering>>,
     listener: Listener,
@@ -41,7 +41,7 @@ impl Observer for Meddler {
 }
 
 #[tokio::test]
-async fn what_is_said_meanwhile_is_seen_at_the_next_turn() {
+async fn a_steering_message_reaches_the_next_turn() {
     let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("Rome it is")]));
     let seen = Arc::<Ran>::default();
     let meddler = Arc::new(Meddler { steering: Mutex::default(), listener: Listener::default() });
@@ -60,7 +60,7 @@ async fn what_is_said_meanwhile_is_seen_at_the_next_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_while_the_model_gives_its_last_answer_goes_on_with_it() {
+async fn a_steering_message_during_the_last_turn_continues_the_run() {
     let model = streaming(|request| match request {
         1 => vec![Piece::Says(Delta::Text("Oslo".into())), Piece::Waits(Duration::from_secs(9))]
             .into_iter()
@@ -78,7 +78,7 @@ async fn what_is_said_while_the_model_gives_its_last_answer_goes_on_with_it() {
     assert!(steering.say("not Oslo"));
     let (reply, mut session) = run.await.unwrap();
     assert_eq!((reply.text.as_str(), reply.steps), ("Rome then", 2));
-    // While nobody drives the run, it waits for the next prompt.
+    // Nobody drives the run, so the message waits for the next prompt.
     assert!(steering.say("by train"));
     session.send("and how?").await.unwrap();
     let prompts: Vec<String> = session.messages().iter().filter_map(said).collect();
@@ -88,7 +88,7 @@ async fn what_is_said_while_the_model_gives_its_last_answer_goes_on_with_it() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_somebody_keeps_what_is_said() {
+async fn a_suspended_run_keeps_steering_messages() {
     let seen = Arc::<Ran>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let turns = [Turn::call("pay", "{}"), Turn::say("paid, in Rome")];
@@ -96,7 +96,7 @@ async fn a_run_that_waits_for_somebody_keeps_what_is_said() {
     let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.session();
     assert_eq!(session.send("pay").await.unwrap().phase, Phase::Suspended);
-    // From another process.
+    // Another process sends the message.
     let run = agent.steer(session.id(), vec![Part::text("in Rome")], "").await.unwrap();
     assert_eq!((run.phase(), run.queue().len()), (Phase::Suspended, 1));
     let stranger = agent.steer(session.id(), vec![Part::text("to me")], "stranger").await;
@@ -111,7 +111,7 @@ async fn a_run_that_waits_for_somebody_keeps_what_is_said() {
     assert!(matches!(late, Err(AgentError::Refused(Refusal::Idle))), "{late:?}");
 }
 
-/// The driver learns of what another process said when it appends next; nothing that was said is lost.
+/// The driver finds messages from another process when it appends, and loses none.
 #[tokio::test]
 async fn another_process_steers_a_run_that_is_driven_here() {
     let seen = Arc::<Ran>::default();
@@ -128,7 +128,7 @@ async fn another_process_steers_a_run_that_is_driven_here() {
         session.send("where?").await.unwrap();
         session
     });
-    // While the model gives what it takes for its last answer.
+    // Meanwhile, the model gives its supposedly last answer.
     tokio::time::sleep(Duration::from_millis(90)).await;
     agent.steer(&id, vec![Part::text("Rome")], "").await.unwrap();
     let session = run.await.unwrap();
@@ -145,7 +145,7 @@ async fn stroll() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_is_told_to_look_hears_it_before_the_next_turn() {
+async fn a_driver_that_looks_reads_messages_before_the_next_turn() {
     let model = Arc::new(ScriptedModel::new([Turn::call("stroll", "{}"), Turn::say("Rome")]));
     let agent = Agent::new(Arc::clone(&model)).tools(toolset!(stroll)).store(MemoryStore::new());
     let mut session = agent.session();

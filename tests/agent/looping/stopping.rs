@@ -1,4 +1,4 @@
-//! When the loop stops although the model would go on, and how it goes on afterwards.
+//! Conditions that stop the loop although the model would continue, and the continuation after them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,17 +27,17 @@ fn condition(name: &str) -> Phase {
 async fn a_model_that_repeats_itself_is_stuck() {
     let wrong = |text: &str| Turn::call("add", text);
     let turns = [
-        // Others come between the same.
+        // Another call separates two identical ones.
         wrong("{}"),
         wrong("{\"n\":\"x\"}"),
         wrong("{}"),
         wrong("{}"),
         wrong("{}"),
-        // Each prompt gets its turns.
+        // Each prompt has its own turns.
         wrong("{}"),
         wrong("{}"),
         wrong("{}"),
-        // What succeeds may be said again, too.
+        // A successful call may be repeated.
         Turn::call("done", "{}"),
         Turn::call("done", "{}"),
         Turn::call("done", "{}"),
@@ -126,7 +126,7 @@ async fn budgets_of_tokens_are_in_the_record() {
     let limit = "the model may use 30 tokens, and has used them".to_owned();
     assert_eq!((reply.phase.clone(), reply.steps), (Phase::Stopped(StopReason::OverBudget(limit)), 2));
     assert_eq!(reply.by_model(), [("scripted", used(20, 10))]);
-    // Another process, whose agent knows of no limit, keeps to that of the record.
+    // Another process has an agent without limits, and uses the limit in the record.
     let mut other = agent.options(|options| options.limits.tokens = None).open(session.id()).await.unwrap();
     assert_eq!(other.run().options().limits.tokens, Some(30));
     let reply = other.resume().await.unwrap();
@@ -148,7 +148,7 @@ async fn a_run_that_works_too_long_is_stopped_and_can_go_on() {
 }
 
 #[tokio::test]
-async fn waiting_for_somebody_costs_no_time() {
+async fn waiting_for_a_person_costs_no_time() {
     let (agent, _) = agent(vec![Turn::call("pay", "{}"), Turn::say("end")]);
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let agent = agent.max_time(Duration::from_millis(150)).store(store).operator(Suspend);

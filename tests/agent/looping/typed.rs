@@ -1,4 +1,4 @@
-//! Typed answers that are given in another process than they were asked for in.
+//! Typed answers in another process than the one that asked for them.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn rome() -> Trip {
 }
 
 #[tokio::test]
-async fn an_answer_is_given_after_somebody_decided() {
+async fn an_answer_follows_a_decision() {
     let seen = Arc::<Ran>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let model = Arc::new(ScriptedModel::new([Turn::call("pay", "{}"), answer("Rome"), answer("Oslo")]));
@@ -47,14 +47,14 @@ async fn an_answer_is_given_after_somebody_decided() {
     let mut other = agent.open(&id).await.unwrap();
     assert_eq!(other.resume_for::<Trip>().await.unwrap(), rome());
     assert!(model.asked()[1].tools.contains(&"final_answer".to_owned()));
-    // Asked again, it is told again, and the model is not asked.
+    // A second request returns the same answer without asking the model.
     assert_eq!(agent.open(&id).await.unwrap().resume_for::<Trip>().await.unwrap(), rome());
     assert_eq!(model.left(), 1);
 }
 
-/// `sweep` and `resume` know no type; the run's record does.
+/// `sweep` and `resume` do not know the type, but the run's record does.
 #[tokio::test]
-async fn a_process_that_does_not_know_the_type_goes_on_as_well() {
+async fn a_process_without_the_type_continues_the_run() {
     let seen = Arc::<Ran>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let turns = [Turn::call("pay", "{}"), Turn::call("final_answer", json!({ "city": 7 })), answer("Rome")];

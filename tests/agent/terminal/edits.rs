@@ -49,9 +49,9 @@ fn file(value: Option<String>, _: MoveFileFile<'_>) -> Validation<String> {
 }
 
 #[tokio::test]
-async fn an_edit_need_not_be_typed_again_and_what_the_tool_makes_of_it_is_shown() {
+async fn an_edit_is_kept_and_its_normalized_form_is_shown() {
     let turns = vec![Turn::call("move_file", json!({"file": "a", "place": "cellar"})), Turn::say("ok")];
-    // A new name and a place that is none; the name is kept, and the place is corrected.
+    // A new name and an invalid place: the name is kept, and the person corrects the place.
     let seen = see("go\ne\nb\nmoon\ny\ne\n\ntop\ny\n", toolset!(move_file), turns).await;
     assert!(
         seen.screen.contains("  file [a]:   place [cellar]:   ! `place`: there is no such place"),

@@ -1,4 +1,4 @@
-//! A person at a terminal: what is shown, what is asked, and what comes of the answers.
+//! A person at a terminal: the screen, the questions, and the effects of the answers.
 
 mod edits;
 
@@ -91,7 +91,7 @@ fn results(messages: &[Message]) -> Vec<String> {
     messages.iter().filter_map(text).collect()
 }
 
-/// What a person sees who types `lines` when the model makes `turns`.
+/// Returns the screen for a person who types `lines` during these turns of the model.
 async fn see(lines: &str, tools: Toolset, turns: Vec<Turn>) -> Seen {
     let model = Arc::new(ScriptedModel::new(turns));
     let (screen, removed) = chat(lines.as_bytes(), tools, Arc::clone(&model)).await;
@@ -144,14 +144,14 @@ async fn a_call_is_denied_with_a_reason_or_without() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_is_no_yes() {
+async fn the_end_of_the_input_is_a_denial() {
     for lines in ["go\n", "go\ne\n", "go\ne\n\n2\n", "go\nperhaps"] {
         let seen = see(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
         assert!(seen.removed.is_empty(), "{lines:?}");
         assert_eq!(seen.told, ["the call was denied, and did not run: nobody answered"], "{lines:?}");
     }
     let seen = see("go", Toolset::new(), vec![Turn::call("Rate", json!({"what": "it"})), Turn::say("Pity.")]).await;
-    assert_eq!(seen.told, ["the call is executed outside, and nobody was there to do it"]);
+    assert_eq!(seen.told, ["the call needs an outside executor, and none was available"]);
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn nothing_is_cut() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_shown_is_not_run() {
+async fn calls_that_cannot_be_shown_do_not_run() {
     let late = RuntimeTool::new("late", "").approval().handler(|_, _| async { Ok(json!("ran")) }).unwrap();
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(127), "]".repeat(127));
     let seen =

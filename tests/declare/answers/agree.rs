@@ -1,6 +1,6 @@
-//! That [`Answer`] reads what the compact schema accepts, and nothing else, with the crate `jsonschema` as the judge.
+//! [`Answer`] reads exactly what the compact schema accepts, with the crate `jsonschema` as the judge.
 //!
-//! A schema knows names and types, the reader does not: those are looked at here, by the schemas of input and output alone.
+//! The reader does not know names and types, so the schemas of input and output check them here.
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use tool_schema::schema::answer;
 
 use tool_test_kit::mutate::{Random, change_value};
 
-/// A tool, and what it may answer.
+/// A tool and its possible answers.
 struct Tool {
     whole: Validator,
     output: Output,
@@ -66,7 +66,7 @@ fn tools() -> Vec<Tool> {
 }
 
 impl Tool {
-    /// Whether `answer` is one of this tool's.
+    /// Returns whether `answer` belongs to this tool.
     fn knows(&self, answer: &Answer) -> bool {
         match answer {
             Answer::Done(success) => match (&self.output, success.body()) {
@@ -104,7 +104,7 @@ fn fits(schema: &Validator, normalized: Option<&Value>, choices: &Choices) -> bo
     normalized.into_iter().chain(choices).all(|value| schema.is_valid(value))
 }
 
-/// Answers, most of them legal for one of the tools; what is taken from one is put into another.
+/// Returns answers, most of them valid for one of the tools, and mutations with parts of other answers.
 fn corpus() -> Vec<Value> {
     let full = json!({ "valid": false, "problems": ["p"], "requiresValidParameters": ["city", "leg.date"],
         "normalizedValue": 3, "dynamicParameterSchema": { "maximum": 3 }, "allowedValues": [1, 2],
@@ -126,7 +126,7 @@ fn corpus() -> Vec<Value> {
     ]
 }
 
-/// `value` with one of the keys that an answer or a report may have, put in somewhere.
+/// Adds a key of an answer or report at a random place of `value`.
 fn add_key(value: &mut Value, random: &mut Random) {
     const KEYS: [&str; 14] = [
         "ok",

@@ -1,4 +1,4 @@
-//! What crosses the wire: the answers of tools, their schema, and cases that were recorded elsewhere.
+//! The wire format: the answers of tools, their schema, and cases recorded elsewhere.
 
 mod agree;
 mod runner;

@@ -1,4 +1,4 @@
-//! The runner of recorded cases, as it is used.
+//! The runner of recorded cases.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(name)
 }
 
-/// Cases that are not part of the repository.
+/// Returns the folders of cases outside of the repository.
 fn shared() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
     let files = folder.read_dir().expect("../shared/vectors").map(|entry| entry.unwrap().path());
@@ -39,7 +39,7 @@ fn our_own_cases_pass() {
 }
 
 #[test]
-fn what_differs_is_told() {
+fn differences_are_reported() {
     let (output, lines) = vectors(&[own("wrong.json")]);
     assert_eq!(output.status.code(), Some(1));
     let expected = [
@@ -59,7 +59,7 @@ fn what_differs_is_told() {
 }
 
 #[test]
-fn a_file_that_is_no_list_of_cases_is_told_apart() {
+fn a_file_without_a_list_of_cases_is_an_error() {
     for file in [own("nowhere.json"), own("../Cargo.toml")] {
         let (output, lines) = vectors(&[file]);
         assert_eq!(output.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! Random tools with dynamic parameters against a model that knows no concurrency.
+//! Random tools with dynamic parameters, compared with a model without concurrency.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,20 +9,20 @@ use tool_runtime::{
     toolset::{DynamicField, Known, RuntimeTool},
 };
 
-/// What a validator does.
+/// The behaviour of a validator.
 #[derive(Clone, Copy, Debug)]
 enum Does {
-    /// Accepts what is given, and wants something.
+    /// Accepts the given value, and requires one.
     Accept,
-    /// Accepts it in capitals.
+    /// Accepts the value in capitals.
     Capitals,
-    /// Gives a default.
+    /// Supplies a default.
     Default,
-    /// Accepts what it sees of others, written down.
+    /// Accepts a text of the values that it sees.
     Gather,
     /// Refuses.
     Refuse,
-    /// Fails, and says nothing of it.
+    /// Fails without a message.
     Fail,
     Panic,
 }
@@ -34,11 +34,11 @@ struct Field {
     requires: Vec<String>,
     after: Vec<String>,
     hints: Vec<String>,
-    /// How long it takes.
+    /// The time that it takes.
     takes: Option<u64>,
 }
 
-/// What a validator sees of another parameter: its accepted value, or what was given.
+/// Returns the value of another parameter, as a validator sees it: the accepted or the given one.
 type See<'a> = &'a dyn Fn(&str) -> Option<Value>;
 
 fn gathered(field: &Field, value: Option<&Value>, get: See<'_>, hint: See<'_>) -> String {
@@ -64,7 +64,7 @@ fn validate(field: &Field, value: Option<Value>, known: &Known) -> Result<Valida
         }
         Does::Refuse => Validation::reject("never").allowed([json!("b")]),
         Does::Fail => return Err(Failure::hidden("secret")),
-        // Without the hook, which would write to the tests' output.
+        // `resume_unwind` does not call the hook, which would write to the tests' output.
         Does::Panic => std::panic::resume_unwind(Box::new("secret")),
     })
 }
@@ -91,7 +91,7 @@ fn tool(fields: &[Field]) -> Toolset {
     Toolset::new().with(tool.handler(|arguments, _| async { Ok(arguments) }).unwrap()).unwrap()
 }
 
-/// What the tool should say: one validator after the other.
+/// Returns the expected result: one validator after the other.
 fn model(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> {
     let mut rest: BTreeMap<&str, &Field> = fields.iter().map(|field| (&*field.name, field)).collect();
     let mut accepted = given.clone();
@@ -168,7 +168,7 @@ fn does() -> impl Strategy<Value = Does> {
     ]
 }
 
-/// Parameters whose dependencies lead to earlier ones, under shuffled names.
+/// Generates parameters that depend on earlier ones, with shuffled names.
 fn fields() -> impl Strategy<Value = Vec<Field>> {
     let one = (does(), proptest::collection::vec(0_u8..5, 12), proptest::option::of(0_u64..5));
     (proptest::collection::vec(one, 1..=12), Just(('a'..='l').collect::<Vec<_>>()).prop_shuffle()).prop_map(
@@ -198,7 +198,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_tool_says_what_the_model_says(
+    fn a_tool_agrees_with_the_model(
         fields in fields(),
         given in proptest::collection::vec(proptest::option::weighted(0.7, prop_oneof![
             5 => "[a-cA-C]{0,3}".prop_map(Value::from), 1 => Just(json!(5)),

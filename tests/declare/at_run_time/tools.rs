@@ -25,7 +25,7 @@ pub(crate) fn trip() -> Value {
     })
 }
 
-/// Accepts what is given.
+/// Returns a field whose validator accepts the given value.
 pub(crate) fn given(name: &str) -> DynamicField {
     DynamicField::new(name).validate(|value, _| value.map_or_else(|| Validation::reject("needed"), Validation::accept))
 }
@@ -48,7 +48,7 @@ pub(crate) fn call(tool: DynamicTool, arguments: &str) -> Result<Value, Value> {
 }
 
 #[test]
-fn what_cannot_be_built_is_told() {
+fn build_errors_are_explained() {
     let refused = |fields: Vec<DynamicField>| {
         let tool = fields.into_iter().fold(begin(trip()), DynamicToolBuilder::field);
         tool.external().unwrap_err().to_string()
@@ -64,7 +64,7 @@ fn what_cannot_be_built_is_told() {
     );
     assert_eq!(
         refused(vec![given("to").requires(["form"]), given("from")]),
-        "`to` waits for `form`, which is no parameter; did you mean `from`?"
+        "`to` waits for `form`, an unknown parameter; did you mean `from`?"
     );
     assert_eq!(
         refused(vec![given("to").after(["class"])]),
@@ -101,7 +101,7 @@ fn a_model_may_leave_dynamic_parameters_out() {
 }
 
 #[test]
-fn what_cannot_be_read_is_that_parameters_problem() {
+fn an_unreadable_value_is_its_parameters_problem() {
     let tool =
         || finish(begin(trip()).field(given("from")).field(given("to").requires(["from"])).field(given("seats")));
     let told = call(tool(), r#"{"from":"Rome","to":"x","seets":2,"class":"first"}"#).unwrap_err();
@@ -151,7 +151,7 @@ fn a_schema_may_be_a_reference_and_open() {
 }
 
 #[test]
-fn what_was_normalised_is_what_is_run() {
+fn the_normalized_arguments_run() {
     let tool = finish(begin(trip()).field(DynamicField::new("from").validate(|value, _| {
         let city = value.as_ref().and_then(Value::as_str).unwrap_or("Rome").to_uppercase();
         Validation::accept(Value::from(city))
@@ -167,7 +167,7 @@ fn what_was_normalised_is_what_is_run() {
 }
 
 #[test]
-fn a_model_is_told_what_was_understood() {
+fn the_model_receives_the_normalized_values() {
     let shout = || {
         DynamicField::new("from").validate(|value, _| match value.as_ref().and_then(Value::as_str) {
             Some(city) => Validation::accept(Value::from(city.to_uppercase())).remark("no need to shout"),
@@ -194,7 +194,7 @@ fn a_model_is_told_what_was_understood() {
 }
 
 #[test]
-fn what_failed_tells_nothing() {
+fn a_hidden_failure_shows_no_cause() {
     let tool = begin(trip())
         .field(
             DynamicField::new("from").validate(|_, _| Err::<Validation<Value>, _>(Failure::hidden("the secret is 42"))),
@@ -213,7 +213,7 @@ fn what_failed_tells_nothing() {
 }
 
 #[test]
-fn what_is_accepted_fits_the_schema_too() {
+fn accepted_values_fit_the_schema() {
     let seats = DynamicField::new("seats").validate(|_, _| Validation::accept(json!(0)));
     let tools = Toolset::new().with(finish(begin(trip()).field(seats))).unwrap();
     let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
@@ -237,7 +237,7 @@ fn arguments_are_checked_as_a_whole() {
 }
 
 #[test]
-fn a_validator_sees_what_is_declared() {
+fn a_validator_sees_its_declared_parameters() {
     let to = DynamicField::new("to").requires(["from"]).hints(["seats"]).validate(|_, known| {
         assert_eq!((known.get("seats"), known.get("nothing"), known.hint("from")), (None, None, None));
         let seen = [&known["from"], &known["class"], known.hint("seats").unwrap_or(&Value::Null)].map(Value::to_string);
@@ -284,5 +284,8 @@ fn an_output_that_hides_the_answer_is_refused() {
     let output = json!({ "type": "object", "properties": { "feedback": {}, "code": {} } });
     let tool = RuntimeTool::new("book", "Books.").input(json!({ "type": "object", "properties": {} })).output(output);
     let error = tool.dynamic().handler(|_, _| async { Ok(json!({})) }).unwrap_err();
-    assert_eq!(error.to_string(), "the answer of a tool has keys `feedback` of its own: rename them in the output");
+    assert_eq!(
+        error.to_string(),
+        "the output and the tool's answer both have the keys `feedback`: rename them in the output"
+    );
 }

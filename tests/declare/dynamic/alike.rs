@@ -1,4 +1,4 @@
-//! Nested fields behave as the same fields would beside each other; and what is accepted is what the schema says.
+//! Nested fields behave like top-level fields, and accepted values fit the schema.
 
 use std::convert::Infallible;
 
@@ -102,7 +102,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Values that are right for each name more often than not.
+/// Generates values that are mostly valid for their names.
 fn arguments() -> impl Strategy<Value = Map<String, Value>> {
     let names =
         [("class", json!(1)), ("from", json!("a1")), ("to", json!("c")), ("stops", json!([4])), ("note", json!("n"))];
@@ -122,13 +122,13 @@ proptest! {
             given.iter().map(|(name, value)| (format!("leg.{name}"), value.clone())).collect();
         let nested = call(&toolset!(nested), "nested", json!({ "leg": given }));
         let flat = call(&toolset!(flat), "flat", Value::Object(flattened));
-        // A parameter that may be left out is called by the name that it has where it stands.
+        // An optional parameter is named by its path, which differs.
         let flat = format!("{flat:?}").replace("or no `leg.", "or no `");
         prop_assert_eq!(format!("{nested:?}"), flat);
     }
 
     #[test]
-    fn what_may_be_wrong_is_what_the_schema_says(given in arguments(), more in prop::option::of(value())) {
+    fn accepted_values_fit_the_declared_schema(given in arguments(), more in prop::option::of(value())) {
         let (mut given, tools) = (given, toolset!(lenient, Lenient));
         given.extend(more.map(|value| ("more".to_owned(), value)));
         let agree = |name: &str, arguments: Value| {
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// What its validators accept whatever it is.
+/// Fields whose validators accept anything.
 #[derive(DynamicInput)]
 struct Any {
     #[arg(range(1..=2))]

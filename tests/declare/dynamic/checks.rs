@@ -1,4 +1,4 @@
-//! `#[tool(check = …)]`: what is wrong with parameters that are all accepted, taken together.
+//! `#[tool(check = …)]`: problems of parameters that are accepted one by one.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! Tools whose input is an enum: each variant has fields of its own, dynamic or not.
+//! Tools whose input is an enum: each variant has its own fields, dynamic or not.
 
 use std::convert::Infallible;
 
@@ -127,7 +127,7 @@ fn only_the_fields_of_the_variant_are_judged() {
 }
 
 #[tokio::test]
-async fn the_tag_stays_in_what_is_normalised() {
+async fn the_tag_stays_in_normalized_arguments() {
     let (tools, cx) = (tools(), Context::new("c"));
     let started = tools.start("Travel", r#"{"to":"rome","kind":"flight","from":"Bonn"}"#, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"to":"Rome","kind":"flight","from":"Bonn"}"#));
@@ -159,7 +159,7 @@ fn providers_without_unions_get_one_object() {
         assert!(properties["to"]["description"].as_str().unwrap().contains("for kind \"flight\""), "{dialect:?}");
         assert!(lowered.get("oneOf").is_none() && lowered.get("anyOf").is_none(), "{dialect:?}");
     }
-    // What a strict provider makes the model send is understood.
+    // Arguments in a strict provider's form are understood.
     let given = r#"{"kind":"foot","from":null,"to":null,"seats":null,"bed":null,"first_class":null,"steps":7}"#;
     let raised = spec.input.lowered(Dialect::OpenAiStrict).raise(given);
     assert_eq!(run(serde_json::from_str(&raised).unwrap()), Ok(json!("7 steps")));
@@ -195,7 +195,7 @@ impl ExecuteWith<Vec<u32>> for Pay {
 }
 
 #[test]
-fn serde_says_what_the_tag_says() {
+fn serde_attributes_define_the_tag() {
     let tools = toolset!(vec![1, 2]; Pay);
     for given in [json!({ "by": "BANK-TRANSFER", "account": 2 }), json!({ "by": "cash" })] {
         let paid = call(&tools, "Pay", given.clone()).unwrap();

@@ -1,4 +1,4 @@
-//! Dynamic parameters, as `#[dynamic]` declares them.
+//! Dynamic parameters that `#[dynamic]` declares.
 
 #![allow(clippy::unused_async, reason = "a validator may be async without waiting")]
 
@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use serde_json::Value;
 use tool_runtime::{CallError, Context, Toolset};
 
-/// The output of a call, or what the model is told.
+/// Returns the output of a call, or the text for the model.
 #[allow(clippy::needless_pass_by_value, reason = "arguments are written where they are used")]
 fn call(tools: &Toolset, name: &str, arguments: Value) -> Result<Value, Value> {
     let cx = Context::new("c");

@@ -115,7 +115,7 @@ fn reports_have_dotted_names() {
 }
 
 #[test]
-fn what_is_absent_tells_what_there_is() {
+fn a_missing_field_reports_its_choices() {
     let told = told(json!({}));
     assert_eq!(told["validationResults"]["there.class"]["problems"], json!(["missing: expected a value"]));
     assert_eq!(told["validationResults"]["there.from"]["requiresValidParameters"], json!(["there.class"]));
@@ -125,7 +125,7 @@ fn what_is_absent_tells_what_there_is() {
 }
 
 #[test]
-fn mistakes_inside_are_told_where_they_are() {
+fn mistakes_in_nested_fields_have_their_place() {
     let one = |inside: Value| told(json!({ "there": inside }))["validationResults"].clone();
     let told = one(json!({ "from": 5, "class": 1, "seat": 7 }));
     assert!(told["there.from"]["problems"][0].as_str().unwrap().starts_with("expected a text, got 5"), "{told:#}");
@@ -164,7 +164,7 @@ fn accepted_arguments_are_read_as_one_input() {
 }
 
 #[tokio::test]
-async fn what_is_normalised_is_written_back() {
+async fn normalized_values_are_written_back() {
     let tools = toolset!(app(); journey);
     let cx = Context::new("c");
     let given = r#"{"there": {"class": 2, "seat": {"window":true,"row": 2}, "from": "ROME", "to": "x"}, "note": "n"}"#;
@@ -178,7 +178,7 @@ async fn what_is_normalised_is_written_back() {
 }
 
 #[test]
-fn the_schema_leaves_out_what_may_be_asked() {
+fn dynamic_fields_are_optional_in_the_schema() {
     let tools = toolset!(app(); journey);
     let schema = tools.get("journey").unwrap().spec().input.neutral().clone();
     let there = &schema["properties"]["there"];

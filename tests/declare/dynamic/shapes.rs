@@ -1,4 +1,4 @@
-//! On structs, functions and methods; with and without state; validators that wait.
+//! Dynamic parameters on structs, functions and methods, with and without state, and validators that wait.
 
 use std::{
     convert::Infallible,

@@ -1,4 +1,4 @@
-//! Nothing of the prelude is needed.
+//! Expansions need nothing from the prelude.
 #![no_implicit_prelude]
 
 use ::std::{convert::Infallible, fmt, option::Option, result::Result, string::String};

@@ -1,4 +1,4 @@
-//! A user's crate as strict as it can be: what the macros write into it must not show.
+//! A user's crate with the strictest lints, which expansions must not trigger.
 #![forbid(unsafe_code)]
 #![deny(
     warnings,
@@ -33,7 +33,7 @@
     unused_qualifications,
     unused_results
 )]
-// What these say is about the functions that are written here, not about what is written beside them.
+// These lints are about the functions in this crate, not about expansions.
 #![allow(
     clippy::double_must_use,
     clippy::missing_const_for_fn,

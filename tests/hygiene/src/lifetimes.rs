@@ -1,4 +1,4 @@
-//! Lifetimes and bounds where they can work: of state, of the context, and in what is returned.
+//! Lifetimes and bounds wherever they are possible: in state, in the context and in return types.
 
 use std::sync::Arc;
 

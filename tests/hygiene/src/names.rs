@@ -1,4 +1,4 @@
-//! Parameters, state and fields may have any name, also those that expansions use themselves.
+//! Parameters, state and fields with any name, also with names that expansions use.
 #![allow(clippy::similar_names, clippy::used_underscore_binding, reason = "that is what they are for")]
 
 use tool_runtime::{Context, DynamicInput, Rejection, Toolset, Validation, tool, toolset};

@@ -1,4 +1,4 @@
-//! Types, traits, macros and modules of the user's may be called like those of the standard library.
+//! A user's types, traits, macros and modules with names of the standard library.
 #![allow(dead_code, unused_macros, reason = "they only stand in the way")]
 #![allow(
     missing_docs,

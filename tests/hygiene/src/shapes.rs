@@ -1,4 +1,4 @@
-//! Tools of every shape, with options of every kind, in modules and bodies, as private and as public as can be.
+//! Tools of every shape, with all kinds of options, in modules and bodies, with every visibility.
 
 use std::convert::Infallible;
 

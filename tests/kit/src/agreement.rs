@@ -1,6 +1,6 @@
-//! That decoder and schema accept the same arguments, with the crate `jsonschema` as the second opinion.
+//! Comparison of decoder and schema, with the crate `jsonschema` as the second opinion.
 //!
-//! The exceptions, each tested by name where it belongs:
+//! The exceptions, each with a test of its own:
 //! - `5.0` for an integer: JSON Schema calls it an integer, serde does not, so it is refused.
 //! - a parameter, or a field of a struct, given twice: a schema cannot see it, so it is refused (in a map or any other
 //!   value the last one counts, except for tools defined at run time, which refuse it everywhere).
@@ -10,11 +10,11 @@
 use serde_json::Value;
 use tool_runtime::{__private::Dice, CallError, Context, Toolset};
 
-/// Compares decoder and schema on `rounds` arguments for every tool of `tools`, some right, most nearly right.
+/// Compares decoder and schema on `rounds` arguments for every tool of `tools`. Some arguments are valid, and most nearly are.
 ///
 /// # Panics
 ///
-/// When they differ, when a tool was never given arguments that it accepts, or that it refuses, and when no tool can be compared.
+/// If they differ, if a tool received no accepted or no refused arguments, or if no tool can be compared.
 pub fn check(tools: &Toolset, rounds: u64) {
     let mut compared = 0;
     'tools: for tool in tools.iter() {
@@ -28,7 +28,7 @@ pub fn check(tools: &Toolset, rounds: u64) {
             let value = Dice::new(round).near(schema);
             let text = value.to_string();
             let cx = Context::new("agreement");
-            // Validators know more than a schema, which only says what they are asked about: they have tests of their own.
+            // Validators check more than the schema, so they have their own tests.
             let Ok(started) = tool.start(&text, &cx).now() else { continue 'tools };
             let ours = match started {
                 Ok(_) => true,

@@ -1,8 +1,8 @@
-//! Assertions about every item, of which there must be some.
+//! Assertions about all items of a list that must not be empty.
 
 /// Adds [`all_and_some`](Self::all_and_some) to iterators.
 pub trait AllAndSome: Iterator + Sized {
-    /// Returns `true` if there is an item, and `holds` is true of each: `all` alone is true of nothing.
+    /// Returns whether `holds` is true for all items, and there is at least one. `all` is also true for no items.
     fn all_and_some(mut self, mut holds: impl FnMut(Self::Item) -> bool) -> bool {
         self.next().is_some_and(&mut holds) && self.all(holds)
     }

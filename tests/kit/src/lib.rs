@@ -1,4 +1,4 @@
-//! What the tests of several packages share.
+//! Shared helpers for the tests of several packages.
 
 #![allow(
     clippy::missing_panics_doc,
@@ -20,7 +20,7 @@ pub mod types;
 pub use all::AllAndSome;
 pub use time::{within, within_blocking};
 
-/// Tests a toolset: its decoder against its schemas, and its types of TypeScript against `tests/clients/types/generated`.
+/// Tests a toolset: its decoder against its schemas, and its TypeScript types against `tests/clients/types/generated`.
 #[cfg(feature = "server")]
 #[macro_export]
 macro_rules! toolset_tests {

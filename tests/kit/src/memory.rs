@@ -14,7 +14,7 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static LIVE: AtomicI64 = AtomicI64::new(0);
 static IS_OFF: AtomicBool = AtomicBool::new(false);
 
-/// Counts nothing from now on: where time is measured, that would be part of it.
+/// Stops counting, because it would distort measured times.
 pub fn stop_counting() {
     IS_OFF.store(true, Relaxed);
 }
@@ -23,14 +23,14 @@ fn counts() -> bool {
     !IS_OFF.load(Relaxed)
 }
 
-// SAFETY: every method forwards to `System` with the arguments it was given.
+// SAFETY: each method forwards its arguments to `System` unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if counts() {
             ALLOCATIONS.fetch_add(1, Relaxed);
             LIVE.fetch_add(layout.size().cast_signed() as i64, Relaxed);
         }
-        // SAFETY: the caller keeps to the contract of `alloc`, which is the same.
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
         if counts() {
             LIVE.fetch_sub(layout.size().cast_signed() as i64, Relaxed);
         }
-        // SAFETY: the caller keeps to the contract of `dealloc`, which is the same.
+        // SAFETY: the caller keeps the contract of `dealloc`, which is the same.
         unsafe { System.dealloc(memory, layout) }
     }
 
@@ -47,22 +47,22 @@ unsafe impl GlobalAlloc for Counting {
             ALLOCATIONS.fetch_add(1, Relaxed);
             LIVE.fetch_add(size.cast_signed() as i64 - layout.size().cast_signed() as i64, Relaxed);
         }
-        // SAFETY: the caller keeps to the contract of `realloc`, which is the same.
+        // SAFETY: the caller keeps the contract of `realloc`, which is the same.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
 
-/// How many bytes are allocated now.
+/// Returns the number of bytes that are allocated now.
 pub fn live() -> i64 {
     LIVE.load(Relaxed)
 }
 
-/// How many allocations and reallocations there were.
+/// Returns the number of allocations and reallocations so far.
 pub fn count() -> u64 {
     ALLOCATIONS.load(Relaxed)
 }
 
-/// How many allocations and reallocations `work` makes, after it ran twice to warm up.
+/// Returns the number of allocations and reallocations of `work`, after two runs to warm up.
 pub fn allocations(mut work: impl FnMut()) -> f64 {
     const ROUNDS: u32 = 100;
     work();

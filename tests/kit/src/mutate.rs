@@ -1,17 +1,17 @@
-//! Changes to texts: of bytes, and of the JSON that they are.
+//! Mutations of texts: of their bytes, and of their JSON.
 
 use serde_json::{Value, json};
 
-/// Numbers that are the same for the same seed.
+/// A generator of pseudo-random numbers.
 pub struct Random(u64);
 
 impl Random {
-    /// Begins a sequence; a seed of 0 is one of 1.
+    /// Creates a generator. The seed 0 means 1.
     pub fn new(seed: u64) -> Self {
         Self(seed.max(1))
     }
 
-    /// Returns the next number, which is below `limit`.
+    /// Returns the next number below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -20,7 +20,7 @@ impl Random {
     }
 }
 
-/// `text` with a few changes.
+/// Returns `text` with a few mutations.
 pub fn change(text: &str, corpus: &[(String, String)], random: &mut Random) -> String {
     let mut text = text.to_owned();
     for _ in 0..=random.below(3) {
@@ -58,7 +58,7 @@ fn change_bytes(text: &str, random: &mut Random) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Changes one place of a value: another value there, one of another text, gone, twice, elsewhere.
+/// Mutates one place of a value: replaces, removes, repeats or moves the value there.
 pub fn change_value(value: &mut Value, donor: &Value, random: &mut Random) {
     let place = random.below(size(value));
     let other = nth(donor, random.below(size(donor))).clone();

@@ -1,4 +1,4 @@
-//! Stores to check, each empty and gone afterwards.
+//! Stores for tests, empty at first and removed afterwards.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use std::{
 use tool_runtime::store::{MemoryStore, Store};
 use tool_stores::{PostgresOptions, PostgresStore, SqliteStore};
 
-/// Two handles of one store.
+/// Two handles of the same store.
 pub struct Stores {
     /// The handle of one process.
     pub one: Arc<dyn Store>,
@@ -22,19 +22,19 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Returns a store in memory, twice.
+    /// Creates two handles of a store in memory.
     pub fn memory() -> Self {
         let one: Arc<dyn Store> = Arc::new(MemoryStore::new());
         Self { other: Arc::clone(&one), one }
     }
 
-    /// Returns a store of SQLite in memory, twice.
+    /// Creates two handles of an SQLite store in memory.
     pub fn sqlite_memory() -> Self {
         let one: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
         Self { other: Arc::clone(&one), one }
     }
 
-    /// Now this handle, now the other.
+    /// Returns one of the handles, alternating with `number`.
     pub fn nth(&self, number: usize) -> Arc<dyn Store> {
         Arc::clone(if number.is_multiple_of(2) { &self.one } else { &self.other })
     }
@@ -45,13 +45,13 @@ fn unique() -> String {
     format!("tool_test_{}_{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// A file of SQLite.
+/// An SQLite file in its own folder.
 pub struct File {
     dir: PathBuf,
 }
 
 impl File {
-    /// Makes a folder for the file.
+    /// Creates the folder.
     pub fn new() -> Self {
         let dir = env::temp_dir().join(unique());
         std::fs::create_dir_all(&dir).unwrap();
@@ -85,11 +85,11 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Names a schema that nobody else uses, on the server of `DATABASE_URL`.
+    /// Chooses a unique schema name on the server of `DATABASE_URL`.
     ///
     /// # Panics
     ///
-    /// When the variable names no server.
+    /// If the variable is not set.
     pub fn new() -> Self {
         let url = env::var("DATABASE_URL").unwrap_or_else(|_| {
             panic!("this test needs PostgreSQL: `scripts/postgres cargo test …` starts a server and sets DATABASE_URL")
@@ -107,7 +107,7 @@ impl Schema {
         Stores { one: Arc::new(self.open().await), other: Arc::new(self.open().await) }
     }
 
-    /// Runs statements on a connection of its own.
+    /// Executes statements on a separate connection.
     pub async fn sql(&self, sql: &str) {
         let (client, connection) = tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await.unwrap();
         let connection = tokio::spawn(connection);
@@ -116,7 +116,7 @@ impl Schema {
         connection.await.unwrap().unwrap();
     }
 
-    /// Removes the schema, with all that is in it.
+    /// Removes the schema and its contents.
     pub async fn remove(&self) {
         self.sql(&format!("SET client_min_messages = warning; DROP SCHEMA IF EXISTS {} CASCADE", self.name)).await;
     }

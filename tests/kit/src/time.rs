@@ -1,16 +1,16 @@
-//! Guards against tests that hang. No test asserts how long something took: a loaded machine would decide.
+//! Guards against tests that hang. No test asserts durations, because they depend on the machine's load.
 
 use std::{future::Future, process, sync::mpsc, thread, time::Duration};
 
-/// How long anything may take. It only ends tests that would never end.
+/// The maximum duration of anything. It only ends tests that would never end.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// Returns the output of `future`, and panics with `what` where it hangs.
+/// Returns the output of `future`. Panics with `what` if it hangs.
 pub async fn within<F: Future>(what: &str, future: F) -> F::Output {
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("{what} hangs"))
 }
 
-/// Returns the output of `work`, which does not yield, and ends the process with `what` where it hangs.
+/// Returns the output of `work`, which does not yield. Ends the process with `what` if it hangs.
 pub fn within_blocking<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let (done, ends) = mpsc::channel::<()>();
     let message = format!("{what} hangs");

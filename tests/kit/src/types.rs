@@ -1,15 +1,14 @@
-//! That the types of a toolset are those that the real compiler was shown: `scripts/frontend` compiles what is in
-//! `tests/clients/types`.
+//! Comparison of a toolset's types with those in `tests/clients/types`, which `scripts/frontend` compiles with the real compiler.
 
 use std::{env, fs, path::Path};
 
 use tool_runtime::Toolset;
 
-/// Compares the types of `tools` with `clients/types/generated/<name>.ts`; with `BLESS=1` it writes that file.
+/// Compares the types of `tools` with `clients/types/generated/<name>.ts`. With `BLESS=1`, writes that file.
 ///
 /// # Panics
 ///
-/// When they differ.
+/// If they differ.
 pub fn check(name: &str, tools: &Toolset) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/types/generated").join(format!("{name}.ts"));
     let types = tool_server::typescript(tools);

@@ -1,4 +1,4 @@
-//! The runtime under another name: each declaration says which, `toolset!` and `lint_test!` find it by themselves.
+//! The runtime under another name. Declarations name it; `toolset!` and `lint_test!` find it.
 #![forbid(unsafe_code)]
 #![deny(warnings, clippy::all, clippy::pedantic, clippy::nursery, missing_docs)]
 

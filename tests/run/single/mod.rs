@@ -1,4 +1,4 @@
-//! Calls without a conversation: each is a run of its own.
+//! Calls without a conversation: each has its own run.
 
 mod tools;
 
@@ -22,7 +22,7 @@ use tool_runtime::{
 use crate::kit::{Person, World, until};
 use tools::{Place, hang, tools};
 
-/// Who watches and decides.
+/// An observer and operator for one call.
 #[derive(Clone)]
 struct Watch {
     person: Option<Person>,
@@ -71,7 +71,7 @@ impl Watch {
     }
 }
 
-/// Makes a call. Returns its end, what the tool did, what was reported and asked, and how many runs there were.
+/// Makes a call. Returns its end, the effects of the tool, the events and requests, and the number of runs.
 async fn made(name: &str, arguments: &str, person: Option<Person>, heard: bool) -> (String, Vec<String>, usize) {
     let (world, watch) = (World::new(), Watch::new(person));
     let agent =
@@ -85,7 +85,7 @@ async fn made(name: &str, arguments: &str, person: Option<Person>, heard: bool) 
         Ok(Called::Waits(session)) => {
             let open: Vec<String> =
                 session.interrupts().map(|open| format!("{:?} {:?}", open.kind, open.shown)).collect();
-            // Without the times in it.
+            // Times differ in each run.
             format!("waits for {open:?}").replace(|digit: char| digit.is_ascii_digit(), "")
         }
         Err(error) => error.to_string(),
@@ -95,7 +95,7 @@ async fn made(name: &str, arguments: &str, person: Option<Person>, heard: bool) 
     (end, seen, watch.runs.load(SeqCst))
 }
 
-/// The end of a call, which is the same whether or not hooks watch it. It takes one run.
+/// Returns the end of a call, and asserts that hooks do not change it. It takes one run.
 async fn agree(name: &str, arguments: &str, person: impl Fn() -> Option<Person>) -> String {
     let (end, seen, runs) = made(name, arguments, person(), false).await;
     let (hooked, seen_hooked, hooked_runs) = made(name, arguments, person(), true).await;
@@ -108,7 +108,7 @@ async fn agree(name: &str, arguments: &str, person: impl Fn() -> Option<Person>)
 async fn each_call_ends_as_a_models_does() {
     let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
     let large = format!(r#"{{"number":"{}"}}"#, "x".repeat(5 * 1024 * 1024));
-    // Each with a part of how it ends.
+    // Each call, with a part of its end.
     let calls = [
         ("double", r#"{"number":21}"#, "\"42\""),
         ("double", "", "Rejected"),
@@ -182,7 +182,7 @@ async fn a_call_that_waits_is_a_run_that_others_go_on_with() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_wants_any_more_is_given_up() {
+async fn a_call_without_a_caller_is_cancelled() {
     for heard in [false, true] {
         for by_drop in [false, true] {
             let (world, cancellation) = (World::new(), Cancellation::new());

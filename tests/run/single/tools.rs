@@ -185,7 +185,7 @@ async fn guarded(#[state] world: &World, number: i64) -> i64 {
 
 pub(super) struct Place(pub(super) Arc<World>);
 
-/// Says when it is dropped.
+/// Records when it is dropped.
 struct Dropped(Arc<World>);
 
 impl Drop for Dropped {

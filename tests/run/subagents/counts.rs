@@ -1,4 +1,4 @@
-//! What of an agent that is a tool counts, and is heard, outside.
+//! Limits, events and taint of an agent that is a tool, in the outer run.
 
 use std::sync::{Arc, Mutex};
 
@@ -29,7 +29,7 @@ async fn its_calls_and_tokens_count_outside_and_end_with_the_outer_runs() {
 }
 
 #[tokio::test]
-async fn its_budget_of_tokens_is_what_is_left_of_the_outer_one() {
+async fn the_outer_runs_remaining_tokens_limit_the_inner_run() {
     let world = World::new();
     let note = |tokens| {
         let turn = Turn::call("note", json!({"text": "x"}));
@@ -44,7 +44,7 @@ async fn its_budget_of_tokens_is_what_is_left_of_the_outer_one() {
 }
 
 #[tokio::test]
-async fn what_happens_inside_is_told_with_the_call_that_it_happens_in() {
+async fn inner_events_are_reported_with_the_outer_call() {
     #[derive(Default)]
     struct Seen(Mutex<Vec<String>>);
     impl Observer for Seen {
@@ -123,7 +123,7 @@ async fn cancelling_the_outer_run_drops_the_work_inside() {
 }
 
 #[tokio::test]
-async fn a_model_that_fails_inside_is_told_and_tried_again_where_it_was() {
+async fn a_failed_inner_model_is_reported_and_continues_where_it_was() {
     let world = World::new();
     let answers: Vec<ModelAnswer> = vec![
         Turn::call("note", json!({"text": "one"})).into(),

@@ -1,4 +1,4 @@
-//! Agents as tools: their runs go on inside of calls, and whatever waits in there is decided outside.
+//! Agents as tools: their runs are inside of calls, and the outer run decides their interrupts.
 
 use std::sync::{Arc, Mutex};
 
@@ -50,7 +50,7 @@ fn call(name: &str) -> Turn {
     Turn::call(name, task())
 }
 
-/// An agent with one that has these turns as a tool.
+/// Returns an agent with a tool that is an agent with these turns.
 fn outer<A: Into<ModelAnswer>>(
     store: &Arc<dyn Store>,
     world: &Arc<World>,
@@ -61,7 +61,7 @@ fn outer<A: Into<ModelAnswer>>(
     agent(store, tools, [call("helper"), Turn::say("done")])
 }
 
-/// The same agent, in a process that begins where the inner model has these turns left.
+/// Returns the same agent in another process, in which the inner model has these turns left.
 fn again(store: &Arc<dyn Store>, world: &Arc<World>, turns: impl IntoIterator<Item = Turn>) -> Agent {
     let inner = Agent::new(ScriptedModel::new(turns)).tools(inner_tools(world));
     let tools = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
@@ -69,7 +69,7 @@ fn again(store: &Arc<dyn Store>, world: &Arc<World>, turns: impl IntoIterator<It
 }
 
 #[tokio::test]
-async fn an_approval_inside_is_decided_outside_and_goes_on_in_another_process() {
+async fn an_inner_approval_is_decided_outside_and_continues_in_another_process() {
     for store in stores().await {
         let world = World::new();
         let first = outer(&store, &world, [pays(&[5, 6])]);
@@ -106,7 +106,7 @@ async fn an_approval_inside_is_decided_outside_and_goes_on_in_another_process() 
 }
 
 #[tokio::test]
-async fn a_person_who_is_there_is_asked_about_everything_inside() {
+async fn an_operator_is_asked_about_all_inner_interrupts() {
     let world = World::new();
     let turns =
         [pays(&[5]).then_call("Poll", json!({"question": "tea?"})).then_call("muse", json!({})), Turn::say("all done")];
@@ -126,13 +126,13 @@ async fn a_person_who_is_there_is_asked_about_everything_inside() {
 }
 
 #[tokio::test]
-async fn a_process_that_dies_in_the_middle_is_taken_over_and_nobody_is_asked() {
+async fn a_dead_process_is_taken_over_without_a_question() {
     let (store, world) = (memory(), World::new());
     let inner = |model: ScriptedModel| Agent::new(model).tools(inner_tools(&world)).as_tool("helper", "Helps.");
     let note = || Turn::call("note", json!({"text": "one"}));
     {
         let tools = inner(ScriptedModel::new([note()]));
-        // The inner model answers once, and has nothing more to say: the run is left while it is asked.
+        // The inner model answers once. The run is left at its next request.
         let tools = Toolset::new().with(tools).unwrap().layer(Stuck);
         let agent = agent(&store, tools, [call("helper")]).lease(std::time::Duration::from_millis(1));
         let mut session = agent.session();
@@ -149,7 +149,7 @@ async fn a_process_that_dies_in_the_middle_is_taken_over_and_nobody_is_asked() {
     }
 }
 
-/// Does not let go of a call that failed, as a process does not that dies then.
+/// A layer that never returns from a failed call, like a process that dies then.
 struct Stuck;
 
 impl tool_runtime::toolset::Layer for Stuck {
@@ -238,7 +238,7 @@ async fn an_approval_two_deep_is_decided_outside() {
 }
 
 #[tokio::test]
-async fn without_a_run_outside_nobody_can_be_asked() {
+async fn without_an_outer_run_no_person_can_be_asked() {
     let world = World::new();
     let inner =
         Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("no money")])).tools(tools(&world)).operator(Suspend);

@@ -1,4 +1,4 @@
-//! Texts to begin with: the logs, snapshots and sealed forms of runs at every point of their way.
+//! The first texts of a fuzzing run: logs, snapshots and sealed forms of runs in all states.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -56,7 +56,7 @@ pub(crate) fn read(folder: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// Writes the logs of a run after each thing that happened in it, its snapshot and its sealed form.
+/// Writes the log of a run after each event, its snapshot and its sealed form.
 pub(crate) fn write(folder: &Path, sealer: &Sealer) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run(folder, sealer));
 }

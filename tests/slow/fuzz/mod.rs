@@ -1,8 +1,8 @@
-//! Stored and sealed runs, changed at random: whatever is read, nothing panics, and what is accepted is a run. So with JSON
-//! in pieces, and with requests of frontends.
+//! Random changes of stored and sealed runs: reading never panics, and every accepted text is a consistent run. The same for JSON
+//! in pieces, and for requests of frontends.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow fuzz` goes on for a minute; `FUZZ_SEED` repeats a run. Texts that once
-//! broke something are kept in `corpus/`, beside good ones; `scripts/bless corpus` writes those anew.
+//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow fuzz` runs for a minute; `FUZZ_SEED` repeats a run. `corpus/` keeps
+//! texts that once broke something, beside good ones, which `scripts/bless corpus` writes.
 
 mod corpus;
 mod pieces;
@@ -31,7 +31,7 @@ fn sealer() -> Sealer {
     Sealer::new(ring, "fuzz", Replay::AllowReplay).lifetime(u64::MAX)
 }
 
-/// Reads a text as everything that it may be. What is accepted must hold together.
+/// Reads a text in every possible way. An accepted text must be consistent.
 fn read(name: &str, text: &str, sealed: &[String]) {
     pieces::read(text);
     match name.split('-').next() {
@@ -59,7 +59,7 @@ fn read(name: &str, text: &str, sealed: &[String]) {
     }
 }
 
-/// What a program does with a run that it has read.
+/// Uses a run as a program does after reading it.
 fn use_run(run: &Run) {
     let frozen = run.freeze();
     let thawed = Run::thaw(&frozen).unwrap_or_else(|error| panic!("what was frozen cannot be thawed: {error}"));
@@ -116,7 +116,7 @@ fn whatever_is_read_nothing_panics() {
         let kind = name.split('-').next().unwrap_or_default();
         let path = folder().join(format!("{kind}-broken-{seed}.txt"));
         std::fs::write(&path, &text).unwrap();
-        // Once more, to see it.
+        // Repeat it, so that the failure is visible.
         read(&name, &text, &sealed);
         panic!("broken by {}", path.display());
     }

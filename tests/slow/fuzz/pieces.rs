@@ -1,11 +1,11 @@
-//! Texts in pieces: whatever they are and however they are cut, they are read as `serde_json` reads the whole.
+//! Texts in pieces: for every cut, the result is that of `serde_json` for the whole text.
 
 use serde_json::Value;
 use tool_runtime::json::Incremental;
 
 use tool_test_kit::mutate::Random;
 
-/// Reads `text` in pieces, whose lengths depend on it alone, so that a text that breaks something does so again.
+/// Reads `text` in pieces. Their lengths depend only on the text, so a failure can be repeated.
 pub(crate) fn read(text: &str) {
     let seed = text.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
     let mut random = Random::new(seed);

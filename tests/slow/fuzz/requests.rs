@@ -4,7 +4,7 @@ use tool_runtime::Toolset;
 use tool_server::protocol::ag_ui::{Check, ClientTools, Frontend, Plan, RunInput, Writer};
 use tool_server::protocol::{Encoder, End};
 
-/// Reads a body as AG-UI, and does with it what an endpoint does before anything runs.
+/// Reads a body as AG-UI, and does the work of an endpoint before the first effect.
 pub(crate) fn ag_ui(text: &str) {
     let Ok(input) = RunInput::read(text.as_bytes()) else { return };
     let plan = Plan::new(None, &input, &Toolset::new());

@@ -1,4 +1,4 @@
-//! What holds of a run that has ended, whatever died on the way.
+//! The guarantees for a run that has ended, after any kills.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::kills::{
     world::{Person, SCRIPTS, World},
 };
 
-/// `run` was loaded, from a snapshot where there is one; `records` are its whole log.
+/// Checks `run`, which was loaded with its snapshot, if there is one; `records` are its whole log.
 pub(crate) fn check(case: &Case, run: &Run, records: &[Record], dir: &Path) {
     let log: Vec<LogEvent> = records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
     assert_eq!(Run::fold(log.clone()).unwrap().freeze(), run.freeze(), "{case:?}");
@@ -38,11 +38,11 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
     let arguments: Value = serde_json::from_str(&call.arguments().text).unwrap();
     let effects = world.count(&call.name, &arguments["n"], call.id.as_str());
     let result = call.result().unwrap();
-    let told = format!("{case:?}: {} {}: {effects} effects, {result:?}", call.name, arguments["n"]);
-    // What did it with other arguments than these did it without permission.
+    let shown = format!("{case:?}: {} {}: {effects} effects, {result:?}", call.name, arguments["n"]);
+    // An effect with other arguments had no permission.
     let all = world.effects().iter().filter(|effect| effect.ends_with(&format!(" {}", call.id))).count();
     let steps = world.count("step", &arguments["n"], call.id.as_str());
-    assert_eq!(all, effects + steps, "{told}");
+    assert_eq!(all, effects + steps, "{shown}");
 
     let (mut grants, mut starts, mut starts_before_step, mut kept, mut ends) = (0, 0, 0, 0, 0);
     let (mut asked, mut again) = (Vec::new(), 0);
@@ -63,31 +63,31 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
             _ => {}
         }
     }
-    assert_eq!(ends, 1, "{told}");
-    assert!(effects <= starts && starts <= grants, "{starts} starts, {grants} grants; {told}");
-    assert!(kept <= 1, "{kept} steps kept; {told}");
+    assert_eq!(ends, 1, "{shown}");
+    assert!(effects <= starts && starts <= grants, "{starts} starts, {grants} grants; {shown}");
+    assert!(kept <= 1, "{kept} steps recorded; {shown}");
     if kept == 1 {
-        assert!(steps <= starts_before_step, "a step that was kept was taken again; {told}");
+        assert!(steps <= starts_before_step, "a recorded step was repeated; {shown}");
     }
     if call.name == "keeps" {
-        // Only a person lets a step be taken twice.
-        assert!(steps <= 1 + again, "{again} times again; {told}");
-        assert!(effects <= steps, "{told}");
+        // Only a person allows a step to be repeated.
+        assert!(steps <= 1 + again, "{again} times again; {shown}");
+        assert!(effects <= steps, "{shown}");
     }
     let once = matches!(call.name.as_str(), "pay" | "add" | "ask" | "keeps");
     if once {
-        assert!(effects <= 1, "{told}");
+        assert!(effects <= 1, "{shown}");
     }
     match (call.name.as_str(), result) {
         ("Elsewhere", CallResult::Succeeded { output }) => {
-            assert_eq!((effects, output.as_json()), (0, Some(&*arguments["n"].to_string())), "{told}");
+            assert_eq!((effects, output.as_json()), (0, Some(&*arguments["n"].to_string())), "{shown}");
         }
-        // Of a lost call: they saw that it was done.
-        (_, CallResult::Responded { .. }) => assert!(once && effects == 1 && person != Person::Lazy, "{told}"),
-        (_, CallResult::Succeeded { .. }) => assert!(effects >= 1, "{told}"),
-        ("pay", CallResult::Denied { .. }) if person == Person::Picky => assert_eq!(effects, 0, "{told}"),
-        // A lost call, left as it is.
-        (_, _) => assert!(once && person == Person::Lazy && starts >= 1 && !case.kills.is_empty(), "{told}"),
+        // A lost call, about which the person saw that it was done.
+        (_, CallResult::Responded { .. }) => assert!(once && effects == 1 && person != Person::Lazy, "{shown}"),
+        (_, CallResult::Succeeded { .. }) => assert!(effects >= 1, "{shown}"),
+        ("pay", CallResult::Denied { .. }) if person == Person::Picky => assert_eq!(effects, 0, "{shown}"),
+        // A lost call without a decision about a repetition.
+        (_, _) => assert!(once && person == Person::Lazy && starts >= 1 && !case.kills.is_empty(), "{shown}"),
     }
 }
 

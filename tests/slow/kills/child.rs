@@ -1,4 +1,4 @@
-//! What a process does before it dies or ends: a piece of a run, or decisions about what waits.
+//! The work of one process before it dies or ends: a part of a run, or decisions about open interrupts.
 
 use std::{
     env, fs,
@@ -25,7 +25,7 @@ pub(crate) const SCRIPT: &str = "TOOL_TEST_KILLS_SCRIPT";
 pub(crate) const PERSON: &str = "TOOL_TEST_KILLS_PERSON";
 pub(crate) const POINT: &str = "TOOL_TEST_KILLS_POINT";
 pub(crate) const MICROS: &str = "TOOL_TEST_KILLS_MICROS";
-/// A schema in PostgreSQL, in place of a file.
+/// The variable for a schema in PostgreSQL, in place of a file.
 pub(crate) const SCHEMA: &str = "TOOL_TEST_KILLS_SCHEMA";
 
 pub(crate) fn people() -> [Person; 3] {
@@ -50,10 +50,10 @@ async fn store(dir: &Path) -> Arc<dyn Store> {
     }
 }
 
-/// How long a process may take.
+/// The maximum duration of a process.
 const MOST: Duration = Duration::from_mins(1);
 
-/// Decides about what waits, and drives the run until it rests.
+/// Decides open interrupts, and drives the run until it rests.
 #[tokio::test]
 #[ignore = "started by the tests beside it"]
 async fn lives() {
@@ -73,12 +73,12 @@ async fn lives() {
     fs::write(dir.join("passed"), point::passed().to_string()).unwrap();
 }
 
-/// Resumes the run as soon as it may, until it has ended: one of several that want to.
+/// Resumes the run as soon as possible, until it has ended. Several such processes compete.
 #[tokio::test]
 #[ignore = "started by the tests beside it"]
 async fn works() {
     let dir = started();
-    // Nobody dies here, and who is slow on a busy machine must not be taken for dead.
+    // No process dies here, and a slow process on a busy machine must not be taken for dead.
     let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]).lease(MOST / 3);
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").unwrap();
     while !dir.join("go").exists() {
@@ -96,7 +96,7 @@ fn started() -> PathBuf {
     PathBuf::from(env::var_os(DIR).unwrap())
 }
 
-/// The run of the place; a new one if it did not get into the store.
+/// Returns the run of this folder, or a new one if the store does not have it.
 async fn found(agent: &Agent, dir: &Path) -> Session {
     let path = dir.join("run");
     if let Ok(id) = fs::read_to_string(&path) {
@@ -119,7 +119,7 @@ async fn drive(mut session: Session) {
         let driven = if is_new { session.send("go").await } else { session.resume().await };
         match driven {
             Ok(_) => return,
-            // Who had it is dead, or another works on it.
+            // The holder of the lease is dead, or another process works on the run.
             Err(AgentError::Store(StoreError::Leased { .. })) => tokio::time::sleep(Duration::from_millis(5)).await,
             Err(error) => panic!("{error}"),
         }

@@ -1,5 +1,5 @@
-//! A run whose processes are killed with SIGKILL, at every point and at any moment, and processes that want the same run:
-//! nothing is lost, nothing that must not run twice does, and the run ends.
+//! A run whose processes are killed with SIGKILL at all points and at random moments, and processes that compete for one run:
+//! nothing is lost, nothing runs twice that must not, and the run ends.
 
 mod check;
 mod child;
@@ -14,7 +14,7 @@ use crate::alone::beside_others_blocking;
 
 use parent::{Case, Kill, play, play_all};
 
-/// Plays the script, killed at every `stride`th point.
+/// Plays the script, killed at every point that is a multiple of `stride`.
 fn at_points_of(script: usize, person: usize, stride: usize) {
     let _turn = beside_others_blocking();
     let begun = Instant::now();
@@ -23,7 +23,7 @@ fn at_points_of(script: usize, person: usize, stride: usize) {
     let wanted = kills.clone().count();
     let killed = play_all(kills.map(|point| Case { script, person, kills: vec![Kill::Point(point)] }));
     println!("script {script}: {killed} of {wanted} kills at {points} points in {:.1?}", begun.elapsed());
-    // How much goes into one append depends on how fast things are, so the last points may not be reached.
+    // The number of entries in an append depends on timing, so the last points may not be reached.
     assert!(killed >= wanted - wanted / 10, "{killed} of {wanted}");
 }
 
@@ -38,7 +38,7 @@ fn killed_at_every_point_when_calls_run_side_by_side() {
 }
 
 #[test]
-fn killed_at_every_point_when_nobody_looks_what_came_of_lost_calls() {
+fn killed_at_every_point_without_decisions_about_lost_calls() {
     at_points_of(2, 2, 1);
 }
 
@@ -58,7 +58,7 @@ fn killed_at_every_point_when_tools_keep_their_steps() {
 fn killed_again_where_the_run_is_taken_over() {
     let _turn = beside_others_blocking();
     let begun = Instant::now();
-    // No two pairs of one distance.
+    // All pairs have different distances.
     let cases = (0..48).map(|number| {
         let (first, second) = (1 + number * 37 % 101, 1 + number * 11 % 29);
         let (script, person) = ((number % 3) as usize, (number / 3 % 3) as usize);

@@ -1,4 +1,4 @@
-//! S13 with real processes: several that resume one run at the same moment, over each store that processes can share.
+//! S13 with real processes: several processes resume a run at the same moment, over each store that processes can share.
 
 use std::{
     fs,
@@ -45,7 +45,7 @@ async fn s13_processes_that_resume_one_run_give_one_effect_over_postgresql() {
     schema.remove().await;
 }
 
-/// A run is approved, and then all want to go on with it.
+/// Approves a run, and lets all processes continue it.
 async fn race(store: Arc<dyn Store>, dir: &Path, schema: Option<&str>) {
     let (world, agent) = (World::of(dir), agent(Arc::clone(&store), dir, SCRIPTS[SCRIPT]));
     let mut session = agent.session();
@@ -69,7 +69,7 @@ async fn race(store: Arc<dyn Store>, dir: &Path, schema: Option<&str>) {
         }
         fs::remove_file(dir.join("go")).unwrap();
     }
-    // Nothing died, so everything that must not run twice ran once.
+    // No process died, so everything that must run at most once ran once.
     let case = Case { script: SCRIPT, person: 0, kills: Vec::new() };
     let run = store.load(&id).await.unwrap().unwrap().run().unwrap();
     check::check(&case, &run, &store.read(&id, 0).await.unwrap(), dir);
@@ -87,7 +87,7 @@ fn worker(dir: &Path, schema: Option<&str>) -> Child {
     command.spawn().unwrap()
 }
 
-/// Waits until all stand at the line.
+/// Waits until all processes are ready.
 fn ready(dir: &Path) {
     let begun = Instant::now();
     let is_ready = |name: &str| name.starts_with("ready-");

@@ -1,4 +1,4 @@
-//! Starts processes until a run has ended, and kills some of them.
+//! The parent: it starts processes until a run has ended, and kills some of them.
 
 use std::{
     collections::VecDeque,
@@ -20,12 +20,12 @@ use tool_test_kit::stores::File;
 
 use crate::kills::{check, child, world::SCRIPTS};
 
-/// How many processes a run may need.
+/// The maximum number of processes for one run.
 const MOST_PROCESSES: usize = 60;
-/// A process mostly waits: for the disk, or for the end of a lease.
+/// The number of cases in parallel. A process mostly waits: for the disk, or for the end of a lease.
 const SIDE_BY_SIDE: usize = 3;
 
-/// A run, and when its processes die.
+/// A run, and the deaths of its processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) script: usize,
@@ -33,25 +33,25 @@ pub(crate) struct Case {
     pub(crate) kills: Vec<Kill>,
 }
 
-/// When a process dies.
+/// The moment of a process's death.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kill {
-    /// At the how-manieth point since the last death.
+    /// At the point with this number since the last death.
     Point(u64),
-    /// So many microseconds after it began, wherever it is.
+    /// This number of microseconds after the start.
     Micros(u64),
 }
 
-/// What was counted.
+/// The counts of a case.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Count {
-    /// How many processes died.
+    /// The number of processes that died.
     pub(crate) kills: usize,
-    /// How many points were passed since the last death.
+    /// The number of points since the last death.
     pub(crate) points: u64,
 }
 
-/// Plays them side by side. How many processes died.
+/// Plays the cases in parallel. Returns the number of processes that died.
 pub(crate) fn play_all(cases: impl IntoIterator<Item = Case>) -> usize {
     let cases: Mutex<VecDeque<Case>> = Mutex::new(cases.into_iter().collect());
     let next = || cases.lock().unwrap().pop_front();
@@ -62,7 +62,7 @@ pub(crate) fn play_all(cases: impl IntoIterator<Item = Case>) -> usize {
     })
 }
 
-/// Plays a case to its end, and checks what came of it.
+/// Plays a case to its end, and checks the result.
 pub(crate) fn play(case: &Case) -> Count {
     let place = File::new();
     let path = place.path();
@@ -98,7 +98,7 @@ pub(crate) fn play(case: &Case) -> Count {
     panic!("{case:?}: it does not end: {log:#?}");
 }
 
-/// This program once more, as one of the processes of a run.
+/// Starts this program again, as one of the processes of a run.
 pub(crate) fn process(what: &str, dir: &Path, script: usize) -> Command {
     assert!(script < SCRIPTS.len());
     let said = fs::File::create(dir.join("said")).unwrap();
@@ -113,7 +113,7 @@ pub(crate) fn process(what: &str, dir: &Path, script: usize) -> Command {
     command
 }
 
-/// The log as it is in the file, and the run, if there is one.
+/// Returns the log in the file, and the run, if there is one.
 fn stored(dir: &Path) -> (Vec<Record>, Option<Run>) {
     let Ok(id) = fs::read_to_string(dir.join("run")) else { return (Vec::new(), None) };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

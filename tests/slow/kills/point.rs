@@ -1,4 +1,4 @@
-//! Where a process can die.
+//! The points at which a process can die.
 
 use std::{
     sync::{
@@ -16,7 +16,7 @@ use tool_runtime::{
     store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem},
 };
 
-/// At which point this process dies; 0 for none.
+/// The number of the point at which this process dies, or 0.
 static DEADLY: AtomicU64 = AtomicU64::new(0);
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
@@ -35,7 +35,7 @@ pub(crate) fn passed() -> u64 {
     PASSED.load(Ordering::SeqCst)
 }
 
-/// A point at which this process may die, as if the machine's power went.
+/// A point at which this process may die, as in a power failure.
 pub(crate) fn point() {
     if PASSED.fetch_add(1, Ordering::SeqCst) + 1 == DEADLY.load(Ordering::SeqCst) {
         die();
@@ -49,7 +49,7 @@ fn die() -> ! {
     }
 }
 
-/// An observer with points in the middle of a model's turn, and between the log and what follows from it.
+/// An observer with points in the middle of a turn, and between the log and its actions.
 pub(crate) struct Pointed;
 
 impl Observer for Pointed {
@@ -60,7 +60,7 @@ impl Observer for Pointed {
     }
 }
 
-/// A store with a point before and after whatever it does.
+/// A store with a point before and after each operation.
 pub(crate) struct PointedStore(pub(crate) Arc<dyn Store>);
 
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;

@@ -1,4 +1,4 @@
-//! Tools whose effects are lines of a file, and what a model makes of them.
+//! Tools whose effects are lines of a file, and a model that calls them.
 
 use std::{
     fs::OpenOptions,
@@ -21,7 +21,7 @@ use tool_runtime::{
 
 use crate::kills::point::{Pointed, PointedStore, point};
 
-/// What tools did, in a file that outlives their process.
+/// The effects of tools, in a file that outlives their process.
 pub(crate) struct World(PathBuf);
 
 impl World {
@@ -37,7 +37,7 @@ impl World {
         point();
     }
 
-    /// What was done, oldest first: what, with which number, by which call.
+    /// Returns the effects, oldest first: the tool, its number and its call.
     pub(crate) fn effects(&self) -> Vec<String> {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
@@ -134,24 +134,24 @@ struct Elsewhere {
     n: u32,
 }
 
-/// What a model calls: a list for each of its turns.
+/// The calls of a model: a list for each turn.
 pub(crate) type Script = &'static [&'static [&'static str]];
 
 pub(crate) const SCRIPTS: [Script; 5] = [
     &[&["pay"], &["set", "add"], &["steps", "Elsewhere"], &["ask"]],
     &[&["pay", "set", "add", "Elsewhere", "pay", "steps", "ask", "pay"]],
     &[&["add", "ask", "Elsewhere"], &["pay", "pay", "steps", "ask"], &["add", "set"]],
-    // More entries than there are between two snapshots.
+    // More entries than the interval between two snapshots.
     &[&["set"; 20], &["add", "pay"], &["set"; 20], &["steps", "add", "Elsewhere"]],
     &[&["keeps", "pay"], &["keeps", "keeps", "set"]],
 ];
 
-/// The number of a call: different for each of a script.
+/// Returns the number of a call, which is unique in a script.
 pub(crate) fn number(turn: usize, index: usize) -> usize {
     turn * 100 + index
 }
 
-/// A model whose turn follows from how many it has made.
+/// Returns a model whose turn depends on the number of its earlier turns.
 fn model(script: Script) -> FunctionModel {
     FunctionModel::new(move |request| {
         point();
@@ -171,14 +171,14 @@ pub(crate) fn agent(store: Arc<dyn Store>, dir: &Path, script: Script) -> Agent 
         .lease(Duration::from_millis(60))
 }
 
-/// Somebody who decides the same however often they are asked.
+/// A person who always decides in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Person {
-    /// Allows everything, and looks what came of calls that were lost.
+    /// Allows everything, and checks the outcome of lost calls.
     Careful,
-    /// Edits and denies too, and looks as well.
+    /// Also edits and denies, and checks the outcome of lost calls.
     Picky,
-    /// Leaves lost calls as they are.
+    /// Leaves lost calls undecided.
     Lazy,
 }
 

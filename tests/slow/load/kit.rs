@@ -1,4 +1,4 @@
-//! A server on a runtime of its own, and clients that are no more than sockets.
+//! A server on its own runtime, and clients that are plain sockets.
 
 use std::{
     io::{self, Read, Write},
@@ -23,12 +23,12 @@ use tool_test_kit::memory;
 pub(crate) struct Served {
     runtime: Option<Runtime>,
     pub(crate) address: SocketAddr,
-    /// How many tasks it has when nobody asks for anything.
+    /// The number of its tasks without clients.
     tasks: usize,
 }
 
 impl Served {
-    /// Keeps nothing between requests, so that what is left of them is a leak.
+    /// Starts a server that keeps nothing between requests, so that everything left behind is a leak.
     pub(crate) fn stateless(server: Server) -> Self {
         let keys = Keyring::new("load", Key::from_bytes([7; 32]));
         Self::start(server.stateless(&keys, "load", Arc::new(MemoryNonces::new())))
@@ -50,7 +50,7 @@ impl Served {
         served
     }
 
-    /// Counts the server's own tasks, once it serves.
+    /// Counts the server's own tasks after its start.
     fn look(&mut self, address: SocketAddr) {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         stream.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
@@ -62,7 +62,7 @@ impl Served {
         self.tasks = self.tasks();
     }
 
-    /// How many tasks there are on behalf of clients.
+    /// Returns the number of tasks for clients.
     pub(crate) fn tasks(&self) -> usize {
         self.runtime.as_ref().map_or(0, |runtime| runtime.metrics().num_alive_tasks().saturating_sub(self.tasks))
     }
@@ -71,15 +71,15 @@ impl Served {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// A connection whose client's side holds little.
+    /// Opens a connection whose client buffers little.
     pub(crate) async fn connect_small(&self) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
-        // Smaller ones make the kernel wait for a timer with each segment.
+        // With smaller buffers, the kernel waits for a timer with each segment.
         socket.set_recv_buffer_size(64 * 1024).unwrap();
         socket.connect(self.address).await.unwrap()
     }
 
-    /// Waits until nothing is left of all requests.
+    /// Waits until no request has left anything behind.
     pub(crate) async fn rests(&self) {
         until("no task is left", || self.tasks() == 0).await;
     }
@@ -93,14 +93,14 @@ impl Drop for Served {
     }
 }
 
-/// As many open files as are allowed.
+/// Raises the limit of open files to the maximum.
 fn raise_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// How many bytes are allocated now.
+/// Returns the number of allocated bytes.
 pub(crate) fn live() -> usize {
     usize::try_from(memory::live()).unwrap_or(0)
 }
@@ -113,13 +113,13 @@ pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// What is asked over the AI SDK's protocol.
+/// Returns a request in the AI SDK's protocol.
 pub(crate) fn chat(id: &str, text: &str, resumable: bool) -> Vec<u8> {
     let message = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": text }] });
     post("/api/chat", &json!({ "id": id, "messages": [message], "resumable": resumable }).to_string())
 }
 
-/// What is asked over AG-UI.
+/// Returns a request in AG-UI's protocol.
 pub(crate) fn run(thread: &str, text: &str, resumable: bool) -> Vec<u8> {
     let input = json!({
         "threadId": thread,
@@ -139,7 +139,7 @@ fn post(path: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Sends a request, and waits until `part` has come.
+/// Sends a request, and waits until `part` has arrived.
 pub(crate) async fn begin(stream: &mut TcpStream, request: &[u8], part: &str) -> io::Result<Vec<u8>> {
     stream.write_all(request).await?;
     let mut got = Vec::new();
@@ -151,7 +151,7 @@ pub(crate) async fn begin(stream: &mut TcpStream, request: &[u8], part: &str) ->
     Ok(got)
 }
 
-/// Sends a request, and reads all that comes.
+/// Sends a request, and reads the whole answer.
 pub(crate) async fn whole(mut stream: TcpStream, request: Vec<u8>) -> io::Result<String> {
     stream.write_all(&request).await?;
     let mut got = Vec::new();

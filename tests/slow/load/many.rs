@@ -16,7 +16,7 @@ const STREAMS: usize = 1000;
 #[tokio::test]
 async fn a_thousand_streams_at_once_end_as_they_should() {
     let _alone = alone().await;
-    // Nobody's answer goes on before all of them are under way.
+    // No answer continues before all of them have begun.
     let world = World::new(STREAMS);
     let served = Served::stateless(Server::new(agent(&world)).keep_alive(Duration::from_mins(1)));
     let (before, start) = (live(), Instant::now());

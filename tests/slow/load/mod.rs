@@ -1,7 +1,7 @@
-//! Many clients at once, slow ones, and ones that vanish: against a server that listens on loopback, with two workers.
+//! Many clients, slow clients and clients that vanish, with a server on loopback that has two workers.
 //!
-//! Memory is counted by the allocator, tasks by the server's own runtime. The tests take turns, so that they do not count
-//! each other's.
+//! The allocator counts memory, and the server's own runtime counts tasks. The tests run one after the other, so that they do not
+//! count each other's.
 
 mod kit;
 mod many;

@@ -1,4 +1,4 @@
-//! A model and tools for many streams: what the user says is what happens.
+//! A model and tools for many streams. The user's text selects the behaviour.
 
 use std::{
     sync::{
@@ -17,17 +17,17 @@ use tool_runtime::{
     tool, toolset,
 };
 
-/// How many bytes an output of `flood` and `pour` has.
+/// The number of bytes in an output of `flood` and `pour`.
 pub(crate) const OUTPUT: usize = 4 * 1024;
 
-/// What tests know of the calls, and hold back.
+/// The state that tests share with calls, and use to hold them back.
 pub(crate) struct World {
     pub(crate) begun: AtomicUsize,
     pub(crate) ended: AtomicUsize,
     pub(crate) dropped: AtomicUsize,
-    /// What `work` waits for.
+    /// Permits that `work` waits for.
     pub(crate) go: Semaphore,
-    /// What answers wait for until so many are under way.
+    /// The barrier at which answers wait for each other.
     pub(crate) gather: Barrier,
 }
 
@@ -42,7 +42,7 @@ impl World {
     }
 }
 
-/// Counts a call, however it ends.
+/// Counts a call and its end of any kind.
 struct Watch<'a>(&'a World, bool);
 
 impl<'a> Watch<'a> {
@@ -126,7 +126,7 @@ pub(crate) fn agent(world: &Arc<World>) -> Agent {
     Agent::new(FunctionModel::streaming(move |asked| play(&asked, Arc::clone(&gathering)))).tools(tools)
 }
 
-/// A word, then what the user asked for: a call, or a few words when enough others are there; and at last a word.
+/// Streams a word, then the requested call or a few words after the barrier, and a last word.
 fn play(asked: &Asked, world: Arc<World>) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let said = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text).unwrap_or_default(),

@@ -14,7 +14,7 @@ use crate::load::{
 const READERS: usize = 10;
 const TIMES: usize = 2000;
 
-/// How many bytes of an answer are kept.
+/// The number of bytes of an answer that are kept.
 const KEPT: usize = 128 * 1024;
 
 #[tokio::test]
@@ -37,12 +37,12 @@ async fn slow_readers_hold_no_memory_and_are_cut_off() {
         most = most.max(live().saturating_sub(before));
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // What is kept, and what hyper had taken to write before: up to 417 KB.
+    // The kept bytes, and up to 417 KB that hyper had accepted before.
     let bound = READERS * (KEPT + 640 * 1024);
     let all = READERS * TIMES * OUTPUT;
     println!("at most {} KB for {} KB of {READERS} readers", most / 1024, all / 1024);
     assert!(most < bound, "{most} bytes, at most {bound} were expected of {all}");
-    // Whoever reads on now learns that something is missing.
+    // A client that continues to read learns that something is missing.
     for mut stream in readers {
         let mut text = Vec::new();
         let read = stream.read_to_end(&mut text).await;
@@ -62,7 +62,7 @@ async fn a_tool_that_waits_for_its_readers_loses_nothing() {
     let mut stream = served.connect_small().await;
     let mut text =
         begin(&mut stream, &chat("pour", "pour {\"times\":2000}", false), "\"preliminary\":true").await.unwrap();
-    // Eight megabytes do not go ahead of a reader that rests.
+    // The stream does not run eight megabytes ahead of a reader that pauses.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let ahead = World::count(&world.ended);
     assert!(ahead < 1500, "{ahead} of 2000 outputs were made, and nobody has read them");

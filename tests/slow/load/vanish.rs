@@ -1,4 +1,4 @@
-//! Clients that go away.
+//! Clients that disconnect.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::load::{
 
 const CLIENTS: usize = 200;
 
-/// What may be left of a client: places in tables that were made larger.
+/// The bytes that may remain for each client: places in tables that have grown.
 const LEFT: usize = 1024;
 
-/// Clients whose tools are at work.
+/// Returns clients whose tools are running.
 async fn at_work(served: &Served, world: &World, count: usize, resumable: bool) -> Vec<TcpStream> {
     let before = World::count(&world.begun);
     let mut clients = Vec::new();
@@ -45,10 +45,10 @@ fn served() -> (Arc<World>, Served) {
 }
 
 #[tokio::test]
-async fn who_leaves_cancels_the_run_and_frees_everything() {
+async fn a_client_that_leaves_cancels_the_run_and_frees_everything() {
     let _alone = alone().await;
     let (world, served) = served();
-    // What is made once is there then; what the store keeps of a run is measured.
+    // The first round allocates what is needed once. The second measures what the store keeps for each run.
     drop(at_work(&served, &world, 40, false).await);
     served.rests().await;
     let middle = live();
@@ -62,7 +62,7 @@ async fn who_leaves_cancels_the_run_and_frees_everything() {
 }
 
 #[tokio::test]
-async fn who_vanishes_in_the_middle_of_a_request_leaves_nothing() {
+async fn a_client_that_vanishes_during_a_request_leaves_nothing() {
     let _alone = alone().await;
     let (_, served) = served();
     let whole = chat("half", "work", false);
@@ -79,7 +79,7 @@ async fn who_vanishes_in_the_middle_of_a_request_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_detached_goes_on_and_then_frees_everything() {
+async fn a_detached_run_continues_and_then_frees_everything() {
     let _alone = alone().await;
     let (world, served) = served();
     let before = live();
@@ -96,7 +96,7 @@ async fn a_run_that_is_detached_goes_on_and_then_frees_everything() {
 }
 
 #[tokio::test]
-async fn who_comes_back_reads_all_of_it() {
+async fn a_client_that_returns_reads_the_whole_answer() {
     let _alone = alone().await;
     let (world, served) = served();
     let asked = [

@@ -1,8 +1,8 @@
-//! Requests of frontends, changed at random and sent to the real routes: nothing panics, nothing fails inside, nothing hangs,
-//! nothing runs that nobody allowed, and the server goes on.
+//! Random changes of frontends' requests, sent to the real routes: no panic, no internal error, no hang, no call without
+//! permission, and the server stays usable.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow requests` goes on for a minute; `FUZZ_SEED` repeats a run. Requests that
-//! once broke something are kept in `corpus/`, beside good ones.
+//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow requests` runs for a minute; `FUZZ_SEED` repeats a run. `corpus/` keeps
+//! requests that once broke something, beside good ones.
 
 mod world;
 
@@ -16,7 +16,7 @@ use crate::alone::alone_blocking;
 use tool_test_kit::mutate::{self, Random};
 use world::{Kind, World};
 
-/// After how many requests another server takes over, so that what their chats hold does not add up.
+/// The number of requests after which a new server takes over, so that chats do not accumulate.
 const TURNS: usize = 400;
 
 fn folder() -> PathBuf {
@@ -37,7 +37,7 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn whatever_is_sent_nothing_runs_that_nobody_allowed() {
+fn no_request_runs_a_call_without_permission() {
     let _turn = alone_blocking();
     let corpus = corpus();
     assert!(corpus.len() >= 12, "the corpus is gone");

@@ -1,4 +1,4 @@
-//! The server that is asked, with a tool that must not run.
+//! The server for the requests, with a tool that must not run.
 
 use std::{
     sync::{
@@ -28,7 +28,7 @@ use tower::ServiceExt;
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts panics from now on, on whatever task they happen.
+/// Counts panics on all tasks from now on.
 pub(crate) fn count_panics() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -37,7 +37,7 @@ pub(crate) fn count_panics() {
     }));
 }
 
-/// Which endpoint a body is for.
+/// The endpoint of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Chat,
@@ -70,16 +70,16 @@ fn wipe(
 #[tool(external, effect = read_only, output = Value)]
 struct Locate {}
 
-/// A server, and how often its tool ran.
+/// A server, and the number of its tool's runs.
 pub(crate) struct World {
     router: Router,
-    /// Whether its clients keep the runs.
+    /// Set if its clients keep the runs.
     is_stateless: bool,
     wiped: Arc<AtomicUsize>,
     users: usize,
 }
 
-/// Who asks is who he says.
+/// Authentication that believes the client.
 struct Named;
 
 impl Authenticate for Named {
@@ -103,7 +103,7 @@ impl World {
         Self { router: server.router(), is_stateless, wiped, users: 0 }
     }
 
-    /// Sends a body; the status, or what is wrong with what came of it.
+    /// Sends a body. Returns the status, or the problem with the answer.
     pub(crate) async fn send(&mut self, kind: Kind, text: &str, is_stranger: bool) -> Result<u16, String> {
         self.users += 1;
         let user = if is_stranger { format!("user-{}", self.users) } else { "anna".to_owned() };
@@ -136,7 +136,7 @@ impl World {
         (status, String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A chat goes its usual way, and the tool runs once it is allowed, and once.
+    /// Asserts that a normal chat works: the tool runs once after its approval.
     pub(crate) async fn goes_on(&self) {
         let before = self.wiped.load(Ordering::SeqCst);
         let said = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "wipe it" }] });
@@ -164,7 +164,7 @@ impl World {
     }
 }
 
-/// Calls both tools, and says a word when it has heard of them.
+/// Calls both tools, and answers with a word after their results.
 fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let is_answered = matches!(asked.messages.last(), Some(Message::Tool(_)));
     let mut deltas = vec![Delta::Text("Well.".to_owned())];
@@ -172,7 +172,7 @@ fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send +
         deltas.push(Delta::Finish(FinishReason::Stop));
     } else {
         for (index, (name, arguments)) in [("wipe", r#"{"disk":"a"}"#), ("Locate", "{}")].into_iter().enumerate() {
-            // As the corpus has them.
+            // The corpus has the same ids.
             let id = format!("call_{}", index + 1);
             deltas.push(Delta::CallStart { index, id, name: name.to_owned() });
             deltas.push(Delta::CallArguments { index, text: arguments.to_owned() });

@@ -149,7 +149,7 @@ fn broken_streams() {
         assert_eq!(decoded(&events).unwrap_err().kind(), kind, "{what}");
     }
     let twice = [&[begin(), begin(), text(), stop(0)][..], &end("end_turn")].concat();
-    assert_eq!(turn(&twice).text(), "x", "begun twice before anything was said");
+    assert_eq!(turn(&twice).text(), "x", "begun twice before any content");
 }
 
 #[test]

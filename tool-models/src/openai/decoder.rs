@@ -112,7 +112,7 @@ impl Decoder {
             return Ok(());
         }
         if self.calls.is_ended(index) {
-            return if text.trim_ascii().is_empty() { Ok(()) } else { Err(protocol("a complete call went on")) };
+            return if text.trim_ascii().is_empty() { Ok(()) } else { Err(protocol("a complete call continues")) };
         }
         self.calls.push(index, &text, out);
         Ok(())

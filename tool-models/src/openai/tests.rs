@@ -197,7 +197,7 @@ fn reasoning_and_contents_in_parts() {
 }
 
 #[test]
-fn what_tools_of_the_provider_found() {
+fn results_of_the_providers_tools() {
     let cited = r#"{"type":"url_citation","url_citation":{"url":"https://example.org","title":""}}"#;
     let events = [
         r#"{"choices":[{"delta":{"content":"It is "}}]}"#,
@@ -346,7 +346,7 @@ fn a_conversation_as_a_request() {
 }
 
 #[test]
-fn what_is_not_asked_for_is_not_sent() {
+fn unset_options_are_not_sent() {
     let messages = [
         Message::user("hi"),
         Message::Assistant { content: vec![AssistantPart::Reasoning { text: "hm".into(), signature: None }] },

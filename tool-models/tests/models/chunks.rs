@@ -1,10 +1,10 @@
-//! The deltas of a stream do not depend on how its bytes were cut.
+//! The deltas of a stream do not depend on its chunks.
 
 use proptest::prelude::*;
 
 use super::Format;
 
-/// CRLF, a byte order mark, comments, an event in two data lines, characters of two to four bytes, interleaved calls.
+/// CRLF, a byte order mark, comments, an event in two data lines, characters of two to four bytes, and interleaved calls.
 const CHAT: &str = concat!(
     "\u{feff}: keep-alive\r\n\r\n",
     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"grün 日本 🦀\"}}]}\r\n\r\n",
@@ -53,7 +53,7 @@ fn a_stream_that_ends_early_is_an_error_or_has_ended() {
         let whole = format.decode([text.as_bytes()]).unwrap();
         for cut in 0..text.len() {
             match format.decode([&text.as_bytes()[..cut]]) {
-                // Chat completions may end without `[DONE]`, and without having counted.
+                // Chat completions may end without `[DONE]`, and without a count of tokens.
                 Ok(deltas) => assert_eq!(deltas.last(), whole.last(), "cut at {cut}"),
                 Err(error) => assert!(error.is_transient(), "cut at {cut}: {error}"),
             }

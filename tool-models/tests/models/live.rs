@@ -1,4 +1,4 @@
-//! A real model, or a stand-in with the wire format of one: the one that the environment names. By hand only:
+//! A real model from the environment, or a substitute with its wire format. It runs only by hand:
 //! `OPENAI_BASE_URL=http://127.0.0.1:8091/v1 OPENAI_MODEL=m cargo test --features full --test models live -- --ignored`.
 
 use futures_util::StreamExt;

@@ -24,7 +24,7 @@ enum Format {
 }
 
 impl Format {
-    /// The deltas of a stream that arrives in `chunks`, up to the first error.
+    /// Returns the deltas of a stream that arrives in `chunks`, up to the first error.
     fn decode<'a>(self, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Delta>, ModelError> {
         match self {
             Self::Chat => decode(openai::Decoder::new(&[], &ToolList::default()), chunks),
@@ -45,7 +45,7 @@ fn turn(deltas: impl IntoIterator<Item = Delta>) -> Turn {
     turn
 }
 
-/// What `model` says to "hi": the deltas up to the first error, and the error.
+/// Returns the deltas of `model`'s answer to "hi", up to the first error, and the error.
 async fn ask(model: &impl Model) -> (Vec<Delta>, Option<ModelError>) {
     let (messages, tools) = ([Message::user("hi")], ToolList::default());
     let mut stream = model.stream(Request::new(&messages, &tools));

@@ -1,4 +1,4 @@
-//! Streams of real providers, recorded by vercel/ai (Apache-2.0) and pydantic-ai (MIT); they are not part of the repository.
+//! Streams of real providers, recorded by vercel/ai (Apache-2.0) and pydantic-ai (MIT). They are not part of the repository.
 
 use std::{
     fs,
@@ -19,8 +19,8 @@ fn recordings(folder: &str) -> PathBuf {
     root
 }
 
-/// Decodes `events`, one a chunk and then one byte a chunk, and checks what comes out. How much of it tools did that the
-/// provider executes.
+/// Decodes `events` with one event per chunk, and then with one byte per chunk, and checks the result. Returns the number of
+/// blocks of tools that the provider executes.
 fn check(name: &str, format: Format, events: &[String]) -> usize {
     let whole = format.decode(events.iter().map(String::as_bytes));
     let sse = events.concat();
@@ -66,7 +66,7 @@ fn check(name: &str, format: Format, events: &[String]) -> usize {
         if part.kind == ProviderPartKind::Call {
             assert!(block["input"].is_object(), "{name}: {block}");
         } else {
-            // What comes of it has the name of its call.
+            // A result has the name of its call.
             let called = |call: &&&ProviderPart| call.call_id == part.call_id && call.kind == ProviderPartKind::Call;
             let call = provided[..at].iter().find(called).unwrap_or_else(|| panic!("{name}: {part:?} without a call"));
             assert_eq!(call.name, part.name, "{name}");
@@ -115,7 +115,7 @@ fn recorded_by_vercel() {
     assert!(provided >= 70, "{provided} calls and results of providers were found");
 }
 
-/// The event streams in a cassette, and their formats. Only block scalars are read, which hold nearly all of them.
+/// Returns the event streams in a cassette, with their formats. It reads only block scalars, which have nearly all of them.
 fn streams(cassette: &str) -> Vec<(Format, String)> {
     let mut found = Vec::new();
     let mut format = None;

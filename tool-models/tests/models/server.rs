@@ -1,4 +1,4 @@
-//! A server that answers by a script.
+//! A server that answers from a script.
 
 use std::{
     collections::VecDeque,
@@ -12,18 +12,18 @@ use tokio::{
     time::sleep,
 };
 
-/// What the server does with a request.
+/// A step of the server's reply to a request.
 pub(crate) enum Step {
     /// Sends these bytes.
     Send(String),
     Wait(Duration),
     /// Closes the connection.
     Close,
-    /// Waits for the client to go away.
+    /// Waits until the client disconnects.
     Gone,
 }
 
-/// A request as it arrived.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub(crate) struct Got {
     pub(crate) head: String,
@@ -39,7 +39,7 @@ struct State {
     gone: usize,
 }
 
-/// A server on a free port of the loopback. It gives each reply to one request, in order, and then no more.
+/// A server on a free loopback port. It replies to one request with each script, in order, and then stops.
 pub(crate) struct Server {
     pub(crate) url: String,
     state: Arc<Mutex<State>>,
@@ -68,7 +68,7 @@ impl Server {
         self.state.lock().unwrap().connections
     }
 
-    /// How many clients went away while the server waited for that.
+    /// Returns the number of clients that disconnected while the server waited for it.
     pub(crate) fn gone(&self) -> usize {
         self.state.lock().unwrap().gone
     }
@@ -120,7 +120,7 @@ async fn receive(stream: &mut TcpStream) -> Option<Got> {
     }
 }
 
-/// A whole reply of `status`, with more head lines, each ending in CRLF.
+/// Returns a whole reply of `status`, with additional header lines, each ending in CRLF.
 pub(crate) fn reply(status: &str, head: &str, body: &str) -> Vec<Step> {
     let length = body.len();
     vec![Step::Send(format!("HTTP/1.1 {status}\r\n{head}content-length: {length}\r\n\r\n{body}"))]

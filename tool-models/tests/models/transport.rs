@@ -1,4 +1,4 @@
-//! Requests over a real socket: what is sent, retries, waits, cuts and cancellation.
+//! Requests over a real socket: contents, retries, waits, cut streams and cancellation.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn model(server: &Server, http: Http) -> OpenAi {
     OpenAi::new("m").base_url(&server.url).api_key("sk-12345678").http(http)
 }
 
-/// Tries again at once.
+/// Returns settings that retry at once.
 fn eager() -> Http {
     Http::new().retry(Retry { first: millis(1), ..Retry::default() })
 }
@@ -111,7 +111,7 @@ async fn tries_are_limited() {
 }
 
 #[tokio::test]
-async fn what_will_not_pass_is_not_tried_again() {
+async fn permanent_failures_are_not_retried() {
     for (status, body, kind) in [
         ("400 Bad Request", r#"{"error":{"message":"no sk-12345678"}}"#, ModelErrorKind::Refused),
         ("401 Unauthorized", "", ModelErrorKind::Unauthorized),
@@ -140,7 +140,7 @@ async fn the_provider_says_how_long_to_wait() {
     assert!(got[1].at - got[0].at >= millis(300));
 
     let server = Server::start([reply("429 Too Many Requests", "retry-after: 3600\r\n", "")]).await;
-    // Longer than the cap is not waited for.
+    // The client does not wait longer than the cap.
     let (_, error) = within("a model that is to be asked in an hour", ask(&model(&server, eager()))).await;
     let error = error.unwrap();
     assert_eq!((error.kind(), error.wait()), (ModelErrorKind::RateLimited, Some(Duration::from_hours(1))));

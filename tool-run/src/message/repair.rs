@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
 
 /// The answer to a call that has none.
-const UNANSWERED: &str = "the call was interrupted; nobody knows what came of it";
+const UNANSWERED: &str = "the call was interrupted; its outcome is unknown";
 
 /// A call of the history, and its answer.
 struct Slot {
@@ -335,13 +335,17 @@ impl fmt::Display for Repaired {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dangling { at, call_id } => write!(out, "message {at}: the call {call_id} had no answer"),
-            Self::Late { at, call_id } => write!(out, "message {at}: the answer to {call_id} was not behind its turn"),
-            Self::Duplicate { at, call_id } => write!(out, "message {at}: {call_id} was answered before"),
-            Self::Orphan { at, call_id } => write!(out, "message {at}: it answers {call_id}, which nobody called"),
+            Self::Late { at, call_id } => {
+                write!(out, "message {at}: the answer to {call_id} did not directly follow its turn")
+            }
+            Self::Duplicate { at, call_id } => write!(out, "message {at}: {call_id} had an answer already"),
+            Self::Orphan { at, call_id } => {
+                write!(out, "message {at}: it answers {call_id}, but there is no such call")
+            }
             Self::SameId { at, from, to } => write!(out, "message {at}: the call `{from}` is now {to}"),
             Self::Name { at, from, to } => write!(out, "message {at}: the name `{from}` is now {to}"),
-            Self::Empty { at } => write!(out, "message {at}: it said nothing"),
-            Self::Merged { at } => write!(out, "message {at}: it is one with that before it"),
+            Self::Empty { at } => write!(out, "message {at}: it was empty"),
+            Self::Merged { at } => write!(out, "message {at}: it was merged into the previous message"),
             Self::Unread { at, what } => write!(out, "message {at}: it cannot be read: {what}"),
         }
     }

@@ -21,17 +21,13 @@ use crate::tool::{CallError, Output};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StepEvent {
+    /// A prompt.
     Prompt(Prompt),
     /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
-    Continue {
-        by: Principal,
-        at: Time,
-    },
+    Continue { by: Principal, at: Time },
     /// The tools that the model sees in its present turn. Calls of other tools are answered as calls of tools that do not
     /// exist, in every process. The driver sends this event before the first call.
-    Offered {
-        tools: Vec<String>,
-    },
+    Offered { tools: Vec<String> },
     /// A call is complete, but the model's turn is not. Drivers report this only for calls of tools that may start early.
     Called {
         /// The position of the call in the turn, from 0; in order.
@@ -41,6 +37,7 @@ pub enum StepEvent {
         name: String,
         arguments: String,
     },
+    /// The model's turn ended.
     TurnEnded {
         /// The content of the turn, in order.
         parts: Vec<AssistantPart>,
@@ -51,6 +48,7 @@ pub enum StepEvent {
         model: Option<Arc<str>>,
         at: Time,
     },
+    /// The model failed.
     TurnFailed {
         error: String,
         /// Set if another attempt may succeed. The run makes one as long as it has retries left ([`Limits`](super::Limits)).
@@ -61,11 +59,7 @@ pub enum StepEvent {
         at: Time,
     },
     /// The gate has checked a call.
-    Inspected {
-        call: CallId,
-        inspection: CheckedCall,
-        at: Time,
-    },
+    Inspected { call: CallId, inspection: CheckedCall, at: Time },
     /// A principal decided an open interrupt.
     Decide {
         interrupt: InterruptId,
@@ -124,13 +118,9 @@ pub enum StepEvent {
         spent: NestedUsage,
     },
     /// Time has passed: everything that has expired ends.
-    Tick {
-        at: Time,
-    },
+    Tick { at: Time },
     /// The process that drove the run is gone, and another one takes over.
-    Recover {
-        at: Time,
-    },
+    Recover { at: Time },
     /// A refused call was repaired.
     Repaired {
         call: CallId,
@@ -143,20 +133,15 @@ pub enum StepEvent {
     },
     /// The run must stop at the end of its step.
     StopRequested {
+        /// The principal that stops it.
         by: Principal,
         at: Time,
     },
     /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
     /// stops for this reason. If a prompt waits, the run accepts it then.
-    Stop {
-        reason: StopReason,
-        at: Time,
-    },
+    Stop { reason: StopReason, at: Time },
     /// The run is cancelled. Waiting prompts are dropped.
-    Cancel {
-        by: Principal,
-        at: Time,
-    },
+    Cancel { by: Principal, at: Time },
 }
 
 /// An action for the driver, to be taken when the entries that caused it are in the log.
@@ -332,18 +317,18 @@ impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => {
-                out.write_str("the run is busy; decide about what waits, or cancel it, before the next prompt")
+                out.write_str("the run is busy; decide the open interrupts or cancel the run before the next prompt")
             }
-            Self::Idle => out.write_str("nothing goes on in the run; prompt it"),
+            Self::Idle => out.write_str("the run is not active; prompt it"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
             Self::Forbidden => out.write_str("this principal may not decide here"),
             Self::Unknown { interrupt } => {
-                write!(out, "nothing in this run waits, or waited, under the id {interrupt}")
+                write!(out, "the run never had an interrupt {interrupt}")
             }
             Self::Closed { interrupt } => {
-                write!(out, "{interrupt} is closed: it expired, or something else came first")
+                write!(out, "{interrupt} is closed: it expired, or another event closed it")
             }
-            Self::Conflict { decided } => write!(out, "somebody decided before: {}", decided.verb()),
+            Self::Conflict { decided } => write!(out, "another decision was made before: {}", decided.verb()),
             Self::NotOffered { decision, possible } => {
                 write!(out, "cannot {decision} here; possible: {}", possible.join(", "))
             }

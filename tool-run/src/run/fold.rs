@@ -116,7 +116,7 @@ impl Run {
             LogEvent::TurnStarted { .. } => self.turn_started()?,
             LogEvent::Offered { tools } => {
                 if self.activity != Activity::Generating || !self.current().is_empty() {
-                    return Err("what is on offer changes in the middle of a turn".to_owned());
+                    return Err("the tools on offer change in the middle of a turn".to_owned());
                 }
                 self.offered = Some(tools.clone());
             }
@@ -172,7 +172,7 @@ impl Run {
             LogEvent::Migrated { call, .. } => {
                 let at = self.at(call, &[Stage::Open, Stage::Ready])?;
                 if self.calls[at].attempts > 0 {
-                    return Err(format!("{call} was started, and is migrated"));
+                    return Err(format!("{call} is migrated after its start"));
                 }
                 (self.calls[at].tool, self.calls[at].touches) = (None, None);
                 self.enter(at, CallState::Proposed);
@@ -187,17 +187,21 @@ impl Run {
     /// Returns the position of a call of the present turn that is at one of `stages`.
     fn at(&mut self, id: &CallId, stages: &[Stage]) -> Result<usize, String> {
         let at = self.place(id).filter(|at| self.current_range().contains(at));
-        let at = at.ok_or_else(|| format!("{id} is no call of the turn at hand"))?;
+        let at = at.ok_or_else(|| format!("the present turn has no call {id}"))?;
         self.recent = as_u32(at);
         let stage = self.calls[at].stage();
-        if stages.contains(&stage) { Ok(at) } else { Err(format!("{id} is {stage:?}, which does not lead there")) }
+        if stages.contains(&stage) {
+            Ok(at)
+        } else {
+            Err(format!("{id} is {stage:?}, and the entry does not apply to this stage"))
+        }
     }
 
     /// Returns the decision about the open interrupt of the call.
     fn was_decided(&self, at: usize) -> Result<&Decided, String> {
         let call = &self.calls[at];
         let decided = call.interrupt().and_then(|open| call.decided(open.id.number));
-        decided.ok_or_else(|| format!("nobody decided about what {} waits for", call.id))
+        decided.ok_or_else(|| format!("no decision about the interrupt of {} is logged", call.id))
     }
 
     /// Checks that every call has a result and the model is not asked, so that something new can begin.
@@ -255,7 +259,7 @@ impl Run {
         let first = self.queue.iter().position(|waits| waits.steers == prompt.steers);
         let place = first.filter(|at| queued && self.queue[*at] == prompt);
         if queued && place.is_none() {
-            return Err("a prompt is taken that is not the first that waits".to_owned());
+            return Err("the accepted prompt is not the first waiting one".to_owned());
         }
         self.is_settled()?;
         if let Some(at) = place {
@@ -282,7 +286,7 @@ impl Run {
 
     fn branched(&mut self, prompts: Vec<Said>, taint: Vec<String>) -> Applied {
         if self.rev != 1 {
-            return Err("it has begun, and comes from another".to_owned());
+            return Err("it branches from another run after its beginning".to_owned());
         }
         let is_prompt = |prompt: &Said| matches!(self.messages.get(prompt.at as usize), Some(Message::User { .. }));
         if !prompts.iter().all(is_prompt) {
@@ -296,10 +300,10 @@ impl Run {
         self.is_settled()?;
         let is_unasked = self.activity == Activity::Idle && self.messages.is_empty();
         if is_unasked || self.activity == Activity::Finished {
-            return Err("a turn starts, and nobody prompted".to_owned());
+            return Err("a turn starts without a prompt".to_owned());
         }
         if self.stopping && matches!(self.activity, Activity::Acting(_)) {
-            return Err("a turn starts, and the run is to stop".to_owned());
+            return Err("a turn starts although the run must stop".to_owned());
         }
         if matches!(self.activity, Activity::Stopped(_)) {
             // A person continues the run: as after a prompt, it has all its steps again.
@@ -328,7 +332,7 @@ impl Run {
 
     fn called(&mut self, id: CallId, provider_id: String, name: String, arguments: Arc<str>) -> Applied {
         if self.activity != Activity::Generating {
-            return Err(format!("{id} was called when the model was not asked"));
+            return Err(format!("{id} was called outside of a model's turn"));
         }
         let at = as_u32(self.calls.len());
         match self.index.entry(id.clone()) {
@@ -362,7 +366,7 @@ impl Run {
         model: Option<Arc<str>>,
     ) -> Applied {
         if self.activity != Activity::Generating {
-            return Err("a turn ended that was not started".to_owned());
+            return Err("a turn ended without a start".to_owned());
         }
         let expected = self.current().iter().map(|call| &call.id);
         let named = parts.iter().filter_map(|part| match part {
@@ -370,7 +374,7 @@ impl Run {
             TurnPart::Said(_) => None,
         });
         if !expected.eq(named) {
-            return Err("a turn ended with other calls than it made".to_owned());
+            return Err("the calls at the end of a turn differ from those before".to_owned());
         }
         let content = parts.iter().map(|part| match part {
             TurnPart::Said(part) => part.clone(),
@@ -395,7 +399,7 @@ impl Run {
 
     fn turn_failed(&mut self, error: String, again: bool, usage: Usage, model: Option<Arc<str>>) -> Applied {
         if !matches!(self.activity, Activity::Generating | Activity::Prompted) {
-            return Err("a turn failed that was not started".to_owned());
+            return Err("a turn failed without a start".to_owned());
         }
         let content: Vec<_> = self.current().iter().map(|call| self.as_message(&call.id)).collect();
         if !content.is_empty() {
@@ -416,10 +420,10 @@ impl Run {
 
     fn stop_requested(&mut self, by: &Principal) -> Applied {
         if !self.is_owner(by) {
-            return Err(format!("{by} wants to stop it, and may not"));
+            return Err(format!("{by} requested a stop, but is not the owner"));
         }
         if !matches!(self.activity, Activity::Generating | Activity::Acting(_)) {
-            return Err("it is to stop, and nothing is going on".to_owned());
+            return Err("a stop was requested, but the run is not active".to_owned());
         }
         self.stopping = true;
         Ok(())
@@ -428,7 +432,7 @@ impl Run {
     fn stop(&mut self, activity: Activity) -> Applied {
         self.is_settled()?;
         if !matches!(self.activity, Activity::Acting(_)) {
-            return Err("it comes to an end, and nothing was going on".to_owned());
+            return Err("the run ends, but it is not active".to_owned());
         }
         if matches!(activity, Activity::Stopped(StopReason::Cancelled | StopReason::Requested)) {
             self.queue.clear();
@@ -474,7 +478,7 @@ impl Run {
             return Err(format!("{} is not the next interrupt of {id}", interrupt.id));
         }
         if interrupt.kind == InterruptKind::External && self.is_held(at) {
-            return Err(format!("{id} is handed out, and must wait for another call"));
+            return Err(format!("{id} is announced, but must wait for another call"));
         }
         let past = self.calls[at].past();
         past.interrupts = past.interrupts.saturating_add(1);
@@ -490,7 +494,7 @@ impl Run {
             return Err(format!("{id} is not open"));
         };
         if !self.may_decide(open, &by) || open.expires.is_some_and(|expires| expires <= time) {
-            return Err(format!("{by} could not decide about {id} then"));
+            return Err(format!("{by} may not decide the interrupt of {id}"));
         }
         self.calls[at].past().decided.push(Decided { interrupt: id.number, decision, by });
         Ok(())
@@ -501,7 +505,7 @@ impl Run {
         let decided = self.was_decided(at)?;
         let number = decided.interrupt;
         if !matches!(decided.decision, Decision::Edit { .. }) || decided.by != by {
-            return Err(format!("{by} did not decide to edit {id}"));
+            return Err(format!("{by} edited {id} without a decision"));
         }
         let call = &mut self.calls[at];
         call.revise(ArgumentRevision::of_person(arguments, by));
@@ -513,7 +517,7 @@ impl Run {
     fn allowed(&mut self, allowance: Allowance) -> Applied {
         let decided = |decided: &Decided| decided.decision == Decision::ApproveForRun && decided.by == allowance.by;
         if !self.current_range().any(|at| self.was_decided(at).is_ok_and(decided)) {
-            return Err(format!("{} allowed nothing for the rest of the run", allowance.by));
+            return Err(format!("{} did not allow calls for the rest of the run", allowance.by));
         }
         self.allowances.push(allowance);
         Ok(())
@@ -528,13 +532,13 @@ impl Run {
     ) -> Applied {
         let at = self.at(id, &[Stage::Proposed])?;
         if self.calls[at].name != tool.name {
-            return Err(format!("{id} was checked with the tool `{}`, and calls another", tool.name));
+            return Err(format!("{id} was checked with the tool `{}`, but calls another one", tool.name));
         }
         if self.calls[at].arguments.digest != arguments {
             return Err(format!("the arguments of {id} are not those that were checked"));
         }
         if !self.offers(&tool.name) {
-            return Err(format!("{id} was accepted, and its tool was not on offer"));
+            return Err(format!("{id} was accepted, but its tool was not on offer"));
         }
         self.calls[at].touches = touches.cloned();
         self.calls[at].tool = Some(Arc::clone(tool));
@@ -565,7 +569,7 @@ impl Run {
             return Err(format!("{id} is granted for another tool or other arguments"));
         }
         if *by == GrantedBy::Rerun && !call.may_start_again() {
-            return Err(format!("{id} is not repeatable, and is started again by itself"));
+            return Err(format!("{id} is not repeatable, but is started again without a decision"));
         }
         if call.interrupt().is_some_and(|open| open.kind == InterruptKind::Reconcile) {
             // A person knows the outcome of these steps, and allows a repetition.
@@ -598,7 +602,7 @@ impl Run {
     fn stepper(&mut self, id: &CallId) -> Result<usize, String> {
         let at = self.at(id, &[Stage::Running, Stage::Open])?;
         if self.calls[at].stage() == Stage::Open && !self.calls[at].is_asking() {
-            return Err(format!("{id} waits, and takes a step"));
+            return Err(format!("{id} takes a step while it waits"));
         }
         Ok(at)
     }
@@ -613,10 +617,10 @@ impl Run {
             || tool != Some(grant.tool)
             || call.arguments.digest != grant.arguments
         {
-            return Err(format!("{id} starts with a grant for something else"));
+            return Err(format!("{id} starts with a grant for another call, tool or arguments"));
         }
         if self.is_held(at) {
-            return Err(format!("{id} starts, and must wait for another call"));
+            return Err(format!("{id} starts, but must wait for another call"));
         }
         self.calls[at].attempts = self.calls[at].attempts.saturating_add(1);
         self.enter(at, CallState::Running);
@@ -633,14 +637,14 @@ impl Run {
             _ => &[Proposed, Open, Ready, Running, Unknown],
         };
         if !from.contains(&call.stage()) {
-            return Err(format!("{id} is {:?}, and does not end that way", call.stage()));
+            return Err(format!("{id} is {:?}, and cannot end with this result", call.stage()));
         }
         if call.attempts > 0 && says_did_not_run(result) {
-            return Err(format!("{id} was started, and ends as if it was not"));
+            return Err(format!("{id} was started, but its result says that it was not"));
         }
         let is_late = matches!(**result, CallResult::Expired | CallResult::Interrupted { by: InterruptedBy::NoAnswer });
         if is_late && call.expires().is_none_or(|expires| expires > time) {
-            return Err(format!("{id} ends because its time was over, and it was not"));
+            return Err(format!("{id} expired before its time"));
         }
         if let (Some(tool), true) = (&call.tool, result.is_success())
             && tool.untrusted
@@ -679,10 +683,10 @@ impl Run {
     fn repaired(&mut self, id: &CallId, name: String, arguments: Arc<str>, by: Author) -> Applied {
         let at = self.at(id, &[Stage::Proposed])?;
         if !matches!(self.activity, Activity::Acting(_)) {
-            return Err(format!("{id} is repaired before its turn has ended"));
+            return Err(format!("{id} is repaired before the end of its turn"));
         }
         if self.calls[at].attempts > 0 || !self.calls[at].revisions().is_empty() {
-            return Err(format!("{id} was changed already, and is repaired"));
+            return Err(format!("{id} is repaired after another change"));
         }
         if let Some(Message::Assistant { content }) = self.messages.last_mut() {
             let of_call =

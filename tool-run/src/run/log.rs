@@ -48,9 +48,7 @@ pub enum LogEvent {
         taint: Vec<String>,
     },
     /// A prompt came while the run was busy, and waits.
-    Queued {
-        prompt: Prompt,
-    },
+    Queued { prompt: Prompt },
     /// The run accepted a prompt.
     Prompted {
         prompt: Prompt,
@@ -59,13 +57,9 @@ pub enum LogEvent {
         queued: bool,
     },
     /// The model is asked.
-    TurnStarted {
-        at: Time,
-    },
+    TurnStarted { at: Time },
     /// The model sees only these tools in this turn.
-    Offered {
-        tools: Vec<String>,
-    },
+    Offered { tools: Vec<String> },
     /// The model made a call, and its arguments are complete.
     Called {
         call: CallId,
@@ -74,6 +68,7 @@ pub enum LogEvent {
         name: String,
         arguments: Arc<str>,
     },
+    /// The model's turn ended.
     TurnEnded {
         /// The content of the turn, in order.
         parts: Vec<TurnPart>,
@@ -120,10 +115,7 @@ pub enum LogEvent {
         usage: Usage,
     },
     /// The run must stop at the end of its step.
-    StopRequested {
-        by: Principal,
-        at: Time,
-    },
+    StopRequested { by: Principal, at: Time },
     /// A call's tool accepted its arguments.
     Checked {
         call: CallId,
@@ -157,15 +149,9 @@ pub enum LogEvent {
         touches: Option<Arc<Resources>>,
     },
     /// A question of a tool was answered.
-    Answered {
-        call: CallId,
-        question: Digest,
-        answer: QuestionAnswer,
-    },
+    Answered { call: CallId, question: Digest, answer: QuestionAnswer },
     /// Calls of one kind are allowed for the rest of the run.
-    Allowed {
-        allowance: Allowance,
-    },
+    Allowed { allowance: Allowance },
     /// A call may start.
     Granted {
         call: CallId,
@@ -181,10 +167,7 @@ pub enum LogEvent {
         expires: Option<Time>,
     },
     /// A call starts. The entry is logged before the start.
-    Started {
-        call: CallId,
-        at: Time,
-    },
+    Started { call: CallId, at: Time },
     /// A `resumable` tool begins a step that must not be taken twice. The entry is logged before the step.
     Stepping {
         call: CallId,
@@ -203,29 +186,19 @@ pub enum LogEvent {
         spent: NestedUsage,
     },
     /// The process that ran a call is gone.
-    Lost {
-        call: CallId,
-    },
+    Lost { call: CallId },
     /// A newer version of its tool took over a waiting call. The call is checked again.
     Migrated {
         call: CallId,
         /// The earlier version of the tool.
         from: Option<String>,
     },
-    Ended {
-        call: CallId,
-        result: Arc<CallResult>,
-        at: Time,
-    },
+    /// A call ended.
+    Ended { call: CallId, result: Arc<CallResult>, at: Time },
     /// The run finished, because the model made no more calls. It can be prompted again.
-    Finished {
-        at: Time,
-    },
+    Finished { at: Time },
     /// The run stopped. It can be prompted or continued.
-    Stopped {
-        reason: StopReason,
-        at: Time,
-    },
+    Stopped { reason: StopReason, at: Time },
 }
 
 impl LogEvent {
@@ -518,7 +491,7 @@ impl Run {
         let corrupt = |reason: &str| Corrupt { rev, entry: "snapshot", reason: reason.to_owned() };
         let Self { id, calls, index, stages, first, .. } = &mut run;
         if *first as usize > calls.len() {
-            return Err(corrupt("its turn begins behind its calls").into());
+            return Err(corrupt("its turn begins after its calls").into());
         }
         for (at, call) in (0..).zip(calls) {
             if index.insert(call.id.clone(), at).is_some() {
@@ -533,7 +506,7 @@ impl Run {
                 (grant.run, grant.call) = (id.clone(), call.id.clone());
             }
             if call.past.as_ref().is_some_and(|past| past.interrupts > MOST_INTERRUPTS) {
-                return Err(corrupt("a call has waited more often than it can").into());
+                return Err(corrupt("a call has too many interrupts").into());
             }
             if at >= *first {
                 stages[call.stage() as usize] += 1;

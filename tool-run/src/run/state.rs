@@ -416,10 +416,10 @@ impl fmt::Display for Phase {
     /// Formats the phase in a few words, such as `finished`, or as the reason of the stop.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Idle => "it was not prompted",
+            Self::Idle => "it has no prompt yet",
             Self::Generating => "the model is asked",
             Self::Acting => "calls run",
-            Self::Suspended => "it waits for somebody",
+            Self::Suspended => "it waits for a decision",
             Self::Finished => "finished",
             Self::Stopped(reason) => return reason.fmt(out),
         })
@@ -435,7 +435,7 @@ impl fmt::Display for StopReason {
             Self::ModelFailed(error) => write!(out, "the model failed: {error}"),
             Self::Denied => out.write_str("a call was denied"),
             Self::Cancelled => out.write_str("it was cancelled"),
-            Self::Requested => out.write_str("somebody wanted it to stop"),
+            Self::Requested => out.write_str("a stop was requested"),
             Self::OverBudget(limit) | Self::TimedOut(limit) | Self::Condition(limit) => out.write_str(limit),
         }
     }

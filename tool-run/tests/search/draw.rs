@@ -14,7 +14,7 @@ use tool_run::run::{
 };
 use tool_run::tool::{CallError, Failure, Resources};
 
-/// Numbers that become an event of the run as it is then.
+/// Numbers that determine an event for the present run.
 pub(super) type Seed = (u8, u8, u8, u8);
 
 pub(super) fn options() -> impl Strategy<Value = RunOptions> {
@@ -42,7 +42,7 @@ pub(super) fn options() -> impl Strategy<Value = RunOptions> {
     )
 }
 
-/// The tool called `t0` to `t7`; the number says what it is like.
+/// Returns the tool called `t0` to `t7`, whose number determines its properties.
 fn tool(name: &str, changed: bool) -> &'static Known {
     static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
         let all = (0..16).map(|number: usize| {
@@ -65,7 +65,7 @@ fn tool(name: &str, changed: bool) -> &'static Known {
     &ALL[number * 2 + usize::from(changed)]
 }
 
-/// Some calls of some tools touch something.
+/// Returns resources for some calls of some tools.
 fn touches(name: &str, seed: Seed) -> Option<Arc<Resources>> {
     let number = name.bytes().last().unwrap_or_default() % 4;
     let touches = Resources::new();
@@ -97,14 +97,14 @@ fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
     known.into_iter().chain(more).map(AssistantPart::Call).collect()
 }
 
-/// An event that more or less fits the run.
+/// Returns an event that mostly fits the run.
 pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepEvent {
     let calls = run.calls();
     let near = calls.len().saturating_sub(8);
     let open: Vec<_> = run.current().iter().filter(|call| call.result().is_none()).collect();
     let any = calls.get(near + usize::from(seed.1) % calls.len().clamp(1, 8));
     let call = open.get(usize::from(seed.1) % open.len().max(1)).copied().filter(|_| seed.0 < 230).or(any);
-    // Most events fit, or nothing would ever happen.
+    // Most events fit. Otherwise nothing would ever happen.
     let kind = match (run.phase(), call.map(tool_run::run::Call::stage)) {
         _ if seed.0 >= 160 => seed.0,
         (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => 0,

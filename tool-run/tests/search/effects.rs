@@ -1,4 +1,4 @@
-//! What a driver is told to do at every transition of a call.
+//! The actions of a driver at each transition of a call.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ struct Stand {
 }
 
 impl Stand {
-    /// Two calls that nobody looked at; the second only stands by.
+    /// Creates two unchecked calls. The second only stands by.
     fn new(gate: Gate, idempotent: bool) -> Self {
         Self::with(gate, idempotent, play::options())
     }
@@ -123,7 +123,7 @@ type Step = fn(&Stand) -> StepEvent;
 
 #[test]
 fn every_transition_asks_for_what_it_needs() {
-    // Before, the event, the stage it leads to, what is to be done.
+    // The state before, the event, the stage after it, and the actions.
     type Row<'a> = (Gate, &'a [Step], Step, Stage, &'a [&'a str]);
     let table: [Row<'_>; 21] = [
         (Gate::Auto, &[], allow, Stage::Running, &["execute call 1"]),
@@ -157,7 +157,7 @@ fn every_transition_asks_for_what_it_needs() {
 }
 
 #[test]
-fn what_was_lost_starts_again_or_is_asked_about() {
+fn lost_calls_start_again_or_ask_a_person() {
     let mut stand = Stand::after(Gate::Auto, true, &[allow]);
     let others = ["inspect call_2", "announce call_2.1", "wake 10"];
     let effects = stand.send(recover(&stand));
@@ -179,7 +179,7 @@ fn the_model_is_asked_when_all_calls_have_ended_and_not_before() {
 }
 
 #[test]
-fn an_edited_call_is_handed_out_as_it_was_edited() {
+fn an_edited_external_call_is_announced_with_the_edit() {
     let stand = Stand::after(Gate::External, false, &[ask, edit]);
     let CallState::Open(open) = &stand.run.calls()[0].state else { panic!("it is open") };
     assert_eq!(open.shown.arguments, super::world::edited());
@@ -187,7 +187,7 @@ fn an_edited_call_is_handed_out_as_it_was_edited() {
 }
 
 #[test]
-fn a_run_waits_when_what_may_start_is_behind_what_waits() {
+fn a_run_waits_if_ready_calls_are_behind_waiting_ones() {
     let mut options = play::options();
     options.execution = Execution::Sequential;
     let mut stand = Stand::with(Gate::Ask, false, options);
@@ -207,9 +207,9 @@ fn a_limit_of_no_calls_in_flight_is_one() {
     assert_eq!(stand.send(allow(&stand)), ["execute call 1"]);
 }
 
-/// A driver that ends between two entries of the log goes on with the next.
+/// A driver that ends between two log entries makes up for the missing announcement.
 #[test]
-fn a_hand_out_that_was_not_logged_is_made_good() {
+fn a_missing_announcement_is_repeated() {
     let stand = Stand::new(Gate::External, false);
     let (events, _) = step(&stand.run, allow(&stand)).expect("it fits");
     let mut torn = Stand { run: copy(&stand.run), world: stand.world.clone() };
@@ -220,9 +220,9 @@ fn a_hand_out_that_was_not_logged_is_made_good() {
     assert_eq!(torn.send(allow(&torn)), ["announce call.1", "wake 10"]);
 }
 
-/// S12, by two walls: `step` refuses the call, and `fold` a log in which somebody accepted it.
+/// S12, twice: `step` refuses the call, and `fold` refuses a log in which it was accepted.
 #[test]
-fn a_call_of_a_tool_that_was_not_on_offer_goes_nowhere() {
+fn a_call_of_a_hidden_tool_does_not_start() {
     use tool_run::message::{AssistantPart, FinishReason, ToolCall, Usage};
     use tool_run::run::{CallResult, LogEvent, StopReason};
     for finish in [FinishReason::ToolCalls, FinishReason::Length] {
@@ -261,9 +261,9 @@ fn a_call_of_a_tool_that_was_not_on_offer_goes_nowhere() {
     }
 }
 
-/// What is said between two turns costs the run nothing of what it may use, and the order of what is said stays.
+/// A message between two turns uses up no limits, and messages keep their order.
 #[test]
-fn what_steers_a_run_joins_it() {
+fn steering_messages_join_the_run() {
     use tool_run::message::{Message, Part};
     use tool_run::run::Prompt;
     let mut stand = Stand::after(Gate::Auto, false, &[allow]);

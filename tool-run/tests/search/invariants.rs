@@ -1,4 +1,4 @@
-//! What must hold of every transition, whatever happens: the invariants I1 to I9 and I12 of a run, told from outside of it.
+//! The invariants of every transition: I1 to I9 and I12 of a run, checked from outside.
 
 use std::fmt;
 use std::mem::discriminant;
@@ -9,7 +9,7 @@ use tool_run::message::{Message, Part};
 use tool_run::run::Digest;
 use tool_run::run::{Action, Call, Grant, InterruptKind, LogEvent, Phase, Run, Stage};
 
-/// An invariant that does not hold.
+/// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Broken {
     pub(super) invariant: &'static str,
@@ -38,7 +38,7 @@ pub(super) struct Transition<'a> {
 }
 
 impl World {
-    /// Takes note of a transition, and judges it.
+    /// Records a transition, and checks the invariants.
     pub(super) fn observe(&mut self, seen: &Transition<'_>) -> Held {
         self.happened(seen)?;
         for event in seen.events {
@@ -56,7 +56,7 @@ impl World {
         self.goes_on(seen.after)
     }
 
-    /// What the world knows without looking into the log.
+    /// Records knowledge that does not come from the log.
     fn happened(&mut self, seen: &Transition<'_>) -> Held {
         let before = seen.before.calls();
         match seen.happens {
@@ -142,7 +142,7 @@ impl World {
                 if interrupt.kind == InterruptKind::External {
                     self.alone(at, seen.after)?;
                     let call = &mut self.calls[at];
-                    // Announced is as good as started: whoever executes it may do so from now on.
+                    // An announcement counts as a start, because an outside executor may execute the call from now on.
                     call.begin(seen.after.call(interrupt.id.call()).expect("a call").arguments().digest)?;
                     call.handed_out = true;
                 }
@@ -175,7 +175,7 @@ impl World {
         Ok(())
     }
 
-    /// I12: a call begins only when none has to end before it that touches the same.
+    /// I12: a call starts only if no earlier call with the same resources must end first.
     fn alone(&self, at: usize, run: &Run) -> Held {
         hold("I12", !self.is_held(at, run), "begins beside a call that touches the same")
     }
@@ -215,7 +215,7 @@ impl World {
         Ok(())
     }
 
-    /// I4, I5 and I6: what the model is told.
+    /// I4, I5 and I6: the texts for the model.
     fn conversation(&self, run: &Run) -> Held {
         let answers = run.messages().iter().filter_map(|message| match message {
             Message::Tool(answer) => Some(answer),
@@ -239,7 +239,7 @@ impl World {
         Ok(())
     }
 
-    /// I9: a run that is not over waits for something that will come.
+    /// I9: a run that is not over waits for something that will happen.
     fn goes_on(&self, run: &Run) -> Held {
         if !matches!(run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
             return Ok(());
@@ -251,7 +251,7 @@ impl World {
         hold("I9", wake, "something ends, and nobody is to be woken")?;
         let current = || run.calls().iter().zip(&self.calls).filter(|(call, _)| is_current(run, call));
         let is_live = current().any(|(_, seen)| seen.live.is_some()) || self.model;
-        // Of a look at a call that is held, nothing comes yet.
+        // The check of a held call has no effect yet.
         let is_held = |call: &Call| call.stage() == Stage::Ready && self.is_held(call.index as usize, run);
         let looks = current().any(|(call, seen)| seen.look && call.stage() != Stage::Open && !is_held(call));
         let waits = run.interrupts().next().is_some();
@@ -269,7 +269,7 @@ impl world::Seen {
         }
     }
 
-    /// The call begins, here or outside.
+    /// Records the start of the call, here or outside.
     fn begin(&mut self, arguments: Digest) -> Held {
         hold("I2", !self.vetoed, "begins after it was denied, superseded, expired or answered")?;
         let Some(grant) = &mut self.grant else { return Err(Broken::new("I1", "begins without a grant")) };

@@ -1,4 +1,4 @@
-//! The invariants that hold of any run, whatever happens to it, told from its log alone.
+//! The invariants of any run, checked from its log alone.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use tool_run::run::{
 };
 use tool_run::tool::{Fingerprint, Resources};
 
-/// What the log said of one call so far.
+/// The log's entries about one call so far.
 #[derive(Default)]
 struct Told {
     grant: Option<(Fingerprint, Digest)>,
@@ -19,27 +19,27 @@ struct Told {
     is_resumable: bool,
     /// Steps that were begun and have no result.
     steps: Vec<String>,
-    /// What came of it is asked.
+    /// Set if a person is asked for its outcome.
     is_lost: bool,
     is_external: bool,
-    /// How often somebody, a policy, an answer or a failure that may be tried again let it start.
+    /// The number of permissions to start: from a person, a policy, an answer or a retry.
     consents: u32,
     starts: u32,
     ended: bool,
     denied: bool,
     touches: Option<Arc<Resources>>,
-    /// Started here, or handed out.
+    /// Set if it was started here, or announced to an outside executor.
     begun: bool,
-    /// The model was not to see its tool.
+    /// Set if the model was not offered its tool.
     is_hidden: bool,
 }
 
-/// Reads along with a run, and says what does not hold.
+/// A reader of a run's log that reports violations.
 #[derive(Default)]
 pub(super) struct Judge {
     calls: HashMap<CallId, Told>,
     decided: HashMap<InterruptId, Decision>,
-    /// What is on offer in the turn, where it is said.
+    /// The tools on offer in the turn, if the log names them.
     offered: Option<Vec<String>>,
 }
 
@@ -99,7 +99,7 @@ impl Judge {
                 (told.is_repeatable, told.is_resumable) = (tool.is_repeatable(), tool.resumable);
                 told.is_external = tool.external;
             }
-            // It is looked at anew, and nothing that was granted before is good any more.
+            // The call is checked anew, so earlier grants are void.
             LogEvent::Migrated { call, .. } => self.told(call).tool = None,
             LogEvent::Repaired { call, arguments, .. } => {
                 let told = self.told(call);
@@ -191,8 +191,8 @@ impl Judge {
     }
 }
 
-/// I5 and I6: calls are answered all at once, each once, in the model's order, and nobody is told that what was started
-/// did not run.
+/// I5 and I6: all calls are answered together, each once, in the model's order, and no text claims that a started call did not
+/// run.
 fn conversation(run: &Run) -> Result<(), String> {
     let answers = run.messages().iter().filter_map(|message| match message {
         Message::Tool(answer) => Some(answer),
@@ -215,7 +215,7 @@ fn bounded(run: &Run) -> Result<(), String> {
     let limits = &run.options().limits;
     let count = |stage| run.current().iter().filter(|call| call.stage() == stage).count();
     hold(count(Stage::Running) <= limits.in_flight as usize, "I11: too many in flight")?;
-    // What ran when its process went away is asked about, whatever waits already.
+    // A person is asked about lost calls, even above the limit.
     hold(count(Stage::Open) <= (limits.open + limits.in_flight) as usize, "I11: too many open")?;
     hold(run.queue().len() <= limits.open as usize, "I11: too many prompts wait")?;
     hold(run.steps() <= limits.steps, "I11: too many steps")?;
@@ -226,7 +226,7 @@ fn bounded(run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// I9: when nothing runs and nothing is looked at, somebody is waited for.
+/// I9: if nothing runs and nothing is being checked, the run waits for a decision.
 fn goes_on(run: &Run) -> Result<(), String> {
     if !matches!(run.phase(), Phase::Acting | Phase::Suspended) {
         return Ok(());

@@ -1,5 +1,4 @@
-//! The state machine, searched through: every order in which things can happen to two calls, on the real `step` and the
-//! real `fold`.
+//! A search through the state machine: every order of events for two calls, with the real `step` and the real `fold`.
 
 mod draw;
 mod effects;
@@ -22,7 +21,7 @@ use self::touching::Touching;
 use self::world::{Gate, Kind, Move, World};
 use tool_run::run::{Action, CallState, LogEvent, Phase, Run, step};
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Default)]
 struct Found {
     states: usize,
@@ -35,7 +34,7 @@ struct Node {
     parent: usize,
     happens: Option<Move>,
     log: Vec<LogEvent>,
-    /// Where moves lead that do not need a new prompt or a cancellation.
+    /// The successors of a state, without those of a new prompt or a cancellation.
     next: Vec<usize>,
     is_finished: bool,
 }
@@ -47,7 +46,7 @@ struct Search {
     found: Found,
 }
 
-/// The state as a number: without what cannot make a difference any more.
+/// Returns the state as a number, without parts that cannot make a difference any more.
 fn key(run: &Run, world: &World) -> u64 {
     let mut world = world.clone();
     for (call, seen) in run.calls().iter().zip(&mut world.calls) {
@@ -81,7 +80,7 @@ fn key(run: &Run, world: &World) -> u64 {
     hasher.finish()
 }
 
-/// Searches everything that two calls of these kinds can come to with so many troubles.
+/// Searches all states that two calls of these kinds can reach with this number of troubles.
 fn explore(kinds: [Kind; 2], troubles: u8, touching: Touching) -> Found {
     let log = opening(options());
     let run = Run::fold(log.clone()).expect("a log");
@@ -115,7 +114,7 @@ impl Search {
     fn expand(&mut self, at: usize, run: &Run, world: &World) -> Result<(), Failed> {
         let here = |broken| (broken, None);
         probes::probe(at, run, world).map_err(here)?;
-        // Texts and whole logs cost the most in a debug build, and look the same in many states.
+        // Texts and whole logs cost most in a debug build, and are alike in many states.
         if at.is_multiple_of(8) {
             let log: Vec<&[LogEvent]> = self.path(at).map(|node| &node.log[..]).collect();
             let log: Vec<LogEvent> = log.into_iter().rev().flatten().cloned().collect();
@@ -157,7 +156,7 @@ impl Search {
         std::iter::successors(Some(&self.nodes[at]), parent)
     }
 
-    /// I9: a state from which no finished state can be reached.
+    /// I9: returns a state from which no finished state can be reached.
     fn stuck(&self) -> Option<(Broken, Vec<Move>)> {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate() {
@@ -179,7 +178,7 @@ impl Search {
     }
 }
 
-/// The run and the world after a transition, judged.
+/// Returns the run and the world after a checked transition.
 fn follow(
     (run, frozen): (&Run, &str),
     world: &World,
@@ -196,12 +195,12 @@ fn follow(
     Ok((after, world))
 }
 
-/// All pairs of kinds, each once.
+/// Returns all pairs of kinds, each once.
 fn pairs() -> Vec<[Kind; 2]> {
     let gates = [Gate::Auto, Gate::Ask, Gate::External, Gate::Deny];
     let kinds: Vec<Kind> =
         gates.into_iter().flat_map(|gate| [true, false].map(|idempotent| Kind { gate, idempotent })).collect();
-    // What never starts here, starts there once, idempotent or not.
+    // A call that never starts here starts outside once, idempotent or not.
     let starts_here = |kind: &Kind| matches!(kind.gate, Gate::Auto | Gate::Ask);
     let kinds: Vec<Kind> = kinds.into_iter().filter(|kind| kind.idempotent || starts_here(kind)).collect();
     let pairs = kinds.iter().enumerate().flat_map(|(at, one)| kinds[at..].iter().map(|other| [*one, *other]));
@@ -226,7 +225,7 @@ const fn kind(gate: Gate, idempotent: bool) -> Kind {
     Kind { gate, idempotent }
 }
 
-// Four tests, so that they run side by side.
+// Four tests, so that they run in parallel.
 
 #[test]
 fn no_order_of_events_breaks_an_invariant_of_a_call_that_may_be_repeated() {
@@ -257,9 +256,9 @@ fn calls_that_touch_the_same_never_run_side_by_side() {
     let mut all = Found::default();
     let kinds = pairs().into_iter().filter(|kinds| kinds.iter().all(|kind| kind.gate != Gate::Deny));
     let worlds = kinds.flat_map(|kinds| [Touching::Same, Touching::WhenEdited].map(|touching| (kinds, touching)));
-    // Only who is asked about can be edited.
+    // Only calls that ask a person can be edited.
     for (kinds, touching) in worlds.filter(|(kinds, how)| *how == Touching::Same || kinds[0].gate == Gate::Ask) {
-        // With idempotent tools, what is lost starts again by itself, and has what it touches all the time.
+        // With idempotent tools, a lost call starts again by itself, and keeps its resources.
         let found = explore(kinds, 1, touching);
         assert_eq!(found.broken, None, "{kinds:?} {touching:?}");
         all.states += found.states;

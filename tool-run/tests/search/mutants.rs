@@ -1,6 +1,6 @@
-//! Mistakes in the state machine, to see that the search finds them: each is a file in `tests/mutants`.
+//! Planted mistakes in the state machine, which the search must find. Each is a file in `tests/mutants`.
 //!
-//! `scripts/mutants` makes each of them in a copy of the crate, and runs [`first_broken_invariant`] there.
+//! `scripts/mutants` makes each in a copy of the crate, and runs [`first_broken_invariant`] there.
 
 use std::{env, fs, path::Path};
 
@@ -10,7 +10,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Searches until an invariant breaks, and prints which. `TOUCHING=same` lets both calls write the same.
+/// Searches until an invariant breaks, and prints it. With `TOUCHING=same`, both calls write the same resource.
 #[test]
 #[ignore = "scripts/mutants runs it, on a copy with a mistake in it"]
 fn first_broken_invariant() {
@@ -22,7 +22,7 @@ fn first_broken_invariant() {
     }
 }
 
-/// What a mistake is made of stands in the sources exactly once, so that none rots unnoticed.
+/// The original text of each mistake must occur in the sources exactly once, so that none becomes useless unnoticed.
 #[test]
 fn every_mistake_still_fits_the_sources() {
     let mut count = 0;

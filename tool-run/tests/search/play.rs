@@ -1,4 +1,4 @@
-//! What can happen in a world, as events.
+//! The possible events of a world.
 
 use super::world::{self, ARGUMENTS, Choice, Move, NAMES, Says, World};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
@@ -12,10 +12,10 @@ pub(super) fn owner() -> Principal {
     Principal::from("owner")
 }
 
-/// How long approvals, hand-outs and grants last.
+/// The lifetime of approvals, announcements and grants.
 const EXPIRY: u64 = 10;
 
-/// A second run like the first. There is no other way to make one: a grant must not be doubled.
+/// Returns a second run like the first, through its stored form: a grant has no `Clone`.
 pub(super) fn copy(run: &Run) -> Run {
     thaw(&run.freeze())
 }
@@ -24,7 +24,7 @@ pub(super) fn thaw(frozen: &str) -> Run {
     Run::thaw(frozen).expect("a run that was frozen")
 }
 
-/// The options of the runs that are searched through.
+/// Returns the options of the runs in the search.
 pub(super) fn options() -> RunOptions {
     let mut options = RunOptions::default();
     options.on_prompt = OnPrompt::Supersede;
@@ -34,7 +34,7 @@ pub(super) fn options() -> RunOptions {
     options
 }
 
-/// The log of a run whose model just made two calls, which have one provider's id and the same arguments.
+/// Returns the log of a run whose model just made two calls with the same provider id and the same arguments.
 pub(super) fn opening(options: RunOptions) -> Vec<LogEvent> {
     let mut log =
         vec![LogEvent::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }];
@@ -72,7 +72,7 @@ pub(super) fn is_current(run: &Run, call: &Call) -> bool {
     run.current().iter().any(|other| other.id == call.id)
 }
 
-/// What can happen now.
+/// Returns the possible moves.
 pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
     let mut moves = Vec::new();
     for (at, (call, seen)) in run.calls().iter().zip(&world.calls).enumerate() {
@@ -130,7 +130,7 @@ pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
     moves
 }
 
-/// A move as the event that a driver sends.
+/// Converts a move to the event of a driver.
 pub(super) fn event(run: &Run, world: &World, happens: Move) -> StepEvent {
     let at = world.time();
     match happens {
@@ -191,7 +191,7 @@ pub(super) fn decide(
     StepEvent::Decide { interrupt, ruling, by, at }
 }
 
-/// The id of what `call` waits or waited for as the `number`th.
+/// Returns the id of the interrupt `number` of `call`.
 pub(super) fn interrupt_id(call: &Call, number: u32) -> InterruptId {
     format!("{}.{number}", call.id).parse().expect("an id")
 }
@@ -208,7 +208,7 @@ pub(super) fn grant_of(call: &Call) -> Option<&Grant> {
     }
 }
 
-/// An edit whose arguments are wrong, not allowed, or for another tool.
+/// Returns edits whose arguments are wrong, not allowed, or for another tool.
 pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<StepEvent> {
     let seen = &world.calls[which];
     let interrupt = interrupt_id(&run.calls()[which], number);

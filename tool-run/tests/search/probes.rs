@@ -1,5 +1,5 @@
-//! What must change nothing: decisions that come again, too late, from strangers; outcomes of old attempts; and the
-//! run's way to a text and back.
+//! Events that must change nothing: repeated, late and foreign decisions, and outcomes of old attempts; and the stored form of a
+//! run.
 
 use super::invariants::Broken;
 use super::play::copy;
@@ -11,9 +11,9 @@ use tool_run::run::{
 
 type Held = Result<(), Broken>;
 
-/// Looks at a state from all sides.
+/// Probes a state.
 ///
-/// Every seventh state is asked about every choice, the others about one each.
+/// Every seventh state is probed with every choice, the others with one choice each.
 pub(super) fn probe(at: usize, run: &Run, world: &World) -> Held {
     let choices = if at.is_multiple_of(7) { &CHOICES[..] } else { &CHOICES[at % 5..][..1] };
     for (which, seen) in world.calls.iter().enumerate() {
@@ -26,7 +26,7 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> Held {
         if is_behind || !play::is_current(run, call) {
             silent("I2", run, play::look(run, world, which, Says::Allow, seen.changed))?;
         }
-        // The other call's inspection, and one of other arguments.
+        // The other call's check, and one for other arguments.
         let mut other = play::look(run, world, 1 - which, Says::Allow, false);
         if let StepEvent::Inspected { call: id, .. } = &mut other {
             *id = call.id.clone();
@@ -40,7 +40,7 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> Held {
     Ok(())
 }
 
-/// I7 and I2, and who may decide.
+/// I7 and I2, and the principals that may decide.
 fn decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> Held {
     let seen = &world.calls[which];
     let stranger = Principal::from("stranger");
@@ -89,7 +89,7 @@ fn decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> Held
     Ok(())
 }
 
-/// An event that comes too late leads to nothing.
+/// Checks that a late event has no effect.
 fn silent(invariant: &'static str, run: &Run, event: StepEvent) -> Held {
     match step(run, event) {
         Ok((events, effects)) if events.is_empty() && effects.is_empty() => Ok(()),
@@ -104,7 +104,7 @@ fn refused(invariant: &'static str, run: &Run, event: StepEvent, is_right: &dyn 
     }
 }
 
-/// I10: every prefix of the log is a run, which can be written down, taken over and called off; and the whole is this run.
+/// I10: every prefix of the log is a run that can be stored, taken over and cancelled. The whole log gives this run.
 pub(super) fn prefixes(log: &[LogEvent], run: &Run) -> Held {
     let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
     let mut prefix = Run::fold(log[..1].iter().cloned()).map_err(|error| wrong(&error))?;
@@ -122,7 +122,7 @@ fn stages(run: &Run) -> [u32; 6] {
         .map(|stage| run.count(stage))
 }
 
-/// I10: what is written down and read is the same.
+/// I10: the stored form is read unchanged.
 pub(super) fn written(log: &[LogEvent], run: &Run) -> Held {
     let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
     if record::decode(&record::encode(log)).map_err(|error| wrong(&error))? != log {
@@ -136,7 +136,7 @@ pub(super) fn written(log: &[LogEvent], run: &Run) -> Held {
     Ok(())
 }
 
-/// A state of which only a part was logged can still be taken over, and called off.
+/// Checks that a partially logged state can still be taken over and cancelled.
 pub(super) fn torn(frozen: &str, events: &[LogEvent]) -> Held {
     let mut prefix = play::thaw(frozen);
     for event in events {

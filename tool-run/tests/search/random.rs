@@ -1,4 +1,4 @@
-//! Random sequences of events, fitting or not, on runs with many calls, turns and options.
+//! Random sequences of events, valid or not, for runs with many calls, turns and options.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -14,7 +14,7 @@ pub(super) fn created(options: RunOptions) -> Vec<LogEvent> {
     vec![LogEvent::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }]
 }
 
-/// Plays the events, judging every transition, and gives back the log.
+/// Plays the events, checks every transition, and returns the log.
 pub(super) fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEvent>, usize), TestCaseError> {
     let mut log = created(options);
     let mut run = Run::fold(log.clone()).expect("a log");
@@ -22,7 +22,7 @@ pub(super) fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEvent>
     for seed in seeds {
         time += u64::from(seed.3 % 5 == 0);
         let said = || format!("{:?}", event(&run, *seed, Time(time)));
-        // What is refused changes nothing: `step` only reads the run.
+        // A refused event changes nothing, because `step` only reads the run.
         let Ok((events, effects)) = step(&run, event(&run, *seed, Time(time))) else { continue };
         let mut after = copy(&run);
         for event in &events {
@@ -85,7 +85,7 @@ proptest! {
             let LogEvent::Called { call, arguments, .. } = &mut changed[at] else { continue };
             let call = call.clone();
             *arguments = format!("{arguments}{extra}").into();
-            // Whatever was checked or granted, was so for the arguments as they were.
+            // Checks and grants were for the arguments before.
             let is_mended = |event: &LogEvent| matches!(event, LogEvent::Repaired { call: id, .. } if *id == call);
             if log.iter().any(is_mended) {
                 continue;
@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// The sequences are not all refused: calls are started in them.
+/// Not all random events are refused: some calls start.
 #[test]
 fn random_events_get_somewhere() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -1,17 +1,17 @@
-//! What the calls of the search touch.
+//! The resources of the calls in the search.
 
 use std::sync::Arc;
 
 use super::world::ARGUMENTS;
 use tool_run::tool::Resources;
 
-/// What the calls touch.
+/// The resources of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Touching {
     Nothing,
-    /// Both write the same.
+    /// Both calls write the same resource.
     Same,
-    /// The second writes what the first does when it was edited.
+    /// The edited second call writes the resource of the first.
     WhenEdited,
 }
 

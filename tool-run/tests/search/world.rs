@@ -1,4 +1,4 @@
-//! The world around two calls: what the tools are, what a driver has to do, and what really happened.
+//! The world around two calls: the tools, the pending actions of the driver, and what really happened.
 
 use std::mem::Discriminant;
 use std::sync::{Arc, LazyLock};
@@ -15,7 +15,7 @@ use tool_run::tool::{CallError, Effect, Identity, Output, Permission, Resources,
 use tool_schema::feedback::{Problem, ProblemKind, Rejection};
 use tool_schema::schema::Schema;
 
-/// What stands between a call and its execution.
+/// The obstacle between a call and its execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Gate {
     Auto,
@@ -32,7 +32,7 @@ pub(super) struct Kind {
     pub(super) idempotent: bool,
 }
 
-/// What a policy says at a look.
+/// The answer of a policy at a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Says {
     Allow,
@@ -40,7 +40,7 @@ pub(super) enum Says {
     Deny,
 }
 
-/// What a person decides.
+/// The decision of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Choice {
     Approve,
@@ -52,28 +52,28 @@ pub(super) enum Choice {
 
 pub(super) const CHOICES: [Choice; 5] = [Choice::Approve, Choice::Edit, Choice::Deny, Choice::Respond, Choice::Fail];
 
-/// Something that can happen.
+/// A possible event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// A call is looked at; the tool may be another one.
+    /// A check of a call, maybe with another definition of the tool.
     Look(usize, Says, bool),
     Decide(usize, Choice),
     End(usize, bool),
     Tick,
     Recover,
     Prompt,
-    /// A prompt that joins what goes on.
+    /// A prompt that steers the run.
     Steer,
     Cancel,
-    /// The driver does not go on.
+    /// The driver stops.
     Stop,
     /// The model breaks off, and may be asked again.
     Fail,
-    /// The model says something, and calls nothing.
+    /// The model answers without calls.
     Model,
 }
 
-/// A grant as the log tells of it.
+/// A grant, as the log has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ledger {
     pub(super) arguments: Digest,
@@ -81,26 +81,26 @@ pub(super) struct Ledger {
     pub(super) used: bool,
 }
 
-/// What is known about a call from outside of the run.
+/// Knowledge about a call from outside of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
     pub(super) kind: Kind,
-    /// Whether the tool is the changed one.
+    /// Set if the tool has its changed definition.
     pub(super) changed: bool,
-    /// The driver has to look at it.
+    /// Set if the driver must check the call.
     pub(super) look: bool,
-    /// The attempt that is going on in this process.
+    /// The attempt that runs in this process.
     pub(super) live: Option<u32>,
-    /// Which interrupt somebody was told about.
+    /// The number of the last announced interrupt.
     pub(super) told: u32,
     pub(super) edits: u8,
-    /// How often somebody or a policy said that it may run.
+    /// The number of permissions by a person or a policy.
     pub(super) consents: u8,
     pub(super) starts: u8,
-    /// Texts of arguments that somebody or a policy allowed.
+    /// Digests of the arguments that a person or a policy allowed.
     pub(super) permitted: Vec<Digest>,
     pub(super) grant: Option<Ledger>,
-    /// Somebody, a policy or the time said that it must not run.
+    /// Set if a person, a policy or the time forbade the call.
     pub(super) vetoed: bool,
     pub(super) handed_out: bool,
     pub(super) decided: Vec<(u32, Choice)>,
@@ -112,12 +112,12 @@ pub(super) struct World {
     pub(super) calls: [Seen; 2],
     pub(super) now: u64,
     pub(super) touching: Touching,
-    /// The model is asked.
+    /// Set if the model is being asked.
     pub(super) model: bool,
-    /// How the turn ended, if it did.
+    /// The end of the turn, if it has ended.
     pub(super) turn_end: Option<String>,
     pub(super) wake: Option<u64>,
-    /// How many troubles may still come: crashes, changes, expiries.
+    /// The number of troubles that may still come: crashes, changes, expiries.
     pub(super) troubles: u8,
     pub(super) prompts: u8,
 }
@@ -149,7 +149,7 @@ impl World {
 }
 
 impl Seen {
-    /// What makes no difference when the call has ended.
+    /// Removes details that make no difference after the end of the call.
     pub(super) fn forget(&mut self) {
         self.changed = false;
         self.grant = None;
@@ -172,12 +172,12 @@ impl Kind {
 pub(super) const NAMES: [&str; 2] = ["first", "second"];
 pub(super) const ARGUMENTS: &str = r#"{"v":0}"#;
 
-/// What the person writes in place of [`ARGUMENTS`].
+/// Returns the person's arguments in place of [`ARGUMENTS`].
 pub(super) fn edited() -> Value {
     json!({"v": 1})
 }
 
-/// A tool, in one of its definitions.
+/// A tool in one of its definitions.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) reference: Arc<ToolRef>,
@@ -186,7 +186,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The tool of this name, whose changed definition takes one parameter more.
+    /// Creates the tool of this name. Its changed definition has one more parameter.
     pub(super) fn new(name: &str, changed: bool, set: impl FnOnce(&mut Traits)) -> Self {
         let parameters = if changed { json!({"v": {}, "w": {}}) } else { json!({"v": {}}) };
         let input = Schema::new(json!({"type": "object", "properties": parameters}));
@@ -198,7 +198,7 @@ impl Known {
     }
 }
 
-/// The tool of a call, in one of both definitions.
+/// Returns the tool of a call, in one of both definitions.
 pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> &'static Known {
     static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
         let all = (0..32).map(|number: usize| {
@@ -213,7 +213,7 @@ pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> &'static Known {
     &ALL[at * 16 + gate * 4 + usize::from(kind.idempotent) * 2 + usize::from(changed)]
 }
 
-/// An application with one tool, or none, whose policies say one thing.
+/// An application with at most one tool, whose policies have one answer.
 struct Bench<'a>(Option<&'a Known>, Says);
 
 impl Judge for Bench<'_> {
@@ -243,13 +243,13 @@ impl Judge for Bench<'_> {
     }
 }
 
-/// What `tool` says of `text`, with which a call touches this.
+/// Returns the tool's reading of `text`, with these resources.
 fn read(text: &Arc<str>, touches: Option<Arc<Resources>>) -> ReadArguments {
     let (text, author) = (Arc::clone(text), Author::Validators);
     ReadArguments { text, outcome: Ok(AcceptedArguments { needs_approval: false, normalized: None, touches, author }) }
 }
 
-/// A look at `call`, whose tool accepts `text`.
+/// Returns the check of `call`, whose tool accepts `text`.
 pub(super) fn accepted(
     run: &Run,
     call: &Call,
@@ -261,7 +261,7 @@ pub(super) fn accepted(
     judge_call(&Bench(Some(tool), says), run, call, read(text, touches))
 }
 
-/// A look at `call`, whose tool refuses `text`.
+/// Returns the check of `call`, whose tool rejects `text`.
 pub(super) fn rejected(run: &Run, call: &Call, text: &Arc<str>) -> CheckedCall {
     let read = ReadArguments { text: Arc::clone(text), outcome: Err(CallError::Rejected(feedback())) };
     judge_call(&Bench(None, Says::Deny), run, call, read)
@@ -285,7 +285,7 @@ pub(super) fn decision(choice: Choice) -> Decision {
     }
 }
 
-/// A decision as the gate passes it on; the policies say this of an edit, which touches that.
+/// Returns a decision as the gate passes it on, with the policies' answer and the resources of an edit.
 pub(super) fn ruling(
     run: &Run,
     interrupt: &InterruptId,
@@ -301,7 +301,7 @@ pub(super) fn ruling(
     judge_decision(&Bench(Some(tool), says), run, interrupt, decision, read).expect("it fits")
 }
 
-/// A decision to edit a call whose tool refuses the edited arguments.
+/// Returns the decision to edit a call whose tool rejects the edited arguments.
 pub(super) fn refused_edit(run: &Run, interrupt: &InterruptId, tool: &Known) -> CheckedDecision {
     let text = edited().to_string().into();
     let read = ReadArguments { text, outcome: Err(CallError::Rejected(feedback())) };

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn who_raises_it_wakes_the_task_and_it_is_taken_once() {
+    fn an_alert_wakes_the_task_and_is_taken_once() {
         let (alert, woken) = (Arc::new(Alert::default()), Arc::new(Woken::default()));
         let task = Waker::from(Arc::clone(&woken));
         assert!(!alert.take(&task));

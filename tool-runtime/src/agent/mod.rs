@@ -358,7 +358,7 @@ impl fmt::Display for AgentError {
         match self {
             Self::Model(error) => write!(out, "the model failed: {error}"),
             Self::Cancelled => out.write_str("the run was cancelled"),
-            Self::NoAnswer { reason } => write!(out, "the model gave no answer of the wanted type: {reason}"),
+            Self::NoAnswer { reason } => write!(out, "the model gave no answer of the requested type: {reason}"),
             Self::Refused(refusal) => refusal.fmt(out),
             Self::Store(error) => error.fmt(out),
             Self::Inconsistent { reason } => write!(out, "the run contradicts itself, which is a bug: {reason}"),

@@ -53,7 +53,7 @@ pub trait Operator: Send + Sync {
     /// Decides about a call. A run calls this method and those below for one call at a time.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         let _ = request;
-        Box::pin(ready(Decision::deny("nobody is there to approve it")))
+        Box::pin(ready(Decision::deny("no operator can approve it")))
     }
 
     /// Executes an external call, and returns the JSON of its output, or `None` if it cannot be executed.
@@ -65,7 +65,7 @@ pub trait Operator: Send + Sync {
     /// Answers the question of a running tool.
     fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
         let _ = request;
-        Box::pin(ready(Decision::deny("nobody is there to answer")))
+        Box::pin(ready(Decision::deny("no operator can answer it")))
     }
 
     /// Decides about a call that was started by a process that is gone. Decisions: approve (start it again), respond (it was
@@ -212,7 +212,7 @@ impl fmt::Debug for Check {
 const MOST_TRIES: u32 = 100;
 
 /// The reason of the denial when the operator fails.
-const FAILED: &str = "whoever was asked failed";
+const FAILED: &str = "the operator failed";
 
 /// The requests of a run to its operator.
 pub struct Questions {
@@ -347,8 +347,8 @@ impl Questions {
     /// Records the operator's decision in the log. If it does not fit, the operator is asked again, with the reason.
     pub fn receive(&mut self, answered: Answered, log: &mut Log) {
         let Answered { interrupt: id, tries, decision, read } = answered;
-        let nobody = "the call is executed outside, and nobody was there to do it";
-        let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: nobody.to_owned() });
+        let text = "the call needs an outside executor, and none was available";
+        let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: text.to_owned() });
         if tries == MOST_TRIES {
             decision = Decision::deny(FAILED);
         }

@@ -285,13 +285,16 @@ impl Session {
             return Ok(answer);
         }
         if reply.phase != Phase::Finished {
-            return Err(no_answer(format!("the run has not come to its end: {:?}", reply.phase)));
+            return Err(no_answer(format!("the run has not finished: {:?}", reply.phase)));
         }
         // Some models answer in text although there is a tool for the answer, so ask once more.
         let reminder = self.ask_for::<T>(FinalAnswer::REMINDER.to_owned());
         let reminded = self.drive(gate, Some(reminder)).await?;
         given(self.log.run()).ok_or_else(|| {
-            no_answer(format!("it said: {}", if reminded.text.is_empty() { reply.text } else { reminded.text }))
+            no_answer(format!(
+                "its last text is: {}",
+                if reminded.text.is_empty() { reply.text } else { reminded.text }
+            ))
         })
     }
 

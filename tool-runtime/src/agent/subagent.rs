@@ -48,7 +48,7 @@ pub struct AgentTool {
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Task {
-    /// What to do, with all that has to be known for it: nothing else of this conversation is passed on.
+    /// The task, with all the information that it needs. The agent sees nothing else of this conversation.
     task: String,
 }
 
@@ -177,9 +177,9 @@ impl Outside {
         };
         let asked = self.journal().map(|journal| journal.ask_inside(tool, open, tries, feedback));
         Box::pin(async move {
-            match asked.ok_or_else(|| Failure::new("nobody can be asked"))?.await? {
+            match asked.ok_or_else(|| Failure::new("no person can be asked here"))?.await? {
                 QuestionAnswer::Given(decided) => Ok(serde_json::from_value(decided)?),
-                _ => Err(Failure::hidden("an answer is no decision")),
+                _ => Err(Failure::hidden("the answer is not a decision")),
             }
         })
     }
@@ -233,7 +233,7 @@ impl AgentTool {
     pub(super) async fn work(&self, prompt: String, cx: &Context) -> Result<Output, CallError> {
         let depth = cx.get::<Depth>().map_or(0, |depth| depth.0) + 1;
         if depth > MOST_DEEP {
-            let text = format!("agents call one another at most {MOST_DEEP} deep; do it without this one");
+            let text = format!("agents call one another at most {MOST_DEEP} levels deep; continue without this one");
             return Err(Failure::new(text).into());
         }
         let outside = Outside::of(cx);
@@ -340,7 +340,7 @@ impl Talk<'_> {
         let name = self.session.run().call(open.id.call()).map(|call| call.name.clone()).unwrap_or_default();
         let mut feedback = None;
         loop {
-            let Some(outside) = &self.outside else { return Err(Failure::new("nobody can be asked").into()) };
+            let Some(outside) = &self.outside else { return Err(Failure::new("no person can be asked here").into()) };
             let (decision, by) = outside.ask(&name, open.clone(), feedback.take()).await?;
             match self.session.decide(&open.id, decision, by).await {
                 Ok(()) | Err(AgentError::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. })) => return Ok(()),
@@ -352,7 +352,7 @@ impl Talk<'_> {
     }
 }
 
-const NO_ANSWER: &str = "the agent gave no answer of the wanted type";
+const NO_ANSWER: &str = "the agent gave no answer of the requested type";
 
 /// Returns the outcome of an inner run whose answer is its last text.
 fn output_of(reply: Reply) -> Result<Output, CallError> {
@@ -360,10 +360,10 @@ fn output_of(reply: Reply) -> Result<Output, CallError> {
         Phase::Finished => return Ok(Output::json(&reply.text)?),
         Phase::Stopped(StopReason::StepLimit) if reply.text.is_empty() => "the agent has used all its steps".to_owned(),
         Phase::Stopped(StopReason::StepLimit) => {
-            format!("the agent has used all its steps; it said last: {}", reply.text)
+            format!("the agent has used all its steps; its last text is: {}", reply.text)
         }
         Phase::Stopped(StopReason::Cut(_)) => "the agent's answer was cut".to_owned(),
-        Phase::Stopped(StopReason::Denied) => "the agent was stopped: somebody denied one of its calls".to_owned(),
+        Phase::Stopped(StopReason::Denied) => "the agent was stopped: a person denied one of its calls".to_owned(),
         Phase::Stopped(StopReason::OverBudget(limit)) => format!("the agent was stopped: {limit}"),
         _ => "the agent was stopped".to_owned(),
     };
@@ -375,7 +375,7 @@ fn failed(error: AgentError) -> CallError {
         AgentError::Cancelled => CallError::Cancelled,
         AgentError::Model(error) => Failure::new("the agent's model failed").source(error).retryable().into(),
         AgentError::Refused(refusal) => Failure::new(refusal.to_string()).into(),
-        error => Failure::new("the agent could not go on").source(error).into(),
+        error => Failure::new("the agent could not continue").source(error).into(),
     }
 }
 
@@ -423,7 +423,7 @@ impl StepStore {
             return Err(StoreError::Conflict);
         }
         let Some(journal) = CallJournal::of(&*self.journal) else {
-            return Err(StoreError::unavailable("the call has no run that could keep it"));
+            return Err(StoreError::unavailable("the call has no run that could store the inner run"));
         };
         let malformed = |error: serde_json::Error| StoreError::unavailable(error.to_string());
         let log: Value = serde_json::from_str(&text).map_err(malformed)?;

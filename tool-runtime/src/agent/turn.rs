@@ -555,7 +555,7 @@ impl Ask {
         let prepared = async { prepare(next).await };
         match AssertUnwindSafe(prepared).catch_unwind().await {
             Ok(prepared) => prepared.map(Some),
-            Err(_) => Err(Failure::new("what prepares the step panicked")),
+            Err(_) => Err(Failure::new("the preparation of the step panicked")),
         }
     }
 

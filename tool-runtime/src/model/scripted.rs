@@ -72,7 +72,7 @@ impl ScriptedModel {
         state.asked.push(Asked::from(request));
         let turn = state.asked.len();
         let Some(answer) = state.answers.pop_front() else {
-            let message = format!("the script holds no answer to request {turn}: it has run out");
+            let message = format!("the script has no answer to request {turn}");
             return vec![Err(ModelError::new(ModelErrorKind::Script, message))];
         };
         answer.deltas(turn)

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_ends_as_its_content_says() {
+    fn a_turns_content_determines_its_end() {
         assert_eq!(Turn::say("x").finish, Some(FinishReason::Stop));
         assert_eq!(Turn::say("x").then_call("t", "{}").then_say("y").finish, Some(FinishReason::ToolCalls));
         assert_eq!(Turn::say("x").with_finish(FinishReason::Length).then_say("y").finish, Some(FinishReason::Length));

@@ -354,12 +354,12 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Conflict => out.write_str("somebody else changed the run in between"),
+            Self::Conflict => out.write_str("another writer has changed the run; load it again"),
             Self::Fenced => out.write_str("another worker has taken the run over"),
             Self::Leased { .. } => out.write_str("another worker drives the run"),
             Self::NotFound => out.write_str("there is no such run"),
             Self::Record(error) => error.fmt(out),
-            Self::Unavailable(error) => write!(out, "the store does not work: {error}"),
+            Self::Unavailable(error) => write!(out, "the store is unavailable: {error}"),
         }
     }
 }

@@ -165,7 +165,7 @@ impl Grammar {
             Phase::Finished | Phase::Idle => must(left.next().is_none(), "a call has not ended")?,
             Phase::Suspended => {
                 let waits = self.calls.values().any(|call| !call.is_over && (call.is_loose || call.open.is_some()));
-                must(waits || !self.stepped, "no call waits for anybody")?;
+                must(waits || !self.stepped, "no call waits for a decision")?;
             }
             _ => {}
         }
@@ -192,7 +192,7 @@ impl Grammar {
 impl CallEvents {
     fn opened(&mut self, interrupt: &Interrupt) -> Fits {
         if !self.is_loose {
-            must(self.open.is_none(), "the call waits for something else already")?;
+            must(self.open.is_none(), "the call has another open interrupt")?;
             match interrupt.kind {
                 InterruptKind::Answer { .. } | InterruptKind::Reconcile => {
                     must(self.is_started, "the call was not started")?;
@@ -205,7 +205,7 @@ impl CallEvents {
     }
 
     fn decided(&mut self, interrupt: &InterruptId) -> Fits {
-        must(self.is_loose || self.open.as_ref() == Some(interrupt), "the call does not wait for that")?;
+        must(self.is_loose || self.open.as_ref() == Some(interrupt), "the call has no such open interrupt")?;
         self.open = None;
         Ok(())
     }
@@ -213,7 +213,7 @@ impl CallEvents {
     fn started(&mut self) -> Fits {
         if !self.is_loose {
             must(self.is_accepted, "its arguments were not accepted")?;
-            must(self.open.is_none(), "the call waits for somebody")?;
+            must(self.open.is_none(), "the call waits for a decision")?;
         }
         self.is_started = true;
         Ok(())
@@ -248,7 +248,7 @@ mod tests {
             (&[begin, call, call], 2, "another call of the run has this id"),
             (&[begin, call, end, Event::StepStarted { step: 2 }], 3, "the call a has not ended"),
             (&[begin, call, end, done], 3, "a call has not ended"),
-            (&[begin, end, Event::RunPaused(&Phase::Suspended)], 2, "no call waits for anybody"),
+            (&[begin, end, Event::RunPaused(&Phase::Suspended)], 2, "no call waits for a decision"),
         ];
         for (events, at, why) in wrong {
             assert_eq!(first_wrong(events), Some((at, why.to_owned())), "{events:?}");

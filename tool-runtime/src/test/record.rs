@@ -159,7 +159,7 @@ impl Replayer {
         let (_, first) =
             lines.next().ok_or_else(|| wrong(1, "it is empty; a recording begins with its version".into()))?;
         let header: Header =
-            serde_json::from_str(first).map_err(|error| wrong(1, format!("no recording begins like this: {error}")))?;
+            serde_json::from_str(first).map_err(|error| wrong(1, format!("this is not a recording: {error}")))?;
         if header.recording != VERSION {
             let found = header.recording;
             return Err(wrong(1, format!("a recording of version {found}; this program reads version {VERSION}")));
@@ -189,7 +189,7 @@ impl Replayer {
             return Ok(turns.remove(at).1);
         }
         let message = match turns.first() {
-            None => "the recording holds no answer to this request: every turn of it was given".to_owned(),
+            None => "the recording has no turn left for this request".to_owned(),
             Some((line, next)) => {
                 let difference = difference(&next.request, asked);
                 format!("this request was not recorded; the next one that was (line {line}) differs:\n{difference}")

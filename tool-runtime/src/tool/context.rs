@@ -424,7 +424,7 @@ impl Context {
     /// earlier answers at once. So work before the question must be harmless to repeat, or be a [`Context::step`]. The tool must
     /// ask the same questions again, in the same order.
     ///
-    /// Fails when the person declines, nobody can be asked, or a limit of the run is reached.
+    /// Fails when the person declines, no person can be asked here, or a limit of the run is reached.
     pub async fn ask<T: DeserializeOwned + JsonSchema>(&self, question: impl Into<String>) -> Result<T, Failure> {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
         match self.put(Question::ask(question, schema.into())).await? {
@@ -436,7 +436,7 @@ impl Context {
 
     /// Asks the person behind the run for permission to continue, and waits, as [`Context::ask`] does.
     ///
-    /// Fails when the person refuses, or nobody can be asked.
+    /// Fails when the person refuses, or no person can be asked here.
     pub async fn request_approval(&self, question: impl Into<String>) -> Result<(), Failure> {
         match self.put(Question::approval(question)).await? {
             QuestionAnswer::Approved => Ok(()),
@@ -483,11 +483,11 @@ impl Context {
     /// Asks the person behind the run `question`, and waits, as [`Context::ask`] does. For questions whose schema is only known
     /// at run time.
     ///
-    /// Fails when nobody can be asked, or a limit of the run is reached.
+    /// Fails when no person can be asked here, or a limit of the run is reached.
     pub async fn put(&self, question: Question) -> Result<QuestionAnswer, Failure> {
         match self.journal() {
             Some(journal) => journal.ask(question).await,
-            None => Err(Failure::new("nobody can be asked")),
+            None => Err(Failure::new("no person can be asked here")),
         }
     }
 }

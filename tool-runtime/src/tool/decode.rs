@@ -151,14 +151,15 @@ impl<'a> Slot<'a> {
             if self.read_absent() {
                 return Ok(());
             }
-            return Err(Failure::new("the tool is not set up")
+            return Err(Failure::new("the tool is not configured")
                 .source(format_args!("the context has no secret `{name}`; add it with `Context::with_secret`")));
         };
         self.filled = read(self.place, text);
         if self.filled {
             return Ok(());
         }
-        Err(Failure::new("the tool is not set up").source(format_args!("the secret `{name}` does not fit its type")))
+        Err(Failure::new("the tool is not configured")
+            .source(format_args!("the secret `{name}` does not fit its type")))
     }
 
     /// Reads the value at the start of `text`; returns its length.

@@ -74,6 +74,7 @@ pub fn constant(json: &str) -> Option<Value> {
 pub struct Json<'a, T>(pub &'a T);
 
 impl<T: Serialize> Json<'_, T> {
+    /// Returns the value as JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::to_value(self.0).ok()
     }
@@ -95,6 +96,7 @@ impl<T> Shared<Arc<T>> {
 pub struct Name<T>(PhantomData<fn() -> T>);
 
 impl<T: Tool> Name<T> {
+    /// The name.
     pub const NAME: &'static str = T::NAME;
 }
 
@@ -260,6 +262,7 @@ impl<F: FnOnce(&I) -> bool, I> Asked<F, I> {
     note = "application state is marked `#[state]`; what the model gives has no mark"
 )]
 pub trait CallContext: Sized {
+    /// Returns the context.
     fn of(cx: &Context) -> &Self;
 }
 
@@ -282,7 +285,9 @@ where
 
 /// The fallback for a type that only looks like one of those whose code is in the runtime.
 pub trait UsualFallback {
+    /// The type.
     type Of;
+    /// The constructor of its code.
     const CODE: Unusual<Self::Of> = Unusual(PhantomData);
 }
 
@@ -318,7 +323,9 @@ impl<T> JsonFallback for Json<'_, T> {
 
 /// The fallback for the kind of an output that is not a `Result`.
 pub trait KindFallback {
+    /// The type of the kind.
     type Kind;
+    /// The kind.
     const KIND: Self::Kind;
 }
 
@@ -329,7 +336,9 @@ impl<R> KindFallback for Kind<R> {
 
 /// The fallback for a struct that cannot be executed.
 pub trait ExecutingFallback {
+    /// The type of its kind.
     type Kind;
+    /// The kind.
     const KIND: Self::Kind;
 }
 
@@ -393,6 +402,7 @@ impl<F, I> AskedFallback<F, I> for Asked<F, I> {
 
 /// The fallback that waits for a hook that is an `async fn`, and reports what is not a hook.
 pub trait HookFallback {
+    /// The return type of its function.
     type Later;
     /// Returns the future of the work that is left.
     fn done<'a>(self) -> BoxFuture<'a, ()>
@@ -413,7 +423,9 @@ impl<R> HookFallback for Hook<R> {
 
 /// The fallback that shares a state that is not shared yet.
 pub trait SharedFallback {
+    /// The state's type.
     type State;
+    /// Returns the state.
     fn share(self) -> Arc<Self::State>;
 }
 
@@ -435,6 +447,7 @@ impl<T> NameFallback for Name<T> {}
 
 /// The fallback for a type that a parameter cannot have.
 pub trait KeepingFallback {
+    /// The kind of the type.
     const KIND: Unkeepable = Unkeepable;
 }
 

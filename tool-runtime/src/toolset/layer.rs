@@ -397,7 +397,7 @@ fn restored<L: Layer + ?Sized>(
         means.is_ok_and(|means| json::same(&means, changed))
     });
     restored.map(Arc::from).ok_or_else(|| {
-        let text = format!("the arguments would be understood as {changed}, which cannot be said in the parameters");
+        let text = format!("the tool read the arguments as {changed}, which the layer's parameters cannot express");
         let cause = "a layer that changes arguments around a tool that normalises them implements `Layer::restore`";
         Rejection::from_message(text).with_causes([cause.to_owned()]).into()
     })

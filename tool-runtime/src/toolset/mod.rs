@@ -323,7 +323,7 @@ impl fmt::Display for NameError {
             Self::Invalid { name } => {
                 write!(
                     out,
-                    "{} is no name for a tool: 1 to 64 of the characters A-Z, a-z, 0-9, _ and -",
+                    "invalid tool name {}: use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -",
                     feedback::name(name)
                 )
             }

@@ -99,7 +99,7 @@ pub fn unchanged(normalized: Option<&str>) -> Result<(), CallError> {
     match normalized {
         None => Ok(()),
         Some(_) => Err(Rejection::from_message(
-            "the arguments are understood otherwise now than when the call was accepted; make it again",
+            "the tool now reads the arguments differently than when it accepted the call; make the call again",
         )
         .into()),
     }

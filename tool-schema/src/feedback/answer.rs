@@ -540,7 +540,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(answer in answer()) {
+        fn written_answers_are_read(answer in answer()) {
             let text = serde_json::to_string(&answer).unwrap();
             let read: Answer = serde_json::from_str(&text).map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?;
             prop_assert_eq!(&read, &answer);
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_wire_forbids_is_refused() {
+    fn invalid_answers_are_refused() {
         refused("[]", "an object with `ok`");
         refused("{}", "`ok` that is true or false");
         refused(r#"{"ok":"true"}"#, "`ok` that is true or false");
@@ -615,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_stand_where_their_form_says() {
+    fn the_form_determines_the_place_of_the_output() {
         let body = |output: Value, form| Success::new(output, form).map(|done| done.body().clone());
         let fields: Map<String, Value> = [("a".to_owned(), json!(1))].into_iter().collect();
         assert_eq!(body(json!({ "a": 1 }), Form::Merged), Ok(Body::Fields(fields)));

@@ -263,7 +263,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_has_no_control_characters(text in any::<String>()) {
+        fn texts_have_no_control_characters(text in any::<String>()) {
             let shown = shorten(&Value::from(text));
             prop_assert!(!shown.chars().any(|c| c.is_control() || is_invisible(c)));
             prop_assert!(shown.len() < 1000);

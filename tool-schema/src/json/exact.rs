@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tree_would_round_is_found() {
+    fn numbers_that_a_tree_would_round_are_found() {
         assert!(
             ["[18446744073709551616]", "-9223372036854775809", "[\"\\\"\", 0.1234567890123456789]"]
                 .iter()

@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_is_given_twice() {
+    fn finds_repeated_names() {
         let twice = |text: &str| read(text).expect(text).twice;
         assert_eq!(twice(r#"{"a":{"b":1},"c":[{"b":1},{"b":2}]}"#), [""; 0]);
         assert_eq!(twice(r#"{"a":1,"\u0061":2,"a":3}"#), ["/a"]);

@@ -617,7 +617,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_or_in_doubt_needs_one() {
+    fn written_and_doubtful_constraints_need_a_check() {
         #[derive(JsonSchema)]
         struct Narrow(#[schemars(range(min = -128, max = 127))] i32);
         #[derive(JsonSchema)]

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_texts_hold_is_checked_as_in_the_library() {
+    fn contents_of_texts_are_checked_like_in_the_library() {
         let texts =
             ["", "e30=", "e30", "e3==", "e31=", "eA==", "eB==", "{}", "{", "ezp9Cg==", "=", "====", "a===", "é==="];
         for draft in DRAFTS {

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_there_to_be_read_goes() {
+    fn only_texts_for_readers_are_removed() {
         let schema = json!({
             "title": "Add", "description": "Adds.", "$comment": "x", "type": "object",
             "properties": {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reference_leads_to_counts() {
+    fn targets_of_references_count() {
         let leads = json!({ "examples": [{ "type": "string" }], "items": { "$ref": "#/examples/0" } });
         assert_eq!(without_texts(&leads), leads);
         let named = json!({ "title": "x", "$defs": { "title": {} }, "items": { "$ref": "#/$defs/title" } });

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_nothing_is_borrowed() {
+    fn unchanged_arguments_are_borrowed() {
         let schema = Schema::new(order());
         let strict = schema.lowered(Dialect::OpenAiStrict);
         for text in [r#"{"id":"a"}"#, r#"{"id":"null"}"#, r#"{"gift":null}"#, "not json, null"] {
@@ -244,7 +244,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn raising_gives_back_what_was_filled_up(note in any::<Option<String>>(), gift in any::<Option<Option<String>>>(), count in any::<Option<i32>>()) {
+        fn raising_removes_the_added_nulls(note in any::<Option<String>>(), gift in any::<Option<Option<String>>>(), count in any::<Option<i32>>()) {
             let mut original = json!({"id": "a", "items": [{"sku": "s"}]});
             let mut filled = json!({"id": "a", "note": note, "gift": gift, "item": null, "pair": null, "pay": null,
                 "items": [{"sku": "s", "count": count, "parts": null}]});

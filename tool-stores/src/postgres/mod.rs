@@ -86,7 +86,7 @@ impl PostgresOptions {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !(1..=63).contains(&self.schema.len()) || !self.schema.chars().all(is_plain) {
             let name = self.schema.escape_debug();
-            let text = format!("`{name}` is no name for a schema: it must be 1 to 63 letters, digits and `_`");
+            let text = format!("invalid schema name `{name}`: use 1 to 63 letters, digits and `_`");
             return Err(StoreError::unavailable(text));
         }
         let pool = pool::pool(url, self.connections)?;

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub fn pool(url: &str, connections: usize) -> Result<Pool, StoreError> {
     let wrong = |error: tokio_postgres::Error| {
         let text = in_words(&error);
-        StoreError::unavailable(format!("the address of the PostgreSQL server is not understood: {text}"))
+        StoreError::unavailable(format!("invalid address of the PostgreSQL server: {text}"))
     };
     let mut config: Config = url.parse().map_err(wrong)?;
     if config.get_connect_timeout().is_none() {
@@ -93,7 +93,7 @@ pub async fn connection(pool: &Pool) -> Result<Object, Broken> {
     pool.get().await.map_err(|error| match error {
         PoolError::Backend(error) => Broken::from(error),
         PoolError::Timeout(_) => {
-            let text = format!("no connection to PostgreSQL came free within {} s", PATIENCE.as_secs());
+            let text = format!("no connection to PostgreSQL became free within {} s", PATIENCE.as_secs());
             Broken::Store(StoreError::unavailable(text))
         }
         other => Broken::Store(StoreError::unavailable(other)),
@@ -113,7 +113,7 @@ pub enum Broken {
 /// Returns the texts of an error and its causes. The error itself only names its kind.
 fn in_words(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
-        return format!("PostgreSQL says: {} ({})", error.message(), error.code().code());
+        return format!("PostgreSQL reported: {} ({})", error.message(), error.code().code());
     }
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_refused_in_words() {
+    fn unsupported_options_are_refused_with_a_reason() {
         assert!(refusal("postgres://db/x?sslmode=verify-ca").contains("sslmode"));
         assert!(refusal("postgres://db/x?sslrootcert=/a").contains("sslrootcert"));
         assert!(refusal("mysql://db/x").contains("not understood"));

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn older_tables_are_brought_up_to_date_and_keep_what_is_in_them() {
+    fn older_tables_are_updated_and_keep_their_contents() {
         let path = file("older.db");
         let db = Connection::open(&path).unwrap();
         db.execute_batch(VERSIONS[0]).unwrap();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_database_is_refused() {
+    fn other_files_are_refused() {
         let path = file("text.db");
         std::fs::write(&path, "not a database, however long this text may be ".repeat(50)).unwrap();
         assert!(refusal(&path).contains("not a database"));

@@ -13,12 +13,10 @@ pub enum Answer {
     /// A valid value.
     Value(Value),
     /// Valid items of a list. `more` is set if the person announced more items.
-    Items {
-        items: Vec<Value>,
-        more: bool,
-    },
+    Items { items: Vec<Value>, more: bool },
     /// Possibly this value.
     Near(Value),
+    /// One of these values.
     Several(Vec<Value>),
     /// No value, with the reason as a sentence.
     Wrong(String),
@@ -407,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_explained() {
+    fn invalid_answers_are_explained() {
         let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
         assert_eq!(read(&number, "12"), Answer::Wrong("That must be from 1 to 9.".into()));
         assert_eq!(read(&number, "a lot"), Answer::Wrong("I need a whole number here.".into()));
@@ -499,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_clear_is_not_guessed() {
+    fn unclear_answers_are_not_guessed() {
         assert_eq!(
             choose(&cities(), true, "new york"),
             Some(Answer::Several(vec![json!("New York"), json!("NEW_YORK")]))

@@ -324,7 +324,7 @@ pub struct Hunt<'a> {
     pub taken: Vec<bool>,
     /// The parameters that are looked for.
     pub slots: Vec<Slot<'a>>,
-    /// The finds so far.
+    /// The results so far.
     pub found: Found,
 }
 
@@ -403,7 +403,7 @@ impl<'a> Hunt<'a> {
         self.found.named.push(self.slots[slot].pointer.clone());
     }
 
-    /// Returns the only slot that passes a test and has no value yet; of several, the only required one.
+    /// Returns the only slot without a value that passes a test. If there are several, returns the only required one.
     pub fn sole(&self, test: impl Fn(&Slot<'_>) -> bool) -> Option<usize> {
         let fits: Vec<usize> =
             (0..self.slots.len()).filter(|&at| !self.slots[at].settled && test(&self.slots[at])).collect();

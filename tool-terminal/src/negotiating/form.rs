@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_for_gaps_and_fills_what_can_only_be_one() {
+    fn asks_for_gaps_and_fills_only_values() {
         let mut form = Form::new("plan");
         for (pointer, value) in [
             ("/stops", json!([{}, {}])),
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_comes_first_and_offers_age() {
+    fn wanted_parameters_come_first_and_offers_expire() {
         let mut form = Form::new("plan");
         form.wanted.push("/note".into());
         assert!(form.next(&shape()).is_some_and(|ask| ask.pointer == "/note" && ask.optional));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn setting_never_needs_what_holds_it() {
+    fn setting_creates_the_values_around() {
         let mut form = Form::of_call("plan", "[1]");
         form.set("/a/0/b", json!(1));
         assert_eq!(form.values, json!({"a": {"0": {"b": 1}}}));

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_what_is_no_table_are_bullets() {
+    fn lists_without_a_table_are_bullets() {
         assert_eq!(shown(&json!([{"a": 1, "b": {"c": 2}}, [1, [2]]])), "- a: 1\n  b:\n    c: 2\n- - 1\n  - 2");
         let many: Vec<_> = (0..25).map(|n| json!({ "n": {"m": n} })).collect();
         assert!(shown(&json!(many)).ends_with("… and 5 more"));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_or_too_wide_is_none() {
+    fn nested_and_wide_items_are_not_a_table() {
         assert_eq!(table(&[json!({"a": {"b": 1}})]), None);
         assert_eq!(table(&[json!({"a": "x".repeat(200)})]), None);
         assert_eq!(table(&[json!(1)]), None);

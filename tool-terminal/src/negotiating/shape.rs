@@ -38,22 +38,16 @@ pub struct Choice {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Kind {
+    /// A text.
     Text(Text),
     /// A number, without a fraction if `integer` is set.
     Number(Number),
     /// Yes or no.
     Bool,
-    List {
-        item: Box<Shape>,
-        least: usize,
-        most: Option<usize>,
-        unique: bool,
-    },
+    /// A list of values of one shape.
+    List { item: Box<Shape>, least: usize, most: Option<usize>, unique: bool },
     /// Named values.
-    Object {
-        fields: Vec<Field>,
-        open: bool,
-    },
+    Object { fields: Vec<Field>, open: bool },
     /// A value of one of several simple kinds.
     Either(Vec<Shape>),
     /// Any JSON.

@@ -14,7 +14,7 @@ use std::{
 
 use tokio::sync::{oneshot, watch};
 
-/// The time after a question replaced another in which a line may still be meant for the earlier one.
+/// If a question replaces another one, a line within this time may still answer the earlier question.
 const MOMENT: Duration = Duration::from_millis(700);
 
 /// A reader of lines. A separate thread reads a line on request, so that a program can end without waiting for it.
@@ -56,7 +56,7 @@ impl Input {
             let _ = self.asks.send(reply);
             line
         });
-        let line = pending.await.unwrap_or_else(|_| Err(io::Error::other("nothing can be read any more")));
+        let line = pending.await.unwrap_or_else(|_| Err(io::Error::other("the input is closed")));
         self.pending = None;
         let line = line?;
         let is_stale = is_left && decides && line.is_some() && since.elapsed() < MOMENT;

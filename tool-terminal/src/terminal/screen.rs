@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_as_long_as_what_is_done() {
+    fn the_length_of_a_bar_is_the_completed_part() {
         assert_eq!(bar("t", &progress(5.0, Some(20.0), "x")), "  t ━━━━━─────────────── \u{20}25 % x");
         assert_eq!(bar("t", &progress(9.0, Some(3.0), "x")), "  t ━━━━━━━━━━━━━━━━━━━━ 100 % x");
         for odd in

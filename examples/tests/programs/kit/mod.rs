@@ -21,7 +21,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Behind a pipe, without a model in the environment.
+    /// Runs a program behind a pipe, without a model in the environment.
     pub(crate) fn piped(program: &str, arguments: &[&str]) -> Self {
         Self::with(&[], program, arguments)
     }
@@ -34,7 +34,7 @@ impl Run {
         Self { status: output.status.code(), text: String::from_utf8(text).unwrap() }
     }
 
-    /// Behind a pipe, with `lines` typed in advance.
+    /// Runs a program behind a pipe, with `lines` as its input.
     pub(crate) fn typed(program: &str, lines: &str) -> Self {
         let mut command = command(program, &[]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -45,14 +45,14 @@ impl Run {
         Self { status: output.status.code(), text: String::from_utf8(text).unwrap() }
     }
 
-    /// In a terminal, without a model in the environment.
+    /// Runs a program in a terminal, without a model in the environment.
     pub(crate) fn in_terminal(program: &str, arguments: &[&str]) -> Self {
         let (status, text) = Sitting::new(command(program, arguments)).ends();
         assert!(text.contains("\r\n"), "no terminal: {text}");
         Self { status, text }
     }
 
-    /// In a terminal at which somebody sits.
+    /// Starts a program in a terminal, for a test that types.
     pub(crate) fn sitting(vars: &[(&str, &str)], program: &str, arguments: &[&str]) -> Sitting {
         let mut command = command(program, arguments);
         command.envs(vars.iter().copied());
@@ -90,8 +90,8 @@ fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// A server of chat completions that gives `answers`, each the delta of one chunk, or none: an error. Its thread ends with
-/// the requests that it got.
+/// Starts a server of chat completions with `answers`: each is the delta of one chunk, or empty for an error. Its thread returns
+/// the requests.
 pub(crate) fn chat_server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! The examples with a real language model behind the chat completions protocol: `scripts/real-model URL [MODEL]`. By hand
-//! only: models are slow, and no two say the same. It fails where our side is to blame, and tells what the model made of it.
+//! The examples with a real language model behind the chat completions protocol: `scripts/real-model URL [MODEL]`. It runs only
+//! by hand, because models are slow and unpredictable. It fails only because of our side, and prints what the model did.
 
 use std::{env, time::Duration};
 
@@ -8,7 +8,7 @@ use super::{Run, Sitting};
 const APPROVAL: &str = "Allow it? [y]es, [n]o, [e]dit: ";
 const PROMPT: &str = "\n> ";
 
-/// Talks until the model has answered, and allows what it wants to do. What was shown of it.
+/// Sends a line, waits for the model's answer, and approves its calls. Returns the screen.
 pub(crate) fn say(desk: &mut Sitting, line: &str) -> String {
     desk.types(line);
     let mut shown = String::new();
@@ -42,19 +42,19 @@ pub(crate) fn start(program: &str) -> Sitting {
     desk
 }
 
-/// Prints whether a check held.
+/// Prints whether a check succeeded.
 pub(crate) fn tell(what: &str, held: bool) {
     println!("{} {what}", if held { "held  " } else { "MISSED" });
 }
 
-/// Asserts what holds whatever the model says: the adapter understands it, and the program lives on.
+/// Asserts what must hold for any answer of the model: the adapter understands it, and the program continues.
 pub(crate) fn sound(shown: &str) {
     println!("{}", shown.trim().replace('\r', ""));
     assert!(!shown.contains("! the model failed"), "the turn failed");
     assert!(!shown.contains("panicked"), "something panicked");
 }
 
-/// The calls of a tool, with those that were refused.
+/// Returns the calls of a tool, including refused ones.
 pub(crate) fn calls<'a>(shown: &'a str, tool: &str) -> Vec<&'a str> {
     let call = |line: &str| line.strip_prefix("· ")?.strip_prefix(tool)?.starts_with([' ', ':']).then_some(());
     shown.lines().filter(|line| call(line).is_some()).collect()

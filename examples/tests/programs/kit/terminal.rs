@@ -1,4 +1,4 @@
-//! A terminal of a test's own.
+//! A pseudo-terminal for a test.
 
 use std::{
     ffi::OsString,
@@ -16,16 +16,16 @@ use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
 
-/// How long a program may take to show something.
+/// The maximum time until a program shows something.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A program in a terminal, at which a test sits.
+/// A program in a terminal, controlled by a test.
 pub(crate) struct Sitting {
     child: Child,
     keyboard: File,
     screen: Arc<Mutex<Vec<u8>>>,
     watching: JoinHandle<()>,
-    /// How much of the screen was looked at.
+    /// The part of the screen that was read.
     seen: usize,
 }
 
@@ -38,14 +38,14 @@ impl Sitting {
         let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
         let end = || Stdio::from(theirs.try_clone().unwrap());
         let child = command.env("TERM", "xterm").stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        // The program's ends are the last: when they are closed, there is nothing more to read.
+        // Only the program has the other end now, so reading stops when it ends.
         drop((command, theirs));
         let keyboard = File::from(ours);
         let (screen, mut shown) = (Arc::new(Mutex::new(Vec::new())), keyboard.try_clone().unwrap());
         let seen = Arc::clone(&screen);
         let watching = thread::spawn(move || {
             let mut piece = [0; 4096];
-            // On Linux the end is an error.
+            // On Linux, the end is reported as an error.
             while let Ok(length @ 1..) = shown.read(&mut piece) {
                 seen.lock().unwrap().extend_from_slice(&piece[..length]);
             }
@@ -53,13 +53,13 @@ impl Sitting {
         Self { child, keyboard, screen, watching, seen: 0 }
     }
 
-    /// Waits until `text` is shown, after what was waited for before.
+    /// Waits until the screen shows `text` after the last match.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) {
         self.first(&[text], PATIENCE);
     }
 
-    /// Waits for what is shown first of `texts`, after what was waited for before: which it is, and what came until then.
+    /// Waits for the first of `texts` after the last match. Returns its index, and the text before it.
     #[track_caller]
     pub(crate) fn first(&mut self, texts: &[&str], patience: Duration) -> (usize, String) {
         let since = Instant::now();
@@ -81,12 +81,12 @@ impl Sitting {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    /// Presses Ctrl-C: the signal that a terminal makes of it.
+    /// Presses Ctrl-C.
     pub(crate) fn interrupts(&self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
-    /// Waits for the end: how it ended, and all that was to be seen.
+    /// Waits for the end. Returns the exit status and the whole screen.
     pub(crate) fn ends(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap().code();
         self.watching.join().unwrap();

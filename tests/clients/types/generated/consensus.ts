@@ -57,7 +57,7 @@ export type Heard = {
   messages: Letter[];
 };
 
-/** Something that somebody said to all others. */
+/** A message to all others. */
 export type Letter = {
   /** The author. */
   from: Person;

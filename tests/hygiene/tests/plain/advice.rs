@@ -1,4 +1,4 @@
-//! Advice can be allowed, each by its name, on one tool or on all of an impl.
+//! Each warning can be allowed by its name, on one tool or on all tools of an impl.
 #![deny(warnings)]
 #![forbid(unsafe_code)]
 

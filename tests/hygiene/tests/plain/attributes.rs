@@ -1,4 +1,4 @@
-//! Attributes on an item stay and work.
+//! Attributes on an item stay, and have their effect.
 #![deny(warnings)]
 #![allow(clippy::many_single_char_names, clippy::let_underscore_future, reason = "that is what they are for")]
 #![forbid(unsafe_code)]

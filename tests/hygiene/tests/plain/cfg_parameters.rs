@@ -1,4 +1,4 @@
-//! Parameters may depend on the build, like everything else.
+//! Parameters with `#[cfg]`.
 #![deny(warnings)]
 #![forbid(unsafe_code)]
 

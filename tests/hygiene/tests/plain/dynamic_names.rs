@@ -1,4 +1,4 @@
-//! Parameters that validators judge may have any name, also those that an expansion and its contexts use themselves.
+//! Dynamic parameters with any name, also with names that expansions and their contexts use.
 #![deny(warnings)]
 #![forbid(unsafe_code)]
 #![no_implicit_prelude]

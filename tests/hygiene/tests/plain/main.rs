@@ -1,4 +1,4 @@
-//! Declarations of every shape, in a crate with the lints that the compiler has by itself: each file is a user's.
+//! Declarations of every shape in a crate with the compiler's default lints. Each file is a user's.
 
 mod advice;
 mod attributes;

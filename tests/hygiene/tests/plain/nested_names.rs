@@ -1,5 +1,5 @@
-//! Fields of nested inputs and of variants may have any name, also those that an expansion uses itself, and what else has one of
-//! these names stays what it is.
+//! Fields of nested inputs and variants with any name, also with names that expansions use. Other items with such names keep
+//! their meaning.
 #![deny(warnings)]
 #![forbid(unsafe_code)]
 #![no_implicit_prelude]

@@ -1,4 +1,4 @@
-//! The runtime may be known under another name, or only through another crate.
+//! The runtime under another name, or through another crate.
 #![deny(warnings)]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A tool with dynamic parameters that is given as data, built in the compatible mode and in our own.
+//! A tool with dynamic parameters given as data, in the compatible mode and in our own.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,18 +10,18 @@ use tool_runtime::{CallError, Context, Failure, Toolset, Validation};
 
 use super::compat::{CompatField, CompatTool, Complete};
 
-/// What a validator says of a value, given a way to ask for others; an error is one that it throws.
+/// The answer of a validator to a value, with a way to ask other validators. An error is one that it throws.
 pub(crate) type Judge =
     dyn Fn(&str, Option<&Value>, &dyn Fn(&str) -> Option<Value>) -> Result<Value, String> + Send + Sync;
 
-/// What the tool answers; an error is one that it throws.
+/// The answer of the tool. An error is one that it throws.
 pub(crate) type Execute = dyn Fn(Map<String, Value>) -> Result<Value, String> + Send + Sync;
 
 /// A parameter.
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) schema: Value,
-    /// What it requires, if a validator is asked about it.
+    /// Its requirements, if a validator judges it.
     pub(crate) requires: Option<Vec<String>>,
 }
 
@@ -31,13 +31,13 @@ pub(crate) struct Both {
     pub(crate) fields: Arc<[Field]>,
     pub(crate) judge: Arc<Judge>,
     pub(crate) execute: Arc<Execute>,
-    /// What happened: the calls of validators and of the tool.
+    /// The calls of validators and of the tool.
     trace: Arc<Mutex<Vec<Value>>>,
-    /// The listed differences between the modes that came up.
+    /// The documented differences between the modes that occurred.
     met: Arc<Mutex<Vec<&'static str>>>,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 pub(crate) type Outcome = Result<Value, String>;
 
 impl Both {
@@ -49,7 +49,7 @@ impl Both {
         self.fields.iter().filter_map(|field| Some((field, field.requires.as_ref()?)))
     }
 
-    /// The tool in the compatible mode, or why it cannot be built.
+    /// Returns the tool in the compatible mode, or the reason why it cannot be built.
     pub(crate) fn compat(&self) -> Result<CompatTool, String> {
         let mut fields = Vec::new();
         for (field, requires) in self.dynamic() {
@@ -79,7 +79,7 @@ impl Both {
         CompatTool::new("tool", fields, handler)
     }
 
-    /// The tool as ours, or why it cannot be built.
+    /// Returns the tool in our own mode, or the reason why it cannot be built.
     pub(crate) fn ours(&self) -> Result<DynamicTool, String> {
         let named = |field: &Field| (field.name.clone(), field.schema.clone());
         let properties: Map<String, Value> = self.fields.iter().map(named).collect();
@@ -108,7 +108,7 @@ impl Both {
         built.map_err(|error| error.to_string())
     }
 
-    /// What a recorded result says, in our types.
+    /// Converts a recorded result to our types.
     fn validation(&self, value: Option<Value>, result: Value) -> Validation<Value> {
         let Ok(report) = serde_json::from_value::<Report>(result) else {
             self.meet("nonsense");
@@ -150,7 +150,7 @@ impl Both {
         }
     }
 
-    /// Calls a tool; returns what came of it, what happened, and which differences came up.
+    /// Calls a tool. Returns the outcome, the calls of functions, and the differences that occurred.
     pub(crate) fn call(&self, tools: &Toolset, input: &Value) -> (Outcome, Vec<Value>, Vec<&'static str>) {
         let (text, cx) = (input.to_string(), Context::new("call"));
         let called = tools.call("tool", &text, &cx).now_or_never().expect("nothing waits");

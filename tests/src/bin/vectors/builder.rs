@@ -1,5 +1,5 @@
-//! `toolBuilder`: a tool as data, with dynamic parameters. The compatible mode must give what is recorded, to the letter; our
-//! own the same but for the differences that `compat` lists.
+//! `toolBuilder`: a tool given as data, with dynamic parameters. The compatible mode must return the recorded text exactly. Our
+//! own mode must agree apart from the differences that `compat` lists.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn expected(call: &Value) -> Result<Outcome, String> {
     }
 }
 
-/// Whether the compatible mode did what is recorded.
+/// Checks that the compatible mode returned the recorded text.
 fn literally(call: &Value, expected: &Outcome, outcome: &Outcome, trace: &[Value]) -> Result<(), String> {
     match (expected, outcome) {
         (Ok(expected), Ok(got)) => same(expected, got)?,
@@ -83,7 +83,7 @@ fn executed(call: &Value, trace: &[Value]) -> Result<(), String> {
     }
 }
 
-/// Under which of the differences in `met` our own mode did something else than is recorded, if it did.
+/// Returns the differences in `met` if our own mode deviates from the recording.
 fn by_default(
     call: &Value,
     expected: &Outcome,
@@ -112,7 +112,7 @@ fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
-/// The differences that the declaration brings up.
+/// Returns the differences that the declaration causes.
 pub(crate) fn by_names(tool: &Both) -> Vec<&'static str> {
     let mut found = Vec::new();
     let is_dynamic = |name: &String| tool.fields.iter().any(|field| field.name == *name && field.requires.is_some());
@@ -127,7 +127,7 @@ pub(crate) fn by_names(tool: &Both) -> Vec<&'static str> {
     found
 }
 
-/// The differences that the arguments bring up.
+/// Returns the differences that the arguments cause.
 fn by_input(tool: &Both, input: &Value) -> Vec<&'static str> {
     let mut found = Vec::new();
     let Some(given) = input.as_object() else { return vec!["schema"] };
@@ -209,7 +209,7 @@ fn judge(validator: &Value, value: Option<&Value>) -> Result<Value, String> {
     }
 }
 
-/// Without the white space of JavaScript around it.
+/// Returns the text without JavaScript's white space around it.
 fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
 }

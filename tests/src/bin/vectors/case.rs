@@ -1,9 +1,9 @@
-//! What the kinds share: how values are written in the files, and compared.
+//! Shared helpers: the notation of values in the files, and their comparison.
 
 use serde_json::{Value, json};
 use tool_runtime::{Context, Toolset};
 
-/// `value` without the keys that are there without a value, which a JSON text writes as `{"$undefined": true}`.
+/// Returns `value` without keys that are present without a value, which JSON writes as `{"$undefined": true}`.
 pub(crate) fn without_undefined(mut value: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
@@ -19,25 +19,25 @@ pub(crate) fn without_undefined(mut value: Value) -> Value {
     value
 }
 
-/// Whether a key is there without a value.
+/// Returns whether a key is present without a value.
 pub(crate) fn is_undefined(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.len() == 1 && map.get("$undefined") == Some(&Value::Bool(true)))
 }
 
-/// How `got` differs from `expected`, the order of keys included.
+/// Returns the difference between `got` and `expected`, including the order of keys.
 pub(crate) fn same(expected: &Value, got: &Value) -> Result<(), String> {
     let (expected, got) = (expected.to_string(), got.to_string());
     if expected == got { Ok(()) } else { Err(format!("expected {expected}, got {got}")) }
 }
 
-/// What the only tool of a set answers.
+/// Returns the answer of the only tool of a set.
 pub(crate) async fn answer(tools: &Toolset, arguments: &Value) -> Value {
     let Some(tool) = tools.iter().next() else { return Value::Null };
     let result = tools.call(tool.name(), &arguments.to_string(), &Context::new("1")).await;
     json!(tool.spec().answer(&result))
 }
 
-/// Does asynchronous work to its end.
+/// Runs async work to its end.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! `graph`: cycles among parameters, and the order in which they are asked. `buildContext`: what a validator is told.
+//! `graph`: cycles among parameters, and the order in which they are asked. `buildContext`: the context of a validator.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
     Ok(differences)
 }
 
-/// Fails when the error of our own mode names other cycles than the compatible mode found.
+/// Fails if the error of our own mode names other cycles than the compatible mode.
 fn same_cycles(cycles: &[Vec<String>], error: &str) -> Result<(), String> {
     let Some(found) = error.strip_prefix("parameters wait for each other: ") else { return Ok(()) };
     let quoted = |cycle: &Vec<String>| -> Vec<String> {
@@ -69,7 +69,7 @@ fn same_cycles(cycles: &[Vec<String>], error: &str) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("by default: expected the cycles {expected}, got {found}")) }
 }
 
-/// A tool whose parameters refuse everything.
+/// Returns a tool whose parameters refuse everything.
 fn tool(graph: &[(&str, &[String])]) -> Both {
     let field = |(name, requires): &(&str, &[String])| Field {
         name: (*name).to_owned(),

@@ -1,7 +1,7 @@
-//! `idempotency`: sequences on one tool that counts how often it ran.
+//! `idempotency`: sequences of calls of a tool that counts its runs.
 //!
-//! [`Idempotency::compatible`] is asked, and does what is recorded, but for equal calls at the same time: there both ran, and
-//! here one must run and the other must be refused as a duplicate. A key that is there without a value is `null`.
+//! [`Idempotency::compatible`] must return the recorded results, except for equal simultaneous calls: in the original both run,
+//! and here one runs and the other is refused as a duplicate. A key that is present without a value is `null`.
 
 use std::sync::{
     Arc,
@@ -20,7 +20,7 @@ use crate::case;
 
 pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
     let calls = case["calls"].as_array().ok_or("no calls")?;
-    // A sequence may go on where another one ended.
+    // A sequence may continue another one.
     let first = calls.iter().filter_map(|call| call["result"]["n"].as_u64()).min().unwrap_or(1);
     let tools = counting(first.saturating_sub(1))?;
     let call = async |input: &Value| case::answer(&tools, &with_null(input.clone())).await;
@@ -37,7 +37,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
     })
 }
 
-/// A tool that counts its runs from `count` on.
+/// Returns a tool that counts its runs, from `count` on.
 fn counting(count: u64) -> Result<Toolset, String> {
     let count = Arc::new(AtomicU64::new(count));
     let tool = RuntimeTool::new("count", "Counts its runs.").handler(move |input, _| {
@@ -57,7 +57,7 @@ fn counting(count: u64) -> Result<Toolset, String> {
     Ok(tools.layer(exceptions).layer(Idempotency::compatible(10_000)))
 }
 
-/// Of equal calls at the same time one ran, with the output of the first, and the others are duplicates.
+/// Checks that one of several equal simultaneous calls ran, with the output of the first, and that the others are duplicates.
 fn one_ran(recorded: &[Value], got: &[Value]) -> Result<(), String> {
     for (at, (recorded, answer)) in recorded.iter().zip(got).enumerate() {
         if at == 0 {

@@ -1,7 +1,7 @@
-//! Runs recorded cases against this implementation and says which differ: `cargo run -p tool-tests --bin vectors -- FILE...`.
+//! Runs recorded cases against this implementation, and reports differences: `cargo run -p tool-tests --bin vectors -- FILE...`.
 //!
-//! A file is a JSON array of cases, each with `name`, `kind` and what the kind needs. A line is printed for each:
-//! `ok`, `skipped` or `FAILED`, the name, and why. The last line is `N passed, N failed`; the exit status is 0 if none
+//! A file is a JSON array of cases, each with `name`, `kind` and the members of its kind. Each case prints a line: `ok`,
+//! `skipped` or `FAILED`, the name, and the reason. The last line is `N passed, N failed`. The exit status is 0 if no case
 //! failed, 1 if some did, and 2 if a file could not be read.
 
 mod airline;
@@ -25,18 +25,18 @@ use std::{
 
 use serde_json::Value;
 
-/// What is done with the cases of a kind.
+/// The treatment of the cases of a kind.
 enum Kind {
-    /// They are run; an error says how what came differs from what is recorded.
+    /// They are run. An error describes the difference from the recording.
     Run(fn(&Value) -> Result<(), String>),
-    /// The same in two modes. The compatible one must give what is recorded; ours may differ as `compat` lists, and
-    /// the names of these differences come back.
+    /// They are run in two modes. The compatible one must return the recording. Ours may differ as `compat` lists, and the names
+    /// of these differences are returned.
     Both(fn(&Value) -> Result<Vec<&'static str>, String>),
-    /// They are not meant for us.
+    /// They do not apply to this implementation.
     Skip(&'static str),
 }
 
-/// A new kind is a file beside this one and a line here.
+/// The kinds. A new kind is a file beside this one, and a line here.
 const KINDS: &[(&str, Kind)] = &[
     ("airline", Kind::Both(airline::run)),
     ("buildContext", Kind::Run(graph::context)),
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    // What a case that panics says is in its line.
+    // The line of a panicking case has the panic's text.
     std::panic::set_hook(Box::new(|_| {}));
     match report(&cases, &mut io::stdout().lock()) {
         Ok(0) => ExitCode::SUCCESS,
@@ -90,7 +90,7 @@ fn read(file: &str) -> Result<Vec<Value>, String> {
     serde_json::from_str(&text).map_err(|error| format!("not a list of cases: {error}"))
 }
 
-/// Runs `cases`, and says how many failed.
+/// Runs `cases`, and returns the number of failures.
 fn report(cases: &[Value], out: &mut impl Write) -> io::Result<usize> {
     let mut count = Count::default();
     for case in cases {

@@ -1,6 +1,6 @@
-//! `middleware`: chains of steps around a tool that gives its value back.
+//! `middleware`: chains of steps around a tool that returns its value.
 //!
-//! The chain stands in the case's name: `add1|(mul2|add10)` is `add1.pipe(mul2.pipe(add10))`.
+//! The case's name is the chain: `add1|(mul2|add10)` is `add1.pipe(mul2.pipe(add10))`.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,7 +22,7 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
             let trace = Trace::default();
             let (layer, rest) = read(chain, &trace)?;
             if !rest.is_empty() {
-                return Err(format!("no chain: {chain}"));
+                return Err(format!("invalid chain: {chain}"));
             }
             let base = RuntimeTool::new("base", "Gives its value back.")
                 .handler(|input, _| async move { Ok(json!({ "result": input["value"] })) })
@@ -39,7 +39,7 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
     })
 }
 
-/// Reads a chain; what is left of `text` comes with it.
+/// Reads a chain. Also returns the rest of `text`.
 fn read<'a>(text: &'a str, trace: &Trace) -> Result<(Arc<dyn Layer>, &'a str), String> {
     let (mut chain, mut rest) = read_one(text, trace)?;
     while let Some(more) = rest.strip_prefix('|') {
@@ -53,16 +53,16 @@ fn read<'a>(text: &'a str, trace: &Trace) -> Result<(Arc<dyn Layer>, &'a str), S
 fn read_one<'a>(text: &'a str, trace: &Trace) -> Result<(Arc<dyn Layer>, &'a str), String> {
     if let Some(inside) = text.strip_prefix('(') {
         let (chain, rest) = read(inside, trace)?;
-        return Ok((chain, rest.strip_prefix(')').ok_or("a bracket is open")?));
+        return Ok((chain, rest.strip_prefix(')').ok_or("a bracket is not closed")?));
     }
     let (name, rest) = text.split_at(text.find(['|', ')']).unwrap_or(text.len()));
     let (kind, number) = name.split_at(name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len()));
-    let number: i64 = number.parse().map_err(|_| format!("no step: {name}"))?;
+    let number: i64 = number.parse().map_err(|_| format!("unknown step: {name}"))?;
     let change: fn(i64, i64) -> i64 = match kind {
         "add" => i64::wrapping_add,
         "sub" => i64::wrapping_sub,
         "mul" => i64::wrapping_mul,
-        _ => return Err(format!("no step: {name}")),
+        _ => return Err(format!("unknown step: {name}")),
     };
     Ok((Arc::new(Step { name: name.to_owned(), number, change, trace: Arc::clone(trace) }), rest))
 }

@@ -1,9 +1,9 @@
-//! `wire`: is this JSON a legal answer, or part of one, for these schemas?
+//! `wire`: decides whether JSON is a valid answer, or part of one, for these schemas.
 //!
-//! The compact schema is asked, by the crate `jsonschema` and by our own validator; and what is legal must be read by
-//! [`Answer`] or [`Report`] and written again as it was.
+//! The crate `jsonschema` and our own validator check the compact schema. [`Answer`] or [`Report`] must read valid JSON, and
+//! write it unchanged.
 //!
-//! `{"$undefined": true}` stays as it is here: these cases ask whether the key may be there.
+//! `{"$undefined": true}` stays unchanged, because these cases ask whether the key may be present.
 
 use serde_json::{Value, json};
 use tool_runtime::feedback::Report;
@@ -13,7 +13,7 @@ use tool_schema::schema::answer;
 
 pub(crate) fn run(case: &Value) -> Result<(), String> {
     let spec = &case["schema"];
-    // The one thing about an output that a recorded JSON Schema does not say: that it may be left out.
+    // A recorded JSON Schema does not show whether the output is optional.
     let is_optional = case["name"].as_str().is_some_and(|name| name.contains("optional()"));
     let schema = Part::read(spec, is_optional)?;
     let theirs = jsonschema::options()
@@ -27,7 +27,7 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
         if theirs.is_valid(value) != expected {
             return Err(format!("expected valid: {expected}, got {}, for {value}", !expected));
         }
-        // It leaves patterns out that need backtracking, and says so.
+        // Our validator leaves out patterns that need backtracking, with a warning.
         if ours.is_valid(value) != expected && (expected || ours.warnings().is_empty()) {
             return Err(format!("our validator differs from jsonschema for {value}"));
         }
@@ -38,7 +38,7 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A part of the answer's schema, by the name of what makes it.
+/// A part of the answer's schema, by the name of its constructor.
 struct Part(Value);
 
 impl Part {
@@ -82,7 +82,7 @@ fn names(schema: &Value) -> Result<Vec<&str>, String> {
     all.ok_or_else(|| format!("not a list of names: {schema}"))
 }
 
-/// The input of `mkValidationResultsSchema`, whose second argument says again which names it has.
+/// Returns the input of `mkValidationResultsSchema`, whose second argument repeats the names.
 fn record(spec: &Value) -> Result<&Value, String> {
     let input = schema(spec, 0)?;
     let known: Vec<&str> =
@@ -93,7 +93,7 @@ fn record(spec: &Value) -> Result<&Value, String> {
     }
 }
 
-/// The input of `mkToolCallFailureSchema`, whose argument is what is said of it.
+/// Returns the input of `mkToolCallFailureSchema`, whose argument is its report.
 fn input_of_failure(spec: &Value) -> Result<&Value, String> {
     let said = &spec["args"][0];
     match said["builder"].as_str() {
@@ -103,7 +103,7 @@ fn input_of_failure(spec: &Value) -> Result<&Value, String> {
     }
 }
 
-/// Whether what is legal is read, and written as it was.
+/// Checks that valid JSON is read, and written unchanged.
 fn read_again(spec: &Value, value: &Value) -> Result<(), String> {
     let written = match spec["builder"].as_str() {
         Some("mkParameterValidationResultSchema") => {
@@ -121,8 +121,8 @@ fn read_again(spec: &Value, value: &Value) -> Result<(), String> {
     }
 }
 
-/// What the original lets through and our reader does not: an output with a key of the answer, which we refuse where it is
-/// declared; and reports on no parameter of an input that has none, which we never write.
+/// Returns whether the original accepts this answer and our reader does not: an output with a key of the answer, which we refuse
+/// in its declaration, or reports for an input without parameters, which we never write.
 fn is_excepted(spec: &Value, value: &Value) -> bool {
     let schemas = ["/args/0/jsonSchema", "/args/1/jsonSchema", "/args/0/args/0/jsonSchema"];
     let collides =

@@ -156,7 +156,7 @@ impl Draft<'_> {
 
     fn ask(&mut self, at: usize, view: Option<Box<View>>) {
         let Some(view) = view else {
-            let reason = Some("nobody can be asked about a call that cannot be shown".to_owned());
+            let reason = Some("a person cannot be asked about a call that cannot be shown".to_owned());
             return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed);
         };
         let View { shown, offer, deciders, .. } = *view;
@@ -196,7 +196,7 @@ impl Draft<'_> {
     }
 
     fn open_limit(&self) -> String {
-        format!("at most {} calls wait for somebody at one time", self.run.options.limits.open)
+        format!("at most {} calls wait for decisions at one time", self.run.options.limits.open)
     }
 
     /// Records the repair of a refused call, and checks the call again. This happens at most once, before any decision about
@@ -224,7 +224,7 @@ impl Draft<'_> {
     }
 }
 
-const NOT_RUNNING: Refusal = Refusal::Misplaced { reason: "the call does not run" };
+const NOT_RUNNING: Refusal = Refusal::Misplaced { reason: "the call is not running" };
 
 impl Draft<'_> {
     pub fn ended(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>) {

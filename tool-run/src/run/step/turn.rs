@@ -125,7 +125,7 @@ impl Draft<'_> {
     pub fn offered(&mut self, tools: Vec<String>) -> Result<(), Refusal> {
         self.is_asked()?;
         if !self.run.current().is_empty() {
-            return Err(Refusal::Misplaced { reason: "what is on offer is told before the first call" });
+            return Err(Refusal::Misplaced { reason: "`Offered` must come before the first call" });
         }
         self.log.push(LogEvent::Offered { tools });
         Ok(())
@@ -135,7 +135,7 @@ impl Draft<'_> {
         self.is_asked()?;
         let known = as_u32(self.run.current().len());
         if index < known {
-            return Err(Refusal::Misplaced { reason: "calls are told in order, each once" });
+            return Err(Refusal::Misplaced { reason: "`Called` must come once for each call, in order" });
         }
         if index > known || !self.run.offers(&name) || self.over_budget(index, &arguments).is_some() {
             // The call is logged with the end of the turn.
@@ -166,7 +166,9 @@ impl Draft<'_> {
             };
             let id = match known.get(index) {
                 Some(early) if is_same(early, &call) => early.id.clone(),
-                Some(_) => return Err(Refusal::Misplaced { reason: "a call that was told early came differently" }),
+                Some(_) => {
+                    return Err(Refusal::Misplaced { reason: "the turn has another call than the one reported early" });
+                }
                 None => {
                     let refused = self.refused(as_u32(index), &call);
                     let id = self.log_call(call);
@@ -182,7 +184,7 @@ impl Draft<'_> {
             logged.push(TurnPart::Call { call: id });
         }
         if index < known.len() {
-            return Err(Refusal::Misplaced { reason: "a call that was told early is missing" });
+            return Err(Refusal::Misplaced { reason: "the turn lacks a call that was reported early" });
         }
         self.turn_end = Some(TurnEnd::of(finish.clone()));
         self.log.push(LogEvent::TurnEnded { parts: logged, finish, usage, model, at: self.now });

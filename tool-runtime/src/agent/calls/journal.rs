@@ -30,29 +30,14 @@ pub struct Asked {
 }
 
 enum Wish {
-    Answer {
-        question: Question,
-        reply: Reply<QuestionAnswer>,
-    },
+    /// A request for an answer to a question.
+    Answer { question: Question, reply: Reply<QuestionAnswer> },
     /// A request for a decision about an inner interrupt.
-    Decide {
-        tool: String,
-        interrupt: Box<Interrupt>,
-        feedback: Option<Box<Rejection>>,
-        reply: Reply<QuestionAnswer>,
-    },
+    Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<QuestionAnswer> },
     /// A request to record the beginning of a step.
-    Begin {
-        name: String,
-        reply: Reply<()>,
-    },
+    Begin { name: String, reply: Reply<()> },
     /// A request to record the result of a step.
-    Keep {
-        name: String,
-        value: Value,
-        spent: NestedUsage,
-        reply: Reply<()>,
-    },
+    Keep { name: String, value: Value, spent: NestedUsage, reply: Reply<()> },
 }
 
 /// The data of a run that a call of it may need.
@@ -195,7 +180,7 @@ impl CallJournal {
             match (sent, answer.await) {
                 (Ok(()), Ok(answer)) => answer,
                 // The run has ended the call, and this future will be dropped.
-                _ => Err(Failure::new("the run does not go on")),
+                _ => Err(Failure::new("the run is not driven any more")),
             }
         })
     }
@@ -258,14 +243,14 @@ impl Journal for CallJournal {
 
     fn ask(&self, question: Question) -> BoxFuture<'static, Result<QuestionAnswer, Failure>> {
         if self.begun.get().is_none() {
-            return Box::pin(std::future::ready(Err(Failure::new("nobody can be asked"))));
+            return Box::pin(std::future::ready(Err(Failure::new("no person can be asked here"))));
         }
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         if let Some(known) = self.answers().get(number as usize) {
             let answer = if question.is(known.question) {
                 Ok(known.answer.clone())
             } else {
-                Err(Failure::hidden("the tool asks something else than when it ran before"))
+                Err(Failure::hidden("the tool asked another question than in its earlier run"))
             };
             return Box::pin(std::future::ready(answer));
         }

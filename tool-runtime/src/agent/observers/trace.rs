@@ -142,7 +142,7 @@ impl Trace {
                     gen_ai.tool.name = name,
                     gen_ai.tool.call.id = id,
                     tool.interrupt.kind = kind,
-                }, "waiting for somebody: {kind}");
+                }, "waiting for a decision: {kind}");
             }),
             LogEvent::Decided { interrupt, decision, by, .. } => self.of(interrupt.call()).in_scope(|| {
                 let id = interrupt.call();

@@ -1,6 +1,6 @@
 //! The interface of traces, without the feature `tracing`.
 
-#![allow(clippy::unused_self, clippy::needless_pass_by_ref_mut, reason = "the same interface as where somebody does")]
+#![allow(clippy::unused_self, clippy::needless_pass_by_ref_mut, reason = "the interface of `trace.rs`")]
 
 use futures_util::stream::BoxStream;
 use tokio::task::JoinHandle;

@@ -80,7 +80,7 @@ fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
     whole(text, &Context::new("")).map_err(|refused| match refused {
         Refused::Arguments(rejection) => {
             let wrong = rejection.lines().join("; ").replace("expected ", "");
-            serde_json::Error::custom(format!("expected an object whose fields are all right ({wrong})"))
+            serde_json::Error::custom(format!("expected an object with valid fields ({wrong})"))
         }
         Refused::Failed(failure) => serde_json::Error::custom(failure.for_log()),
     })

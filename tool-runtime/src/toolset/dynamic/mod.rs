@@ -461,7 +461,8 @@ impl DynamicTool {
             }
             reports
         });
-        let causes = problems.iter().map(|problem| format!("a validator accepted what the schema refuses: {problem}"));
+        let causes =
+            problems.iter().map(|problem| format!("a validator accepted a value that the schema refuses: {problem}"));
         Err(Rejection::reported(Vec::new(), refused).with_causes(causes).into())
     }
 }

@@ -322,7 +322,7 @@ impl fmt::Display for DynamicError {
             Self::Name(error) => error.fmt(out),
             Self::Output { keys } => {
                 let keys = feedback::names(keys.iter().copied(), "and");
-                write!(out, "the answer of a tool has keys {keys} of its own: rename them in the output")
+                write!(out, "the output and the tool's answer both have the keys {keys}: rename them in the output")
             }
             Self::Schema { reason } => write!(out, "the schema of the arguments cannot be used: {reason}"),
             Self::NoProperty { name, suggestion } => {
@@ -334,7 +334,7 @@ impl fmt::Display for DynamicError {
                 write!(out, "the parameter {name} has no validator; add one, or leave it static by not adding it")
             }
             Self::Unknown { name, other, suggestion } => {
-                write!(out, "{} waits for {}, which is no parameter{}", quoted(name), quoted(other), near(suggestion))
+                write!(out, "{} waits for {}, an unknown parameter{}", quoted(name), quoted(other), near(suggestion))
             }
             Self::Static { name, other } => {
                 let (name, other) = (quoted(name), quoted(other));

@@ -63,7 +63,7 @@ fn check_names(tools: &Toolset, findings: &mut Findings) {
         if let Err(error) = check_name(name) {
             findings.add(Level::Error, name, "", error.to_string(), "rename the tool with `Toolset::rename`");
         } else if name.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
-            let text = "Gemini takes names that begin with a letter or `_`";
+            let text = "Gemini accepts only names that begin with a letter or `_`";
             findings.add(Level::Warning, name, "", text, "rename the tool, or leave it out for Gemini");
         }
         // Clients that use one name for several providers fold it like this.
@@ -71,7 +71,7 @@ fn check_names(tools: &Toolset, findings: &mut Findings) {
         match known.get(&folded) {
             Some(earlier) => {
                 let text = format!(
-                    "`{earlier}` is the same but for case and dashes: clients that rename tools would join them"
+                    "`{earlier}` differs only in case and dashes: clients that rename tools cannot distinguish them"
                 );
                 findings.add(Level::Warning, name, "", text, "give one of them another name");
             }
@@ -89,8 +89,7 @@ fn check_parameter_names(tool: &str, schema: &serde_json::Value, findings: &mut 
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
             let path = format!("/properties/{}", name.replace('~', "~0").replace('/', "~1"));
-            let text =
-                "Anthropic takes names of parameters of 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `-` and `.`";
+            let text = "Anthropic accepts only names of parameters with 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.`";
             findings.add(Level::Warning, tool, path, text, "rename the parameter");
         }
     }
@@ -111,13 +110,13 @@ const LARGE: usize = 8 * 1024;
 /// Checks the number of tools against what providers accept in a request.
 fn check_set_size(tools: &Toolset, findings: &mut Findings) {
     if tools.len() > MOST_TOOLS {
-        let text = format!("{} tools, but OpenAI and Gemini take {MOST_TOOLS} at most in a request", tools.len());
-        let advice = "offer those that a step needs, with `Toolset::filter`, or what the agent prepares for a step";
+        let text = format!("{} tools, but OpenAI and Gemini accept at most {MOST_TOOLS} in a request", tools.len());
+        let advice = "offer only the tools that a step needs, with `Toolset::filter` or `Agent::prepare_step`";
         findings.add(Level::Warning, "", "", text, advice);
     }
     let strict = tools.iter().filter(|tool| ListFormat::Anthropic.dialect(tool.spec()).1).count();
     if strict > MOST_STRICT {
-        let text = format!("{strict} tools are `strict`, but Anthropic takes {MOST_STRICT} at most in a request");
+        let text = format!("{strict} tools are `strict`, but Anthropic accepts at most {MOST_STRICT} in a request");
         findings.add(
             Level::Warning,
             "",
@@ -133,11 +132,11 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
     let characters = spec.description.chars().count();
     if characters > LONGEST_DESCRIPTION {
         let text =
-            format!("the description has {characters} characters, but OpenAI takes {LONGEST_DESCRIPTION} at most");
-        findings.add(Level::Warning, &spec.name, "", text, "say less, or put what is about one parameter on it");
+            format!("the description has {characters} characters, but OpenAI accepts at most {LONGEST_DESCRIPTION}");
+        findings.add(Level::Warning, &spec.name, "", text, "shorten it, or describe parameters separately");
     }
     if spec.description.trim().is_empty() {
-        let text = "nothing says what the tool does, so a model can only guess from its name";
+        let text = "the tool has no description, so a model can only guess from its name";
         findings.add(Level::Warning, &spec.name, "", text, "describe it");
     }
     let bytes = spec.input.neutral().to_string().len() + spec.description.len();
@@ -148,7 +147,7 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
             &spec.name,
             "",
             text,
-            "take what models never use out of the types of the parameters",
+            "remove fields that models never use from the parameters' types",
         );
     }
     let mut undescribed = Vec::new();
@@ -159,8 +158,8 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
         }
     });
     for path in undescribed {
-        let text = "nothing is said of this parameter but its name and type";
-        findings.add(Level::Note, &spec.name, path, text, "describe it, unless its name says it all");
+        let text = "the parameter has no description";
+        findings.add(Level::Note, &spec.name, path, text, "describe it, unless its name is enough");
     }
 }
 
@@ -168,8 +167,8 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
 fn check_output(spec: &ToolSpec, findings: &mut Findings) {
     let Some(output) = &spec.output else { return };
     for key in collisions(output.neutral()) {
-        let text = format!("the output has a key `{key}`, and so has the answer that a model is told");
-        let advice = "rename the field; `#[derive(ToolOutput)]` on the type finds it while it compiles";
+        let text = format!("the output has a key `{key}`, which is also a key of the answer for the model");
+        let advice = "rename the field; `#[derive(ToolOutput)]` on the type reports it at compile time";
         findings.add(Level::Warning, &spec.name, format!("/output/properties/{key}"), text, advice);
     }
 }
@@ -180,8 +179,8 @@ fn check_schemas(spec: &ToolSpec, findings: &mut Findings) -> bool {
         check_schema(&spec.name, "/output", output, findings);
     }
     if spec.traits.unvalidated {
-        let text = "the schema of the arguments cannot be compiled, so nobody checks them";
-        findings.add(Level::Error, &spec.name, "", text, "see `RuntimeTool::warnings` for what is wrong with it");
+        let text = "the schema of the arguments cannot be compiled, so they are not checked";
+        findings.add(Level::Error, &spec.name, "", text, "`RuntimeTool::warnings` lists its problems");
         return false;
     }
     check_schema(&spec.name, "", &spec.input, findings)
@@ -191,9 +190,8 @@ fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) 
     let schema = schema.neutral();
     let unresolved = places::unresolved(schema);
     for (place, reference) in &unresolved {
-        let text = format!("the reference `{reference}` leads nowhere");
-        let advice =
-            "define what it names below `$defs`; `SchemaGenerator::subschema_for` does, in a `JsonSchema` of one's own";
+        let text = format!("the reference `{reference}` has no target");
+        let advice = "define its target in `$defs`; in your own `JsonSchema`, use `SchemaGenerator::subschema_for`";
         findings.add(Level::Error, tool, format!("{at}{place}"), text, advice);
     }
     if !unresolved.is_empty() {
@@ -202,13 +200,13 @@ fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) 
     match Validator::compile(schema) {
         Ok(validator) => {
             for warning in validator.warnings() {
-                findings.add(Level::Warning, tool, at, warning.clone(), "say it otherwise, or check it in the tool");
+                findings.add(Level::Warning, tool, at, warning.clone(), "rephrase it, or check it in the tool");
             }
             true
         }
         Err(error) => {
             let text = format!("the schema cannot be compiled: {error}");
-            findings.add(Level::Error, tool, at, text, "look at the `JsonSchema` of the type that it comes from");
+            findings.add(Level::Error, tool, at, text, "correct the `JsonSchema` of its type");
             false
         }
     }
@@ -231,7 +229,7 @@ fn check_values(spec: &ToolSpec, findings: &mut Findings) {
             continue;
         };
         for problem in validator.problems(value, "") {
-            let text = format!("{value} is no value that can be given here: {}", problem.sentence());
+            let text = format!("{value} is not a valid value here: {}", problem.sentence());
             findings.add(Level::Error, &spec.name, &*path, text, "correct it, or the type that forbids it");
         }
     }
@@ -239,7 +237,7 @@ fn check_values(spec: &ToolSpec, findings: &mut Findings) {
     for (index, example) in spec.traits.examples.iter().enumerate() {
         for problem in validator.problems(example, "") {
             let path = format!("/examples/{index}{}", problem.path);
-            let text = format!("this example is no call that the tool accepts: {}", problem.sentence());
+            let text = format!("the tool does not accept this example: {}", problem.sentence());
             findings.add(Level::Error, &spec.name, path, text, "correct the example");
         }
     }
@@ -259,13 +257,13 @@ fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
         }
         for loss in spec.input.lowered(dialect).losses() {
             let keyword = if loss.keyword.is_empty() { String::new() } else { format!(" of `{}`", loss.keyword) };
-            let text = format!("{provider} is told less{keyword}: {}", loss.note);
+            let text = format!("{provider} receives a weaker schema{keyword}: {}", loss.note);
             let (level, advice) = match loss.severity {
                 // Only words for the reader are lost, and most of them move into the description.
                 Severity::Annotation => continue,
-                Severity::Weakened => (Level::Note, "nothing to do: what a model sends is checked here all the same"),
+                Severity::Weakened => (Level::Note, "nothing to do: the tool checks the arguments anyway"),
                 Severity::Narrowed | Severity::Inexpressible => {
-                    (Level::Warning, "say it with simpler types, if models of this provider are used")
+                    (Level::Warning, "use simpler types, if models of this provider are used")
                 }
             };
             findings.add(level, &spec.name, &*loss.path, text, advice);
@@ -283,8 +281,8 @@ fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: 
     };
     let is_reason = |loss: &&Loss| loss.severity == Severity::Inexpressible;
     for loss in spec.input.lowered(dialect).losses().iter().filter(is_reason) {
-        let text = format!("{provider} cannot be asked to be strict: {}", loss.note);
-        findings.add(Level::Error, &spec.name, &*loss.path, text, "say it with simpler types, or leave out `strict`");
+        let text = format!("{provider} cannot enforce the schema strictly: {}", loss.note);
+        findings.add(Level::Error, &spec.name, &*loss.path, text, "use simpler types, or leave out `strict`");
     }
 }
 
@@ -319,7 +317,7 @@ fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
             }
             _ => continue,
         };
-        let advice = "make `JsonSchema` and `Deserialize` of the parameters' types say the same";
+        let advice = "make `JsonSchema` and `Deserialize` of the parameters' types agree";
         findings.add(Level::Error, &tool.spec().name, "", text, advice);
         return;
     }
@@ -504,7 +502,7 @@ mod tests {
             "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a"], "additionalProperties": false,
         });
         let findings = lint("look", schema, example);
-        found(&findings, Level::Error, "/examples/0/a", "no call that the tool accepts");
+        found(&findings, Level::Error, "/examples/0/a", "does not accept this example");
     }
 
     #[test]
@@ -514,8 +512,8 @@ mod tests {
         let whole =
             json!({ "type": "object", "properties": { "a": map }, "required": ["a"], "additionalProperties": false });
         let findings = lint("look", whole, strict);
-        found(&findings, Level::Error, "/properties/a", "OpenAI cannot be asked to be strict");
-        found(&findings, Level::Error, "/properties/a", "Anthropic cannot be asked to be strict");
+        found(&findings, Level::Error, "/properties/a", "OpenAI cannot enforce the schema strictly");
+        found(&findings, Level::Error, "/properties/a", "Anthropic cannot enforce the schema strictly");
         let union = of(json!({ "anyOf": [{ "type": "string" }, { "type": "object", "properties": {} }] }));
         assert_eq!(union.worst(), Some(Level::Warning), "{union}");
     }
@@ -526,7 +524,7 @@ mod tests {
         let tools = Toolset::new().with(tool("look-up")).unwrap().with(tool("Look_Up")).unwrap();
         let tools = tools.with(tool("2nd")).unwrap();
         let findings = tools.lint();
-        found(&findings, Level::Warning, "", "same but for case and dashes");
+        found(&findings, Level::Warning, "", "differs only in case and dashes");
         found(&findings, Level::Warning, "", "begin with a letter");
         let odd =
             lint("look", json!({ "type": "object", "properties": { "a b": { "description": "x" } } }), |tool| tool);
@@ -553,7 +551,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "must not be")]
-    fn a_test_ends_with_what_was_found() {
+    fn a_test_fails_with_the_findings() {
         of(json!({ "type": "integer", "default": "one" })).deny(Level::Error);
     }
 }

@@ -137,20 +137,22 @@ pub type Tell<'a> = Option<&'a mut dyn FnMut(Path<'_>, Change<'_>)>;
 /// The next part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
+    /// A value.
     Value,
     /// The first item of a list, or its end.
     FirstItem,
     /// The first name of an object, or its end.
     FirstName,
+    /// A name.
     Name,
+    /// The rest of a name.
     RestOfName,
     /// The colon behind a name.
     Colon,
+    /// The rest of a text.
     Text,
     /// The rest of a number, and whether its value is shown already.
-    Number {
-        shown: bool,
-    },
+    Number { shown: bool },
     /// The rest of `true`, `false` or `null`.
     Literal(&'static str),
     /// A comma, or the end of the container.

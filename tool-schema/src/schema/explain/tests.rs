@@ -1,3 +1,5 @@
+//! Problems of each kind of mistake.
+
 use serde_json::{Value, json};
 
 use crate::feedback::{Problem, ProblemKind};

@@ -124,7 +124,7 @@ fn sizes_are_counted() {
 }
 
 #[test]
-fn what_holds_at_once_is_brought_together() {
+fn simultaneous_constraints_are_merged() {
     let out = property(
         json!({"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"a": {"maximum": 5}}, "required": ["a"]}, {"description": "d"}]}),
         json!({"Base": {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1, "maximum": 9}, "b": {"type": "string"}}}}),
@@ -320,7 +320,7 @@ fn schemas_of_2020() {
 }
 
 #[test]
-fn what_draft_7_cannot_say_is_a_loss() {
+fn missing_features_of_draft_7_are_losses() {
     for schema in [
         json!({"contains": {"const": 5}, "minContains": 2}),
         json!({"contains": {"const": 1}, "maxContains": 1}),

@@ -59,7 +59,7 @@ fn a_part_does_not_change_the_draft() {
 }
 
 #[test]
-fn prefix_items_is_no_keyword_of_older_drafts() {
+fn prefix_items_is_unknown_in_older_drafts() {
     let schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "prefixItems": [true],
@@ -84,7 +84,7 @@ fn nothing_is_fetched() {
 }
 
 #[test]
-fn what_needs_the_library_says_so_without_it() {
+fn schemas_that_need_the_library_are_refused_without_it() {
     let relative =
         json!({ "$id": "https://example.com/a", "$ref": "b", "$defs": { "b": { "$id": "b", "type": "null" } } });
     for (schema, place, fits) in [
@@ -112,7 +112,7 @@ fn what_needs_the_library_says_so_without_it() {
 }
 
 #[test]
-fn what_is_no_schema_is_refused() {
+fn invalid_schemas_are_refused() {
     refuses(&json!({ "type": "text" }), "at /type");
     refuses(&json!([]), "");
     refuses(&json!({ "allOf": [{ "$ref": "#" }] }), "leads back to itself");

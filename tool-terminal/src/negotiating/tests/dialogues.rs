@@ -63,7 +63,7 @@ fn from_a_greeting_to_a_result_and_on() {
 }
 
 #[test]
-fn one_sentence_is_enough_where_it_says_all() {
+fn one_sentence_can_contain_everything() {
     check(
         &tools(),
         r#"
@@ -175,7 +175,7 @@ fn forms_can_be_dropped_and_changed_for_another() {
 }
 
 #[test]
-fn what_is_unclear_is_asked() {
+fn unclear_requests_lead_to_questions() {
     check(
         &tools(),
         r#"
@@ -210,7 +210,7 @@ fn what_is_unclear_is_asked() {
 }
 
 #[test]
-fn what_failed_can_be_mended_in_few_words() {
+fn a_failed_call_can_be_corrected_in_a_few_words() {
     check(
         &tools(),
         r#"
@@ -400,7 +400,7 @@ fn a_list_of_objects_is_counted_and_gone_through() {
 }
 
 #[test]
-fn what_has_no_shape_is_asked_for_as_json() {
+fn values_without_a_shape_are_asked_for_as_json() {
     let input = json!({"type": "object", "required": ["options", "extra", "rows", "force", "size", "mode"], "properties": {
         "options": {"type": "object"}, "extra": {}, "rows": {"type": "array", "items": {"type": "array"}},
         "force": {"type": "boolean", "description": "Whether to overwrite."},

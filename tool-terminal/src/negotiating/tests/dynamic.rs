@@ -92,7 +92,7 @@ fn check(tools: &Toolset, script: &str) {
 }
 
 #[test]
-fn a_booking_goes_as_it_went_there() {
+fn a_booking_proceeds_like_in_the_first_implementation() {
     check(
         &airline(),
         r#"
@@ -328,7 +328,7 @@ fn where_nothing_is_possible_something_else_can_change() {
 }
 
 #[test]
-fn only_what_was_refused_is_asked_again_deep_inside_too() {
+fn only_rejected_parameters_are_asked_again_at_any_depth() {
     let input = json!({"type": "object", "required": ["who"], "properties": {"who": {"type": "object",
         "required": ["name", "age"], "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}},
         "unit": {"type": "string"}}});

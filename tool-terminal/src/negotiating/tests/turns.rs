@@ -129,7 +129,7 @@ fn nothing_to_answer_and_nothing_to_offer() {
 }
 
 #[test]
-fn a_denial_is_no_failure_of_the_tool() {
+fn a_denial_is_not_a_failure_of_the_tool() {
     let made = call("a", "{}");
     for (text, reply_text) in [
         (

@@ -1,4 +1,4 @@
-//! What JavaScript does by itself: comparing, ordering and reading of values.
+//! JavaScript's own behaviour: comparing, ordering and reading values.
 
 use std::cmp::Ordering;
 
@@ -7,11 +7,11 @@ use tool_runtime::feedback::Rejection;
 use tool_runtime::{CallError, Failure};
 use tool_schema::feedback::malformed;
 
-/// ASCII but for letters and digits, in the order of a dictionary.
+/// ASCII except letters and digits, in dictionary order.
 const SIGNS: &str = "\t\n\u{b}\u{c}\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
 
-/// The order of `localeCompare` (ICU, en-US) for ASCII: signs, digits, letters; capitals only where nothing else differs.
-/// Other characters come last, by their code.
+/// Compares like `localeCompare` (ICU, en-US) for ASCII: signs, digits, letters, and case only if nothing else differs. Other
+/// characters come last, by code point.
 pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     let rank = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_alphanumeric() => (1, u32::from(c)),
@@ -24,7 +24,7 @@ pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     a.chars().map(rank).cmp(b.chars().map(rank)).then_with(|| a.chars().map(is_capital).cmp(b.chars().map(is_capital)))
 }
 
-/// Where an object has a key: indices first, by their size; then the others, as they came.
+/// Returns the rank of a key in an object: indices first, by size, then all others in their order.
 pub(crate) fn place(key: &str) -> (bool, u32) {
     let is_index = key == "0" || (!key.starts_with('0') && key.bytes().all(|byte| byte.is_ascii_digit()));
     match key.parse() {
@@ -33,14 +33,14 @@ pub(crate) fn place(key: &str) -> (bool, u32) {
     }
 }
 
-/// An object with its keys in the order in which it gives them.
+/// Returns an object with its keys in JavaScript's order.
 pub(crate) fn ordered(object: Map<String, Value>) -> Map<String, Value> {
     let mut entries: Vec<(String, Value)> = object.into_iter().collect();
     entries.sort_by_key(|(name, _)| place(name));
     entries.into_iter().collect()
 }
 
-/// Whether a value counts as true.
+/// Returns whether a value counts as true.
 pub(crate) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -51,7 +51,7 @@ pub(crate) fn is_true(value: &Value) -> bool {
     }
 }
 
-/// `isDeepStrictEqual`: all numbers are floating-point ones, of which 0 and -0 differ; the order of keys does not count.
+/// Compares like `isDeepStrictEqual`: all numbers are floats, 0 and -0 differ, and the order of keys does not count.
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64().map(f64::to_bits) == b.as_f64().map(f64::to_bits),
@@ -63,7 +63,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Reads arguments: whatever is no object has no parameters, but `null` cannot be asked for any.
+/// Reads arguments. A value that is not an object has no parameters, but `null` is an error.
 pub(crate) fn arguments(text: &str) -> Result<Map<String, Value>, CallError> {
     let read = serde_json::from_str(text).map_err(|error| Rejection::one(malformed(text, &error)))?;
     match read {
@@ -77,7 +77,7 @@ pub(crate) fn arguments(text: &str) -> Result<Map<String, Value>, CallError> {
     }
 }
 
-/// Fails where a result of a validator cannot be asked for its properties.
+/// Fails if a validator's result cannot have properties.
 pub(crate) fn property(result: &Value) -> Result<(), Failure> {
     if result.is_null() {
         return Err(Failure::new("Cannot read properties of null (reading 'normalizedValue')"));

@@ -1,28 +1,33 @@
-//! A tool that behaves as tool2agent's `toolBuilder` does, weak points included: it must give what is recorded, to the letter.
+//! A tool that behaves like tool2agent's `toolBuilder`, including its weak points: it must return the recorded text exactly.
 //!
-//! The validators are asked one after the other, in an order that `requires` leaves and the names settle. Each gets what it
-//! requires, all static and unknown parameters, and whatever else was accepted before it. Its result goes out as it is;
-//! `normalizedValue` is left out where it is the value that was given. If one has `"valid": false`, all results are the
-//! answer; otherwise the handler's is. A validator that fails ends the call with its failure.
+//! The validators run one after the other, in an order that `requires` and the names determine. Each receives its requirements,
+//! all static and unknown parameters, and everything accepted before it. Its result is returned unchanged, but without a
+//! `normalizedValue` that equals the given value. If one result has `"valid": false`, the answer has all results; otherwise the
+//! handler answers. A validator that fails ends the call with its failure.
 //!
 //! Our own tools, `DynamicTool` and those with `#[dynamic]`, differ on purpose:
 //!
 //! | name | tool2agent | our own tools |
 //! |---|---|---|
-//! | `names-at-build` | an unknown or static name in `requires` lets every call fail | the tool cannot be built: nobody can call it, so nobody should find it |
+//! | `names-at-build` | an unknown or static name in `requires` makes every call fail | the tool cannot be built, because no call
+//! of it could succeed |
 //! | `repeated-name` | a name that is twice in `requires` is reported twice | the tool cannot be built |
-//! | `cycle-words` | a cycle is written without its end, `a -> b` | as the round that it is, `a` -> `b` -> `a`, and it counts what a parameter comes `after`, too |
+//! | `cycle-words` | a cycle is written without its end, `a -> b` | written as `a` -> `b` -> `a`; it also counts `after` |
 //! | `no-validator` | a dynamic parameter without a validator is static | the tool cannot be built; a declared one does not compile |
-//! | `nonsense` | a result without `valid`, without reasons or with two lists of values goes out | it cannot be written |
-//! | `no-value` | a parameter accepted without a value: the handler runs without it, dependents wait for ever | whoever accepts gives the value |
+//! | `nonsense` | a result without `valid`, without reasons or with two lists of values is returned | the types exclude it |
+//! | `no-value` | a parameter accepted without a value: the handler runs without it, and dependents wait forever | accepting
+//! requires a value |
 //! | `order-of-keys` | the keys of a result come as the validator wrote them, the arguments as they were validated | one order for all results; arguments stay in the order in which they were given |
-//! | `unknown-name` | goes to contexts and handler | is a mistake, unless the schema allows other names |
-//! | `schema` | nothing is checked against the schema | what does not fit is that parameter's problem, and a static one must be right before any validator is asked; a validator may accept `null`, and nothing else, against the schema |
+//! | `unknown-name` | is passed to contexts and handler | is a problem, unless the schema allows other names |
+//! | `schema` | nothing is checked against the schema | a value that does not fit is its parameter's problem, and static
+//! parameters must be valid before any validator runs; a validator may accept `null`, and nothing else, against the schema |
 //! | `failure` | a validator that fails ends the call, and later ones are not asked | refuses its parameter, and does not show the cause |
-//! | `context` | shows what happens to be accepted before: alphabetically smaller names | shows what is declared: `requires`, `after`, `hints`, static parameters |
-//! | `inherited-name` | `toString` counts as present | is a name like others |
+//! | `context` | shows everything accepted before, which depends on the names | shows the declared parameters: `requires`,
+//! `after`, `hints`, static parameters |
+//! | `inherited-name` | `toString` counts as present | is an ordinary name |
 //! | `tie` | equal ranks come in the order of a dictionary of English | in that of their bytes, which is the same for small letters |
-//! | `notices` | what validators say of accepted parameters is lost when all are | the answer's `feedback` has what was understood otherwise, and their remarks |
+//! | `notices` | remarks about accepted parameters are lost if all are accepted | the answer's `feedback` has the remarks and the
+//! normalized values |
 //!
 //! Also, our own tools ask validators that do not depend on each other at the same time, and can check arguments as a whole.
 
@@ -43,7 +48,7 @@ pub(crate) const NO_ORDER: &str = "Cycle detected or missing nodes during toposo
 type Validator = dyn Fn(Option<Value>, Map<String, Value>) -> Result<Value, Failure> + Send + Sync;
 type Handler = dyn Fn(Complete) -> Result<Value, Failure> + Send + Sync;
 
-/// A tool that behaves as tool2agent's `toolBuilder` does; see the [module](self).
+/// A tool that behaves like tool2agent's `toolBuilder`: see the [module](self).
 pub(crate) struct CompatTool {
     spec: Arc<ToolSpec>,
     fields: Vec<CompatField>,
@@ -70,10 +75,10 @@ pub(crate) struct Complete {
 }
 
 impl CompatTool {
-    /// A tool whose answer is what `handler` returns, as it is.
+    /// Creates a tool whose answer is the return value of `handler`, unchanged.
     ///
-    /// Fails when parameters wait for each other, in the words of tool2agent. Where one requires a parameter that is unknown
-    /// or static, every call fails.
+    /// Fails with tool2agent's text if parameters wait for each other. If one requires an unknown or static parameter, every call
+    /// fails.
     pub(crate) fn new(
         name: &str,
         mut fields: Vec<CompatField>,

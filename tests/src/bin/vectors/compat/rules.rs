@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::javascript;
 
-/// Names that every object of JavaScript has: a requirement of such a name counts as met.
+/// Names that every JavaScript object has. A requirement of such a name counts as met.
 const INHERITED: [&str; 12] = [
     "__defineGetter__",
     "__defineSetter__",
@@ -22,8 +22,7 @@ const INHERITED: [&str; 12] = [
     "valueOf",
 ];
 
-/// Returns the cycles among parameters and what they require, each once, without its first name again at its end. Names
-/// that are not among the parameters lead nowhere.
+/// Returns the cycles in the requirements, each once, without repeating the first name. Unknown names end a path.
 pub(crate) fn cycles(requires: &[(&str, &[String])]) -> Vec<Vec<String>> {
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
     for (name, _) in requires {
@@ -32,7 +31,7 @@ pub(crate) fn cycles(requires: &[(&str, &[String])]) -> Vec<Vec<String>> {
     found
 }
 
-/// Goes on from `name` along what it requires, and keeps the cycles that lead back into `way`.
+/// Follows the requirements of `name`, and keeps the cycles that lead back into `way`.
 fn follow<'a>(
     requires: &[(&'a str, &'a [String])],
     name: &'a str,
@@ -55,10 +54,9 @@ fn follow<'a>(
     way.pop();
 }
 
-/// Returns the order in which parameters are asked, by their places: each after what it requires, as soon as its name is
-/// the least of those that could be next.
+/// Returns the order in which parameters are asked, by position: each after its requirements, and the least name first.
 ///
-/// `None` where parameters wait for each other, or for one that there is not.
+/// Returns `None` if parameters wait for each other, or for an unknown one.
 pub(crate) fn order(requires: &[(&str, &[String])]) -> Option<Vec<usize>> {
     let mut left: Vec<usize> = (0..requires.len()).collect();
     left.sort_by(|a, b| javascript::compare(requires[*a].0, requires[*b].0));
@@ -71,10 +69,10 @@ pub(crate) fn order(requires: &[(&str, &[String])]) -> Option<Vec<usize>> {
     Some(order)
 }
 
-/// Returns the context that the validator of `field` gets: what it requires, the static and unknown parameters, then the other dynamic
+/// Returns the context for the validator of `field`: its requirements, the static and unknown parameters, then the other dynamic
 /// parameters in `valid`.
 ///
-/// Fails with what is missing of `requires`.
+/// Fails with the missing requirements.
 pub(crate) fn context(
     field: &str,
     requires: &[String],

@@ -1,4 +1,4 @@
-//! The search that does not take some words.
+//! The search that refuses some words.
 
 use serde_json::Value;
 use tool_runtime::toolset;

@@ -1,4 +1,4 @@
-//! Four agents who agree on a place and a time, without their models.
+//! Four agents that agree on a place and a time, without their models.
 
 use std::{future::ready, sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use tool_test_fixtures::consensus::{Knowledge, Meeting, Person, Seat, constraint
 
 use super::{answer, compare};
 
-/// What their wrapper writes before the text of an error that was thrown, and the name of the error's class.
+/// The text of the original's wrapper before a thrown error, with the name of the error's class.
 const THROWN: &str = "Exception occured during tool call execution: AgentGaveUpError: ";
 
-/// With `as_is`, with the bug that the original has.
+/// Runs the calls. If `as_is` is set, reproduces a bug of the original.
 pub(super) async fn run(calls: &[Value], as_is: bool) -> Result<(), String> {
     let meeting = Arc::new(Meeting::default());
     let seats: Vec<(Arc<Seat>, Toolset)> = Person::ALL
@@ -47,8 +47,8 @@ pub(super) async fn run(calls: &[Value], as_is: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// The bug of the original at 2e688f1: what looks whether place and time are given says yes, and that is what the tool
-/// answers, before it does anything.
+/// The bug of the original at 2e688f1: the check that place and time are present returns its own result as the tool's answer, so
+/// nothing happens.
 struct AsIs;
 
 impl Layer for AsIs {

@@ -13,7 +13,7 @@ use example_agents::middleware;
 use super::compare;
 use crate::case;
 
-/// The search behind two filters, with a judge for whom two words are evil.
+/// Runs the search behind two filters, with a judge that rejects two words.
 pub(super) async fn run(calls: &[Value]) -> Result<(), String> {
     let prompts = Arc::new(Mutex::new(Vec::new()));
     let tools =

@@ -20,13 +20,13 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
     }
 }
 
-/// Makes sure that `got` is what is recorded of `call`.
+/// Checks that `got` is the recorded result of `call`.
 fn compare(call: &Value, got: &Value) -> Result<(), String> {
     same(&call["result"], got).map_err(|difference| format!("{} {}: {difference}", call["op"], call["input"]))
 }
 
-/// What the tool `name` answers to `input`, as it crosses the wire. `thrown` is what the original writes before the text of an
-/// error that is no refusal.
+/// Returns the answer of the tool `name` to `input` in the wire format. `thrown` is the original's prefix for an error that is
+/// not a refusal.
 async fn answer(tools: &Toolset, name: &str, input: &Value, thrown: &str) -> Result<Value, String> {
     let spec = tools.get(name).ok_or_else(|| format!("no tool {name}"))?.spec();
     let result = tools.call(name, &input.to_string(), &Context::new("call")).await;
@@ -34,7 +34,7 @@ async fn answer(tools: &Toolset, name: &str, input: &Value, thrown: &str) -> Res
         Err(CallError::Failed(failure)) if failure.feedback().is_none() => {
             json!({ "ok": false, "problems": [format!("{thrown}{}", failure.for_model())] })
         }
-        // A layer may give nothing at all in place of the declared output.
+        // A layer may return nothing in place of the declared output.
         Ok(output) if output.as_json().is_none() => json!({ "ok": true }),
         _ => json!(spec.answer(&result)),
     })

@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_json_is_none_however_it_is_cut(text in broken(), sizes in sizes()) {
+    fn invalid_json_is_refused_for_any_cuts(text in broken(), sizes in sizes()) {
         agrees(&text, &sizes);
     }
 
@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn changes_make_of_a_copy_what_the_value_is(text in broken(), sizes in sizes()) {
+    fn changes_turn_a_copy_into_the_value(text in broken(), sizes in sizes()) {
         let mut json = Incremental::new();
         let (mut copy, mut closed) = (None, 0);
         for piece in pieces(&text, &sizes) {
@@ -327,7 +327,7 @@ fn errors_say_what_was_expected_and_where() {
 }
 
 #[test]
-fn bytes_that_are_no_utf8_are_an_error_and_cut_characters_are_none() {
+fn invalid_utf8_is_an_error_and_a_cut_character_is_not() {
     for (text, at) in [(&b"[\"a\xff\"]"[..], 3), (b"[\"\xc3(\"]", 2), (b"\"\xf0\x9f\x98(", 1), (b"\"\xed\xa0\x80\"", 1)]
     {
         for sizes in [[1], [2], [usize::MAX]] {
@@ -372,7 +372,7 @@ fn a_problem_is_explained_with_the_text() {
 }
 
 #[test]
-fn what_is_too_deep_for_serde_json_is_too_deep() {
+fn the_depth_limit_is_that_of_serde_json() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         for depth in [126, 127, 128, 500] {
             let text = format!("{}0{}", open.repeat(depth), close.repeat(depth));
@@ -387,7 +387,7 @@ fn what_is_too_deep_for_serde_json_is_too_deep() {
 }
 
 #[test]
-fn what_is_too_long_is_an_error_where_it_becomes_too_long() {
+fn a_text_fails_at_its_maximum_length() {
     let text = format!("\"{}", "x".repeat(BYTES - 2));
     for (last, fits) in [("\"", true), ("x\"", false), ("ü", false)] {
         let mut json = Incremental::new();
@@ -420,7 +420,7 @@ fn a_long_number_is_shown_as_far_as_it_fits() {
 }
 
 #[test]
-fn it_tells_where_it_stands() {
+fn the_place_is_that_of_the_latest_value() {
     let mut json = Incremental::new();
     let mut place = |piece: &str| {
         json.feed_str(piece).unwrap();
