@@ -257,6 +257,8 @@ pub fn plain(mut function: ToolFn) -> TokenStream {
         attrs.retain(|attr| !is_taken(attr) && !attr.path().is_ident("doc"));
     }
     function.give_lifetime();
+    // An `.await` outside an `async fn` has been reported.
+    function.sig.asyncness = function.sig.asyncness.or_else(|| function.awaits().map(syn::Token![async]));
     function.give_body();
     // A tool owns its decoded arguments. The attribute stands first, so that the user's own attribute about a lint prevails.
     quote! {
@@ -386,21 +388,4 @@ fn refuse_other(item: &mut ImplItem, errors: &mut Errors) {
         }
         !marks
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use quote::quote;
-
-    use super::{TokenStream, text};
-
-    #[test]
-    fn state_and_context_are_shared() {
-        let function = quote! {
-            /// Looks.
-            fn look(#[state] store: &mut Store, #[context] cx: &mut Context) {}
-        };
-        let out = super::tool(&TokenStream::new(), function).to_string();
-        assert_eq!(out.matches(text::MUT_STATE).count(), 2, "{out}");
-    }
 }

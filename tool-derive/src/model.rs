@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Attribute, Expr, Generics, Member, Path, Type, Visibility, ext::IdentExt};
 
-use crate::diag::text::Advice;
+use crate::diag::text::{self, Advice};
 use crate::syntax::{
     attribute::Doc,
     options::{Approval, Options, Spanned},
@@ -370,6 +370,16 @@ pub struct Cycle<'t> {
 /// Returns whether two identifiers are the same word.
 pub fn same(a: &Ident, b: &Ident) -> bool {
     a.unraw() == b.unraw()
+}
+
+/// Returns the error about a `name` in the options of `own` that is none of `params`; with `waits`, only a dynamic one fits.
+pub fn unknown(params: &[Param], own: &Ident, name: &Ident, waits: bool) -> syn::Error {
+    let can_be = |param: &&Param| {
+        let fits = if waits { param.is_dynamic() } else { !param.is_secret() };
+        fits && !same(&param.ident, own)
+    };
+    let known: Vec<String> = params.iter().filter(can_be).map(|param| param.ident.unraw().to_string()).collect();
+    syn::Error::new(name.span(), text::no_parameter(&name.unraw().to_string(), &known))
 }
 
 impl<'t> Graph<'t> {

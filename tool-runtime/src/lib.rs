@@ -125,10 +125,9 @@ pub mod __private {
     };
     pub use crate::tool::expansion::{
         AskedFallback, AsksFallback, CallContext, CheckSaidFallback, CheckerFallback, ChecksFallback,
-        ExecutingFallback, HookFallback, Json, JsonFallback, JudgingFallback, KeepingFallback, KindFallback, Name,
-        NameFallback, Predicate, SaidFallback, SettlingFallback, Shared, SharedFallback, Unkeepable, UsualFallback,
-        ValidatorFallback, When, WholeFallback, WorkFallback, again, asks, assert_first, assert_unique, constant,
-        context, outside, touched,
+        ExecutingFallback, HookFallback, Json, JsonFallback, JudgingFallback, KeepingFallback, KindFallback, Predicate,
+        SaidFallback, SettlingFallback, Shared, SharedFallback, Unkeepable, UsualFallback, ValidatorFallback, When,
+        WholeFallback, WorkFallback, again, assert_first, assert_unique, constant, context, outside, touched,
     };
     pub use crate::tool::{
         Approval, CallError, CallFuture, Context, Effect, Execute, ExecuteWith, Provide, Refused, Resources, Started,
@@ -137,9 +136,10 @@ pub mod __private {
         declare::Stateless,
         decode::Many,
         def::{Def, Options, UiTexts, Union},
-        field::{Field, Given, Tag, Typed, Usual},
+        field::{Answer, Field, Given, Tag, Typed, Usual},
         hooks::{Hook, Hooks},
-        output::{Answer, Kind, Returned},
+        lacking::*,
+        output::{Fallible, Kind, Plain, Returned},
         rule::{Check, Format, Number, Pattern},
         work::{Executing, ExecutingWith, Executor, Taken, Work},
     };
@@ -156,5 +156,5 @@ pub mod __private {
 
     // These types appear in the signatures of the items above.
     pub use crate::tool::dynamic::{Asks, Board, CheckSaid, Checks, Keepable, Raw, Said, Settled};
-    pub use crate::tool::expansion::{Asked, Idle, Unasked, Unchecked, Unsaid, Unusual};
+    pub use crate::tool::expansion::{Asked, Idle, Unasked, Unchecked, Unsaid};
 }

@@ -432,7 +432,7 @@ pub(crate) fn unique() -> String {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot remember which sealed runs were opened",
     label = "`NonceStore` is not implemented",
-    note = "`SqliteStore` and `PostgresStore` do, and `MemoryNonces` within one process; or implement `NonceStore`"
+    note = "use `SqliteStore` or `PostgresStore`, or `MemoryNonces` within one process; or implement `NonceStore`"
 )]
 pub trait NonceStore: Send + Sync {
     /// Returns the identity of the store's memory. A text can be opened only if the identity is the one that it was sealed with:

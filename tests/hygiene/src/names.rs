@@ -81,4 +81,19 @@ pub fn all() -> Toolset {
     toolset!(3_u16; of_expansions, of_values, of_words, of_keywords, judged)
 }
 
+/// A tool that is called like a crate.
+#[tool]
+fn serde() {}
+
+/// Another one.
+#[tool]
+fn futures_core() {}
+
+/// Returns tools that are called like crates, and like a variable here.
+#[must_use]
+pub fn crates(serde: u8) -> Toolset {
+    debug_assert!(serde < 9);
+    toolset!(serde, futures_core)
+}
+
 tool_runtime::lint_test!(all());

@@ -1,6 +1,6 @@
 //! Advice: declarations that are valid and could be better.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::{Expr, ExprClosure, Pat, spanned::Spanned as _};
 
@@ -16,12 +16,12 @@ pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_long(tool.head.description.as_ref()) {
         let given = tool.options.description.as_ref().map(syn::spanned::Spanned::span);
-        found.push((given.unwrap_or_else(|| tool.head.ident.span()), Advice::LongDescription));
+        found.push((given.unwrap_or_else(|| tool.head.ident.span()), Advice::LONG_DESCRIPTION));
     }
     if let Some(Expr::Closure(closure)) = tool.predicate()
         && let Some(span) = ignored(closure)
     {
-        found.push((span, Advice::IgnoredArguments));
+        found.push((span, Advice::IGNORED_ARGUMENTS));
     }
     found.extend(tool.all_fields().filter_map(parameter));
     found.retain(|(_, advice)| !tool.options.allow.contains(advice));
@@ -32,7 +32,7 @@ pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
 pub fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_long(input.head.description.as_ref()) {
-        found.push((input.head.ident.span(), Advice::LongDescription));
+        found.push((input.head.ident.span(), Advice::LONG_DESCRIPTION));
     }
     found.extend(input.params.fields.iter().filter_map(parameter));
     found.retain(|(_, advice)| !input.allow.contains(advice));
@@ -44,9 +44,9 @@ fn parameter(param: &Param) -> Option<(Span, Advice)> {
     if param.is_secret() {
         None
     } else if param.doc.is_none() {
-        Some((param.ident.span(), Advice::Undescribed))
+        Some((param.ident.span(), Advice::UNDESCRIBED))
     } else {
-        is_long(param.doc.as_ref()).then(|| (param.ident.span(), Advice::LongDescription))
+        is_long(param.doc.as_ref()).then(|| (param.ident.span(), Advice::LONG_DESCRIPTION))
     }
 }
 
@@ -62,20 +62,11 @@ fn ignored(predicate: &ExprClosure) -> Option<Span> {
         Pat::Wild(wild) => Some(wild.span()),
         // The compiler reports an unused argument without the underscore.
         Pat::Ident(pat)
-            if pat.ident.to_string().starts_with('_') && !mentions(predicate.body.to_token_stream(), &pat.ident) =>
+            if pat.ident.to_string().starts_with('_')
+                && !predicate.body.to_token_stream().to_string().contains(&pat.ident.to_string()) =>
         {
             Some(pat.ident.span())
         }
         _ => None,
     }
-}
-
-fn mentions(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(word) => word == *name,
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        // The text of a `format!` may name an argument.
-        TokenTree::Literal(literal) => literal.to_string().contains(&format!("{{{name}")),
-        TokenTree::Punct(_) => false,
-    })
 }

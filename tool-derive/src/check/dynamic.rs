@@ -6,7 +6,7 @@ use proc_macro2::Ident;
 use syn::{Type, ext::IdentExt};
 
 use crate::diag::{Errors, text};
-use crate::model::{Graph, Judged, Param, same};
+use crate::model::{Graph, Judged, Param, same, unknown};
 use crate::syntax::params::{Dynamic, Validator, last};
 
 /// Runs every rule on parameters that form one value.
@@ -58,15 +58,7 @@ fn names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) 
         }
         seen.push(name);
         match params.iter().find(|param| same(&param.ident, name)) {
-            None => {
-                let can_be = |param: &&Param| {
-                    let fits = if waits { param.is_dynamic() } else { !param.is_secret() };
-                    fits && !same(&param.ident, &own.ident)
-                };
-                let known: Vec<String> =
-                    params.iter().filter(can_be).map(|param| param.ident.unraw().to_string()).collect();
-                errors.at(name.span(), text::no_parameter(&word, &known));
-            }
+            None => errors.push(unknown(params, &own.ident, name, waits)),
             Some(_) if same(name, &own.ident) => errors.at(name.span(), text::own_name(&word)),
             Some(param) if param.is_secret() => errors.at(name.span(), text::secret_name(&word)),
             Some(param) if waits && !param.is_dynamic() => errors.at(name.span(), text::static_name(&word)),

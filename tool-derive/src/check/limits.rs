@@ -1,12 +1,13 @@
 //! Checks that a parameter's limits are possible, and that its default and examples keep to them.
 
-use syn::{Expr, GenericArgument, Lit, PathArguments, Type};
+use syn::{Expr, Lit, Type};
 
 use crate::diag::{Errors, text};
 use crate::model::Param;
 use crate::syntax::{
     options::literal,
     params::{Default, Number, Range},
+    types::argument,
 };
 
 /// Runs every rule on one parameter.
@@ -84,13 +85,15 @@ fn format(param: &Param, errors: &mut Errors) {
 
 /// Checks that a literal default or example keeps to the range and length.
 fn inside(param: &Param, errors: &mut Errors) {
-    if let Some(Default::Value(value)) = &param.attrs.arg.default
-        && is_outside(param, value)
-    {
-        errors.over(value, text::DEFAULT_OUT);
+    if let Some(Default::Value(value)) = &param.attrs.arg.default {
+        if let Some(ty) = unlike(&param.ty, value).filter(|_| is_literal(value)) {
+            errors.over(value, text::default_type(&ty));
+        } else if is_outside(param, value) {
+            errors.over(value, text::DEFAULT_OUT);
+        }
     }
     for example in &param.attrs.arg.examples {
-        if Number::of(example).is_none() && literal(example).is_none() {
+        if !is_literal(example) {
             errors.over(example, text::EXAMPLE);
         } else if let Some(ty) = unlike(&param.ty, example) {
             errors.over(example, text::example_type(&ty));
@@ -100,15 +103,16 @@ fn inside(param: &Param, errors: &mut Errors) {
     }
 }
 
+fn is_literal(value: &Expr) -> bool {
+    Number::of(value).is_some() || literal(value).is_some()
+}
+
 /// Returns the type, if it is a built-in one and `value` is a literal of another kind.
 fn unlike(ty: &Type, value: &Expr) -> Option<String> {
-    let Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last()?;
-    if let ("Option", PathArguments::AngleBracketed(inner)) = (&*last.ident.to_string(), &last.arguments)
-        && let Some(GenericArgument::Type(inner)) = inner.args.first()
-    {
+    if let Some(inner) = argument(ty, "Option") {
         return unlike(inner, value);
     }
+    let Type::Path(path) = ty else { return None };
     let name = path.path.get_ident()?.to_string();
     let is_number = Number::of(value).is_some();
     let fits = match &*name {

@@ -8,6 +8,7 @@ mod names;
 
 use std::collections::HashSet;
 
+use quote::ToTokens as _;
 use syn::{
     Data, DeriveInput, Field, Fields, GenericArgument, LitStr, PathArguments, Type, ext::IdentExt as _,
     spanned::Spanned as _,
@@ -154,7 +155,7 @@ fn defaults(tool: &ToolDef, errors: &mut Errors) {
     for param in tool.fields() {
         let Some(Default::Value(value)) = &param.attrs.arg.default else { continue };
         for other in tool.fields() {
-            if let Some(span) = find_name(value, &other.ident) {
+            if let Some(span) = find_name(value.to_token_stream(), &other.ident) {
                 errors.at(span, text::default_of(&other.name));
             }
         }

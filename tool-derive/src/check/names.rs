@@ -1,65 +1,36 @@
 //! A search for names that an expression uses and does not bind itself.
 
-use proc_macro2::{Ident, Span};
-use syn::{Block, Expr, Stmt, Token, parse::Parser as _, punctuated::Punctuated};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 
-/// Returns where `expr` uses the value `name`.
+/// Returns where an expression uses the value `name`.
 ///
-/// Skips closures, `match` and `let`, which may bind the name themselves: the compiler reports mistakes in these.
-pub fn find_name(expr: &Expr, name: &Ident) -> Option<Span> {
-    let find = |expr: &Expr| find_name(expr, name);
-    match expr {
-        Expr::Path(path) => path.path.get_ident().filter(|ident| *ident == name).map(Ident::span),
-        Expr::Array(array) => array.elems.iter().find_map(find),
-        Expr::Await(wait) => find(&wait.base),
-        Expr::Binary(binary) if !binds(expr) => find(&binary.left).or_else(|| find(&binary.right)),
-        Expr::Block(block) if block.label.is_none() => find_in_block(&block.block, name),
-        Expr::Call(call) => {
-            let called = if matches!(&*call.func, Expr::Path(_)) { None } else { find(&call.func) };
-            called.or_else(|| call.args.iter().find_map(find))
+/// Skips one with a closure, `match` or `let`, which may bind the name themselves: the compiler reports mistakes in these.
+pub fn find_name(expr: TokenStream, name: &Ident) -> Option<Span> {
+    if binds(expr.clone()) { None } else { find(expr, name) }
+}
+
+fn binds(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => word == "match" || word == "let",
+        TokenTree::Punct(punct) => punct.as_char() == '|',
+        TokenTree::Group(group) => binds(group.stream()),
+        TokenTree::Literal(_) => false,
+    })
+}
+
+/// Returns the place of the word `name`, unless it is part of a path, a field, a call or a macro.
+fn find(tokens: TokenStream, name: &Ident) -> Option<Span> {
+    let tokens = Vec::from_iter(tokens);
+    let is = |at: Option<usize>, marks: &str| matches!(at.and_then(|at| tokens.get(at)), Some(TokenTree::Punct(punct)) if marks.contains(punct.as_char()));
+    tokens.iter().enumerate().find_map(|(at, token)| match token {
+        TokenTree::Group(group) => find(group.stream(), name),
+        TokenTree::Ident(word) if word == name => {
+            let follows = is(at.checked_sub(1), ".:") && !is(at.checked_sub(2), ".");
+            let is_called = matches!(tokens.get(at + 1), Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis);
+            (!follows && !is_called && !is(Some(at + 1), ":!")).then(|| word.span())
         }
-        Expr::Cast(cast) => find(&cast.expr),
-        Expr::Field(field) => find(&field.base),
-        Expr::Group(group) => find(&group.expr),
-        Expr::If(choice) if !binds(&choice.cond) => {
-            let otherwise = || choice.else_branch.as_ref().and_then(|(_, expr)| find(expr));
-            find(&choice.cond).or_else(|| find_in_block(&choice.then_branch, name)).or_else(otherwise)
-        }
-        Expr::Index(index) => find(&index.expr).or_else(|| find(&index.index)),
-        Expr::Macro(call) => {
-            let args = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(call.mac.tokens.clone());
-            args.ok()?.iter().find_map(find)
-        }
-        Expr::MethodCall(call) => find(&call.receiver).or_else(|| call.args.iter().find_map(find)),
-        Expr::Paren(paren) => find(&paren.expr),
-        Expr::Range(range) => [&range.start, &range.end].into_iter().flatten().find_map(|bound| find(bound)),
-        Expr::Reference(reference) => find(&reference.expr),
-        Expr::Repeat(repeat) => find(&repeat.expr),
-        Expr::Struct(fields) => {
-            let rest = || fields.rest.as_deref().and_then(find);
-            fields.fields.iter().find_map(|field| find(&field.expr)).or_else(rest)
-        }
-        Expr::Try(attempt) => find(&attempt.expr),
-        Expr::Tuple(tuple) => tuple.elems.iter().find_map(find),
-        Expr::Unary(unary) => find(&unary.expr),
         _ => None,
-    }
-}
-
-/// Searches a block of expressions. Skips a block with declarations, which may bind the name.
-fn find_in_block(block: &Block, name: &Ident) -> Option<Span> {
-    let exprs: Option<Vec<&Expr>> =
-        block.stmts.iter().map(|stmt| if let Stmt::Expr(expr, _) = stmt { Some(expr) } else { None }).collect();
-    exprs?.into_iter().find_map(|expr| find_name(expr, name))
-}
-
-/// Returns whether a condition binds names: `let Some(x) = y && x > 0`.
-fn binds(condition: &Expr) -> bool {
-    match condition {
-        Expr::Let(_) => true,
-        Expr::Binary(binary) => binds(&binary.left) || binds(&binary.right),
-        _ => false,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -69,7 +40,7 @@ mod tests {
     use super::find_name;
 
     fn finds(expr: &str) -> bool {
-        find_name(&syn::parse_str(expr).expect("an expression"), &format_ident!("city")).is_some()
+        find_name(expr.parse().expect("an expression"), &format_ident!("city")).is_some()
     }
 
     #[test]
@@ -83,6 +54,7 @@ mod tests {
             "String::from(city)",
             "if city.is_empty() { 1 } else { 2 }",
             "(1, -city)",
+            "0..city",
             "Place { city }",
             "\"|\".to_owned() + city",
         ];

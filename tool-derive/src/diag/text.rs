@@ -18,6 +18,8 @@ pub const GENERIC: &str = "a tool has one input type, so it cannot be generic: w
 pub const GENERIC_IMPL: &str =
     "a toolset has one state type, so an impl with tools cannot be generic: write out the types";
 pub const UNSAFE: &str = "a model calls a tool with any arguments it likes, so a tool cannot be `unsafe`: check the arguments in a safe function around this one";
+pub const EXTERN: &str = "a panic in an `extern` function ends the process, and a panic in a tool must not: leave out `extern`, or make a tool of a function that calls this one";
+pub const AWAIT: &str = "a tool that waits is an `async fn`: write `async` before `fn`";
 pub const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
 pub const TOUCHES_ALONE: &str = "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
 pub const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
@@ -126,47 +128,28 @@ pub const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot 
 pub const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
 pub const TOO_MANY_CASES: &str = "the parameters of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";
 
-/// A kind of advice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advice {
-    /// A parameter without a description.
-    Undescribed,
-    /// A description longer than some providers accept.
-    LongDescription,
-    /// An approval predicate that ignores the arguments.
-    IgnoredArguments,
-}
+/// A kind of advice: its name in `allow(…)`, and its message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Advice(pub &'static str, pub &'static str);
 
 impl Advice {
-    /// Every kind of advice, with its name in `allow(…)`.
-    pub const ALL: [(&'static str, Self); 3] = [
-        ("undescribed", Self::Undescribed),
-        ("long_description", Self::LongDescription),
-        ("ignored_arguments", Self::IgnoredArguments),
-    ];
-
-    /// The names.
-    pub const NAMES: &'static [&'static str] = &[Self::ALL[0].0, Self::ALL[1].0, Self::ALL[2].0];
-
-    /// Returns its name.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, advice)| *advice == self).map_or("", |(name, _)| name)
-    }
-
-    /// Returns the message.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Undescribed => {
-                "the model learns nothing about this parameter but its name and type: write a doc comment on it, or `#[tool(allow(undescribed))]`"
-            }
-            Self::LongDescription => {
-                "some providers take descriptions of at most 1024 characters: say less, put what is about one parameter on it, or write `#[tool(allow(long_description))]`"
-            }
-            Self::IgnoredArguments => {
-                "this predicate decides without looking at the arguments: write `approval = always` or `approval = never`, or `#[tool(allow(ignored_arguments))]`"
-            }
-        }
-    }
+    /// A parameter without a description.
+    pub const UNDESCRIBED: Self = Self(
+        "undescribed",
+        "the model learns nothing about this parameter but its name and type: write a doc comment on it, or `#[tool(allow(undescribed))]`",
+    );
+    /// A description longer than some providers accept.
+    pub const LONG_DESCRIPTION: Self = Self(
+        "long_description",
+        "some providers take descriptions of at most 1024 characters: say less, put what is about one parameter on it, or write `#[tool(allow(long_description))]`",
+    );
+    /// An approval predicate that ignores the arguments.
+    pub const IGNORED_ARGUMENTS: Self = Self(
+        "ignored_arguments",
+        "this predicate decides without looking at the arguments: write `approval = always` or `approval = never`, or `#[tool(allow(ignored_arguments))]`",
+    );
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::UNDESCRIBED, Self::LONG_DESCRIPTION, Self::IGNORED_ARGUMENTS];
 }
 
 pub fn name(name: &str) -> String {
@@ -280,6 +263,17 @@ pub fn example_key(key: &str, known: &[&str]) -> String {
 
 pub fn example_type(ty: &str) -> String {
     format!("the example is no value of the parameter, which is a `{ty}`")
+}
+
+pub fn default_type(ty: &str) -> String {
+    let example = match ty {
+        "bool" => "true",
+        "char" => "'a'",
+        "f32" | "f64" => "0.5",
+        "String" => "\"a text\".to_owned()",
+        _ => "3",
+    };
+    format!("the default does not have the type of the parameter, which is `{ty}`: write a value such as `{example}`")
 }
 
 pub fn default_of(name: &str) -> String {

@@ -7,7 +7,7 @@ use quote::{format_ident, quote};
 use syn::{Type, ext::IdentExt};
 
 use super::runtime;
-use crate::model::{Judged, NestedInput, Param, StateArg, ToolDef, Variant, same};
+use crate::model::{Judged, NestedInput, Param, StateArg, ToolDef, Variant, same, unknown};
 use crate::syntax::{
     params::Dynamic,
     types::{borrowed, unnamed},
@@ -36,6 +36,8 @@ enum Source<'m> {
     Maybe(usize, &'m Param),
     /// The value as it was given.
     Raw(&'m Param),
+    /// None: the error about it, which stands for its type.
+    Unknown(TokenStream),
     /// A state, by its index among those that the tool takes.
     State(usize, &'m Type),
 }
@@ -68,11 +70,11 @@ impl<'m> Context<'m> {
         let (name, of) = (judged.context(&own.ident), format!("the validator of `{}`", own.name));
         let mut context = Self { name, of, judged, known: Vec::new() };
         let options = &dynamic.options;
-        options.requires.iter().for_each(|name| context.add(name, Source::Value));
-        options.after.iter().for_each(|name| context.add(name, Source::Maybe));
-        options.hints.iter().for_each(|name| context.add(name, |_, param| Source::Raw(param)));
+        options.requires.iter().for_each(|name| context.add(&own.ident, name, true, Source::Value));
+        options.after.iter().for_each(|name| context.add(&own.ident, name, true, Source::Maybe));
+        options.hints.iter().for_each(|name| context.add(&own.ident, name, false, |_, param| Source::Raw(param)));
         let shown = judged.fields.iter().filter(|param| !param.is_dynamic() && !param.is_secret());
-        shown.for_each(|param| context.add(&param.ident, Source::Value));
+        shown.for_each(|param| context.add(&own.ident, &param.ident, false, Source::Value));
         context.known.extend(known_states(judged));
         context
     }
@@ -83,13 +85,20 @@ impl<'m> Context<'m> {
         Self { name, of, judged, known: known_states(judged).collect() }
     }
 
-    /// Adds the parameter `name`, unless it is known; an unknown name has been reported.
-    fn add(&mut self, name: &Ident, source: fn(usize, &'m Param) -> Source<'m>) {
-        let named = self.judged.placed().find(|(_, param)| same(&param.ident, name));
-        if let Some((place, param)) = named.filter(|(_, param)| is_usable(&param.ty))
-            && !self.known.iter().any(|earlier| same(earlier.ident, name))
-        {
-            self.known.push(Known { ident: &param.ident, source: source(place, param) });
+    /// Adds what `own` names, unless it is known. An unknown name is a field too, so that a use of it is no second error.
+    fn add(&mut self, own: &Ident, name: &'m Ident, waits: bool, source: fn(usize, &'m Param) -> Source<'m>) {
+        if self.known.iter().any(|earlier| same(earlier.ident, name)) {
+            return;
+        }
+        match self.judged.placed().find(|(_, param)| same(&param.ident, name)) {
+            Some((place, param)) if is_usable(&param.ty) => {
+                self.known.push(Known { ident: &param.ident, source: source(place, param) });
+            }
+            Some(_) => {}
+            None => {
+                let error = unknown(self.judged.fields, own, name, waits).into_compile_error();
+                self.known.push(Known { ident: name, source: Source::Unknown(error) });
+            }
         }
     }
 
@@ -100,7 +109,7 @@ impl<'m> Context<'m> {
         let [call, state] = ["call", "state"].map(|name| private_field(self.judged, name));
         let owner = self.owner().into_iter();
         let fields = self.known.iter().map(|known| known.field(&runtime));
-        let doc = format!("What {} of `{}` knows.", self.of, head.name);
+        let doc = format!("The context of {} of `{}`.", self.of, head.name);
         quote! {
             #[doc = #doc]
             #[derive(::core::clone::Clone, ::core::marker::Copy)]
@@ -151,6 +160,7 @@ impl<'m> Context<'m> {
                 Source::Value(place, _) => quote!(#known.value(#place)),
                 Source::Maybe(place, _) => quote!(#known.maybe(#place)),
                 Source::Raw(Param { name, .. }) => quote!(#known.raw.get(#name)),
+                Source::Unknown(error) => error.clone(),
                 Source::State(index, _) => {
                     let index = syn::Index::from(*index);
                     quote!(#known.states.#index)
@@ -184,9 +194,11 @@ impl Known<'_> {
                 (format!("The parameter `{word}`, if it is accepted."), quote!(::core::option::Option<&'a #ty>))
             }
             Source::Raw(_) => {
-                let doc = format!("What was given for `{word}`, right or wrong.");
+                let doc = format!("The value given for `{word}`, valid or not.");
                 (doc, quote!(::core::option::Option<&'a #runtime::Value>))
             }
+            // The compiler reports nothing about an array whose length is an error.
+            Source::Unknown(error) => (String::new(), quote!([(); { #error }])),
             Source::State(_, ty) => (format!("The state `{word}`."), quote!(&'a #ty)),
         };
         quote!(#[doc = #doc] pub #ident: #ty)

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{GenericArgument, Lit, PathArguments, Type, spanned::Spanned as _};
+use syn::{Lit, Type, spanned::Spanned as _};
 
 use super::{as_input, evidence, hidden};
 use crate::model::{Param, Params, Tag};
 use crate::syntax::{
     options::literal,
     params::{Default, Number, Range},
+    types::{argument, inside},
 };
 
 /// Returns the parameters as data: the items that they need, and a reference to all of them.
@@ -31,7 +32,8 @@ pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
         statics.extend(quote!(#rules static #name: __rt::Field = #value;));
         fields.push(name.into_token_stream());
     }
-    let fallback = usual_fallback(params);
+    let own = params.fields.iter().any(|param| !is_usual(&param.ty));
+    let fallback = (!params.fields.is_empty()).then(|| input_fallbacks(own));
     if statics.is_empty() {
         return (quote!(#fallback), quote!(&[#(#fields),*]));
     }
@@ -68,7 +70,10 @@ fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
     let constructor = match attrs.arg.secret {
         Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
         None if is_usual(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #doc)),
-        None => quote_spanned!(ty.span()=> #typed::new(#name, #doc)),
+        None => {
+            let inside = inside(ty);
+            quote_spanned!(inside.span()=> __rt::Answer::field(#typed::CODE.fits::<#inside>(), #name, #doc))
+        }
     };
     let escaped = name.contains(|c: char| c < ' ' || c == '"' || c == '\\').then(|| quote!(.escaped()));
     let examples = (!attrs.arg.examples.is_empty()).then(|| {
@@ -217,44 +222,16 @@ const PLAIN: [&str; 14] =
 
 /// Returns whether the type is written like one whose code is in the runtime.
 pub fn is_usual(ty: &Type) -> bool {
-    is_of(ty, "Option", |ty| is_usual_word(ty) || is_of(ty, "Vec", is_usual_word))
-        || is_of(ty, "Vec", is_usual_word)
-        || is_usual_word(ty)
+    let inner = argument(ty, "Option").unwrap_or(ty);
+    let inner = argument(inner, "Vec").unwrap_or(inner);
+    matches!(inner, Type::Path(path) if PLAIN.iter().any(|name| path.path.is_ident(name)))
 }
 
-/// Returns the import of the fallback for types that are only written like a known one, if a parameter has such a type.
-pub fn usual_fallback(params: &Params) -> Option<TokenStream> {
-    let any = params.fields.iter().any(|param| is_usual(&param.ty));
-    any.then(|| {
-        quote! {
-            #[allow(unused_imports)]
-            use __rt::UsualFallback as _;
-        }
-    })
-}
-
-fn is_usual_word(ty: &Type) -> bool {
-    only_segment(ty)
-        .is_some_and(|segment| segment.arguments.is_none() && PLAIN.iter().any(|name| segment.ident == name))
-}
-
-/// Returns whether the type is `name<T>` with a `T` for which `inside` returns true.
-fn is_of(ty: &Type, name: &str, inside: impl Fn(&Type) -> bool) -> bool {
-    let Some(segment) = only_segment(ty).filter(|segment| segment.ident == name) else { return false };
-    let PathArguments::AngleBracketed(given) = &segment.arguments else { return false };
-    match given.args.first() {
-        Some(GenericArgument::Type(ty)) => given.args.len() == 1 && inside(ty),
-        _ => false,
-    }
-}
-
-fn only_segment(ty: &Type) -> Option<&syn::PathSegment> {
-    match ty {
-        Type::Path(path) if path.qself.is_none() && path.path.leading_colon.is_none() => {
-            path.path.segments.first().filter(|_| path.path.segments.len() == 1)
-        }
-        Type::Group(group) => only_segment(&group.elem),
-        Type::Paren(paren) => only_segment(&paren.elem),
-        _ => None,
+/// Returns the import of the fallback for types that are only written like a usual one; with `own`, of those for any other type.
+pub fn input_fallbacks(own: bool) -> TokenStream {
+    let own = own.then(|| quote!(BareInput as _, Undecoded as _, Undescribed as _,));
+    quote! {
+        #[allow(unused_imports)]
+        use __rt::{#own UsualFallback as _};
     }
 }

@@ -186,13 +186,13 @@ fn evidence(ty: &Type, kind: &str) -> TokenStream {
 /// No model reads about the tools of tests, so a build for tests has no advice.
 pub fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
     let count = found.len();
-    let kinds = Advice::ALL.iter().filter(|(_, advice)| found.iter().any(|(_, other)| other == advice));
-    let declared = kinds.map(|(name, advice)| {
-        let (name, text) = (Ident::new(name, Span::call_site()), advice.text());
+    let kinds = Advice::ALL.into_iter().filter(|advice| found.iter().any(|(_, other)| other == advice));
+    let declared = kinds.map(|Advice(name, text)| {
+        let name = Ident::new(name, Span::call_site());
         quote!(#[deprecated(note = #text)] const #name: () = ();)
     });
     // With a span of our own, the warning would be about this macro, and the compiler hides such warnings.
-    let used = found.iter().map(|(span, advice)| Ident::new(advice.name(), *span));
+    let used = found.iter().map(|(span, advice)| Ident::new(advice.0, *span));
     (count > 0).then(|| {
         quote! {
             #[cfg(not(test))]

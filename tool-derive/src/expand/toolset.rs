@@ -15,11 +15,13 @@ use crate::syntax::{list::List, params::last};
 /// Returns the set of the listed tools.
 pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
     let runtime = runtime(Some(krate));
-    // Each path is written once, in an alias, so that a wrong path is one error.
+    // Each path is written once, in an alias, so that a wrong path is one error. The compiler words it if the path is a function
+    // without `#[tool]`, or a local variable. An import could fall back to a type of ours instead, but an import is ambiguous
+    // where the tool has the name of a crate or shadows another item.
     let members: Vec<Ident> =
         tools.iter().enumerate().map(|(index, tool)| format_ident!("__T{index}", span = last(tool))).collect();
     let aliases = members.iter().zip(tools).map(|(member, tool)| quote!(type #member = #tool;));
-    let names = members.iter().map(|member| quote_spanned!(member.span()=> __rt::Name::<#member>::NAME));
+    let names = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Tool>::NAME));
     // The compiler takes long for each constant, but reports only the first failure in each. So several tools share a constant,
     // except those whose last path segment is a repeated one.
     let called = |index: usize| tools[index].segments.last().map(|last| &last.ident);
@@ -40,7 +42,10 @@ pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
             }
         }
     });
-    let parts = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::WithState<_>>::BINDING));
+    // The input of a tool is the tool. What is no tool has none, so nothing more is reported about it.
+    let parts = members
+        .iter()
+        .map(|member| quote_spanned!(member.span()=> <<#member as __rt::Tool>::Input as __rt::WithState<_>>::BINDING));
     let (state, at) = match state {
         Some(state) => (quote!(#state), state.span()),
         None => (quote!(()), Span::call_site()),
@@ -53,8 +58,9 @@ pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
         use #runtime as __rt;
         type __Set = __rt::Toolset;
         #[allow(unused_imports)]
-        use __rt::{NameFallback as _, SharedFallback as _};
+        use __rt::SharedFallback as _;
         #(#aliases)*
+        #[allow(unused_qualifications)]
         static __NAMES: [&::core::primitive::str; #count] = [#(#names),*];
         #again
         #unique

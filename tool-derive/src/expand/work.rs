@@ -4,9 +4,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
-use super::{evidence, hidden};
+use super::{evidence, fields::input_fallbacks, hidden};
 use crate::model::{Argument, Body, Function, Param, StateArg, ToolDef};
-use crate::syntax::{options::Approval, params::last};
+use crate::syntax::{options::Approval, params::last, types::inside};
 
 /// Returns the evidence that the work can be done and its output returned: the static that does a struct's work, and the value
 /// that describes the output.
@@ -16,18 +16,20 @@ pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
         Body::Function(function) => {
             let Function { returns, returns_span, .. } = &**function;
             let kind = quote_spanned!(*returns_span=> __rt::Kind::<#returns>::KIND);
-            let output = quote_spanned!(*returns_span=> #kind.output());
+            let inside = inside(value_of(returns));
+            let output = quote_spanned!(*returns_span=> #kind.fits::<#inside>());
             let value = quote!({
                 #[allow(unused_imports)]
-                use __rt::KindFallback as _;
+                use __rt::{BareOutput as _, KindFallback as _, Undescribed as _, Unwritten as _};
                 #output
             });
             (None, value)
         }
         Body::External { output, .. } => {
-            let answer = evidence(output, "Answer");
-            let value = quote_spanned!(output.span()=> #answer::new());
-            output_static(&quote!(__rt::Answer<#output>), &value)
+            let (typed, fallbacks, inside) = (evidence(output, "Typed"), input_fallbacks(true), inside(output));
+            let answer = quote_spanned!(inside.span()=> #typed::CODE.fits::<#inside>());
+            let value = quote!({ #fallbacks #answer });
+            output_static(&quote!(__rt::Answer), &value)
         }
         Body::Struct { state } => {
             let (state, kind) = match state {
@@ -36,10 +38,11 @@ pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
                 }
                 None => (quote!(()), quote_spanned!(marker.span()=> __rt::Executing::<#marker>::KIND)),
             };
-            let value = quote_spanned!(marker.span()=> #kind.executor());
+            let output = output_type(tool);
+            let value = quote_spanned!(marker.span()=> #kind.fits::<#output>());
             let value = quote!({
                 #[allow(unused_imports)]
-                use __rt::ExecutingFallback as _;
+                use __rt::{BareOutput as _, ExecutingFallback as _, Undescribed as _, Unwritten as _};
                 #value
             });
             output_static(&quote!(__rt::Executor<#marker, #state>), &value)
@@ -48,7 +51,7 @@ pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
 }
 
 fn output_static(ty: &TokenStream, value: &TokenStream) -> (Option<TokenStream>, TokenStream) {
-    (Some(quote!(static __OUTPUT: #ty = #value;)), quote!(__OUTPUT.returned()))
+    (Some(quote!(static __OUTPUT: #ty = #value;)), quote!(__OUTPUT.returned))
 }
 
 /// Returns the type of the tool's output. Here, and only here, a struct is required to implement `Execute`.
@@ -116,7 +119,10 @@ fn approval_expr(tool: &ToolDef) -> TokenStream {
                 #asked
             })
         }
-        Approval::When(_) => quote!(__rt::asks(__WHEN, &#input)),
+        Approval::When(_) => {
+            let marker = &tool.head.ident;
+            quote!(__rt::When::<#marker>::of(__WHEN).asks(&#input))
+        }
     }
 }
 
@@ -196,5 +202,5 @@ fn context_arg(ty: &Type, by_ref: bool) -> TokenStream {
 
 /// Returns `.answer(…)`, for an external tool.
 pub fn answer_setter(tool: &ToolDef) -> Option<TokenStream> {
-    matches!(tool.body, Body::External { .. }).then(|| quote!(.answer(__OUTPUT.read())))
+    matches!(tool.body, Body::External { .. }).then(|| quote!(.answer(__OUTPUT.read)))
 }

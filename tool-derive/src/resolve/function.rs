@@ -47,8 +47,14 @@ fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Funct
     if let Safety::Unsafe(unsafety) = &sig.safety {
         errors.over(unsafety, text::UNSAFE);
     }
+    if let Some(abi) = &sig.abi {
+        errors.over(abi, text::EXTERN);
+    }
     if !item.has_body() {
         errors.over(sig, text::NO_BODY);
+    }
+    if let Some(span) = item.awaits() {
+        errors.at(span, text::AWAIT);
     }
     let mut args = Vec::new();
     let mut fields = Vec::new();

@@ -3,7 +3,7 @@
 //! A macro cannot know which predicates of `cfg` hold. So it writes the item twice, with the parameters of either case, and each
 //! copy is a tool where its predicate holds.
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{
     Attribute, Field, Fields, FnArg, ItemEnum, ItemStruct, Meta, ReturnType, Signature, Token, Type, Variant,
@@ -41,6 +41,13 @@ impl ToolFn {
         !matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == ';')
     }
 
+    /// Returns the place of an `.await` in the body of a function that is not `async`. What a macro or an `async` block makes of
+    /// its own is unknown.
+    pub fn awaits(&self) -> Option<Span> {
+        let is_async = self.sig.asyncness.is_some() || find(self.body.clone(), "async").is_some();
+        find(self.body.clone(), "await").filter(|_| !is_async)
+    }
+
     /// Gives the function a body if it has none, so that the compiler does not report the missing body again.
     pub fn give_body(&mut self) {
         if !self.has_body() {
@@ -72,8 +79,25 @@ impl ToolFn {
     pub fn mentions_self(item: &TokenStream) -> bool {
         let is_body =
             |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-        mentions_self(item.clone().into_iter().filter(|token| !is_body(token)).collect())
+        find(item.clone().into_iter().filter(|token| !is_body(token)).collect(), "Self").is_some()
     }
+}
+
+/// Returns the place of the first `word`, outside the arguments of macros.
+fn find(tokens: TokenStream, word: &str) -> Option<Span> {
+    let mut in_macro = false;
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) => {
+            in_macro = false;
+            (ident == word).then(|| ident.span())
+        }
+        TokenTree::Group(group) if !std::mem::take(&mut in_macro) => find(group.stream(), word),
+        TokenTree::Punct(punct) => {
+            in_macro = punct.as_char() == '!';
+            None
+        }
+        _ => None,
+    })
 }
 
 /// Returns `tokens` with `'static` at each reference without a lifetime.
@@ -92,14 +116,6 @@ fn with_statics(tokens: TokenStream) -> TokenStream {
         }
     }
     out
-}
-
-fn mentions_self(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(word) => word == "Self",
-        TokenTree::Group(group) => mentions_self(group.stream()),
-        _ => false,
-    })
 }
 
 /// Returns `tokens` with `owner` in place of `Self`, for code outside its impl.

@@ -58,6 +58,7 @@ fn member(input: ParseStream<'_>) -> syn::Result<Path> {
         if ends(&fork) {
             let path: Path = input.parse()?;
             return match as_method(&path) {
+                None if path.is_ident("self") => Err(syn::Error::new_spanned(path, text::TOOLSET_STATE)),
                 Some(marker) => Err(syn::Error::new_spanned(path, text::toolset_method(&marker))),
                 None => Ok(path),
             };

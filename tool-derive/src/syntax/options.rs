@@ -5,7 +5,6 @@ use syn::{
     Attribute, Expr, ExprArray, ExprLit, Ident, Lit, LitInt, LitStr, Meta, Path, Type,
     ext::IdentExt,
     parse::{Parse, ParseStream},
-    punctuated::Punctuated,
 };
 
 use super::{
@@ -173,7 +172,7 @@ const UI: Keys<Ui> = Keys { of: "ui", known: UI_OPTIONS, many: "" };
 
 /// Reads `= never`, `= always` or `= when(predicate)`.
 pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
-    let word = word(key, input, "approval = always", text::APPROVAL)?;
+    let word: Ident = value_or(key, input, "approval = always", text::APPROVAL)?;
     match word.to_string().as_str() {
         "never" | "always" if !input.is_empty() && !input.peek(syn::Token![,]) => {
             Err(syn::Error::new(word.span(), text::APPROVAL))
@@ -193,7 +192,7 @@ pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
 
 /// Reads `= read_only`, `= write` or `= destructive`.
 pub fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
-    let word = word(key, input, "effect = read_only", text::EFFECT)?;
+    let word: Ident = value_or(key, input, "effect = read_only", text::EFFECT)?;
     match word.to_string().as_str() {
         "read_only" => Ok(Effect::ReadOnly),
         "write" => Ok(Effect::Write),
@@ -202,20 +201,6 @@ pub fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
             let message = text::unknown_word(other, text::EFFECT, &["read_only", "write", "destructive"]);
             Err(syn::Error::new(word.span(), message))
         }
-    }
-}
-
-fn word(key: &Ident, input: ParseStream<'_>, example: &str, expected: &str) -> syn::Result<Ident> {
-    let word: Word = value_or(key, input, example, expected)?;
-    Ok(word.0)
-}
-
-/// Any word, keywords included.
-struct Word(Ident);
-
-impl syn::parse::Parse for Word {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        input.call(Ident::parse_any).map(Self)
     }
 }
 
@@ -251,14 +236,11 @@ pub fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Resul
     let list: Expr = value(key, input, example)?;
     let wrong = || syn::Error::new_spanned(&list, text::expected(example));
     let Expr::Array(ExprArray { elems, .. }) = &list else { return Err(wrong()) };
-    let elems: &Punctuated<Expr, syn::Token![,]> = elems;
-    elems
-        .iter()
-        .map(|elem| match elem {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.clone()),
-            _ => Err(wrong()),
-        })
-        .collect()
+    let text = |elem| match elem {
+        &Expr::Lit(ExprLit { lit: Lit::Str(ref text), .. }) => Ok(text.clone()),
+        _ => Err(wrong()),
+    };
+    elems.iter().map(text).collect()
 }
 
 /// Reads `(icon = "cloud", …)`.
@@ -275,9 +257,9 @@ pub fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::R
     let mut allowed = Vec::new();
     each(content, errors, |key, _, errors| {
         let word = key.unraw().to_string();
-        match Advice::ALL.iter().find(|(name, _)| *name == word) {
-            Some((_, advice)) => allowed.push(*advice),
-            None => errors.at(key.span(), text::no_advice(&word, Advice::NAMES)),
+        match Advice::ALL.into_iter().find(|advice| advice.0 == word) {
+            Some(advice) => allowed.push(advice),
+            None => errors.at(key.span(), text::no_advice(&word, &Advice::ALL.map(|advice| advice.0))),
         }
         Ok(())
     });

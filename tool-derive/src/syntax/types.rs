@@ -84,6 +84,30 @@ fn until_comma(tokens: impl Iterator<Item = TokenTree>) -> impl Iterator<Item = 
     tokens.take_while(|token| !matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), ',' | '>')))
 }
 
+/// Returns `T` of `name<T>`.
+pub fn argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
+    match ty {
+        Type::Group(group) => argument(&group.elem, name),
+        Type::Paren(paren) => argument(&paren.elem, name),
+        Type::Path(path) => match arguments(&path.path)? {
+            (word, Some(AngleBracketedGenericArguments { args, .. })) if word == name && args.len() == 1 => {
+                args.iter().find_map(|argument| match argument {
+                    GenericArgument::Type(ty) => Some(ty),
+                    _ => None,
+                })
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the type in `Option`, `Vec` and `Box`, which lacks what they lack.
+pub fn inside(ty: &Type) -> &Type {
+    let inner = ["Option", "Vec", "Box"].iter().find_map(|name| argument(ty, name));
+    inner.filter(|inner| !is_unsized(inner)).map_or(ty, inside)
+}
+
 /// The kind of a return type.
 pub enum Returns<'a> {
     /// One value.

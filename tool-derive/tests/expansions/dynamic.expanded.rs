@@ -28,14 +28,14 @@ struct book_table {
     pub seats: u8,
 }
 
-/// What the validator of `hour` of `book_table` knows.
+/// The context of the validator of `hour` of `book_table`.
 #[derive(:: core :: clone :: Clone, :: core :: marker :: Copy)]
 #[allow(dead_code, missing_debug_implementations, private_interfaces, unreachable_pub)]
 struct BookTableHour<'a> {
     __call: &'a ::tool_runtime::__private::Context,
 }
 
-/// What the validator of `seats` of `book_table` knows.
+/// The context of the validator of `seats` of `book_table`.
 #[derive(:: core :: clone :: Clone, :: core :: marker :: Copy)]
 #[allow(dead_code, missing_debug_implementations, private_interfaces, unreachable_pub)]
 struct BookTableSeats<'a> {
@@ -55,8 +55,8 @@ const _: () = {
         &[__rt::Usual::<u8>::CODE.field("hour", "").dynamic(), __rt::Usual::<u8>::CODE.field("seats", "").dynamic()],
         {
             #[allow(unused_imports)]
-            use __rt::KindFallback as _;
-            __rt::Kind::<String>::KIND.output()
+            use __rt::{BareOutput as _, KindFallback as _, Undescribed as _, Unwritten as _};
+            __rt::Kind::<String>::KIND.fits::<String>()
         },
     )
     .options(&__rt::Options { approval: __rt::Approval::When, ..__rt::Options::NEW });

@@ -14,11 +14,15 @@ const _: () = {
         .field("options", "What there is to choose from.")
         .limits(&[__rt::Check::<Vec<String>>::length(2usize, ::core::option::Option::Some(9usize))]);
     static __FIELDS: [__rt::Field; 1usize] = [__F0];
-    static __OUTPUT: __rt::Answer<String> = __rt::Answer::<String>::new();
+    static __OUTPUT: __rt::Answer = {
+        #[allow(unused_imports)]
+        use __rt::{BareInput as _, Undecoded as _, Undescribed as _, UsualFallback as _};
+        __rt::Typed::<String>::CODE.fits::<String>()
+    };
     static __DEF: __rt::Def =
-        __rt::Def::new("Choose", "Ask the person which one they like.", &__FIELDS, __OUTPUT.returned())
+        __rt::Def::new("Choose", "Ask the person which one they like.", &__FIELDS, __OUTPUT.returned)
             .options(&__rt::Options { external: true, ..__rt::Options::NEW })
-            .answer(__OUTPUT.read());
+            .answer(__OUTPUT.read);
     #[automatically_derived]
     impl __rt::Tool for Choose {
         type Input = Choose;

@@ -45,8 +45,8 @@ const _: () = {
     static __FIELDS: [__rt::Field; 2usize] = [__F0, __F1];
     static __DEF: __rt::Def = __rt::Def::new("find_orders", "Find a customer's orders.", &__FIELDS, {
         #[allow(unused_imports)]
-        use __rt::KindFallback as _;
-        __rt::Kind::<Result<Vec<String>, Failure>>::KIND.output()
+        use __rt::{BareOutput as _, KindFallback as _, Undescribed as _, Unwritten as _};
+        __rt::Kind::<Result<Vec<String>, Failure>>::KIND.fits::<String>()
     })
     .options(&__rt::Options { effect: __rt::Effect::ReadOnly, ..__rt::Options::NEW });
     #[automatically_derived]

@@ -37,8 +37,8 @@ const _: () = {
     static __DEF: __rt::Def =
         __rt::Def::new("next", "The next number.", &[__rt::Usual::<u64>::CODE.field("number", "")], {
             #[allow(unused_imports)]
-            use __rt::KindFallback as _;
-            __rt::Kind::<u64>::KIND.output()
+            use __rt::{BareOutput as _, KindFallback as _, Undescribed as _, Unwritten as _};
+            __rt::Kind::<u64>::KIND.fits::<u64>()
         });
     #[automatically_derived]
     impl __rt::Tool for CounterNext {

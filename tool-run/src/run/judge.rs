@@ -17,10 +17,7 @@ use crate::tool::spec::Digest;
 use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources, ToolSpec};
 
 /// The tools and the rules of an application, as the judge needs them.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not say what tools and policies say",
-    label = "`Judge` is not implemented"
-)]
+#[diagnostic::on_unimplemented(message = "`{Self}` does not judge calls", label = "`Judge` is not implemented")]
 pub trait Judge {
     /// Returns the tool `name`.
     fn tool(&self, name: &str) -> Option<KnownTool<'_>>;

@@ -129,7 +129,7 @@ fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "has no `Display` and `Debug`",
-    note = "derive `Debug` and implement `Display` (for example with `thiserror`): the model is told the `Display` text, the log gets `Debug`",
+    note = "derive `Debug` and implement `Display` (for example with `thiserror`): the model receives the `Display` text, the log the `Debug` text",
     note = "or return `Result<_, tool_runtime::Failure>`, which any error converts into with `?`"
 )]
 pub trait ToolError {

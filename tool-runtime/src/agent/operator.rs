@@ -28,7 +28,7 @@ use tool_run::run::{Shown, StepEvent};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot decide about the calls of an agent",
     label = "`Operator` is not implemented",
-    note = "`DenyAll`, `Suspend` and `Terminal` are operators; implement `Operator` for what decides in their place"
+    note = "`DenyAll`, `Suspend` and `Terminal` are operators; implement `Operator` for one of your own"
 )]
 pub trait Operator: Send + Sync {
     /// Returns whether the operator can decide now. If not, it receives no requests: calls wait, and a run that cannot go on

@@ -15,9 +15,9 @@ use tool_run::run::{LogEvent, RecordError, record};
 /// A store knows texts and revisions, not their meaning. An implementation must make each method atomic: after a crash, all of an
 /// append is there, or nothing of it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot keep runs",
+    message = "`{Self}` is not a store of runs",
     label = "`Store` is not implemented",
-    note = "`MemoryStore` does, and so do `SqliteStore` and `PostgresStore` of the crate `tool-stores`"
+    note = "use `MemoryStore`, or `SqliteStore` or `PostgresStore` of the crate `tool-stores`"
 )]
 pub trait Store: Send + Sync {
     /// Appends to the log of a run; with `expected` 0, creates it.

@@ -137,7 +137,7 @@ impl<S> fmt::Debug for Binding<S> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no tool that can be put into a toolset",
     label = "`DynTool` is not implemented",
-    note = "what `#[tool]` declares is put in with `toolset!(state; tool, ...)`",
+    note = "put a tool that `#[tool]` declares into a set with `toolset!(state; tool, ...)`",
     note = "a tool whose schema is known at run time is a `RuntimeTool`, finished with `handler` or `external`"
 )]
 pub trait DynTool: Send + Sync {

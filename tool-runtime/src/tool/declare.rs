@@ -7,7 +7,8 @@ use super::{Binding, Context, Def, Refused, Start, Started, Values, binding::Beg
     message = "`{Self}` is not a tool",
     label = "not declared with `#[tool]`",
     note = "put `#[tool]` on the function or struct",
-    note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`"
+    note = "in `toolset!`, a state comes first and ends with a semicolon: `toolset!(state; tool, ...)`",
+    note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`; or take `value.toolset()`, and `merge`"
 )]
 pub trait Tool {
     /// The parameters that the model provides, as a struct.
@@ -41,12 +42,7 @@ pub trait Stateless: Tool {
 }
 
 /// A tool that works with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tool",
-    label = "not declared with `#[tool]`",
-    note = "put `#[tool]` on the function or struct",
-    note = "a method that is a tool is called after its type too: `ShopSearch` for `Shop::search`; or take `value.toolset()`, and `merge`"
-)]
+#[diagnostic::on_unimplemented(message = "the tool `{Self}` has errors", label = "its declaration does not compile")]
 pub trait WithState<S: 'static>: Tool {
     /// The tool bound to that state.
     const BINDING: Binding<S>;
@@ -102,7 +98,7 @@ impl<T> Provide<T> for T {
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is declared as a tool, but nothing says how it does its work",
+    message = "the tool `{Self}` does not implement `Execute`",
     label = "`Execute` is not implemented",
     note = "write `impl Execute for {Self}`, or declare it `#[tool(external, output = ...)]` if a client executes it",
     note = "a struct that needs state is declared `#[tool(state = ...)]` and implements `ExecuteWith`"
@@ -122,7 +118,7 @@ pub trait Execute: Sized {
 
 /// The work of a struct that is declared with `#[tool(state = S)]`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is declared as a tool with the state `{S}`, but nothing says how it does its work",
+    message = "the tool `{Self}` does not implement `ExecuteWith<{S}>`",
     label = "`ExecuteWith<{S}>` is not implemented",
     note = "write `impl ExecuteWith<{S}> for {Self}`"
 )]

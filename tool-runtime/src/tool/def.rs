@@ -242,10 +242,7 @@ impl Def {
     }
 
     pub(crate) fn read_answer(&self, output: &str) -> Result<Output, CallError> {
-        match self.answer {
-            Some(answer) => Ok(answer(output)?),
-            None => Err(CallError::NotExecuted),
-        }
+        Ok(self.answer.ok_or(CallError::NotExecuted)?(output)?)
     }
 
     /// Returns whether the spec was created.

@@ -119,17 +119,8 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     }
     let ReadValue { value, twice } = text::read(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
     let not_an_object = || {
-        let names: Vec<String> = def
-            .fields
-            .iter()
-            .filter(|field| !field.param.secret)
-            .map(|field| format!("`{}`", field.param.name))
-            .collect();
-        let expected = if names.is_empty() {
-            "an empty object".to_owned()
-        } else {
-            format!("an object with {}", names.join(", "))
-        };
+        let names = quoted(def.fields.iter().filter(|field| !field.param.secret).map(|field| field.param.name));
+        let expected = if names.is_empty() { "an empty object".to_owned() } else { format!("an object with {names}") };
         Problem::new("", ProblemKind::WrongType, expected)
     };
     match value {
@@ -160,7 +151,7 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
     let free: Vec<&str> = known.iter().copied().filter(|name| !given.contains_key(*name)).collect();
     let expected = match known {
         [] => "no parameters".to_owned(),
-        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+        names => quoted(names.iter().copied()),
     };
     let mut problems: Vec<Problem> = strange
         .iter()
@@ -175,6 +166,10 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
         problems.push(Problem::new("", ProblemKind::Unknown, more));
     }
     problems
+}
+
+fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Creates the problem that the parameter `name` is missing.

@@ -7,16 +7,16 @@
 //!
 //! | type | fits if | else | the user reads |
 //! |---|---|---|---|
-//! | `Usual<T>` | the runtime has the code of `T` | [`UsualFallback`] | nothing, or that `T` is not a [`ToolInput`] |
+//! | `Usual<T>` | the runtime has the code of `T` | [`UsualFallback`] | nothing, or that `T` is not a [`ToolInput`](super::ToolInput) |
+//! | `Typed<T>`, `Plain<R>`, `Fallible<T, E>`, `Executing<T>`, `ExecutingWith<T, S>` | the type can be read, returned or executed | [`lacking`](super::lacking) | which trait it lacks |
 //! | `Json<T>` | `T: Serialize` | [`JsonFallback`] | nothing: the schema lacks the default |
-//! | `Kind<R>` | `R` is a `Result` | [`KindFallback`] | nothing, or that `R` is not a [`ToolOutput`](super::ToolOutput) |
+//! | `Kind<R>` | `R` is a `Result` | [`KindFallback`] | nothing |
 //! | `Executing<T>`, `ExecutingWith<T, S>` | `T` can be executed | [`ExecutingFallback`] | that `T` does not implement `Execute` or `ExecuteWith` |
 //! | `Work<V>` | `V: Send` | [`WorkFallback`] | that a parameter cannot be sent, or a state cannot be shared |
 //! | `Asked<F, I>` | `F: FnOnce(&I) -> bool` | [`AskedFallback`] | that the function is not a [`Predicate`] |
 //! | `Hook<R>` | `R` is `()` | [`HookFallback`] | nothing, or that `R` is not a [`HookFuture`] |
 //! | `Shared<T>` | `T` is an `Arc` | [`SharedFallback`] | nothing: the state is put into an `Arc` |
-//! | `Name<T>` | `T` is a tool | [`NameFallback`] | that `T` is not a tool, where it is bound |
-//! | `Keeping<T>` | `T: ToolSecret` | [`KeepingFallback`] | that `T` is not a [`ToolInput`], where it is decoded |
+//! | `Keeping<T>` | `T: ToolSecret` | [`KeepingFallback`] | which trait `T` lacks, where it is decoded |
 //! | `Whole<T>` | `T: Send + Sync` | [`WholeFallback`] | that a field cannot be sent or shared |
 //! | `Validator<T, C>` | `T: Judged`, `C: Send` | [`ValidatorFallback`] | that `T` is not `Judged`, or a state cannot be shared |
 //! | `Asks<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`AsksFallback`] | that the function is not a [`Validate`] |
@@ -41,14 +41,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    CallError, CallFuture, Context, Def, HookFuture, Refused, Resources, Started, Tool, ToolInput,
+    CallError, CallFuture, Context, Def, HookFuture, Refused, Resources, Started,
     dynamic::{
         Asking, Asks, CheckCall, CheckFuture, CheckSaid, Checked, Checker, Checks, Choosing, Judged, Judging, Keep,
         Keeping, Kept, Known, Said, Settling, ToldLater, Understood, Validate, Validator, Whole,
     },
-    field::{Field, Typed, Usual},
+    field::{Typed, Usual},
     hooks::Hook,
-    output::{Kind, Plain},
+    output::{Kind, Plain, Returned},
     work::{Executing, ExecutingWith, Executor, Work},
 };
 use crate::feedback::Rejection;
@@ -56,12 +56,6 @@ use crate::feedback::Rejection;
 /// Returns the work of a call that is executed outside this program.
 pub fn outside<'a>() -> CallFuture<'a> {
     Box::pin(std::future::ready(Err(CallError::NotExecuted)))
-}
-
-/// Returns whether the predicate of `approval = when(…)` requires an approval. A panic counts as yes, because its answer is
-/// unknown.
-pub fn asks<I>(predicate: fn(&I) -> bool, input: &I) -> bool {
-    catch_unwind(AssertUnwindSafe(|| predicate(input))).unwrap_or(true)
 }
 
 /// Reads a default that is written as a JSON literal.
@@ -89,15 +83,6 @@ impl<T> Shared<Arc<T>> {
     pub fn share(self) -> Arc<T> {
         self.0
     }
-}
-
-/// The name of a tool. Any other type has none, which is reported where it is bound.
-#[derive(Debug)]
-pub struct Name<T>(PhantomData<fn() -> T>);
-
-impl<T: Tool> Name<T> {
-    /// The name.
-    pub const NAME: &'static str = T::NAME;
 }
 
 /// Checks, at compile time, that a tool's name is not among the `earlier` ones.
@@ -168,6 +153,7 @@ const fn number(name: &str) -> u64 {
 
 #[track_caller]
 const fn refuse(name: &str) {
+    // The name has been refused.
     if name.is_empty() {
         return;
     }
@@ -224,9 +210,9 @@ impl Message {
 /// Nothing implements it. [`Asked::asks`] calls such a function, and anything else is required to implement this trait. So a
 /// mistake is reported with this trait's message, not with the compiler's message about signatures.
 #[diagnostic::on_unimplemented(
-    message = "this cannot say whether a call of `{I}` needs approval",
+    message = "this is not a predicate of calls of `{I}`",
     label = "expected a function of `(&{I})` that returns a `bool`",
-    note = "write `fn name(input: &{I}) -> bool`, which is not async; what has to look something up is a `Policy`"
+    note = "write `fn name(input: &{I}) -> bool`, which is not async; use a `Policy` if the decision has to wait"
 )]
 pub trait Predicate<I> {}
 
@@ -257,9 +243,9 @@ impl<F: FnOnce(&I) -> bool, I> Asked<F, I> {
 
 /// The type of a parameter marked `#[context]`.
 #[diagnostic::on_unimplemented(
-    message = "the context of a call is a `Context`, and `{Self}` is none",
+    message = "`{Self}` is not the context of a call",
     label = "write `&Context`, or `Context`",
-    note = "application state is marked `#[state]`; what the model gives has no mark"
+    note = "mark application state `#[state]`; a parameter that the model provides has no mark"
 )]
 pub trait CallContext: Sized {
     /// Returns the context.
@@ -284,30 +270,12 @@ where
 }
 
 /// The fallback for a type that only looks like one of those whose code is in the runtime.
-pub trait UsualFallback {
-    /// The type.
-    type Of;
+pub trait UsualFallback<T: 'static> {
     /// The constructor of its code.
-    const CODE: Unusual<Self::Of> = Unusual(PhantomData);
+    const CODE: &'static Typed<T> = Typed::CODE;
 }
 
-impl<T> UsualFallback for Usual<T> {
-    type Of = T;
-}
-
-/// A type whose code is not in the runtime.
-#[derive(Debug)]
-pub struct Unusual<T>(PhantomData<fn() -> T>);
-
-impl<T: 'static> Unusual<T> {
-    /// Returns a parameter of this type, with its name and description.
-    pub const fn field(&self, name: &'static str, description: &'static str) -> Field
-    where
-        T: ToolInput,
-    {
-        Typed::<T>::new(name, description)
-    }
-}
+impl<T: 'static> UsualFallback<T> for Usual<T> {}
 
 /// The fallback for the JSON of a value that cannot be serialized.
 pub trait JsonFallback {
@@ -322,44 +290,31 @@ impl<T> JsonFallback for Json<'_, T> {
 }
 
 /// The fallback for the kind of an output that is not a `Result`.
-pub trait KindFallback {
-    /// The type of the kind.
-    type Kind;
+pub trait KindFallback<R: 'static> {
     /// The kind.
-    const KIND: Self::Kind;
+    const KIND: &'static Plain<R> = &Plain(PhantomData);
 }
 
-impl<R> KindFallback for Kind<R> {
-    type Kind = Plain<R>;
-    const KIND: Plain<R> = Plain(PhantomData);
-}
+impl<R: 'static> KindFallback<R> for Kind<R> {}
 
 /// The fallback for a struct that cannot be executed.
-pub trait ExecutingFallback {
-    /// The type of its kind.
-    type Kind;
-    /// The kind.
-    const KIND: Self::Kind;
-}
-
-impl<T> ExecutingFallback for Executing<T> {
-    type Kind = Idle<T, ()>;
-    const KIND: Idle<T, ()> = Idle(PhantomData);
-}
-
-impl<T, S> ExecutingFallback for ExecutingWith<T, S> {
-    type Kind = Idle<T, S>;
+pub trait ExecutingFallback<T, S> {
+    /// The kind. The error is reported where the output type is required.
     const KIND: Idle<T, S> = Idle(PhantomData);
 }
 
-/// A struct that cannot be executed. The error is reported where its output type is required.
+impl<T> ExecutingFallback<T, ()> for Executing<T> {}
+
+impl<T, S> ExecutingFallback<T, S> for ExecutingWith<T, S> {}
+
+/// A struct that cannot be executed.
 #[derive(Debug)]
 pub struct Idle<T, S>(PhantomData<fn() -> (T, S)>);
 
 impl<T, S> Idle<T, S> {
     /// Returns an executor that does nothing.
-    pub const fn executor(self) -> Executor<T, S> {
-        Executor { start: |_, _, _| outside(), schema: |_| None }
+    pub const fn fits<L: ?Sized>(self) -> Executor<T, S> {
+        Executor { start: |_, _, _| outside(), returned: Returned::described(|_| None) }
     }
 }
 
@@ -385,13 +340,7 @@ pub trait WorkFallback {
 impl<V> WorkFallback for Work<V> {}
 
 /// The fallback that reports a value that is not a predicate.
-pub trait AskedFallback<F, I> {
-    fn asks(self, input: &I) -> bool
-    where
-        F: Predicate<I>;
-}
-
-impl<F, I> AskedFallback<F, I> for Asked<F, I> {
+pub trait AskedFallback<F, I>: Sized {
     fn asks(self, _: &I) -> bool
     where
         F: Predicate<I>,
@@ -399,6 +348,8 @@ impl<F, I> AskedFallback<F, I> for Asked<F, I> {
         true
     }
 }
+
+impl<F, I> AskedFallback<F, I> for Asked<F, I> {}
 
 /// The fallback that waits for a hook that is an `async fn`, and reports what is not a hook.
 pub trait HookFallback {
@@ -436,14 +387,6 @@ impl<T> SharedFallback for Shared<T> {
         Arc::new(self.0)
     }
 }
-
-/// The fallback for the name of a type that is not a tool.
-pub trait NameFallback {
-    /// The empty name, which no tool can have.
-    const NAME: &'static str = "";
-}
-
-impl<T> NameFallback for Name<T> {}
 
 /// The fallback for a type that a parameter cannot have.
 pub trait KeepingFallback {
@@ -498,13 +441,7 @@ impl Unasked {
 }
 
 /// The fallback that reports a value that is not a validator.
-pub trait AsksFallback<F, T, C> {
-    fn ask(self, given: Option<Kept>, known: C) -> Unsaid
-    where
-        F: Validate<T, C>;
-}
-
-impl<F, T, C> AsksFallback<F, T, C> for Asks<F, T, C> {
+pub trait AsksFallback<F, T, C>: Sized {
     fn ask(self, _: Option<Kept>, _: C) -> Unsaid
     where
         F: Validate<T, C>,
@@ -512,6 +449,8 @@ impl<F, T, C> AsksFallback<F, T, C> for Asks<F, T, C> {
         Unsaid
     }
 }
+
+impl<F, T, C> AsksFallback<F, T, C> for Asks<F, T, C> {}
 
 /// The answer of a validator that is not called.
 #[derive(Debug)]
@@ -562,13 +501,7 @@ impl Unchecked {
 }
 
 /// The fallback that reports a value that is not a check.
-pub trait ChecksFallback<F, I, C> {
-    fn ask(self, input: &I, known: C) -> CheckSaid<Checked>
-    where
-        F: CheckCall<I, C>;
-}
-
-impl<F, I, C> ChecksFallback<F, I, C> for Checks<F, &I, C> {
+pub trait ChecksFallback<F, I, C>: Sized {
     fn ask(self, _: &I, _: C) -> CheckSaid<Checked>
     where
         F: CheckCall<I, C>,
@@ -576,6 +509,8 @@ impl<F, I, C> ChecksFallback<F, I, C> for Checks<F, &I, C> {
         CheckSaid(Ok(()))
     }
 }
+
+impl<F, I, C> ChecksFallback<F, I, C> for Checks<F, &I, C> {}
 
 /// The fallback that waits for a check that is an `async fn`, and reports what is not a check.
 pub trait CheckSaidFallback<R> {
@@ -623,19 +558,6 @@ fn unread() -> Refused {
 }
 
 /// Returns what the call with `input` touches, as `touches` returns it; everything, if `touches` panics.
-///
-/// ```
-/// # #[cfg(feature = "derive")] {
-/// use tool_runtime::{tool, tool::Resources};
-///
-/// /// Copy a file.
-/// #[tool(touches = |input| Resources::new().reads(&input.from).writes(&input.to))]
-/// fn copy(from: String, to: String) -> bool {
-///     std::fs::copy(from, to).is_ok()
-/// }
-/// # drop(copy("/none/a".into(), "/none/b".into()));
-/// # }
-/// ```
 pub fn touched<I: ?Sized>(touches: impl Fn(&I) -> Resources, input: &I) -> Option<Arc<Resources>> {
     let touches = catch_unwind(AssertUnwindSafe(|| touches(input)));
     Some(Arc::new(touches.unwrap_or_else(|_| Resources::everything())))

@@ -2,13 +2,16 @@
 
 use std::{any::Any, fmt, marker::PhantomData};
 
-use schemars::SchemaGenerator;
-use serde::de::IgnoredAny;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::{
-    ToolInput, ToolSecret,
+    Output, ToolInput, ToolSecret,
+    def::ReadAnswer,
+    diagnose,
     input::{absent, read_secret},
+    output::Returned,
     rule::{Limit, Rule},
 };
 
@@ -57,12 +60,32 @@ pub struct Field {
 /// The evidence that a `T` can be a parameter.
 ///
 /// The constructors here make every demand on a parameter's type. So a type that does not fit is reported once, where it is
-/// written.
+/// written, by the traits of the module `lacking`.
 #[derive(Debug)]
 pub struct Typed<T>(PhantomData<fn() -> T>);
 
 impl<T: ToolInput + 'static> Typed<T> {
     const GIVEN: &'static Code = &Code::of::<T>();
+}
+
+impl<T: DeserializeOwned + JsonSchema + 'static> Typed<T> {
+    /// Returns the code of the type.
+    pub const fn fits<L: ?Sized>(&self) -> Answer
+    where
+        T: Send,
+    {
+        Answer {
+            code: Self::GIVEN,
+            read: |text| {
+                diagnose::answer(text, T::schema)?;
+                match T::read(text) {
+                    Ok(_) => Ok(Output::from_json(text.trim())),
+                    Err(error) => Err(diagnose::refused(&error)),
+                }
+            },
+            returned: Returned::described(|generator| Some(T::schema(generator))),
+        }
+    }
 }
 
 impl<T: ToolSecret + 'static> Typed<T> {
@@ -76,9 +99,11 @@ impl<T: ToolSecret + 'static> Typed<T> {
 }
 
 impl<T: 'static> Typed<T> {
-    /// Creates a parameter that the model provides, with its name and description.
-    #[allow(clippy::new_ret_no_self, reason = "the evidence is typed, what it makes is not")]
-    pub const fn new(name: &'static str, description: &'static str) -> Field
+    /// The type.
+    pub const CODE: &'static Self = &Self(PhantomData);
+
+    /// Creates a parameter that the model provides, of a type that is only written like a usual one.
+    pub const fn field(&self, name: &'static str, description: &'static str) -> Field
     where
         T: ToolInput,
     {
@@ -94,6 +119,23 @@ impl<T: 'static> Typed<T> {
         param.secret = true;
         param.plain = false;
         Field::of(param, Self::SECRET)
+    }
+}
+
+/// The code of a parameter, or of the answer to an external tool.
+#[derive(Debug)]
+pub struct Answer {
+    code: &'static Code,
+    /// The code that reads an answer.
+    pub read: ReadAnswer,
+    /// The code that describes an answer.
+    pub returned: Returned,
+}
+
+impl Answer {
+    /// Creates a parameter that the model provides, with its name and description.
+    pub const fn field(self, name: &'static str, description: &'static str) -> Field {
+        self.code.field(name, description)
     }
 }
 

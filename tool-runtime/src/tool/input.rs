@@ -9,10 +9,8 @@ use super::exact::Exact;
 /// A type that a parameter of a tool can have: any `Send` type with serde's `Deserialize` and schemars' `JsonSchema`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool",
-    label = "cannot be decoded from JSON, described by a JSON Schema, or sent to another thread",
-    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it, or to the types in it, and hold nothing that is not `Send`",
-    note = "for a type of another crate, that crate or schemars may have a feature, such as schemars' `chrono04` or `uuid1`",
-    note = "application state is marked `#[state]`, the call's context `#[context]`"
+    label = "lacks `Deserialize`, `JsonSchema` or `Send`",
+    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to `{Self}`"
 )]
 pub trait ToolInput: Sized {
     /// Reads a value from the start of `text`. Also returns the number of bytes that it took.
@@ -46,17 +44,6 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
         generator.subschema_for::<T>()
     }
 }
-
-/// A type that the answer to an external tool can have: any type that a parameter can have.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the output of an external tool",
-    label = "cannot be decoded from JSON, described by a JSON Schema, or sent to another thread",
-    note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to `{Self}`: a client's answer is read as one"
-)]
-pub trait ToolAnswer: ToolInput {}
-
-#[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolAnswer for T {}
 
 /// A type that a secret can have: any `Send` type with serde's `Deserialize`.
 #[diagnostic::on_unimplemented(

@@ -12,6 +12,7 @@ pub(crate) mod expansion;
 pub(crate) mod field;
 pub(crate) mod hooks;
 mod input;
+pub(crate) mod lacking;
 pub(crate) mod output;
 pub(crate) mod rule;
 pub(crate) mod work;
@@ -22,7 +23,7 @@ pub use declare::{Execute, ExecuteWith, Provide, Tool, WithState};
 pub use decode::Refused;
 pub use dynamic::{Choice, DynamicInput, IntoValidation, Validation};
 pub use hooks::{HookFuture, InputHooks, Partial};
-pub use input::{ToolAnswer, ToolInput, ToolSecret};
+pub use input::{ToolInput, ToolSecret};
 pub use output::{Content, Image, Shown, Text, ToolOutput};
 pub use rule::{Measured, Ranged, Textual};
 #[doc(no_inline)]

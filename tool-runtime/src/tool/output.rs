@@ -5,14 +5,14 @@ use std::{any::Any, marker::PhantomData};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use super::{CallError, Failure, Output, ToolAnswer, ToolError, def::ReadAnswer, diagnose};
+use super::{CallError, Failure, Output, ToolError};
 use crate::message::Part;
 
 /// A type that a tool can return: any type with serde's `Serialize` and schemars' `JsonSchema`, or one of [`Text`], [`Image`],
 /// [`Content`] and [`Shown`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the output of a tool",
-    label = "cannot be written as JSON or described by a JSON Schema",
+    label = "lacks `Serialize` or `JsonSchema`",
     note = "add `#[derive(serde::Serialize, schemars::JsonSchema)]` to `{Self}`",
     note = "or return `tool_runtime::Text`, `Image`, `Content` or `Shown`"
 )]
@@ -143,28 +143,22 @@ pub struct Plain<R>(pub(super) PhantomData<fn() -> R>);
 #[derive(Debug)]
 pub struct Fallible<T, E>(PhantomData<fn() -> (T, E)>);
 
-impl<T, E> Kind<Result<T, E>> {
+impl<T: 'static, E: 'static> Kind<Result<T, E>> {
     /// The kind.
-    pub const KIND: Fallible<T, E> = Fallible(PhantomData);
+    pub const KIND: &'static Fallible<T, E> = &Fallible(PhantomData);
 }
 
-impl<R: 'static> Plain<R> {
+impl<R: ToolOutput + 'static> Plain<R> {
     /// Returns the evidence for a plain output.
-    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
-    pub const fn output(self) -> Returned
-    where
-        R: ToolOutput,
-    {
+    pub const fn fits<L: ?Sized>(&self) -> Returned {
         Returned { encode: |place| Ok(taken::<R>(place).into_output()?), schema: R::output_schema }
     }
 }
 
-impl<T: 'static, E: 'static> Fallible<T, E> {
+impl<T: ToolOutput + 'static, E: 'static> Fallible<T, E> {
     /// Returns the evidence for an output or an error.
-    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
-    pub const fn output(self) -> Returned
+    pub const fn fits<L: ?Sized>(&self) -> Returned
     where
-        T: ToolOutput,
         E: ToolError,
     {
         Returned { encode: |place| encode(taken::<Result<T, E>>(place)), schema: T::output_schema }
@@ -176,52 +170,5 @@ pub fn encode<T: ToolOutput, E: ToolError>(returned: Result<T, E>) -> Result<Out
     match returned {
         Ok(value) => Ok(value.into_output()?),
         Err(error) => Err(CallError::Failed(error.into_failure())),
-    }
-}
-
-/// The evidence that the answer to an external tool can be read, checked and described.
-#[derive(Debug)]
-pub struct Answer<T> {
-    read: ReadAnswer,
-    schema: fn(&mut SchemaGenerator) -> Option<Schema>,
-    of: PhantomData<fn() -> T>,
-}
-
-impl<T> Answer<T> {
-    /// Creates the evidence for `T`.
-    pub const fn new() -> Self
-    where
-        T: ToolAnswer,
-    {
-        Self {
-            read: |text| {
-                diagnose::answer(text, T::schema)?;
-                match T::read(text) {
-                    Ok(_) => Ok(Output::from_json(text.trim())),
-                    Err(error) => Err(diagnose::refused(&error)),
-                }
-            },
-            schema: |generator| Some(T::schema(generator)),
-            of: PhantomData,
-        }
-    }
-
-    /// Returns the code that reads an answer.
-    pub const fn read(&self) -> ReadAnswer {
-        self.read
-    }
-
-    /// Returns the code that describes an answer.
-    pub const fn returned(&self) -> Returned {
-        Returned::described(self.schema)
-    }
-}
-
-impl<T> Default for Answer<T>
-where
-    T: ToolAnswer,
-{
-    fn default() -> Self {
-        Self::new()
     }
 }

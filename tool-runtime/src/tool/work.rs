@@ -10,7 +10,6 @@ use std::{
 use futures_core::Stream;
 use futures_util::{StreamExt as _, future::lazy};
 use pin_project_lite::pin_project;
-use schemars::{Schema, SchemaGenerator};
 
 use super::{
     CallError, CallFuture, Context, Def, Execute, ExecuteWith, Failure, Output, ToolError, ToolOutput,
@@ -122,7 +121,8 @@ impl<T: Send + Sync + 'static> State for T {}
 #[derive(Debug)]
 pub struct Executor<T, S> {
     pub(super) start: for<'a> fn(T, &'a S, &'a Context) -> CallFuture<'a>,
-    pub(super) schema: fn(&mut SchemaGenerator) -> Option<Schema>,
+    /// The code that describes the output.
+    pub returned: Returned,
 }
 
 impl<T, S> Executor<T, S> {
@@ -130,47 +130,30 @@ impl<T, S> Executor<T, S> {
     pub fn start<'a>(&self, input: T, state: &'a S, cx: &'a Context) -> CallFuture<'a> {
         (self.start)(input, state, cx)
     }
-
-    /// Returns the code that describes the output.
-    pub const fn returned(&self) -> Returned {
-        Returned::described(self.schema)
-    }
 }
 
-/// Distinguishes a struct that implements [`Execute`] from one that does not: the compiler finds an inherent constant before a
-/// trait's.
+/// The evidence that a struct which implements [`Execute`] can do its work.
 #[derive(Debug)]
 pub struct Executing<T>(PhantomData<fn() -> T>);
 
-/// Distinguishes a struct that implements [`ExecuteWith<S>`] from one that does not.
+/// The evidence that a struct which implements [`ExecuteWith<S>`] can do its work.
 #[derive(Debug)]
 pub struct ExecutingWith<T, S>(PhantomData<fn() -> (T, S)>);
 
-/// The kind of a struct that implements [`Execute`].
-#[derive(Debug)]
-pub struct Alone<T>(PhantomData<fn() -> T>);
-
-/// The kind of a struct that implements [`ExecuteWith<S>`].
-#[derive(Debug)]
-pub struct With<T, S>(PhantomData<fn() -> (T, S)>);
-
-impl<T: Execute + Send> Executing<T> {
-    /// The kind of the struct.
-    pub const KIND: Alone<T> = Alone(PhantomData);
+impl<T: Execute + Send + 'static> Executing<T> {
+    /// The struct.
+    pub const KIND: &'static Self = &Self(PhantomData);
 }
 
-impl<T: ExecuteWith<S> + Send, S: Sync> ExecutingWith<T, S> {
-    /// The kind of the struct.
-    pub const KIND: With<T, S> = With(PhantomData);
+impl<T: ExecuteWith<S> + Send + 'static, S: Sync + 'static> ExecutingWith<T, S> {
+    /// The struct.
+    pub const KIND: &'static Self = &Self(PhantomData);
 }
 
-impl<T: Execute + Send> Alone<T> {
-    /// Returns the evidence.
-    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
-    pub const fn executor(self) -> Executor<T, ()>
+impl<T: Execute<Output: ToolOutput> + Send + 'static> Executing<T> {
+    /// Returns the code of the work.
+    pub const fn fits<L: ?Sized>(&self) -> Executor<T, ()>
     where
-        T: 'static,
-        T::Output: ToolOutput,
         T::Error: ToolError,
     {
         Executor {
@@ -178,18 +161,15 @@ impl<T: Execute + Send> Alone<T> {
                 let work = input.execute(cx);
                 Box::pin(async move { encode(work.await) })
             },
-            schema: T::Output::output_schema,
+            returned: Returned::described(T::Output::output_schema),
         }
     }
 }
 
-impl<T: ExecuteWith<S> + Send, S: Sync> With<T, S> {
-    /// Returns the evidence.
-    #[allow(clippy::unused_self, reason = "a method, so that the compiler chooses the kind")]
-    pub const fn executor(self) -> Executor<T, S>
+impl<T: ExecuteWith<S, Output: ToolOutput> + Send + 'static, S: Sync> ExecutingWith<T, S> {
+    /// Returns the code of the work.
+    pub const fn fits<L: ?Sized>(&self) -> Executor<T, S>
     where
-        T: 'static,
-        T::Output: ToolOutput,
         T::Error: ToolError,
     {
         Executor {
@@ -197,7 +177,7 @@ impl<T: ExecuteWith<S> + Send, S: Sync> With<T, S> {
                 let work = input.execute(state, cx);
                 Box::pin(async move { encode(work.await) })
             },
-            schema: T::Output::output_schema,
+            returned: Returned::described(T::Output::output_schema),
         }
     }
 }

@@ -107,7 +107,7 @@ impl FromRequest<Arc<Shared>> for WholeBody {
 ///
 /// Chats, approvals and sealed runs belong to the principal. Other principals cannot reach them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not say who makes a request",
+    message = "`{Self}` cannot authenticate requests",
     label = "`Authenticate` is not implemented",
     note = "`BearerToken` asks a function about a token; implement `Authenticate` for anything else"
 )]

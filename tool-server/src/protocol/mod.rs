@@ -27,9 +27,9 @@ pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
 ///
 /// Times are durations since the answer began.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not write what a frontend reads",
+    message = "`{Self}` is not an encoder of a protocol",
     label = "`Encoder` is not implemented",
-    note = "`UiStream` and AG-UI's `Writer` do; implement `Encoder` for another protocol"
+    note = "`UiStream` and AG-UI's `Writer` are encoders; implement `Encoder` for another protocol"
 )]
 pub trait Encoder: Send {
     /// Writes the beginning of the answer.

@@ -191,7 +191,7 @@ impl Keep {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a dynamic parameter",
     label = "cannot be written as JSON, or shared between threads",
-    note = "add `#[derive(serde::Serialize)]` to it, because what a validator allows or changes is told as JSON; and hold nothing that is not `Send` and `Sync`, because validators run side by side"
+    note = "add `#[derive(serde::Serialize)]` to it, because allowed and changed values are written as JSON; and hold nothing that is not `Send` and `Sync`, because validators run side by side"
 )]
 pub trait Judged: Serialize + Send + Sync + 'static {}
 

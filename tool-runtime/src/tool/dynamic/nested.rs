@@ -21,9 +21,9 @@ use tool_schema::schema::pointer;
 
 /// A struct whose fields are judged one by one, like parameters. `#[derive(DynamicInput)]` implements it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be nested: nothing says how its fields are judged",
+    message = "`{Self}` cannot be a nested parameter",
     label = "does not derive `DynamicInput`",
-    note = "a struct can with `#[derive(tool_runtime::DynamicInput)]`; a list or an `Option` of one cannot"
+    note = "add `#[derive(tool_runtime::DynamicInput)]` to the struct; a list or an `Option` of it cannot be nested"
 )]
 pub trait DynamicInput: Sized + 'static {
     /// The part of the application's state that it takes.
@@ -212,9 +212,9 @@ impl<A: Wanted, B: Wanted> Wanted for (A, B) {
 
 /// A state that provides what a nested input takes of it.
 #[diagnostic::on_unimplemented(
-    message = "the state `{Self}` does not provide what a nested parameter takes",
-    label = "lacks some of it",
-    note = "what it takes is the `state = ...` of `#[dynamic_input]` on its type; a state struct provides its fields with `#[derive(tool_runtime::Provide)]`"
+    message = "the state `{Self}` does not provide the state of a nested parameter",
+    label = "lacks the state of a nested parameter",
+    note = "the parameter's type names its state in `#[dynamic_input(state = ...)]`; a state struct provides its fields with `#[derive(tool_runtime::Provide)]`"
 )]
 pub trait Lend<W: Wanted> {
     /// Returns the part that the input takes.
