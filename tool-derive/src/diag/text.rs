@@ -7,11 +7,11 @@ pub const NO_DESCRIPTION: &str =
 pub const NOT_AN_ITEM: &str = "`#[tool]` goes on an `async fn`, a `fn`, a struct with named fields or an enum of such";
 pub const METHOD_OUTSIDE: &str = "a method is a tool only inside a marked impl: put `#[tools]` on the `impl Type { … }` block, or declare a function that calls a trait's method";
 pub const FUNCTION_IN_IMPL: &str = "a function without `self` is a tool of its own: move it out of the `impl`; or give it `&self`, and put `#[tools]` on the `impl` block";
-pub const METHOD_OF_TRAIT: &str = "a method of a trait is no tool by itself: declare a function that calls it, or a method of an `impl Type { … }` marked `#[tools]`";
+pub const METHOD_OF_TRAIT: &str = "a method of a trait cannot be a tool: declare a function that calls it, or a method of an `impl Type { … }` marked `#[tools]`";
 pub const TOOL_ON_IMPL: &str =
     "the methods of an impl become tools with `#[tools]` on the `impl` and `#[tool]` on each method";
 pub const TOOL_TWICE: &str = "this is a tool already: keep one `#[tool]`, with all options";
-pub const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods: take it off here";
+pub const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods: remove it here";
 pub const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
 pub const NO_TOOLS: &str = "no method here is marked `#[tool]`: mark those that a model may call";
 pub const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
@@ -23,22 +23,24 @@ pub const AWAIT: &str = "a tool that waits is an `async fn`: write `async` befor
 pub const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
 pub const TOUCHES_ALONE: &str = "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
 pub const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
-pub const PATTERN: &str = "the model needs one name for each parameter: take it apart inside the function";
+pub const PATTERN: &str = "the model needs one name for each parameter: destructure it inside the function";
 pub const PATTERN_WILD: &str = "the model needs a name for each parameter: name this one, or leave it out";
-pub const UNSIZED: &str = "the model gives a whole value: write `String` for `str`, `Vec<T>` for `[T]`, and for `dyn Trait` an enum of what it can be";
+pub const UNSIZED: &str =
+    "a parameter needs a type of known size: write `String` for `str`, `Vec<T>` for `[T]`, and an enum for `dyn Trait`";
 pub const CONTEXT_UNMARKED: &str = "the call's context is marked: `#[context] cx: &Context`";
 pub const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
 pub const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
-pub const FUTURE: &str = "a tool that waits is an `async fn`: write it so, and return what comes of the future";
-pub const STREAM_ITEM: &str = "a stream of outputs says of what, so that the schema is known: write `impl Stream<Item = T>`, or `Item = Result<T, E>`";
+pub const FUTURE: &str = "a tool that waits is an `async fn`: write one, and return the output of the future";
+pub const STREAM_ITEM: &str =
+    "a stream of outputs needs an item type, for its schema: write `impl Stream<Item = T>`, or `Item = Result<T, E>`";
 pub const STREAM_IN_RESULT: &str =
     "each item of a stream can be an error, the first one too: write `impl Stream<Item = Result<T, E>>`";
 pub const BORROWED_OUTPUT: &str =
     "an output is owned, because it outlives the call: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`";
 pub const BORROWED_STATE: &str =
     "a toolset keeps its state, so the type of a state borrows nothing: take the owned form of this type";
-pub const MUT_SELF: &str = "calls run side by side, so a tool method takes `&self`: use a lock for what changes";
-pub const MUT_STATE: &str = "calls run side by side, so a tool takes `&T`: use a lock for what changes";
+pub const MUT_SELF: &str = "calls run concurrently, so a tool method takes `&self`: use a lock for state that changes";
+pub const MUT_STATE: &str = "calls run concurrently, so a tool takes `&T`: use a lock for state that changes";
 pub const OWNED_SELF: &str = "a tool is called more than once, so a tool method takes `&self`";
 pub const NO_SELF: &str =
     "a tool method takes `&self`; a function without state can be a tool of its own, outside the impl";
@@ -46,13 +48,12 @@ pub const TUPLE_STRUCT: &str = "the model needs a name for each parameter: use n
 pub const TUPLE_VARIANT: &str = "the model needs a name for each parameter: give the variant named fields, or none";
 pub const NO_VARIANTS: &str = "a tool whose input is an enum needs a variant that can be called: add one";
 pub const VARIANT_ARG: &str =
-    "a variant says nothing of a value: only `#[arg(rename = \"…\")]` goes on it, for what its tag says";
-pub const TAG_HERE: &str =
-    "`tag` is for an enum, where it names the entry that says which variant is meant: leave it out";
-pub const DESTRUCTIVE: &str = "a destructive tool says who approves it: add `approval = always` or `approval = when(…)`, or `approval = never` if it really needs none";
+    "a variant has no value of its own: only `#[arg(rename = \"…\")]` goes on it, to set its tag";
+pub const TAG_HERE: &str = "`tag` is for an enum, where it names the field that selects the variant: leave it out";
+pub const DESTRUCTIVE: &str = "a destructive tool needs a rule for its approval: add `approval = always` or `approval = when(…)`, or `approval = never` if nobody has to approve it";
 pub const EAGER: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`";
 pub const EXTERNAL_OUTPUT: &str =
-    "an external tool says what comes back: add `output = Type`, so that the answer can be checked";
+    "an external tool needs the type of its output: add `output = Type`, so that the client's answer can be checked";
 pub const EXTERNAL_FN: &str = "an external tool is executed by a client, so it has no body: declare it on a struct whose fields are its parameters";
 pub const OUTPUT_HERE: &str =
     "`output` is for external tools, and the output of this one is known from its code: leave it out";
@@ -65,13 +66,13 @@ pub const MIGRATE_SELF: &str = "this is the tool's own version: name earlier one
 pub const RETRIES_WRITE: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
 pub const RESUMABLE_AGAIN: &str = "a tool that is `idempotent` or `effect = read_only` is started again anyway: leave out `resumable`, or leave out the other if a second call does harm";
-pub const RESUMABLE_FN: &str = "a `resumable` tool keeps what it does with `cx.step(…).await`: make it an `async fn` with a parameter `#[context] cx: &Context`";
+pub const RESUMABLE_FN: &str = "a `resumable` tool records its steps with `cx.step(…).await`: make it an `async fn` with a parameter `#[context] cx: &Context`";
 pub const ONE_ROLE: &str = "a parameter has one role, `#[arg]`, `#[state]` or `#[context]`: keep one";
 pub const DYNAMIC_LIST: &str =
     "expected options in parentheses, such as `#[dynamic(validate = departure, requires(date))]`";
 pub const DYNAMIC_ROLE: &str = "a dynamic parameter is one that the model gives: state and context are the application's, so leave out `#[dynamic]`";
 pub const DYNAMIC_SECRET: &str =
-    "a secret is given by the application, so the model is told nothing about it: leave out `#[dynamic]`";
+    "the application provides a secret, and the model never sees it: leave out `#[dynamic]`";
 pub const NO_VALIDATOR: &str =
     "a dynamic parameter needs a validator: name its function with `#[dynamic(validate = path)]`";
 pub const VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
@@ -80,9 +81,9 @@ pub const NESTED_VALIDATE: &str =
     "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";
 pub const NESTED_TYPE: &str = "a nested parameter is one object: write the struct itself, or leave out `nested` and judge the whole value with `validate`";
 pub const NESTED_HINTS: &str =
-    "a nested parameter has no validator that could see them: hints go on the fields of its type";
+    "a nested parameter has no validator that could use hints: put them on the fields of its type";
 pub const NESTED_ARG: &str =
-    "a nested parameter is an object whose fields say what they can be: only `rename` goes with `nested`";
+    "the fields of a nested parameter declare their own limits: only `rename` goes with `nested`";
 pub const INPUT: &str = "`DynamicInput` can be derived for a struct with named fields";
 pub const INPUT_SECRET: &str =
     "the application gives secrets to a tool, not to what is nested in it: make it a parameter of the tool";
@@ -91,14 +92,13 @@ pub const INPUT_OPTIONS: &str = "expected options in parentheses, such as `#[dyn
 pub const ROLE_ARGS: &str = "this attribute takes no options: leave them out";
 pub const ARG_LIST: &str = "expected options in parentheses, such as `#[arg(default = 3)]`";
 pub const FIELD_ROLE: &str = "a struct's fields are what the model gives: state comes with `#[tool(state = Type)]`, the context as an argument of `execute`";
-pub const SERDE_DEFAULT: &str = "a tool reads its fields itself, and does not ask serde: write `#[arg(default)]`";
+pub const SERDE_DEFAULT: &str = "a tool reads its fields without serde's attributes: write `#[arg(default)]`";
 pub const SCHEMARS_LIMIT: &str =
-    "what only schemars is told is not enforced: write `#[arg(range(1..=50))]`, or `length`, `pattern`, `format`";
-pub const STRICT_MAP: &str = "with `strict`, providers take no objects with any keys: write a list of entries, such as `Vec<Entry>`, or leave out `strict`";
+    "limits that only schemars knows are not enforced: write `#[arg(range(1..=50))]`, or `length`, `pattern`, `format`";
+pub const STRICT_MAP: &str = "with `strict`, providers reject objects with arbitrary keys: write a list of entries, such as `Vec<Entry>`, or leave out `strict`";
 pub const STRICT_ANY: &str =
-    "with `strict`, providers take no values of any kind: write the type that is meant, or leave out `strict`";
-pub const SECRET_WITH: &str =
-    "a secret is given by the application, so the model's side has no say in it: only `rename` goes with `secret`";
+    "with `strict`, providers reject values of any type: write the type that you mean, or leave out `strict`";
+pub const SECRET_WITH: &str = "the application provides a secret, so options about the model's value do not apply: only `rename` goes with `secret`";
 pub const RANGE: &str = "expected a range, such as `range(1..=50)`, `range(0.0..)` or `range(..100)`";
 pub const RANGE_EMPTY: &str = "the range is empty, because its first bound is above its last: swap them";
 pub const RANGE_EMPTY_EXCLUSIVE: &str = "the range is empty: `..` leaves out its end; write `..=` to include it";
@@ -112,7 +112,7 @@ pub const DURATION: &str = "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"
 pub const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
 pub const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
 pub const META_VALUE: &str = "expected a literal: a text, a number, `true` or `false`";
-pub const CHALLENGE: &str = "a place in the challenge ends with `}`, such as `{path}`";
+pub const CHALLENGE: &str = "a placeholder in the challenge ends with `}`, such as `{path}`";
 pub const TEXT_ALONE: &str = "a description is a doc comment above the item, or `description = \"…\"`";
 pub const TOOLSET_STATE: &str = "expected the name of a tool; state comes first and ends with `;`, as in `toolset!(state; tool, …)`, and sets are put together with `merge`";
 pub const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the value, or an `Arc` of it";
@@ -136,17 +136,17 @@ impl Advice {
     /// A parameter without a description.
     pub const UNDESCRIBED: Self = Self(
         "undescribed",
-        "the model learns nothing about this parameter but its name and type: write a doc comment on it, or `#[tool(allow(undescribed))]`",
+        "the model sees only the name and the type of this parameter: write a doc comment on it, or `#[tool(allow(undescribed))]`",
     );
     /// A description longer than some providers accept.
     pub const LONG_DESCRIPTION: Self = Self(
         "long_description",
-        "some providers take descriptions of at most 1024 characters: say less, put what is about one parameter on it, or write `#[tool(allow(long_description))]`",
+        "some providers accept descriptions of at most 1024 characters: shorten it, move text about a parameter to that parameter, or write `#[tool(allow(long_description))]`",
     );
     /// An approval predicate that ignores the arguments.
     pub const IGNORED_ARGUMENTS: Self = Self(
         "ignored_arguments",
-        "this predicate decides without looking at the arguments: write `approval = always` or `approval = never`, or `#[tool(allow(ignored_arguments))]`",
+        "this predicate ignores the arguments: write `approval = always` or `approval = never`, or `#[tool(allow(ignored_arguments))]`",
     );
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::UNDESCRIBED, Self::LONG_DESCRIPTION, Self::IGNORED_ARGUMENTS];
@@ -154,14 +154,14 @@ impl Advice {
 
 pub fn name(name: &str) -> String {
     wrong_length("tool", name).unwrap_or_else(|| {
-        format!("`{name}` is no name for a tool: use A-Z, a-z, 0-9, `_` and `-` only, or say `#[tool(name = \"…\")]`")
+        format!("invalid tool name `{name}`: use A-Z, a-z, 0-9, `_` and `-` only, or write `#[tool(name = \"…\")]`")
     })
 }
 
 pub fn parameter(name: &str) -> String {
     wrong_length("parameter", name).unwrap_or_else(|| {
         format!(
-            "`{name}` is no name for a parameter: use A-Z, a-z, 0-9, `_`, `-` and `.` only, or say `#[arg(rename = \"…\")]`"
+            "invalid parameter name `{name}`: use A-Z, a-z, 0-9, `_`, `-` and `.` only, or write `#[arg(rename = \"…\")]`"
         )
     })
 }
@@ -200,21 +200,19 @@ pub fn unknown(key: &str, of: &str, known: &[&str]) -> String {
 }
 
 pub fn serde_on_field(word: &str) -> String {
-    format!("a tool reads its fields itself, and does not ask serde for `{word}`: give the field a type that reads so")
+    format!("a tool reads its fields without serde's `{word}`: give the field a type that reads this way")
 }
 
 pub fn schemars_on_field(word: &str) -> String {
-    format!(
-        "a tool describes its fields itself, and does not ask schemars for `{word}`: give the field a type that is described so"
-    )
+    format!("a tool describes its fields without schemars' `{word}`: give the field a type with this schema")
 }
 
 pub fn external_run(key: &str) -> String {
-    format!("an external tool does not run here, so `{key}` means nothing to it: leave it out")
+    format!("an external tool does not run here, so `{key}` has no effect: leave it out")
 }
 
 pub fn toolset_method(marker: &str) -> String {
-    format!("a method that is a tool goes by the name of its type and its own: write `{marker}`")
+    format!("a tool method is named by its type and its own name: write `{marker}`")
 }
 
 pub fn unknown_attribute(word: &str, ours: &str) -> String {
@@ -222,12 +220,12 @@ pub fn unknown_attribute(word: &str, ours: &str) -> String {
 }
 
 pub fn on_a_parameter(word: &str) -> String {
-    format!("`#[{word}]` says something of a parameter: put it on the one that it is about")
+    format!("`#[{word}]` goes on a parameter: move it to the one that it concerns")
 }
 
 pub fn of_others(word: &str) -> String {
     format!(
-        "`#[{word}]` is for fields of types; what a parameter is called and must be, is written `#[arg(rename = \"…\", range(1..=50))]`"
+        "`#[{word}]` is for fields of types: write the name and the limits of a parameter as `#[arg(rename = \"…\", range(1..=50))]`"
     )
 }
 
@@ -247,22 +245,22 @@ pub fn format(name: &str, known: &[&str]) -> String {
 
 pub fn place(name: &str, known: &[&str]) -> String {
     match (nearest(name, known), known) {
-        (Some(near), _) => format!("`{name}` in the challenge is no parameter; did you mean `{near}`?"),
-        (None, []) => format!("`{name}` in the challenge is no parameter: this tool has none that can be shown"),
-        (None, _) => format!("`{name}` in the challenge is no parameter: expected one of {}", list(known)),
+        (Some(near), _) => format!("unknown parameter `{name}` in the challenge; did you mean `{near}`?"),
+        (None, []) => format!("unknown parameter `{name}` in the challenge: this tool has none that can be shown"),
+        (None, _) => format!("unknown parameter `{name}` in the challenge: expected one of {}", list(known)),
     }
 }
 
 pub fn example_key(key: &str, known: &[&str]) -> String {
     match (nearest(key, known), known) {
-        (Some(near), _) => format!("the example gives `{key}`, which is no parameter; did you mean `{near}`?"),
-        (None, []) => format!("the example gives `{key}`, and this tool has no parameters"),
-        (None, _) => format!("the example gives `{key}`, which is no parameter: expected one of {}", list(known)),
+        (Some(near), _) => format!("unknown parameter `{key}` in the example; did you mean `{near}`?"),
+        (None, []) => format!("unknown parameter `{key}` in the example: this tool has no parameters"),
+        (None, _) => format!("unknown parameter `{key}` in the example: expected one of {}", list(known)),
     }
 }
 
 pub fn example_type(ty: &str) -> String {
-    format!("the example is no value of the parameter, which is a `{ty}`")
+    format!("the example does not have the type of the parameter, which is `{ty}`")
 }
 
 pub fn default_type(ty: &str) -> String {
@@ -306,19 +304,19 @@ pub fn takes_no_value(key: &str) -> String {
 }
 
 pub fn tag(name: &str) -> String {
-    format!("`{name}` is no name for a tag: use 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.` only")
+    format!("invalid tag name `{name}`: use 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.` only")
 }
 
 pub fn like_the_tag(name: &str) -> String {
-    format!("`{name}` says which variant is meant: rename this field, or say `#[tool(tag = \"…\")]`")
+    format!("the tag `{name}` selects the variant: rename this field, or write `#[tool(tag = \"…\")]`")
 }
 
 pub fn same_tag(value: &str) -> String {
-    format!("an earlier variant is called `{value}` too: the model tells them apart by name, so rename one")
+    format!("an earlier variant has the name `{value}` too: the model distinguishes variants by name, so rename one")
 }
 
 pub fn same_parameter(name: &str) -> String {
-    format!("two parameters are called `{name}`: the model tells them apart by name, so rename one")
+    format!("two parameters have the name `{name}`: the model distinguishes parameters by name, so rename one")
 }
 
 pub fn names(key: &str) -> String {
@@ -326,16 +324,16 @@ pub fn names(key: &str) -> String {
 }
 
 pub fn named_twice(name: &str) -> String {
-    format!("`{name}` is named twice: it stands in `requires`, in `after` or in `hints`, and there once")
+    format!("`{name}` is named twice: name it once, in `requires`, `after` or `hints`")
 }
 
 pub fn no_parameter(name: &str, known: &[String]) -> String {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     match (nearest(name, &known), &known[..]) {
-        (Some(near), _) => format!("`{name}` is no parameter of this tool; did you mean `{near}`?"),
-        (None, [only]) => format!("`{name}` is no parameter of this tool: expected `{only}`"),
-        (None, []) => format!("`{name}` is no parameter of this tool, and there is no other that can be named here"),
-        (None, _) => format!("`{name}` is no parameter of this tool: expected one of {}", list(&known)),
+        (Some(near), _) => format!("unknown parameter `{name}`; did you mean `{near}`?"),
+        (None, [only]) => format!("unknown parameter `{name}`: expected `{only}`"),
+        (None, []) => format!("unknown parameter `{name}`: this tool has no other parameter that can be named here"),
+        (None, _) => format!("unknown parameter `{name}`: expected one of {}", list(&known)),
     }
 }
 
@@ -360,12 +358,14 @@ pub fn collision(key: &str) -> String {
 }
 
 pub fn same_context(name: &str) -> String {
-    format!("what validators know has types of its own, and an earlier one is called `{name}`: rename this parameter")
+    format!(
+        "the contexts of validators have types of their own, and an earlier one has the name `{name}`: rename this parameter"
+    )
 }
 
 pub fn pattern(error: &str) -> String {
     let reason = error.lines().last().unwrap_or(error).trim_start_matches("error: ");
-    format!("this is no regular expression: {reason}")
+    format!("invalid regular expression: {reason}")
 }
 
 fn list(words: &[&str]) -> String {
@@ -415,7 +415,7 @@ pub fn of_arg(key: &str) -> Option<&'static str> {
         "email" | "url" | "uri" | "uuid" | "date" => "write `format = \"email\"`, or another format of JSON Schema",
         "name" | "alias" => "write `rename = \"…\"`",
         "optional" | "nullable" => "make its type an `Option`, or give it a `default`",
-        "required" => "leave it out: what is no `Option` and has no `default` must be given",
+        "required" => "leave it out: a parameter is required unless it is an `Option` or has a `default`",
         "one_of" | "enum" | "values" | "choices" | "possible_values" | "allowed" => "make its type an enum",
         "context" | "ctx" => "mark the parameter `#[context]`",
         "state" | "inject" | "from_state" => "mark the parameter `#[state]`",

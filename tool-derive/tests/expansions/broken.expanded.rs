@@ -51,4 +51,4 @@ const _: () = {
 };
 
 ::core::compile_error! { "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"5m\"` or `\"1h\"`, above zero" }
-::core::compile_error! { "a destructive tool says who approves it: add `approval = always` or `approval = when(…)`, or `approval = never` if it really needs none" }
+::core::compile_error! { "a destructive tool needs a rule for its approval: add `approval = always` or `approval = when(…)`, or `approval = never` if nobody has to approve it" }

@@ -156,7 +156,7 @@ const _: () = {
 #[allow(non_upper_case_globals)]
 const _: [(); 2usize] = {
     #[deprecated(
-        note = "the model learns nothing about this parameter but its name and type: write a doc comment on it, or `#[tool(allow(undescribed))]`"
+        note = "the model sees only the name and the type of this parameter: write a doc comment on it, or `#[tool(allow(undescribed))]`"
     )]
     const undescribed: () = ();
     [undescribed, undescribed]

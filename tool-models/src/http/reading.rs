@@ -20,7 +20,7 @@ use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 ///
 /// The deltas do not depend on the division of the stream into chunks.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no decoder of a provider's stream",
+    message = "`{Self}` cannot decode a provider's stream",
     label = "`Decode` is not implemented",
     note = "implement `Decode` for it: it turns the events of one answer into deltas"
 )]

@@ -325,7 +325,7 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 /// assert_eq!(*names.lock().unwrap(), ["step 1"]);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no hook of an agent",
+    message = "`{Self}` is not a hook of an agent",
     label = "not a function of `&Event<'_>`",
     note = "write `|event: &Event<'_>| ...`, which returns nothing, a `bool` or a `Hooked`"
 )]

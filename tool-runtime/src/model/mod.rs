@@ -20,7 +20,7 @@ pub use turn::{Delta, Turn};
 
 /// A language model, or a substitute for one.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no model",
+    message = "`{Self}` is not a model",
     label = "`Model` is not implemented",
     note = "models are `OpenAi`, `Anthropic`, `ScriptedModel`, a `FunctionModel`, or a `Box` or an `Arc` of one; or implement `Model`"
 )]

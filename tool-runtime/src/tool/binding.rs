@@ -135,7 +135,7 @@ impl<S> fmt::Debug for Binding<S> {
 
 /// A tool whose types are not known statically.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no tool that can be put into a toolset",
+    message = "`{Self}` is not a tool that a toolset can hold",
     label = "`DynTool` is not implemented",
     note = "put a tool that `#[tool]` declares into a set with `toolset!(state; tool, ...)`",
     note = "a tool whose schema is known at run time is a `RuntimeTool`, finished with `handler` or `external`"

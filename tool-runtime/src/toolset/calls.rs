@@ -36,7 +36,7 @@ impl<T: Tool<Input: fmt::Debug>> fmt::Debug for TypedCall<T> {
 
 /// An enum of a toolset's calls. `#[derive(Calls)]` implements it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no enum of a toolset's calls",
+    message = "`{Self}` is not an enum of a toolset's calls",
     label = "does not derive `Calls`",
     note = "add `#[derive(tool_runtime::Calls)]` to an enum whose variants each hold one `TypedCall<tool>`"
 )]

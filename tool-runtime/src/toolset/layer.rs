@@ -49,7 +49,7 @@ use tool_schema::json::text;
 /// [`restore`](Self::restore) translates the change back. The runtime checks that the result means what the validators returned.
 /// If it does not, the runtime refuses the call, because nobody could see what they would approve.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no layer of a toolset",
+    message = "`{Self}` is not a layer of a toolset",
     label = "`Layer` is not implemented",
     note = "the stock layers are in `tool_runtime::layer`; implement `Layer` for one of your own"
 )]

@@ -35,7 +35,7 @@ pub struct Proposal<'a> {
 /// # let _ = ask_before_destruction();
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no policy",
+    message = "`{Self}` is not a policy",
     label = "not a function of `&Proposal<'_>` that returns a `Permission`",
     note = "write `|call: &Proposal<'_>| Permission::Ask`, with the types; it is not async"
 )]

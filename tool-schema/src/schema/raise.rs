@@ -91,7 +91,7 @@ impl Plan {
         changed.then(|| format!("{{{}}}", kept.join(",")))
     }
 
-    /// Raises `text` by the branch that it follows. If several are possible, they must have the same result.
+    /// Converts `text` by its matching branch. If matching branches disagree, the text stays unchanged.
     fn union(&self, whole: &Shape, text: &str, levels: usize) -> Option<String> {
         let (mut fitting, mut complete) = (Vec::new(), Vec::new());
         let entries: Vec<_> = parts(text).collect();

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// The number of sent bytes from which a piece may wait longer than [`PATIENCE`].
+/// After this many sent bytes, a piece may wait longer than [`PATIENCE`].
 const SMALL: usize = 16 * 1024;
 
 /// The maximum time for which a piece is held back.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The divisor of the sent length that gives the least size of a piece that is sent at once. Clients parse all arguments again
+/// A piece is sent at once if it has at least the sent bytes divided by this number. Clients parse all arguments again
 /// with each piece: pieces of equal size cost quadratic time, growing ones linear time.
 const PART: usize = 16;
 

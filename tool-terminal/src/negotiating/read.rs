@@ -351,7 +351,7 @@ impl Dialogue<'_> {
         };
         let (mut text, mut also) = (text, Vec::new());
         if ask.shape.is_free_text() && several && ask.choices.is_empty() {
-            // A text is accepted as it is, unless it is a name among small words: "from Paris to Rome", "in Oslo".
+            // A text stays unchanged, except a place name after a preposition: "from Paris to Rome", "in Oslo".
             let lead = text.split(char::is_whitespace).next().unwrap_or_default().to_lowercase();
             let small = matches!(lead.as_str(), "in" | "at" | "from" | "to" | "near" | "for");
             if small && found.values.iter().any(|(pointer, _)| *pointer == ask.pointer) {
@@ -433,7 +433,7 @@ impl Dialogue<'_> {
         Ok(())
     }
 
-    /// Executes a command that concerns the value itself. Returns whether it was one.
+    /// Executes `command` if it concerns the value in question. Returns whether it did.
     fn command(&mut self, form: &mut Form, ask: &Ask, command: Option<Command>) -> bool {
         let open = form.open.as_ref() == Some(&ask.pointer);
         match command {

@@ -241,7 +241,7 @@ struct Running {
     id: CallId,
     name: String,
     progress: Option<Progress>,
-    /// The tenth and the message of the last line, if progress is written as lines.
+    /// The last line of progress that was written: its tenths, and its message.
     shown: Option<(Option<u8>, String)>,
 }
 

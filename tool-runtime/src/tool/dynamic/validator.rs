@@ -252,7 +252,7 @@ impl<T> Validation<T> {
 
 /// A value that a parameter of type `T` can have, or a reference to one, as [`Validation::allowed`] takes it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no value of this parameter, which is a `{T}`",
+    message = "`{Self}` is not a value of this parameter, which has the type `{T}`",
     label = "not a `{T}`, and no reference to one",
     note = "give values of the parameter's type, or references to some: texts for a `String` with `.map(String::from)`"
 )]

@@ -418,7 +418,7 @@ fn pattern_refusal(keyword: &str, pattern: &str) -> Uncompilable {
 
 fn why(pattern: &str) -> String {
     format!(
-        "as it is no regular expression that runs in linear time and bounded space (avoid look-around, back-references \
+        "because it is not a regular expression that runs in linear time and bounded space (avoid look-around, back-references \
          and large counts): `{}`",
         excerpt(pattern, 80)
     )

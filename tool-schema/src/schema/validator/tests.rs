@@ -190,7 +190,7 @@ fn reference_bombs_stay_within_the_budget() {
         assert!(!validator.is_valid(&bad), "{bad}");
         assert!(!validator.problems(&bad, "").is_empty());
     }
-    // Where the words for a problem are looked for, there is a budget too.
+    // The search for a problem's explanation has a budget, too.
     let eight = |next: Value| json!({ "allOf": vec![next.clone(); 8], "anyOf": vec![next; 8] });
     refuses(&chain(20, eight, json!({ "type": "string" })), "multiply");
     let pairs = |next: Value| json!({ "allOf": vec![next.clone(); 8], "anyOf": vec![next; 2] });
@@ -234,7 +234,7 @@ fn recursive_types_of_many_kinds_can_be_deep() {
 
 #[test]
 fn deep_values_do_not_overflow_the_stack() {
-    // A chain as long and a value as deep as is accepted, on a stack as small as a worker thread's.
+    // The longest accepted chain and the deepest accepted value, on the small stack of a worker thread.
     let long =
         chain(160, |next| json!({ "allOf": [next] }), json!({ "properties": { "a": { "$ref": "#/$defs/d0" } } }));
     let tall = json!({ "properties": { "a": { "anyOf": [{ "$ref": "#" }, { "type": "null" }] } } });
@@ -269,7 +269,7 @@ fn paths_begin_with_the_prefix() {
     assert!(validator.problems(&json!({ "city": "Oslo" }), "/input").is_empty());
 }
 
-/// `jsonschema` 0.46 forgets what the branches of a boolean `if` have looked at.
+/// `jsonschema` 0.46 ignores items that branches of a boolean `if` evaluated.
 #[test]
 fn a_condition_may_be_a_boolean() {
     for (condition, branch) in [(true, "then"), (false, "else")] {
@@ -280,7 +280,7 @@ fn a_condition_may_be_a_boolean() {
     }
 }
 
-/// In 2019-09 `contains` counts for nothing there; `jsonschema` 0.46 lets it count in the branches of an `if`.
+/// In 2019-09, `contains` evaluates no items; `jsonschema` 0.46 disagrees in the branches of an `if`.
 #[test]
 fn items_that_contains_has_found_are_unevaluated_in_2019_09() {
     let branch = json!({ "if": true, "then": { "contains": true }, "unevaluatedItems": { "type": "string" } });

@@ -32,7 +32,7 @@ impl Definition {
     pub fn new(tool: Tool, server: &RemoteServer) -> Result<Self, (String, String)> {
         let remote = tool.name.to_string();
         let refuse = |reason: String| Err((shortened(&remote), reason));
-        let Ok(value) = serde_json::to_value(&tool) else { return refuse("it is no JSON".to_owned()) };
+        let Ok(value) = serde_json::to_value(&tool) else { return refuse("it is not JSON".to_owned()) };
         let mut text = String::new();
         canonical(&value, &mut text);
         let most = server.limits.definition_bytes;

@@ -252,7 +252,7 @@ impl Exchange<'_> {
         for (id, Form { wants, key, .. }) in forms {
             let Some(response) = responses.remove(&key) else { continue };
             let result: ElicitResult = serde_json::from_value(response).map_err(|error| {
-                ErrorData::invalid_params(format!("the response to `{key}` is no ElicitResult: {error}"), None)
+                ErrorData::invalid_params(format!("the response to `{key}` is not an ElicitResult: {error}"), None)
             })?;
             let decision = match wants.decision(result) {
                 Ok(decision) => decision,

@@ -130,7 +130,7 @@ impl Frontend {
     /// Fails when `patch` is not a JSON Patch, or does not fit the state. Then the state does not change.
     pub fn patch(&self, patch: &Value) -> Result<(), StateError> {
         let parsed: json_patch::Patch = serde_json::from_value(patch.clone())
-            .map_err(|error| StateError(format!("this is no JSON Patch: {error}")))?;
+            .map_err(|error| StateError(format!("invalid JSON Patch: {error}")))?;
         let mut shared = self.inner.outbox.lock();
         let mut state = shared.state.clone();
         json_patch::patch(&mut state, &parsed).map_err(|error| StateError(error.to_string()))?;

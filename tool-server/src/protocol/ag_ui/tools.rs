@@ -64,7 +64,7 @@ impl ClientTools {
     /// empty or longer than 1024 bytes.
     pub fn new(declared: &[ClientTool], check: Check) -> Result<Self, ClientToolError> {
         if declared.len() > MOST_TOOLS {
-            return Err(ClientToolError::TooMuch(format!("at most {MOST_TOOLS} tools can be brought")));
+            return Err(ClientToolError::TooMuch(format!("a client can declare at most {MOST_TOOLS} tools")));
         }
         let mut inner = Inner { check, ..Inner::default() };
         let mut names = HashSet::new();
@@ -76,7 +76,9 @@ impl ClientTools {
             bytes += tool.name.len() + tool.description.len();
             bytes += tool.parameters.as_ref().map_or(0, |schema| schema.to_string().len());
             if bytes > MOST_BYTES {
-                return Err(ClientToolError::TooMuch(format!("tools have at most {MOST_BYTES} bytes together")));
+                return Err(ClientToolError::TooMuch(format!(
+                    "all tools of a client together have at most {MOST_BYTES} bytes"
+                )));
             }
             let name = feedback::name(&tool.name);
             if !names.insert(tool.name.as_str()) {
@@ -193,7 +195,7 @@ impl fmt::Display for ClientToolError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMuch(limit) => out.write_str(limit),
-            Self::Name(name) => write!(out, "{name} is no name for a tool: 1 to {MOST_NAME} bytes"),
+            Self::Name(name) => write!(out, "invalid tool name {name}: a name has 1 to {MOST_NAME} bytes"),
         }
     }
 }

@@ -201,7 +201,11 @@ impl ChatMessage {
 
 fn object(body: &[u8]) -> Result<Members<'_>, String> {
     Members::read(body).map_err(|error| {
-        if error.is_data() { "the body is no object".to_owned() } else { format!("the body is no JSON: {error}") }
+        if error.is_data() {
+            "the body is not a JSON object".to_owned()
+        } else {
+            format!("the body is not JSON: {error}")
+        }
     })
 }
 

@@ -77,7 +77,7 @@ fn the_tool_choice_is_kept_to() {
 }
 
 #[test]
-fn a_call_that_was_not_made_is_not_made_unasked() {
+fn an_abandoned_call_needs_a_new_request() {
     let mut messages = vec![Message::user("weather in Rome"), Message::assistant("Stopped."), Message::user("hm")];
     // The last message is a new request.
     assert!(matches!(reply(&tools(), &messages), Reply::Say(text) if text.starts_with("I am not sure")));
