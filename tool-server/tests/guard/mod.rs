@@ -6,3 +6,4 @@ mod kit;
 mod origins;
 mod rebinding;
 mod routes;
+mod serving;

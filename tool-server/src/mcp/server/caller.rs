@@ -11,12 +11,8 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use tool_runtime::{Agent, Cancellation, Context, run::Principal};
 
-use super::http::Stream;
-use crate::mcp::LogLevel;
-
-/// The authenticated principal of an HTTP request.
-#[derive(Clone, Debug)]
-pub struct Authenticated(pub Principal);
+use super::sessions::Stream;
+use crate::{host::Authenticated, mcp::LogLevel};
 
 /// The client of a request. Its capabilities are read from the request only when needed, because most calls do not need them.
 pub struct Caller {

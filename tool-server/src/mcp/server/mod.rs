@@ -6,6 +6,7 @@ mod handler;
 mod http;
 mod list;
 mod operator;
+mod sessions;
 mod tasks;
 
 use std::{fmt, sync::Arc};
