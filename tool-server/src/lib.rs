@@ -43,7 +43,7 @@ pub use axum::Router;
 pub use guard::InvalidOrigin;
 pub use host::{ApiError, Authenticate, BearerToken, Everybody, ShutdownHandle};
 pub use serve::serve;
-pub use server::Server;
+pub use server::{DEFAULT_MAX_ANSWERS, Server};
 pub use surface::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE};
 pub use typescript::typescript;
 pub use ui::{Chunks, answer_with};

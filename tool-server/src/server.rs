@@ -14,6 +14,9 @@ use crate::protocol::ui_stream::StreamSettings;
 use crate::serve::serve;
 use crate::surface::{Surface, surface_settings};
 
+/// The default of [`Server::max_answers`].
+pub const DEFAULT_MAX_ANSWERS: usize = 100;
+
 /// An agent as a service for frontends.
 pub struct Server {
     agent: Agent,
@@ -21,6 +24,7 @@ pub struct Server {
     replay: ReplayLimits,
     ag_ui: Option<AgUi>,
     registry: Arc<Registry>,
+    max_answers: usize,
     seals: Option<Seals>,
     ui: UiSettings,
     merged: Router,
@@ -40,6 +44,7 @@ impl Server {
             replay: ReplayLimits::default(),
             ag_ui: None,
             registry: Arc::default(),
+            max_answers: DEFAULT_MAX_ANSWERS,
             seals: None,
             ui: Arc::new(|settings| settings),
             merged: Router::new(),
@@ -59,6 +64,13 @@ impl Server {
     /// share, and at least 64 KiB.
     pub fn replay_total(mut self, bytes: usize) -> Self {
         self.replay.total = bytes;
+        self
+    }
+
+    /// Sets the maximum number of a principal's chats that are answered at once. The server refuses to begin another with 429.
+    /// Without authentication, all callers are one principal. The default is [`DEFAULT_MAX_ANSWERS`].
+    pub fn max_answers(mut self, chats: usize) -> Self {
+        self.max_answers = chats;
         self
     }
 
@@ -164,6 +176,7 @@ impl Server {
         let shared = Arc::new(Shared {
             agent,
             registry: self.registry,
+            max_answers: self.max_answers,
             seals: self.seals,
             limits: self.replay,
             buffers: Arc::default(),

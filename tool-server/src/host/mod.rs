@@ -47,6 +47,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Shared {
     pub(crate) agent: Agent,
     pub(crate) registry: Arc<Registry>,
+    /// The maximum number of a principal's chats that are answered at once.
+    pub(crate) max_answers: usize,
     pub(crate) seals: Option<Seals>,
     pub(crate) limits: ReplayLimits,
     /// The number of answers that are kept now.

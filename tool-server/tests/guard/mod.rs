@@ -3,6 +3,7 @@
 mod forms;
 mod hosts;
 mod kit;
+mod limits;
 mod origins;
 mod rebinding;
 mod routes;
