@@ -1,10 +1,14 @@
-//! Sessions over HTTP: how many there are, whose they are, and requests in them that share an id.
+//! Sessions over HTTP: how many there are, and whose they are. Requests that share an id, over HTTP and stdio.
 
 use std::{sync::Arc, time::Duration};
 
 use reqwest::Response;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    net::TcpListener,
+    sync::Semaphore,
+};
 use tool_runtime::{Provide, tool, toolset};
 use tool_server::{
     BearerToken,
@@ -73,6 +77,54 @@ impl World {
         let params = json!({ "name": "wait", "arguments": { "word": word } });
         let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
         self.post("anna", Some(session), &call).await
+    }
+}
+
+/// Over streams, as over stdio, and from a client that does not wait.
+#[tokio::test]
+async fn lines_that_share_an_id_are_answered_each() {
+    let gate = Arc::new(Semaphore::new(0));
+    let state = Gate { gate: Arc::clone(&gate) };
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let server = McpServer::new(toolset!(state; wait));
+    tokio::spawn(async move {
+        let (read, write) = tokio::io::split(far);
+        server.connection(read, write).await
+    });
+    let (read, mut write) = tokio::io::split(near);
+    let mut lines = BufReader::new(read).lines();
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let call = |id: u64, word: &str| {
+        let params = json!({ "name": "wait", "arguments": { "word": word } });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
+    let next = async |lines: &mut Lines<_>| {
+        let line = tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.expect("an answer");
+        serde_json::from_str::<Value>(&line.unwrap().unwrap()).unwrap()
+    };
+    let sent = [hello, ready, call(7, "first"), call(7, "second"), call(9, "cancelled"), cancel];
+    let text: String = sent.iter().map(|message| format!("{message}\n")).collect();
+    write.write_all(text.as_bytes()).await.unwrap();
+    assert_eq!(next(&mut lines).await["id"], 1);
+    let refused = next(&mut lines).await;
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32600)), "{refused}");
+    gate.add_permits(1);
+    let answered = next(&mut lines).await;
+    assert!(answered["id"] == 7 && answered["result"].to_string().contains("first"), "{answered}");
+    // An id is free again after its answer, and after a cancelled call has ended.
+    gate.add_permits(2);
+    for id in [7, 9] {
+        loop {
+            write.write_all(format!("{}\n", call(id, "again")).as_bytes()).await.unwrap();
+            let answered = next(&mut lines).await;
+            if answered["error"].is_null() {
+                assert!(answered["id"] == id && answered["result"].to_string().contains("again"), "{answered}");
+                break;
+            }
+        }
     }
 }
 
@@ -145,4 +197,20 @@ async fn requests_that_share_an_id_in_flight_are_refused() {
         }
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn open_streams_end_at_shutdown() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let http = McpServer::new(tool_runtime::Toolset::new()).http().grace(Duration::from_millis(10));
+    let serving = tokio::spawn(http.serve(listener, async move { stopped.await.unwrap_or_default() }));
+    let world = World { url, client: crate::mcp::http_client(), gate: Arc::new(Semaphore::new(0)) };
+    let session = world.begin("anna").await;
+    let listening = world.client.get(&world.url).header("accept", "text/event-stream");
+    let listening = listening.header("mcp-session-id", &session).send().await.unwrap();
+    stop.send(()).unwrap();
+    rest(listening).await;
+    tokio::time::timeout(Duration::from_secs(20), serving).await.expect("it ends").unwrap().unwrap();
 }

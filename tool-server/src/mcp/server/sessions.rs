@@ -13,7 +13,6 @@ use futures_util::{
     stream::{once, poll_fn},
 };
 use rmcp::{
-    ErrorData,
     model::{ClientJsonRpcMessage, GetExtensions, RequestId, ServerJsonRpcMessage},
     transport::streamable_http_server::session::{
         ServerSseMessage, SessionId, SessionManager,
@@ -23,6 +22,7 @@ use rmcp::{
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, unbounded_channel};
 use tool_runtime::run::Principal;
 
+use super::distinct::refuse_twin;
 use crate::host::lock;
 
 tokio::task_local! {
@@ -168,13 +168,6 @@ fn is_result(message: &ServerSseMessage) -> bool {
     matches!(message, Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))
 }
 
-/// Returns the error for a request whose id another one in flight has. rmcp would send both answers to the second request.
-fn refuse_twin(id: &RequestId) -> ServerSseMessage {
-    let message = format!("a request with the id `{id}` is in flight; give each request an id of its own");
-    let error = ErrorData::invalid_request(message, None);
-    ServerSseMessage::from_message(ServerJsonRpcMessage::error(error, Some(id.clone())))
-}
-
 /// A session manager that wraps rmcp's. It ends the sessions that a principal has too many of, refuses requests that share an id
 /// with one in flight, and attaches to each request its stream.
 pub struct Sessions {
@@ -251,7 +244,11 @@ impl SessionManager for Sessions {
         let in_flight = match &message {
             ClientJsonRpcMessage::Request(request) => match InFlightGuard::enter(&self.in_flight, id, &request.id) {
                 Some(in_flight) => Some(in_flight),
-                None => return Ok(Either::Left(once(ready(refuse_twin(&request.id))))),
+                None => {
+                    // Here, because rmcp's session would send both answers to the second request.
+                    let refusal = ServerSseMessage::from_message(refuse_twin(&request.id));
+                    return Ok(Either::Left(once(ready(refusal))));
+                }
             },
             _ => None,
         };
