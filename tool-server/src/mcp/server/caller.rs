@@ -79,7 +79,7 @@ impl Caller {
 }
 
 /// Returns `true` if a request is of a revision without sessions.
-pub fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 

@@ -18,7 +18,7 @@ use tool_runtime::run::Principal;
 
 use super::{
     Shared, call,
-    caller::{Caller, is_modern, principal},
+    caller::{Caller, principal},
 };
 use crate::{host::lock, mcp::LogLevel};
 
@@ -61,14 +61,14 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        self.shared.offer().page(cursor.as_deref(), self.shared.page, is_modern(&context))
+        self.shared.offer().page(cursor.as_deref(), self.shared.page)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        Some(self.shared.offer().get(name)?.tool(true).clone())
+        self.shared.offer().get(name).cloned()
     }
 
     // Boxed, like the future of `listen`: rmcp moves a request's future several times, and the future of every request is as
