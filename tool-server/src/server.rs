@@ -17,6 +17,9 @@ use crate::surface::{Surface, surface_settings};
 /// The default of [`Server::max_answers`].
 pub const DEFAULT_MAX_ANSWERS: usize = 100;
 
+/// The maximum size of the logs in the default store, in bytes.
+const MEMORY_LIMIT: usize = 1 << 30;
+
 /// An agent as a service for frontends.
 pub struct Server {
     agent: Agent,
@@ -33,7 +36,7 @@ pub struct Server {
 impl Server {
     /// Creates a server for `agent`. It accepts only the host names of loopback until [`Server::hosts`] sets others. All callers
     /// are one anonymous principal until [`Server::authenticate`] sets the authentication. An agent without a store gets one in
-    /// memory.
+    /// memory, which is full at 1 GiB.
     ///
     /// A prompt supersedes the calls that wait, because a frontend's user can always send another message.
     pub fn new(agent: Agent) -> Self {
@@ -171,7 +174,7 @@ impl Server {
         let agent = match (&self.seals, self.agent.stored_in()) {
             (Some(_), _) => self.agent.without_store(),
             (None, Some(_)) => self.agent,
-            (None, None) => self.agent.store(MemoryStore::new()),
+            (None, None) => self.agent.store(MemoryStore::new().limit(MEMORY_LIMIT)),
         };
         let shared = Arc::new(Shared {
             agent,

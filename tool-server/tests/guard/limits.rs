@@ -1,6 +1,6 @@
-//! The number of a principal's answers that are in progress at once.
+//! The number of a principal's answers that are in progress at once, and the size of the store in memory.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -12,7 +12,9 @@ use futures_util::{StreamExt, stream};
 use serde_json::json;
 use tool_runtime::{
     Agent,
+    message::FinishReason,
     model::{Delta, FunctionModel},
+    store::{MemoryStore, Store},
 };
 use tool_server::{AgUi, BearerToken, Server};
 use tower::ServiceExt;
@@ -57,4 +59,28 @@ async fn a_principal_has_only_so_many_answers_at_once() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), asked_again).await.expect("there is room again");
+}
+
+#[tokio::test]
+async fn a_full_store_in_memory_says_so_and_has_room_again_when_runs_are_deleted() {
+    let store = Arc::new(MemoryStore::new().limit(10_000));
+    let agent = Agent::new(FunctionModel::streaming(|_| {
+        stream::iter([Ok(Delta::Text("Hello.".to_owned())), Ok(Delta::Finish(FinishReason::Stop))])
+    }));
+    let agent = agent.store(Arc::clone(&store));
+    let ask = async |number: usize| {
+        let mut session = agent.session_named(format!("run {number}"), Vec::new());
+        session.send("x".repeat(1000)).await.map(drop)
+    };
+    let mut number = 0;
+    let full = loop {
+        match ask(number).await {
+            Ok(()) => number += 1,
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!((2..10).contains(&number), "{number} runs of more than 1,000 bytes");
+    assert!(full.contains("the store in memory is full") && full.contains("delete runs"), "{full}");
+    assert!(store.delete(&"run 0".into()).await.unwrap());
+    ask(number + 1).await.unwrap();
 }
