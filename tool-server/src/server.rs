@@ -134,8 +134,12 @@ impl Server {
         self
     }
 
-    /// Adds routes of the application, such as those of its pages or of [`McpHttp`](crate::mcp::McpHttp). The server's
-    /// authentication and checks do not apply to them.
+    /// Adds routes of the application, such as those of its pages or of an MCP server. The server's authentication and checks do
+    /// not apply to them.
+    ///
+    /// # Panics
+    ///
+    /// Panics when a route is there already. [`Server::router`] panics when a route overlaps with one of the server's own.
     pub fn merge(mut self, routes: Router) -> Self {
         self.merged = self.merged.merge(routes);
         self

@@ -18,7 +18,10 @@ pub fn refuse_twin(id: &RequestId) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), Some(id.clone()))
 }
 
-/// A transport that refuses a request whose id another one in flight has. rmcp would drop one of the two answers.
+/// A transport that refuses a request whose id another one in flight has.
+///
+/// rmcp 3.11 would drop one of the two answers: `serve_inner` keeps one entry for an id in `local_ct_pool`. The test
+/// `lines_that_share_an_id_are_answered_each` fails without this.
 pub struct Distinct<T> {
     inner: T,
     in_flight: HashMap<RequestId, Flight>,

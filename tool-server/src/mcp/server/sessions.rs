@@ -1,4 +1,13 @@
 //! The sessions of streamable HTTP. Each belongs to a principal, and a call can release the stream that its client waits on.
+//!
+//! Three defects of rmcp 3.11 make this necessary, beside its `LocalSessionManager`. The tests in `tests/mcp` fail without it.
+//!
+//! - It drops the answer to a request when it sends the answer, whether or not the client is there
+//!   (`LocalSessionWorker::handle_server_message`): `a_client_comes_back_for_what_was_let_go`.
+//! - It sends both answers of requests that share an id to the second (`LocalSessionWorker::register_resource`):
+//!   `requests_that_share_an_id_in_flight_are_refused`.
+//! - It limits neither the number of sessions nor tells the manager who begins one (`SessionManager::create_session`):
+//!   `the_session_that_ends_is_the_oldest_of_the_same_principal`.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -26,8 +35,7 @@ use super::distinct::refuse_twin;
 use crate::host::lock;
 
 tokio::task_local! {
-    /// The principal of the HTTP request that the current task answers. rmcp does not tell the session manager who begins a
-    /// session.
+    /// The principal of the HTTP request that the current task answers.
     pub static CALLER: Option<Principal>;
 }
 
@@ -116,8 +124,7 @@ struct Line {
 }
 
 impl Stream {
-    /// Ends the stream, and asks the client to come back after `pause`. Later messages are kept for it. rmcp can do that, too,
-    /// but drops results that arrive while the client is away.
+    /// Ends the stream, and asks the client to come back after `pause`. Later messages are kept for it.
     pub fn close(&self, pause: Duration) -> bool {
         let Some(kept) = self.0.kept.upgrade() else { return false };
         let mut line = lock(&self.0.line);
@@ -245,7 +252,6 @@ impl SessionManager for Sessions {
             ClientJsonRpcMessage::Request(request) => match InFlightGuard::enter(&self.in_flight, id, &request.id) {
                 Some(in_flight) => Some(in_flight),
                 None => {
-                    // Here, because rmcp's session would send both answers to the second request.
                     let refusal = ServerSseMessage::from_message(refuse_twin(&request.id));
                     return Ok(Either::Left(once(ready(refusal))));
                 }
