@@ -109,7 +109,7 @@ macro_rules! surface_settings {
         /// let server = Server::new(agent).authenticate(BearerToken::of([("s3cret", "anna")]));
         /// # let _ = server;
         /// ```
-        pub fn authenticate(mut self, authenticate: impl $crate::Authenticate) -> Self {
+        pub fn authenticate(mut self, authenticate: impl $crate::host::Authenticate) -> Self {
             self.surface.authenticate = Some(std::sync::Arc::new(authenticate));
             self
         }
@@ -156,7 +156,7 @@ macro_rules! surface_settings {
         pub fn origins<T: AsRef<str>>(
             mut self,
             origins: impl IntoIterator<Item = T>,
-        ) -> Result<Self, $crate::InvalidOrigin> {
+        ) -> Result<Self, $crate::guard::InvalidOrigin> {
             let read = |origin: T| $crate::guard::AllowedOrigin::read(origin.as_ref());
             let origins: Result<Vec<_>, _> = origins.into_iter().map(read).collect();
             self.surface.guard.set_origins(origins?);
@@ -168,7 +168,7 @@ macro_rules! surface_settings {
         ///
         /// The layer does not allow any origin by itself: the service cannot read a layer's origins, and refuses those that
         /// `origins` does not name.
-        pub fn cors(mut self, cors: $crate::CorsLayer) -> Self {
+        pub fn cors(mut self, cors: tower_http::cors::CorsLayer) -> Self {
             self.surface.cors = Some(cors);
             self
         }
