@@ -170,10 +170,10 @@ impl Server {
         .await
     }
 
-    /// Returns the routes, to nest in an application's router or to pass to [`serve`]. An application that serves them otherwise
-    /// should limit the time for the headers of a request, and set `TCP_NODELAY`; `axum::serve` does neither.
+    /// Returns the routes, to nest in an application's router or to pass to [`serve`].
     ///
-    /// The checks of [`Server::serve`] for addresses that are not loopback are then the application's part.
+    /// An application that serves them otherwise should limit the time for the headers of a request, set `TCP_NODELAY`, and not
+    /// serve anonymous callers at an address that is not loopback. `axum::serve` does none of this.
     pub fn router(self) -> Router {
         let agent = match (&self.seals, self.agent.stored_in()) {
             (Some(_), _) => self.agent.without_store(),

@@ -18,6 +18,7 @@ use tower_http::cors::CorsLayer;
 use crate::{
     guard::{Guard, check_type},
     host::{ApiError, Authenticate, Authenticated},
+    serve::Exposed,
 };
 
 /// The default of `body_limit`: the maximum size of a request, in bytes.
@@ -81,15 +82,10 @@ impl Surface {
     ///
     /// Fails when the address is not loopback and the application has set no authentication.
     pub(crate) fn check_listener(&self, listener: &TcpListener) -> io::Result<()> {
-        let address = listener.local_addr()?;
-        if address.ip().to_canonical().is_loopback() || self.authenticate.is_some() {
-            return Ok(());
+        match Exposed::at(listener.local_addr()?).filter(|_| self.authenticate.is_none()) {
+            Some(exposed) => Err(io::Error::new(io::ErrorKind::InvalidInput, refuse_anonymous(exposed))),
+            None => Ok(()),
         }
-        let message = format!(
-            "refused to serve anonymous callers at {address}, which is not loopback: set `authenticate`, for example with \
-             `BearerToken`; if everybody who reaches this address may use the service, set `authenticate(Everybody(…))`"
-        );
-        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 }
 
@@ -190,6 +186,10 @@ async fn admit(State(surface): State<Arc<Surface>>, request: Request, next: Next
     if let Some(who) = &surface.authenticate {
         let principal = who.authenticate(&parts).await.map_err(|refused| surface.refuse(refused))?;
         parts.extensions.insert(Authenticated(principal));
+    } else if let Some(exposed) = parts.extensions.get() {
+        // `check_listener` does not see routers that are merged into others.
+        let refused = ApiError::new(StatusCode::FORBIDDEN, "anonymous", refuse_anonymous(*exposed));
+        return Err(refused.into_response());
     }
     // Handlers do not read the bodies of safe methods.
     let body = if parts.method.is_safe() {
@@ -211,6 +211,14 @@ impl Surface {
     }
 }
 
+/// Returns the message for a service that would serve anonymous callers at this address.
+fn refuse_anonymous(Exposed(address): Exposed) -> String {
+    format!(
+        "refused to serve anonymous callers at {address}, which is not loopback: set `authenticate`, for example with \
+         `BearerToken`; if everybody who reaches this address may use the service, set `authenticate(Everybody(…))`"
+    )
+}
+
 /// Reads a body of at most `limit` bytes.
 async fn whole(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     match tokio::time::timeout(BODY_TIME, Limited::new(body, limit).collect()).await {
@@ -220,6 +228,38 @@ async fn whole(body: Body, limit: usize) -> Result<Bytes, ApiError> {
         Err(_) => {
             let message = format!("the body did not arrive within {} s; send it again", BODY_TIME.as_secs());
             Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::host::Everybody;
+
+    /// Returns the status of a request that arrived at `address`.
+    async fn status(surface: &Surface, address: &str) -> u16 {
+        let router = surface.protect(Router::new().route("/", get(async || ())));
+        let mut request = Request::get("http://localhost/").body(Body::empty()).unwrap();
+        if let Some(exposed) = Exposed::at(address.parse().unwrap()) {
+            request.extensions_mut().insert(exposed);
+        }
+        router.oneshot(request).await.unwrap().status().as_u16()
+    }
+
+    /// A router of a service without authentication may have been merged into one that listens everywhere.
+    #[tokio::test]
+    async fn anonymous_callers_reach_a_service_at_loopback_only() {
+        let anonymous = Surface::default();
+        let everybody = Surface { authenticate: Some(Arc::new(Everybody("guest".into()))), ..Surface::default() };
+        for address in ["127.0.0.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
+            assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (200, 200), "{address}");
+        }
+        for address in ["10.0.0.7:80", "[fe80::1]:80", "[::ffff:10.0.0.7]:80"] {
+            assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (403, 200), "{address}");
         }
     }
 }

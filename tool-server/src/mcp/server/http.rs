@@ -55,9 +55,8 @@ impl McpHttp {
         self
     }
 
-    /// Returns the routes, to nest in an application's router or to pass to [`serve`].
-    ///
-    /// The checks of [`McpHttp::serve`] for addresses that are not loopback are then the application's part.
+    /// Returns the routes, to nest in an application's router, to [merge](crate::Server::merge) into a server's, or to pass to
+    /// [`serve`].
     pub fn router(self) -> Router {
         self.router_until(CancellationToken::new())
     }
