@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use axum::{
     Router,
+    body::Bytes,
     extract::{Path, State},
     http::StatusCode,
     response::{IntoResponse, Response},
@@ -16,7 +17,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    host::{ApiError, Caller, Chat, Decided, OnLeave, Protocol, Shared, Start, WholeBody, aside, cancel_open, detach},
+    host::{ApiError, Caller, Chat, Decided, OnLeave, Protocol, Shared, Start, aside, cancel_open, detach},
     protocol::ag_ui::{
         Base, Check, ClientToolError, ClientTools, Frontend, InputMessage, Plan, RunInput, Visibility, Writer,
     },
@@ -117,7 +118,7 @@ pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
     let path = options.path.clone();
     let options = Arc::new(options);
     let stream = format!("{}/{{thread}}/stream", path.trim_end_matches('/'));
-    let run = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, WholeBody(body): WholeBody| {
+    let run = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, body: Bytes| {
         run(shared, principal, body, Arc::clone(&options))
     };
     Router::new().route(&path, post(run)).route(&stream, get(replay))
@@ -134,12 +135,7 @@ async fn replay(
 }
 
 /// Reads a request, and streams the events of its run.
-async fn run(
-    shared: Arc<Shared>,
-    principal: Principal,
-    body: axum::body::Bytes,
-    options: Arc<AgUi>,
-) -> Result<Response, ApiError> {
+async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Arc<AgUi>) -> Result<Response, ApiError> {
     let bytes = body.len();
     let read = aside(bytes, move || RunInput::read(&body)).await?;
     let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;

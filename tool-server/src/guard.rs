@@ -21,6 +21,17 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::host::ApiError;
 
+/// The headers that pages of allowed origins may send: those that frontends and MCP clients need.
+const CORS_HEADERS: [&str; 7] = [
+    "authorization",
+    "content-type",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+];
+
 /// The rules that decide which requests pass.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Guard {
@@ -47,12 +58,6 @@ impl Guard {
         self.hosts = Hosts::Named(hosts.collect());
     }
 
-    /// Returns `true` if the application has set the accepted host names.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn has_hosts(&self) -> bool {
-        matches!(self.hosts, Hosts::Named(_))
-    }
-
     /// Sets the origins whose pages may use the service, in addition to its own.
     pub(crate) fn set_origins(&mut self, origins: impl IntoIterator<Item = AllowedOrigin>) {
         self.origins = origins.into_iter().collect();
@@ -66,8 +71,9 @@ impl Guard {
             move |origin: &HeaderValue, _: &_| read_origin(origin).is_some_and(|origin| guard.allows(&origin));
         let cors = CorsLayer::new()
             .allow_origin(AllowOrigin::predicate(is_allowed))
-            .allow_methods([Method::GET, Method::POST])
-            .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE]);
+            .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
+            .allow_headers(CORS_HEADERS.map(HeaderName::from_static))
+            .expose_headers([HeaderName::from_static("mcp-session-id")]);
         (!self.origins.is_empty()).then_some(cors)
     }
 
@@ -162,11 +168,11 @@ fn asked(uri: &Uri, headers: &HeaderMap) -> Result<Authority, ApiError> {
     }
 }
 
-/// Refuses requests with an unsafe method that are not JSON. A request without a body needs no `Content-Type`, because forms
-/// always have one.
-pub(crate) async fn json(request: Request, next: Next) -> Result<Response, ApiError> {
-    if request.method().is_safe() || is_json(&request) {
-        return Ok(next.run(request).await);
+/// Checks that a request with an unsafe method is JSON. A request without a body needs no `Content-Type`, because forms always
+/// have one.
+pub(crate) fn check_type(request: &Request) -> Result<(), ApiError> {
+    if request.method().is_safe() || is_json(request) {
+        return Ok(());
     }
     let sent = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes).escape_ascii();
     let message = format!("invalid content type `{sent}`: send the request as `Content-Type: application/json`");

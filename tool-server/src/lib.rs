@@ -15,7 +15,7 @@
 //! #[tokio::main]
 //! async fn main() -> std::io::Result<()> {
 //!     let agent = Agent::new(NegotiatingModel::new()).tools(toolset!(add));
-//!     let users = BearerToken::new(|token| (token == "s3cret").then(|| "anna".into()));
+//!     let users = BearerToken::of([("s3cret", "anna")]);
 //!     let listener = TcpListener::bind("127.0.0.1:3000").await?;
 //!     Server::new(agent).authenticate(users).serve(listener, std::future::pending()).await
 //! }
@@ -29,7 +29,9 @@ mod host;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod protocol;
+mod serve;
 mod server;
+mod surface;
 mod typescript;
 mod ui;
 
@@ -40,6 +42,8 @@ pub use ag_ui::AgUi;
 pub use axum::Router;
 pub use guard::InvalidOrigin;
 pub use host::{ApiError, Authenticate, BearerToken, Everybody, ShutdownHandle};
-pub use server::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE, Server, serve};
+pub use serve::serve;
+pub use server::{DEFAULT_MAX_ANSWERS, Server};
+pub use surface::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE};
 pub use typescript::typescript;
 pub use ui::{Chunks, answer_with};

@@ -1,92 +1,60 @@
 //! The server: an agent with its HTTP routes and settings.
 
-use std::{
-    io::{self, IoSlice},
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
-use axum::{
-    Json, Router,
-    extract::{DefaultBodyLimit, State},
-    http::header,
-    middleware::from_fn,
-    response::IntoResponse,
-    routing::get,
-};
+use axum::{Json, Router, extract::State, http::header, response::IntoResponse, routing::get};
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpListener, TcpStream},
-};
+use tokio::net::TcpListener;
 use tool_runtime::{Agent, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
-use tower_http::cors::CorsLayer;
 
 use crate::ag_ui::{self, AgUi};
-use crate::guard::{self, AllowedOrigin, Guard, InvalidOrigin};
-use crate::host::{Authenticate, Caller, Everybody, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, UiSettings};
+use crate::host::{Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, UiSettings};
 use crate::protocol::ui_stream::StreamSettings;
+use crate::serve::serve;
+use crate::surface::{Surface, surface_settings};
 
-/// The default of [`Server::body_limit`]: the maximum size of a request, in bytes.
-pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
+/// The default of [`Server::max_answers`].
+pub const DEFAULT_MAX_ANSWERS: usize = 100;
 
-/// The default of [`Server::grace`]: the time for which answers may go on at shutdown.
-pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
+/// The maximum size of the logs in the default store, in bytes.
+const MEMORY_LIMIT: usize = 1 << 30;
 
 /// An agent as a service for frontends.
 pub struct Server {
     agent: Agent,
-    authenticate: Arc<dyn Authenticate>,
+    surface: Surface,
     replay: ReplayLimits,
-    body_limit: usize,
-    guard: Guard,
-    cors: Option<CorsLayer>,
     ag_ui: Option<AgUi>,
     registry: Arc<Registry>,
+    max_answers: usize,
     seals: Option<Seals>,
-    grace: Duration,
     ui: UiSettings,
+    merged: Router,
 }
 
 impl Server {
     /// Creates a server for `agent`. It accepts only the host names of loopback until [`Server::hosts`] sets others. All callers
     /// are one anonymous principal until [`Server::authenticate`] sets the authentication. An agent without a store gets one in
-    /// memory.
+    /// memory, which is full at 1 GiB.
     ///
     /// A prompt supersedes the calls that wait, because a frontend's user can always send another message.
     pub fn new(agent: Agent) -> Self {
         let agent = agent.options(|options| options.on_prompt = OnPrompt::Supersede);
-        let authenticate = Arc::new(Everybody("anonymous".into()));
         Self {
             agent,
-            authenticate,
+            surface: Surface::default(),
             replay: ReplayLimits::default(),
-            body_limit: DEFAULT_BODY_LIMIT,
-            guard: Guard::default(),
-            cors: None,
             ag_ui: None,
             registry: Arc::default(),
+            max_answers: DEFAULT_MAX_ANSWERS,
             seals: None,
-            grace: DEFAULT_GRACE,
             ui: Arc::new(|settings| settings),
+            merged: Router::new(),
         }
     }
 
-    /// Sets the authentication of requests.
-    pub fn authenticate(mut self, authenticate: impl Authenticate) -> Self {
-        self.authenticate = Arc::new(authenticate);
-        self
-    }
-
-    /// Sets the maximum size of a request, in bytes.
-    pub fn body_limit(mut self, bytes: usize) -> Self {
-        self.body_limit = bytes;
-        self
-    }
+    surface_settings!();
 
     /// Sets the number of bytes of an answer that the server keeps for late and slow readers. It disconnects a reader that is
     /// further behind.
@@ -99,6 +67,13 @@ impl Server {
     /// share, and at least 64 KiB.
     pub fn replay_total(mut self, bytes: usize) -> Self {
         self.replay.total = bytes;
+        self
+    }
+
+    /// Sets the maximum number of a principal's chats that are answered at once. The server refuses to begin another with 429.
+    /// Without authentication, all callers are one principal. The default is [`DEFAULT_MAX_ANSWERS`].
+    pub fn max_answers(mut self, chats: usize) -> Self {
+        self.max_answers = chats;
         self
     }
 
@@ -123,49 +98,6 @@ impl Server {
     /// Sets the time of silence after which the server sends a comment, so that no proxy closes the connection.
     pub fn keep_alive(mut self, every: Duration) -> Self {
         self.replay.keep_alive = every;
-        self
-    }
-
-    /// Sets the host names that the server accepts, such as `tools.example.com` or `tools.example.com:8443`. They replace the
-    /// names of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port allows every port.
-    ///
-    /// The server refuses requests with another `Host`, so that a web page cannot reach it by a name of the page's own (DNS
-    /// rebinding). Behind a proxy that sets `Host`, set the name that the proxy sends.
-    ///
-    /// ```
-    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
-    /// use tool_server::Server;
-    ///
-    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
-    /// let server = Server::new(agent).hosts(["tools.example.com", "localhost"]);
-    /// # let _ = server;
-    /// ```
-    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.guard.set_hosts(hosts);
-        self
-    }
-
-    /// Allows pages of these origins to use the server, in addition to its own pages. An origin is a text such as
-    /// `https://app.example`; `http://localhost:*` allows any port.
-    ///
-    /// The server refuses a request that names another `Origin`, or the origin `null`. If a proxy changes `Host`, the server
-    /// cannot know its own origin: name it here.
-    ///
-    /// Fails when a text is not an origin, such as one with a path.
-    pub fn origins<T: AsRef<str>>(mut self, origins: impl IntoIterator<Item = T>) -> Result<Self, InvalidOrigin> {
-        let origins: Result<Vec<_>, _> =
-            origins.into_iter().map(|origin| AllowedOrigin::read(origin.as_ref())).collect();
-        self.guard.set_origins(origins?);
-        Ok(self)
-    }
-
-    /// Sets the CORS headers, which control what pages of other origins may send and read. By default, pages of the
-    /// [`origins`](Self::origins) may send `GET` and `POST`, with `Authorization` and `Content-Type`.
-    ///
-    /// The layer does not allow any origin by itself: the server cannot read a layer's origins, and refuses those that `origins`
-    /// does not name.
-    pub fn cors(mut self, cors: CorsLayer) -> Self {
-        self.cors = Some(cors);
         self
     }
 
@@ -202,9 +134,14 @@ impl Server {
         self
     }
 
-    /// Sets the time for which answers in progress may go on at shutdown.
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
+    /// Adds routes of the application, such as those of its pages or of an MCP server. The server's authentication and checks do
+    /// not apply to them.
+    ///
+    /// # Panics
+    ///
+    /// Panics when a route is there already. [`Server::router`] panics when a route overlaps with one of the server's own.
+    pub fn merge(mut self, routes: Router) -> Self {
+        self.merged = self.merged.merge(routes);
         self
     }
 
@@ -215,12 +152,16 @@ impl Server {
 
     /// Serves on `listener` until `shutdown` completes. Then the server refuses new requests, and lets answers go on for at most
     /// the time of [`Server::grace`]. Runs whose answers have not ended by then stay in the store as they are.
+    ///
+    /// Fails when the address is not loopback and [`Server::authenticate`] is not set, because then everybody who reaches the
+    /// machine could use the agent.
     pub async fn serve(
         self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let (handle, grace) = (self.handle(), self.grace);
+        self.surface.check_listener(&listener)?;
+        let (handle, grace) = (self.handle(), self.surface.grace);
         serve(listener, self.router(), async move {
             shutdown.await;
             // Spawned, so that axum closes idle connections meanwhile.
@@ -229,23 +170,23 @@ impl Server {
         .await
     }
 
-    /// Returns the routes, to nest in an application's router or to pass to [`serve`]. An application that serves them otherwise
-    /// should set `TCP_NODELAY`, which axum does not: `axum::serve(listener.tap_io(|stream| _ = stream.set_nodelay(true)),
-    /// router)`.
+    /// Returns the routes, to nest in an application's router or to pass to [`serve`].
+    ///
+    /// An application that serves them otherwise should limit the time for the headers of a request, set `TCP_NODELAY`, and not
+    /// serve anonymous callers at an address that is not loopback. `axum::serve` does none of this.
     pub fn router(self) -> Router {
         let agent = match (&self.seals, self.agent.stored_in()) {
             (Some(_), _) => self.agent.without_store(),
             (None, Some(_)) => self.agent,
-            (None, None) => self.agent.store(MemoryStore::new()),
+            (None, None) => self.agent.store(MemoryStore::new().limit(MEMORY_LIMIT)),
         };
         let shared = Arc::new(Shared {
             agent,
-            authenticate: self.authenticate,
             registry: self.registry,
+            max_answers: self.max_answers,
             seals: self.seals,
             limits: self.replay,
             buffers: Arc::default(),
-            body_limit: self.body_limit,
             ui: self.ui,
         });
         let router = Router::new()
@@ -253,18 +194,10 @@ impl Server {
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
             .route("/api/tools", get(list_tools))
             .route("/api/tools.ts", get(list_types))
-            .layer(DefaultBodyLimit::max(self.body_limit))
-            .route_layer(from_fn(guard::json))
             .with_state(shared);
-        let cors = self.cors.or_else(|| self.guard.cors());
-        let with_cors = |router: Router| match &cors {
-            Some(cors) => router.layer(cors.clone()),
-            None => router,
-        };
         // A load balancer uses the machine's address as the host, so this route accepts every name.
         let health = Router::new().route("/health", get(async || Json(json!({ "status": "ok" }))));
-        let health = self.guard.for_any_host().protect(with_cors(health));
-        self.guard.protect(with_cors(router)).merge(health)
+        self.surface.protect(router).merge(self.surface.publish(health)).merge(self.merged)
     }
 }
 
@@ -272,16 +205,6 @@ impl std::fmt::Debug for Server {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Server").field("agent", &self.agent).finish_non_exhaustive()
     }
-}
-
-/// Serves `router` on `listener` until `shutdown` completes. It sets `TCP_NODELAY`, so that small pieces are sent at once.
-/// Otherwise each piece of an answer may wait 40 ms for the client's acknowledgement of the previous one.
-pub async fn serve(
-    listener: TcpListener,
-    router: Router,
-    shutdown: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    axum::serve(NoDelay(listener), router).with_graceful_shutdown(shutdown).await
 }
 
 async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value> {
@@ -304,90 +227,4 @@ async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value>
 /// Returns the tools as types, for the developer of a frontend.
 async fn list_types(State(shared): State<Arc<Shared>>, _: Caller) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(shared.agent.toolset()))
-}
-
-/// A listener that sets `TCP_NODELAY` on every connection.
-struct NoDelay(TcpListener);
-
-impl axum::serve::Listener for NoDelay {
-    type Io = Connection;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
-        let (stream, address) = axum::serve::Listener::accept(&mut self.0).await;
-        // An error is ignored: without the option the connection is only slower.
-        let _ = stream.set_nodelay(true);
-        (Connection(stream), address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-}
-
-/// The maximum number of bytes that are copied together into one write.
-const SMALL: usize = 1024;
-
-/// A connection that joins small slices into one write. For a piece of a few words, copying is cheaper than having the system
-/// gather three slices: the chunk and the two parts of its frame.
-struct Connection(TcpStream);
-
-impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let mut small = [0; SMALL];
-        match joined(slices, &mut small) {
-            Some(bytes) => Pin::new(&mut self.0).poll_write(cx, bytes),
-            None => Pin::new(&mut self.0).poll_write_vectored(cx, slices),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
-    }
-}
-
-/// Returns the slices joined in `room`, or `None` if they do not fit.
-fn joined<'a>(slices: &[IoSlice<'_>], room: &'a mut [u8]) -> Option<&'a [u8]> {
-    let mut length = 0;
-    for slice in slices {
-        room.get_mut(length..length + slice.len())?.copy_from_slice(slice);
-        length += slice.len();
-    }
-    room.get(..length)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_slices_are_joined_in_their_order() {
-        let slices = [&b"5\r\n"[..], b"", b"hello", b"\r\n"].map(IoSlice::new);
-        assert_eq!(joined(&slices, &mut [0; SMALL]), Some(&b"5\r\nhello\r\n"[..]));
-        assert_eq!(joined(&slices, &mut [0; 10]), Some(&b"5\r\nhello\r\n"[..]));
-        assert_eq!(joined(&slices, &mut [0; 9]), None);
-        assert_eq!(joined(&[], &mut [0; 9]), Some(&b""[..]));
-    }
 }

@@ -4,6 +4,7 @@ use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    body::Bytes,
     extract::{Path, State},
     http::{HeaderName, HeaderValue, StatusCode},
     response::{IntoResponse, Response},
@@ -17,8 +18,8 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, Caller, Chat, Decided, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared, Start, WholeBody,
-        aside, cancel_open, detach, name, stream,
+        ApiError, Caller, Chat, Decided, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared, Start, aside,
+        cancel_open, detach, name, stream,
     },
     protocol::{
         Encoder, End,
@@ -47,7 +48,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
 async fn chat_of<const LEVEL: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
-    WholeBody(body): WholeBody,
+    body: Bytes,
 ) -> Result<Response, ApiError> {
     let read = aside(body.len(), move || ChatRequest::read(&body)).await?;
     let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -84,7 +85,7 @@ async fn steer(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
-    WholeBody(body): WholeBody,
+    body: Bytes,
 ) -> Result<StatusCode, ApiError> {
     let said = aside(body.len(), move || ChatMessage::read(&body)).await?;
     let said = said.map_err(|error| ApiError::bad_request(error.to_string()))?;

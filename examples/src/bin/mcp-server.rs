@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use examples::workspace::Workspace;
+use tokio::net::TcpListener;
 use tool_server::mcp::McpServer;
 
 /// The files of a directory as an MCP server.
@@ -51,7 +52,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn std::error::Error>> {
         }
         Some(address) => {
             eprintln!("serving {} at http://{address}/mcp", options.directory);
-            server.http().listen(&address).await?;
+            server.http().serve(TcpListener::bind(&address).await?, std::future::pending()).await?;
         }
     }
     Ok(())

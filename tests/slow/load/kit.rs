@@ -37,7 +37,8 @@ impl Served {
     pub(crate) fn start(server: Server) -> Self {
         raise_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let router = server.ag_ui(AgUi::new().detach(|input| input.run_id == "detached")).router();
+        let router =
+            server.max_answers(usize::MAX).ag_ui(AgUi::new().detach(|input| input.run_id == "detached")).router();
         let std = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         std.set_nonblocking(true).unwrap();
         let address = std.local_addr().unwrap();

@@ -8,30 +8,31 @@ use std::{
 
 use futures_util::future::{BoxFuture, ready};
 
-use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
-use crate::run::{Interrupt, Principal, RunId, Time};
+use super::{Append, Head, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use crate::run::{Interrupt, RunId, Time};
 
 /// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     kept: Mutex<Kept>,
+    limit: Option<usize>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
     runs: BTreeMap<RunId, KeptRun>,
+    bytes: usize,
     /// The last token of any lease. A token of a deleted run is therefore not valid for a new run of the same name.
     token: u64,
 }
 
 #[derive(Debug)]
 struct KeptRun {
-    owner: Principal,
+    /// The latest head. `opened` has all open interrupts.
+    head: Head,
     rev: u64,
     snapshot: Option<(u64, String)>,
     records: Vec<Record>,
-    due: Option<Time>,
-    open: Vec<Interrupt>,
     token: u64,
     lease: Option<Lease>,
     /// The time at which a worker last took it up.
@@ -44,14 +45,18 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// Sets the maximum size of all logs, in bytes. At the limit, the store appends nothing until runs are deleted.
+    pub fn limit(self, bytes: usize) -> Self {
+        Self { limit: Some(bytes), ..self }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // A panic elsewhere leaves nothing half-done in here.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
-        let runs = &mut self.lock().runs;
-        let Append { expected, count, mut text, lease, head } = append;
+        let Kept { runs, bytes, .. } = &mut *self.lock();
+        let Append { expected, count, mut text, lease, mut head } = append;
         text.shrink_to_fit();
         let (token, rev) = match runs.get(run) {
             Some(kept) => (kept.token, kept.rev),
@@ -64,19 +69,33 @@ impl MemoryStore {
         if rev != expected {
             return Err(StoreError::Conflict);
         }
-        let kept = runs.entry(run.clone()).or_insert_with(|| KeptRun::new(head.owner.clone()));
+        if self.limit.is_some_and(|limit| *bytes + text.len() > limit) {
+            return Err(StoreError::unavailable(
+                "the store in memory is full: delete runs, or use SQLite or PostgreSQL",
+            ));
+        }
+        *bytes += text.len();
+        let kept = runs.entry(run.clone()).or_insert_with(|| KeptRun {
+            head: Head { opened: Vec::new(), ..head.clone() },
+            rev: 0,
+            snapshot: None,
+            records: Vec::new(),
+            token: 0,
+            lease: None,
+            taken: Time(0),
+        });
         if count > 0 {
             kept.records.push(Record { rev: expected, count, text });
         }
         kept.rev += count;
-        kept.due = head.due();
-        kept.open.retain(|open| !head.closed.contains(&open.id));
-        kept.open.extend(head.opened);
+        kept.head.opened.retain(|open| !head.closed.contains(&open.id));
+        head.opened.splice(..0, kept.head.opened.drain(..));
+        kept.head = head;
         Ok(())
     }
 
     fn take(&self, run: &RunId, worker: &str, now: Time, ttl: Duration) -> Result<Lease, StoreError> {
-        let Kept { runs, token } = &mut *self.lock();
+        let Kept { runs, token, .. } = &mut *self.lock();
         let kept = runs.get_mut(run).ok_or(StoreError::NotFound)?;
         let until = now.after(ttl);
         match &kept.lease {
@@ -91,22 +110,6 @@ impl MemoryStore {
         kept.lease = Some(lease.clone());
         kept.taken = now;
         Ok(lease)
-    }
-}
-
-impl KeptRun {
-    fn new(owner: Principal) -> Self {
-        Self {
-            owner,
-            rev: 0,
-            snapshot: None,
-            records: Vec::new(),
-            due: None,
-            open: Vec::new(),
-            token: 0,
-            lease: None,
-            taken: Time(0),
-        }
     }
 }
 
@@ -151,10 +154,8 @@ impl Store for MemoryStore {
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        if let Some(kept) = self.lock().runs.get_mut(run)
-            && kept.lease.as_ref().is_some_and(|held| held.token == lease.token)
-        {
-            kept.lease = None;
+        if let Some(kept) = self.lock().runs.get_mut(run) {
+            kept.lease.take_if(|held| held.token == lease.token);
         }
         Box::pin(ready(Ok(())))
     }
@@ -163,14 +164,10 @@ impl Store for MemoryStore {
         let runs = &self.lock().runs;
         let mut items: Vec<WaitingItem> = Vec::new();
         for (run, kept) in runs.iter().filter(|(run, _)| filter.run.as_ref().is_none_or(|wanted| wanted == *run)) {
-            let may = |open: &&Interrupt| match &filter.principal {
-                None => true,
-                Some(principal) if open.deciders.is_empty() => *principal == kept.owner,
-                Some(principal) => open.deciders.contains(principal),
-            };
-            let item =
-                |open: &Interrupt| WaitingItem { run: run.clone(), owner: kept.owner.clone(), interrupt: open.clone() };
-            items.extend(kept.open.iter().filter(may).map(item));
+            let head = &kept.head;
+            let may = |open: &&Interrupt| filter.principal.as_ref().is_none_or(|by| head.deciders(open).contains(by));
+            let item = |open: &Interrupt| WaitingItem::new(run.clone(), head.owner.clone(), open.clone());
+            items.extend(head.opened.iter().filter(may).map(item));
         }
         items.sort_by_key(|item| item.interrupt.since);
         let items = items.into_iter().skip(filter.offset).take(filter.most()).collect();
@@ -180,7 +177,7 @@ impl Store for MemoryStore {
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         let is_due = |kept: &KeptRun| {
             let is_free = kept.lease.as_ref().is_none_or(|lease| lease.until <= now);
-            is_free && kept.due.is_some_and(|due| due <= now)
+            is_free && kept.head.due().is_some_and(|due| due <= now)
         };
         let runs = &self.lock().runs;
         let mut due: Vec<_> = runs.iter().filter(|(_, kept)| is_due(kept)).collect();
@@ -190,6 +187,9 @@ impl Store for MemoryStore {
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(ready(Ok(self.lock().runs.remove(run).is_some())))
+        let Kept { runs, bytes, .. } = &mut *self.lock();
+        let deleted = runs.remove(run);
+        *bytes -= deleted.iter().flat_map(|kept| &kept.records).map(|record| record.text.len()).sum::<usize>();
+        Box::pin(ready(Ok(deleted.is_some())))
     }
 }

@@ -65,7 +65,7 @@ impl Chat {
         id: &str,
     ) -> Result<Self, ApiError> {
         let name = name(&principal, id)?;
-        let guard = shared.registry.chat(&name)?;
+        let guard = shared.registry.chat(&name, &principal, shared.max_answers)?;
         let gate = guard.enter().await;
         let cancel = Cancellation::new();
         let buffer = ReplayBuffer::new(shared.limits, &shared.buffers);

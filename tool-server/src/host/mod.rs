@@ -9,19 +9,20 @@ mod replay;
 mod seal;
 
 use std::{
+    convert::Infallible,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
 };
 
 use axum::{
     Json,
-    body::Bytes,
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use futures_util::future::{BoxFuture, ready};
 use serde_json::json;
+use subtle::ConstantTimeEq;
 use tool_runtime::{
     Agent, AgentError,
     run::{Principal, Refusal},
@@ -45,13 +46,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The state that every request needs.
 pub(crate) struct Shared {
     pub(crate) agent: Agent,
-    pub(crate) authenticate: Arc<dyn Authenticate>,
     pub(crate) registry: Arc<Registry>,
+    /// The maximum number of a principal's chats that are answered at once.
+    pub(crate) max_answers: usize,
     pub(crate) seals: Option<Seals>,
     pub(crate) limits: ReplayLimits,
     /// The number of answers that are kept now.
     pub(crate) buffers: Arc<AtomicUsize>,
-    pub(crate) body_limit: usize,
     pub(crate) ui: UiSettings,
 }
 
@@ -87,21 +88,6 @@ impl Shared {
     }
 }
 
-/// The whole body of a request.
-pub(crate) struct WholeBody(pub(crate) Bytes);
-
-impl FromRequest<Arc<Shared>> for WholeBody {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, ApiError> {
-        let body = Bytes::from_request(request, shared).await;
-        body.map(Self).map_err(|error| match error.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(shared.body_limit),
-            status => ApiError::new(status, "bad_request", "the body did not arrive as a whole; send it again"),
-        })
-    }
-}
-
 /// Authentication by the application: it finds the principal on whose behalf a client makes a request. It is called for every
 /// request.
 ///
@@ -122,7 +108,8 @@ impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
     }
 }
 
-/// Authentication that gives all callers one principal: for programs on one's own machine, and for tests.
+/// Authentication that gives all callers one principal. It is for tests, and for services that everybody who reaches them may
+/// use: with it, a service also listens on addresses that are not loopback.
 #[derive(Clone, Debug)]
 pub struct Everybody(pub Principal);
 
@@ -132,31 +119,48 @@ impl Authenticate for Everybody {
     }
 }
 
-/// Authentication by bearer token: a function finds the token's principal.
+/// Authentication by bearer token.
 ///
 /// ```
-/// use tool_server::{BearerToken, ApiError};
+/// use tool_server::BearerToken;
 ///
-/// let auth = BearerToken::new(|token| (token == "s3cret").then(|| "anna".into()));
-/// # let _ = auth;
+/// let users = BearerToken::of([("s3cret", "anna"), ("t0ken", "ben")]);
+/// # let _ = users;
 /// ```
-pub struct BearerToken<F>(F);
+#[derive(Clone)]
+pub struct BearerToken(Arc<FindPrincipal>);
 
-impl<F: Fn(&str) -> Option<Principal> + Send + Sync + 'static> BearerToken<F> {
+type FindPrincipal = dyn Fn(&str) -> Option<Principal> + Send + Sync;
+
+impl BearerToken {
+    /// Creates authentication by a list of tokens, each with its principal. Every token is compared in constant time, so that
+    /// response times reveal at most a token's length.
+    pub fn of(tokens: impl IntoIterator<Item = (impl Into<String>, impl Into<Principal>)>) -> Self {
+        let tokens = tokens.into_iter().map(|(token, principal)| (token.into(), principal.into()));
+        let tokens: Vec<(String, Principal)> = tokens.collect();
+        Self::new(move |sent| {
+            let equal = |known: &String| bool::from(known.as_bytes().ct_eq(sent.as_bytes()));
+            // No early return: the time does not depend on which token matches.
+            tokens
+                .iter()
+                .fold(None, |found, (token, principal)| if equal(token) { Some(principal.clone()) } else { found })
+        })
+    }
+
     /// Creates authentication in which `find` returns the principal of a token, or `None` for an unknown token. `find` should
-    /// compare in constant time, or look up a digest.
-    pub fn new(find: F) -> Self {
-        Self(find)
+    /// look up a digest of the token: a comparison with `==` reveals by its time how much of a guess is right.
+    pub fn new(find: impl Fn(&str) -> Option<Principal> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(find))
     }
 }
 
-impl<F> fmt::Debug for BearerToken<F> {
+impl fmt::Debug for BearerToken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("BearerToken")
     }
 }
 
-impl<F: Fn(&str) -> Option<Principal> + Send + Sync + 'static> Authenticate for BearerToken<F> {
+impl Authenticate for BearerToken {
     fn authenticate<'a>(&'a self, request: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
         let header = request.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token =
@@ -171,14 +175,19 @@ impl<F: Fn(&str) -> Option<Principal> + Send + Sync + 'static> Authenticate for 
     }
 }
 
-/// The principal on whose behalf a request is made.
+/// The authenticated principal of a request, among the request's extensions.
+#[derive(Clone, Debug)]
+pub(crate) struct Authenticated(pub(crate) Principal);
+
+/// The principal on whose behalf a request is made: an anonymous one if the application has set no authentication.
 pub(crate) struct Caller(pub(crate) Principal);
 
-impl FromRequestParts<Arc<Shared>> for Caller {
-    type Rejection = ApiError;
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, ApiError> {
-        shared.authenticate.authenticate(parts).await.map(Self)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let known = parts.extensions.get().map(|Authenticated(principal)| principal.clone());
+        Ok(Self(known.unwrap_or_else(|| "anonymous".into())))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The registry of chats that are in use, with their answers.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     fmt,
     sync::{
         Arc, Mutex, OnceLock,
@@ -18,6 +18,7 @@ use tokio::{
 use tool_runtime::{
     Cancellation,
     agent::{Handle as DriverHandle, Session, Steering},
+    run::Principal,
 };
 
 use super::{ApiError, lock, replay::ReplayBuffer};
@@ -25,8 +26,15 @@ use super::{ApiError, lock, replay::ReplayBuffer};
 /// The chats that a request uses or that have an answer in progress, by the names of their runs.
 #[derive(Default)]
 pub(crate) struct Registry {
-    chats: Mutex<HashMap<String, Arc<ChatEntry>>>,
+    chats: Mutex<Chats>,
     is_closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Chats {
+    entries: HashMap<String, Arc<ChatEntry>>,
+    /// The number of entries of each principal.
+    counts: HashMap<Principal, usize>,
 }
 
 /// An entry of the registry: one chat.
@@ -83,27 +91,44 @@ impl ActiveResponse {
 }
 
 impl Registry {
-    /// Returns the chat with the run name `name`, and adds it if it is not in use.
+    /// Returns the chat of `principal` with the run name `name`, and adds it if it is not in use.
     ///
-    /// Fails when the server shuts down.
-    pub(crate) fn chat(self: &Arc<Self>, name: &str) -> Result<ChatGuard, ApiError> {
-        let mut chats = lock(&self.chats);
+    /// Fails when the server shuts down, or when `most` other chats of the principal are in use.
+    pub(crate) fn chat(
+        self: &Arc<Self>,
+        name: &str,
+        principal: &Principal,
+        most: usize,
+    ) -> Result<ChatGuard, ApiError> {
+        let mut guard = lock(&self.chats);
+        let chats = &mut *guard;
         if self.is_closed.load(Ordering::SeqCst) {
             let message = "the server is being shut down; try again in a moment";
             return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
         }
-        let entry = Arc::clone(chats.entry(name.to_owned()).or_default());
-        Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
+        if !chats.entries.contains_key(name) {
+            let count = chats.counts.entry(principal.clone()).or_default();
+            if *count >= most {
+                let message = format!(
+                    "{most} chats of yours are being answered, as many as may be at once; wait until an answer has ended, \
+                     or stop one"
+                );
+                return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_answers", message));
+            }
+            *count += 1;
+        }
+        let entry = Arc::clone(chats.entries.entry(name.to_owned()).or_default());
+        Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), principal: principal.clone(), entry })
     }
 
     /// Returns a chat's answer in progress.
     pub(crate) fn active(&self, name: &str) -> Option<Arc<ActiveResponse>> {
-        lock(&self.chats).get(name)?.active()
+        lock(&self.chats).entries.get(name)?.active()
     }
 
     /// Returns all answers in progress.
     fn all_active(&self) -> Vec<Arc<ActiveResponse>> {
-        lock(&self.chats).values().filter_map(|chat| chat.active()).collect()
+        lock(&self.chats).entries.values().filter_map(|chat| chat.active()).collect()
     }
 }
 
@@ -111,6 +136,7 @@ impl Registry {
 pub(crate) struct ChatGuard {
     registry: Arc<Registry>,
     name: String,
+    principal: Principal,
     entry: Arc<ChatEntry>,
 }
 
@@ -125,9 +151,16 @@ impl std::ops::Deref for ChatGuard {
 impl Drop for ChatGuard {
     fn drop(&mut self) {
         self.entry = Arc::default();
-        let mut chats = lock(&self.registry.chats);
-        if chats.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.active().is_none()) {
-            chats.remove(&self.name);
+        let mut guard = lock(&self.registry.chats);
+        let Chats { entries, counts } = &mut *guard;
+        if entries.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.active().is_none()) {
+            entries.remove(&self.name);
+            if let Entry::Occupied(mut count) = counts.entry(self.principal.clone()) {
+                *count.get_mut() -= 1;
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
         }
     }
 }

@@ -143,7 +143,6 @@ impl ReplayBuffer {
             encoder.end_for(None, &mut closing);
             if !closing.is_empty() {
                 // This frame is a separate segment, because other requests read their own frame in its place.
-                segments.fresh.truncate(segments.fresh.len() - closing.len());
                 segments.freeze(self.share());
                 state.closing = Some(segments.next());
                 segments.fresh = closing;

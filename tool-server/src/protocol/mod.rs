@@ -48,7 +48,7 @@ pub trait Encoder: Send {
         let _ = (now, out);
     }
 
-    /// Writes the end of the answer. The caller sends no events after it.
+    /// Writes the end of the answer, up to the frame of [`end_for`](Self::end_for). The caller sends no events after it.
     fn end(&mut self, end: End<'_>, out: &mut Vec<u8>);
 
     /// Writes the frames of [`begin`](Self::begin) for another request that also reads this answer; its id is `request`. The
@@ -57,8 +57,8 @@ pub trait Encoder: Send {
         let _ = (request, out);
     }
 
-    /// Writes the last frame of [`end`](Self::end) again, if that frame names the request: with the id `request`, or unchanged
-    /// for `None`. By default, writes nothing.
+    /// Writes the last frame after [`end`](Self::end), if that frame names a request: the one with the id `request`, or the one
+    /// that began the answer for `None`. The default is for protocols whose frames name no request: it writes nothing.
     fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
         let _ = (request, out);
     }

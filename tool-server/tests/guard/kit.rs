@@ -20,7 +20,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, FunctionModel},
     tool, toolset,
 };
-use tool_server::{AgUi, Server, serve};
+use tool_server::{AgUi, BearerToken, Server, serve};
 
 #[derive(Provide)]
 struct Disk {
@@ -57,6 +57,30 @@ pub(crate) fn server() -> (Server, Arc<AtomicUsize>) {
     });
     let agent = Agent::new(model).tools(toolset!(state; delete_file));
     (Server::new(agent).ag_ui(AgUi::new()), deleted)
+}
+
+/// Returns the routes of every HTTP service of this crate in one router. If `token` is set, each needs it. Requests have at most
+/// 1,000 bytes.
+pub(crate) fn surfaces(token: Option<&str>) -> Router {
+    let server = server().0.body_limit(1000);
+    #[cfg(feature = "mcp")]
+    let mcp = tool_server::mcp::McpServer::new(toolset!(now)).http().body_limit(1000);
+    let Some(token) = token else {
+        #[cfg(feature = "mcp")]
+        let server = server.merge(mcp.router());
+        return server.router();
+    };
+    let users = BearerToken::of([(token, "anna")]);
+    #[cfg(feature = "mcp")]
+    let server = server.merge(mcp.authenticate(users.clone()).router());
+    server.authenticate(users).router()
+}
+
+/// Says that it is noon.
+#[cfg(feature = "mcp")]
+#[tool(effect = read_only)]
+fn now() -> &'static str {
+    "noon"
 }
 
 /// Serves the routes on a free port of loopback.
@@ -99,13 +123,14 @@ impl Answer {
     }
 }
 
-/// Sends a request as it is written here, and reads the whole response.
+/// Sends a request as it is written here, and reads the whole response. A body of a chunked request, or one without a
+/// `content-length`, gets what it needs to be whole.
 pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let mut lines = vec![format!("{line} HTTP/1.1"), "connection: close".to_owned()];
     lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
     let is_chunked = headers.iter().any(|(name, _)| *name == "transfer-encoding");
     let body = if is_chunked { format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()) } else { body.to_owned() };
-    if !is_chunked && !body.is_empty() {
+    if !is_chunked && !body.is_empty() && !headers.iter().any(|(name, _)| *name == "content-length") {
         lines.push(format!("content-length: {}", body.len()));
     }
     let mut stream = TcpStream::connect(address).await.unwrap();

@@ -3,6 +3,8 @@
 mod forms;
 mod hosts;
 mod kit;
+mod limits;
 mod origins;
 mod rebinding;
 mod routes;
+mod serving;

@@ -3,28 +3,51 @@
 use std::{collections::BTreeSet, net::SocketAddr};
 
 use axum::Router;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
-use crate::guard::kit::{Answer, listen, send, server};
+use crate::guard::kit::{Answer, listen, send, surfaces};
 
-/// Every route: a method, and a path.
-pub(crate) const ROUTES: [(&str, &str); 11] = [
+/// Every route of every service: a method, and a path. Whoever adds a route adds it here, and so has it attacked below.
+pub(crate) const ROUTES: &[(&str, &str)] = &[
+    #[cfg(feature = "mcp")]
+    ("DELETE", "/mcp"),
     ("GET", "/agent/{thread}/stream"),
     ("GET", "/api/chat/{id}/stream"),
     ("GET", "/api/tools"),
     ("GET", "/api/tools.ts"),
     ("GET", "/api/v6/chat/{id}/stream"),
     ("GET", "/health"),
+    #[cfg(feature = "mcp")]
+    ("GET", "/mcp"),
     ("POST", "/agent"),
     ("POST", "/api/chat"),
     ("POST", "/api/chat/{id}/steer"),
     ("POST", "/api/chat/{id}/stop"),
     ("POST", "/api/v6/chat"),
+    #[cfg(feature = "mcp")]
+    ("POST", "/mcp"),
 ];
 
+/// The only route that needs neither a known host nor a token.
+const HEALTH: (&str, &str) = ("GET", "/health");
+
+/// Returns the routes that are not public.
+fn guarded() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ROUTES.iter().copied().filter(|route| *route != HEALTH)
+}
+
+/// Returns the routes that change something.
+fn unsafe_routes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ROUTES.iter().copied().filter(|(method, _)| *method != "GET")
+}
+
 /// Where a server is that has all routes, once by itself and once nested.
-pub(crate) async fn servers() -> [(SocketAddr, &'static str); 2] {
-    let nested = Router::new().nest("/nested", server().0.router());
-    [(listen(server().0.router()).await, ""), (listen(nested).await, "/nested")]
+async fn servers(token: Option<&str>) -> [(SocketAddr, &'static str); 2] {
+    let nested = Router::new().nest("/nested", surfaces(token));
+    [(listen(surfaces(token)).await, ""), (listen(nested).await, "/nested")]
 }
 
 /// Sends a request to a route.
@@ -47,7 +70,7 @@ fn paths(router: &Router) -> Vec<String> {
 
 #[tokio::test]
 async fn the_table_has_every_route() {
-    let router = server().0.router();
+    let router = surfaces(None);
     let mut found = BTreeSet::new();
     for path in paths(&router) {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
@@ -58,14 +81,14 @@ async fn the_table_has_every_route() {
             }
         }
     }
-    let table = ROUTES.map(|(method, path)| (method.to_owned(), path.to_owned()));
-    assert_eq!(found, BTreeSet::from(table), "add the route to the table, so that it is tested as the others are");
+    let table = ROUTES.iter().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
+    assert_eq!(found, table, "add the route to the table, so that it is tested as the others are");
 }
 
 #[tokio::test]
 async fn every_route_refuses_foreign_names() {
-    for server in servers().await {
-        for route in ROUTES.into_iter().filter(|route| *route != ("GET", "/health")) {
+    for server in servers(None).await {
+        for route in guarded() {
             let headers = [("host", "evil.example"), ("content-type", "application/json")];
             ask(server, route, &headers, "").await.is_refused(403, "invalid_host", &["`evil.example`", "`hosts`"]);
             ask(server, route, &headers[1..], "").await.is_refused(400, "invalid_host", &["names none"]);
@@ -78,8 +101,8 @@ async fn every_route_refuses_foreign_names() {
 
 #[tokio::test]
 async fn every_route_refuses_foreign_origins() {
-    for server in servers().await {
-        for route in ROUTES {
+    for server in servers(None).await {
+        for &route in ROUTES {
             for origin in [
                 "https://evil.example",
                 "http://localhost",
@@ -110,8 +133,8 @@ async fn every_route_refuses_foreign_origins() {
 
 #[tokio::test]
 async fn every_route_that_changes_something_refuses_forms() {
-    for server in servers().await {
-        for route in ROUTES.into_iter().filter(|(method, _)| *method == "POST") {
+    for server in servers(None).await {
+        for route in unsafe_routes() {
             for kind in [
                 "text/plain",
                 "application/x-www-form-urlencoded",
@@ -138,5 +161,65 @@ async fn every_route_that_changes_something_refuses_forms() {
                 assert_ne!(answer.status, 415, "{route:?}: {answer:?}");
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn every_route_refuses_callers_without_the_right_token() {
+    for server in servers(Some("s3cret")).await {
+        let json = [("host", "localhost"), ("content-type", "application/json")];
+        for route in guarded() {
+            for authorization in
+                [None, Some("Bearer s3cre"), Some("Bearer s3cret2"), Some("Bearer "), Some("Basic s3cret")]
+            {
+                let sent = authorization.map(|value| ("authorization", value));
+                let headers: Vec<_> = json.into_iter().chain(sent).collect();
+                // What the caller sends is not even read.
+                let answer = ask(server, route, &headers, &"x".repeat(2000)).await;
+                answer.is_refused(401, "unauthenticated", &[]);
+                assert!(answer.has("www-authenticate", "bearer"), "{route:?}: {answer:?}");
+            }
+            let known = [&json[..], &[("authorization", "bearer s3cret")]].concat();
+            assert_ne!(ask(server, route, &known, "").await.status, 401, "{route:?}");
+        }
+        assert_eq!(ask(server, HEALTH, &json, "").await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn every_route_refuses_large_bodies() {
+    for server in servers(None).await {
+        for route in unsafe_routes() {
+            let json = [("host", "localhost"), ("content-type", "application/json")];
+            for headers in [&json[..], &[&json[..], &[("transfer-encoding", "chunked")]].concat()] {
+                let answer = ask(server, route, headers, &"x".repeat(1001)).await;
+                answer.is_refused(413, "too_large", &["1000 bytes"]);
+            }
+            assert_ne!(ask(server, route, &json, &"x".repeat(1000)).await.status, 413, "{route:?}");
+        }
+    }
+}
+
+/// The clock is paused: it goes on when the server waits for nothing else.
+#[tokio::test(start_paused = true)]
+async fn every_route_gives_up_on_half_a_body() {
+    for server in servers(None).await {
+        for route in unsafe_routes() {
+            let headers = [("host", "localhost"), ("content-type", "application/json"), ("content-length", "100")];
+            ask(server, route, &headers, "{").await.is_refused(408, "timeout", &["30 s", "send it again"]);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_head_is_given_up_on() {
+    let address = listen(surfaces(None)).await;
+    for half in ["", "G", "POST /api/chat HTTP/1.1\r\nhost: localhost\r\nx-more: "] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(half.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        // The server ends the connection, so this does.
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
     }
 }

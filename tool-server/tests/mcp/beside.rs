@@ -189,7 +189,7 @@ async fn slow(
 async fn a_client_comes_back_for_what_was_let_go() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(McpServer::new(toolset!(slow)).http().serve(listener));
+    tokio::spawn(McpServer::new(toolset!(slow)).http().serve(listener, std::future::pending()));
     let url = format!("http://{address}/mcp");
     let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
     let http = crate::mcp::http_client();

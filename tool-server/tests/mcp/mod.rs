@@ -9,6 +9,7 @@ mod nonsense;
 mod pieces;
 mod real;
 mod serving;
+mod sessions;
 mod stateless;
 
 /// Returns an HTTP client. reqwest wants the process to choose its cryptography, although these tests speak plain HTTP.

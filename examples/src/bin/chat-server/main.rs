@@ -15,11 +15,11 @@ use clap::Parser;
 use tokio::net::TcpListener;
 use tool_models::from_env;
 use tool_runtime::{Agent, feedback::PROTOCOL, model::Model};
-use tool_server::{AgUi, BearerToken, DEFAULT_GRACE, Server, serve};
+use tool_server::{AgUi, BearerToken, Server};
 use tool_terminal::NegotiatingModel;
 
 use slowly::Slowly;
-use users::{User, Users};
+use users::User;
 
 const INSTRUCTIONS: &str = "You help with weather, train tickets and a small folder of notes. Use the tools; never invent \
                             what they could tell you.";
@@ -56,27 +56,25 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let agent = Agent::new(model).tools(tools::all()).instructions(format!("{INSTRUCTIONS}\n\n{PROTOCOL}"));
     let listener = TcpListener::bind((options.host, options.port)).await?;
-    let users = Users::new(options.user);
+    let tokens = users::tokens(options.user);
     let address = listener.local_addr()?;
-    for (name, token) in users.each() {
+    for (token, name) in &tokens {
         println!("{name}: http://{address}/#token={token}");
     }
     // As `resumable` in the AI SDK's requests: the page says which of its runs go on without it.
     let ag_ui =
         AgUi::new().detach(|input| input.forwarded_props.as_ref().is_some_and(|props| props["resumable"] == true));
     let server = Server::new(agent)
-        .authenticate(BearerToken::new(move |token| users.find(token)))
+        .authenticate(BearerToken::of(tokens))
         .hosts(examples::hosts(address, options.name))
         .ag_ui(ag_ui);
-    let handle = server.handle();
-    serve(listener, server.router().merge(page::routes()), async move {
+    let stop = async {
         if tokio::signal::ctrl_c().await.is_err() {
             // Without a signal to wait for, it serves until it is killed.
             std::future::pending::<()>().await;
         }
-        tokio::spawn(async move { handle.suspend(DEFAULT_GRACE).await });
-    })
-    .await?;
+    };
+    server.merge(page::routes()).serve(listener, stop).await?;
     Ok(())
 }
 

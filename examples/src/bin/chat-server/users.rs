@@ -1,8 +1,7 @@
 //! The users of the server: names and bearer tokens.
 
-use std::{collections::HashMap, str::FromStr};
+use std::str::FromStr;
 
-use tool_runtime::run::Principal;
 use tool_stores::sealed::Key;
 
 /// A name, and the token by which its owner is known.
@@ -25,23 +24,10 @@ impl FromStr for User {
     }
 }
 
-/// Names by their tokens. Looking one up takes as long for every token that is not known: it is hashed with a secret.
-pub(crate) struct Users(HashMap<String, String>);
-
-impl Users {
-    pub(crate) fn new(mut users: Vec<User>) -> Self {
-        if users.is_empty() {
-            users.push(User { name: "you".to_owned(), token: Key::generate() });
-        }
-        Self(users.into_iter().map(|user| (user.token, user.name)).collect())
+/// Returns the tokens with their names. Without users, makes a token for one.
+pub(crate) fn tokens(users: Vec<User>) -> Vec<(String, String)> {
+    if users.is_empty() {
+        return vec![(Key::generate(), "you".to_owned())];
     }
-
-    pub(crate) fn find(&self, token: &str) -> Option<Principal> {
-        self.0.get(token).map(|name| name.as_str().into())
-    }
-
-    /// Names and tokens.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(token, name)| (name.as_str(), token.as_str()))
-    }
+    users.into_iter().map(|user| (user.token, user.name)).collect()
 }

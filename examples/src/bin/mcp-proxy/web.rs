@@ -16,25 +16,22 @@ pub(super) async fn serve(
 ) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
-    if !address.ip().is_loopback() && (token.is_none() || hosts.is_empty()) {
-        return Err(format!("{address} is not loopback: it needs MCP_PROXY_TOKEN and --host").into());
-    }
     let (mut frontends, mut mcp) = (Server::new(agent).ag_ui(AgUi::new()), server.http());
     if let Some(token) = token {
-        let who = move |given: &str| (given == token).then(|| "owner".into());
-        frontends = frontends.authenticate(BearerToken::new(who.clone()));
-        mcp = mcp.authenticate(BearerToken::new(who));
+        let owner = BearerToken::of([(token, "owner")]);
+        frontends = frontends.authenticate(owner.clone());
+        mcp = mcp.authenticate(owner);
     }
     if !hosts.is_empty() {
         frontends = frontends.hosts(&hosts);
         mcp = mcp.hosts(hosts);
     }
     eprintln!("MCP at http://{address}/mcp, the AI SDK at /api/chat, AG-UI at /agent");
-    tool_server::serve(listener, frontends.router().merge(mcp.router()), async {
+    let stop = async {
         if tokio::signal::ctrl_c().await.is_err() {
             pending::<()>().await;
         }
-    })
-    .await?;
+    };
+    frontends.merge(mcp.router()).serve(listener, stop).await?;
     Ok(())
 }

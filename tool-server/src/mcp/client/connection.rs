@@ -25,7 +25,7 @@ use rustls::{ClientConfig, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{Limits, RemoteServer, handler::Local, within};
+use super::{BoxError, Limits, RemoteServer, handler::Local, within};
 use crate::mcp::LogLevel;
 
 /// The wait after the first failure to connect. It doubles with each further failure.
@@ -51,9 +51,9 @@ impl Connection {
     }
 
     /// Connects. Soon after a failure this fails immediately, so that calls do not queue up for an unreachable server.
-    pub async fn open(&mut self, server: &RemoteServer, local: Local) -> Result<Peer<RoleClient>, String> {
+    pub async fn open(&mut self, server: &RemoteServer, local: Local) -> Result<Peer<RoleClient>, BoxError> {
         if self.not_before.is_some_and(|time| time > Instant::now()) {
-            return Err("it could not be reached, and is tried again in some seconds".to_owned());
+            return Err("it could not be reached, and is tried again in some seconds".into());
         }
         self.running = None;
         let limits = &server.limits;
@@ -109,24 +109,24 @@ async fn listen(peer: Peer<RoleClient>, local: Local) {
 /// Reads the whole list of tools.
 ///
 /// Fails when there are more tools than the limit, or too many pages.
-pub async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<Tool>, String> {
+pub async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<Tool>, BoxError> {
     let most = server.limits.tools;
     within(server.limits.connect, "listing the tools", async {
         let (mut tools, mut cursor) = (Vec::new(), None);
         for _ in 0..MOST_PAGES {
             let mut page = PaginatedRequestParams::default();
             page.cursor = cursor;
-            let page = peer.list_tools(Some(page)).await.map_err(|error| error.to_string())?;
+            let page = peer.list_tools(Some(page)).await?;
             tools.extend(page.tools);
             if tools.len() > most {
-                return Err(format!("it has more than {most} tools"));
+                return Err(format!("it has more than {most} tools").into());
             }
             match page.next_cursor {
                 Some(next) => cursor = Some(next),
                 None => return Ok(tools),
             }
         }
-        Err("its list of tools has no end".to_owned())
+        Err("its list of tools has no end".into())
     })
     .await
 }
@@ -177,7 +177,7 @@ const INHERITED: [&str; 11] =
 impl Transport {
     /// Connects with the newest revision that both sides know. Some servers fail when they are asked for it, so a second try
     /// begins with `initialize`.
-    pub async fn connect(&self, local: Local, limits: &Limits) -> Result<RunningService<RoleClient, Local>, String> {
+    pub async fn connect(&self, local: Local, limits: &Limits) -> Result<RunningService<RoleClient, Local>, BoxError> {
         let newest = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
@@ -193,7 +193,7 @@ impl Transport {
         local: Local,
         limits: &Limits,
         lifecycle: ClientLifecycleMode,
-    ) -> Result<RunningService<RoleClient, Local>, String> {
+    ) -> Result<RunningService<RoleClient, Local>, BoxError> {
         let running = match self {
             Self::Command { program, args, env, directory } => {
                 let mut command = tokio::process::Command::new(program);
@@ -208,7 +208,7 @@ impl Transport {
                 local.serve_with_lifecycle(child, lifecycle).await
             }
             Self::Http { address, headers } => {
-                let client = http_client(limits.connect).map_err(|error| error.to_string())?;
+                let client = http_client(limits.connect)?;
                 let mut config = StreamableHttpClientTransportConfig::with_uri(address.as_str());
                 config.custom_headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 config.max_sse_event_size = limits.result_bytes.saturating_mul(2).max(1024 * 1024);
@@ -216,11 +216,11 @@ impl Transport {
                 local.serve_with_lifecycle(transport, lifecycle).await
             }
             Self::Streams(streams) => {
-                let streams = streams.open().await.map_err(|error| error.to_string())?;
+                let streams = streams.open().await?;
                 local.serve_with_lifecycle(streams, lifecycle).await
             }
         };
-        running.map_err(|error| error.to_string())
+        Ok(running?)
     }
 }
 
@@ -236,7 +236,7 @@ impl fmt::Debug for Transport {
     }
 }
 
-fn http_client(connect: Duration) -> Result<reqwest::Client, Box<dyn std::error::Error + Send + Sync>> {
+fn http_client(connect: Duration) -> Result<reqwest::Client, BoxError> {
     let client = reqwest::Client::builder()
         .tls_backend_preconfigured(tls_config()?)
         .connect_timeout(connect)

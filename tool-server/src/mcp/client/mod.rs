@@ -207,22 +207,24 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct RemoteError {
     server: String,
-    reason: String,
+    reason: BoxError,
 }
 
-impl RemoteError {
-    fn new(server: &str, reason: impl fmt::Display) -> Self {
-        Self { server: server.to_owned(), reason: reason.to_string() }
-    }
-}
+/// The reason for which a server cannot be used: an error of rmcp, of a transport, or a text of this module.
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 impl fmt::Display for RemoteError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the MCP server `{}` cannot be used: {}", self.server, tool_runtime::feedback::escape(&self.reason))
+        let reason = self.reason.to_string();
+        write!(out, "the MCP server `{}` cannot be used: {}", self.server, tool_runtime::feedback::escape(&reason))
     }
 }
 
-impl std::error::Error for RemoteError {}
+impl std::error::Error for RemoteError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.reason)
+    }
+}
 
 impl fmt::Debug for RemoteServer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -235,9 +237,13 @@ impl fmt::Debug for RemoteServer {
 }
 
 /// Runs `work`. Fails when it takes longer than `limit`.
-async fn within<T>(limit: Duration, what: &str, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+async fn within<T>(
+    limit: Duration,
+    what: &str,
+    work: impl Future<Output = Result<T, BoxError>>,
+) -> Result<T, BoxError> {
     match tokio::time::timeout(limit, work).await {
         Ok(done) => done,
-        Err(_) => Err(format!("{what} took longer than {} s", limit.as_secs_f64())),
+        Err(_) => Err(format!("{what} took longer than {} s", limit.as_secs_f64()).into()),
     }
 }

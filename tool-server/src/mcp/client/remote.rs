@@ -11,7 +11,7 @@ use tool_run::run::Digest;
 use tool_runtime::{Toolset, schema::Validator, toolset::RuntimeTool};
 
 use super::{
-    Change, Pins, RemoteError, RemoteServer,
+    BoxError, Change, Pins, RemoteError, RemoteServer,
     call::call,
     connection::{Connection, list},
     definition::Definition,
@@ -56,8 +56,7 @@ impl RemoteTools {
         let inbox = Arc::new(Inbox::new(&server));
         let known = Known { pins: server.pins.clone(), ..Known::default() };
         let shared = Shared { server, inbox, connection: tokio::sync::Mutex::default(), known: Mutex::new(known) };
-        let failed = |error: String| RemoteError::new(&shared.server.name, error);
-        shared.peer().await.map_err(failed)?;
+        shared.peer().await.map_err(|reason| shared.failed(reason))?;
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -110,7 +109,7 @@ impl RemoteTools {
     /// Fails when the server cannot be reached.
     pub async fn refresh(&self) -> Result<Vec<Change>, RemoteError> {
         self.shared.inbox.has_changed();
-        self.shared.peer().await.map_err(|error| RemoteError::new(&self.shared.server.name, error))?;
+        self.shared.peer().await.map_err(|reason| self.shared.failed(reason))?;
         Ok(self.changes())
     }
 
@@ -126,8 +125,12 @@ impl RemoteTools {
 }
 
 impl Shared {
+    fn failed(&self, reason: BoxError) -> RemoteError {
+        RemoteError { server: self.server.name.clone(), reason }
+    }
+
     /// Returns the peer. Connects and reads the list again if necessary.
-    pub async fn peer(&self) -> Result<Peer<RoleClient>, String> {
+    pub async fn peer(&self) -> Result<Peer<RoleClient>, BoxError> {
         let mut connection = self.connection.lock().await;
         let peer = match connection.standing() {
             Some(peer) if !self.inbox.take_stale() => return Ok(peer),

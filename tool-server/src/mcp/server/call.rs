@@ -7,7 +7,7 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, ElicitRequest,
         ElicitResult, InputRequest, InputRequiredResult, JsonObject, MetaObject, ProgressNotificationParam,
-        ResourceContents,
+        ResourceContents, Tool,
     },
 };
 use serde_json::Value;
@@ -22,7 +22,7 @@ use tool_stores::sealed::SealError;
 use super::{
     Shared,
     caller::Caller,
-    list::Listed,
+    list::has_output_schema,
     operator::{Asking, CallOperator, Form, NO_FORM, output, wrong},
     tasks::{self, TaskSupport},
 };
@@ -124,7 +124,7 @@ pub struct Exchange<'a> {
     shared: &'a Shared,
     /// The agent that acts on behalf of the client.
     agent: Agent,
-    listed: &'a Listed,
+    tool: &'a Tool,
     /// The client that waits for the result, which may ask for input.
     caller: Option<&'a Caller>,
     /// The signal that the client of a continued call has left. Approved calls run to their end nevertheless.
@@ -139,12 +139,12 @@ impl Exchange<'_> {
         shared: &'a Shared,
         agent: Agent,
         operator: &Arc<CallOperator>,
-        listed: &'a Listed,
+        tool: &'a Tool,
         caller: Option<&'a Caller>,
         gone: Option<&'a Cancellation>,
     ) -> Exchange<'a> {
         let agent = agent.observer(Arc::clone(operator)).operator(Arc::clone(operator));
-        Exchange { shared, agent, listed, caller, gone }
+        Exchange { shared, agent, tool, caller, gone }
     }
 
     /// Makes the call, or continues it.
@@ -287,7 +287,7 @@ impl Exchange<'_> {
     }
 
     fn form(&self, open: &Interrupt, feedback: Option<&Rejection>) -> Option<Form> {
-        let tool = self.agent.toolset().get(&self.listed.tool(true).name)?;
+        let tool = self.agent.toolset().get(&self.tool.name)?;
         Form::of(&open.kind, &open.shown, output(tool.spec()).as_ref(), feedback)
     }
 
@@ -317,7 +317,7 @@ impl Exchange<'_> {
     /// structured content must fit it.
     fn result(&self, parts: Vec<Part>, result: &CallResult) -> CallToolResult {
         let is_modern = self.caller.is_none_or(Caller::is_modern);
-        let has_schema = self.listed.tool(is_modern).output_schema.is_some();
+        let has_schema = has_output_schema(self.tool, is_modern);
         let content: Vec<ContentBlock> = parts.into_iter().map(block).collect();
         if !result.is_success() {
             let mut ended = CallToolResult::error(content);

@@ -11,12 +11,8 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use tool_runtime::{Agent, Cancellation, Context, run::Principal};
 
-use super::http::Stream;
-use crate::mcp::LogLevel;
-
-/// The authenticated principal of an HTTP request.
-#[derive(Clone, Debug)]
-pub struct Authenticated(pub Principal);
+use super::sessions::Stream;
+use crate::{host::Authenticated, mcp::LogLevel};
 
 /// The client of a request. Its capabilities are read from the request only when needed, because most calls do not need them.
 pub struct Caller {
@@ -83,7 +79,7 @@ impl Caller {
 }
 
 /// Returns `true` if a request is of a revision without sessions.
-pub fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 

@@ -15,21 +15,9 @@ use tool_runtime::{
 /// The tools that the server offers at one time.
 pub struct Offer {
     pub agent: Agent,
-    tools: Vec<Listed>,
+    /// The definitions. rmcp leaves output schemas out that a client's revision does not allow.
+    tools: Vec<Tool>,
     index: HashMap<String, usize>,
-}
-
-/// A tool's definition for clients.
-pub struct Listed {
-    tool: Tool,
-    /// The definition for revisions in which an output must be an object.
-    legacy: Tool,
-}
-
-impl Listed {
-    pub fn tool(&self, modern: bool) -> &Tool {
-        if modern { &self.tool } else { &self.legacy }
-    }
 }
 
 impl Offer {
@@ -41,7 +29,7 @@ impl Offer {
     }
 
     /// Returns the tool `name`.
-    pub fn get(&self, name: &str) -> Option<&Listed> {
+    pub fn get(&self, name: &str) -> Option<&Tool> {
         Some(&self.tools[*self.index.get(name)?])
     }
 
@@ -49,7 +37,7 @@ impl Offer {
     /// exists.
     ///
     /// Fails when the cursor is not the name of an existing tool.
-    pub fn page(&self, cursor: Option<&str>, size: usize, modern: bool) -> Result<ListToolsResult, ErrorData> {
+    pub fn page(&self, cursor: Option<&str>, size: usize) -> Result<ListToolsResult, ErrorData> {
         let first = match cursor {
             None => 0,
             Some(name) => match self.index.get(name) {
@@ -57,8 +45,7 @@ impl Offer {
                 None => return Err(ErrorData::invalid_params("the cursor leads nowhere; list the tools anew", None)),
             },
         };
-        let page: Vec<Tool> =
-            self.tools.iter().skip(first).take(size).map(|listed| listed.tool(modern).clone()).collect();
+        let page: Vec<Tool> = self.tools.iter().skip(first).take(size).cloned().collect();
         let next = page.last().filter(|_| first + page.len() < self.tools.len()).map(|last| last.name.to_string());
         let mut result = ListToolsResult::with_all_items(page);
         result.next_cursor = next;
@@ -66,7 +53,7 @@ impl Offer {
     }
 }
 
-fn listed(spec: &ToolSpec) -> Listed {
+fn listed(spec: &ToolSpec) -> Tool {
     let mut tool = Tool::new(spec.name.clone(), spec.description.clone(), object(&spec.input).unwrap_or_default());
     tool.title = spec.title.clone();
     tool.annotations = Some(annotations(spec));
@@ -74,11 +61,15 @@ fn listed(spec: &ToolSpec) -> Listed {
     if !spec.traits.meta.is_empty() {
         tool.meta = Some(MetaObject(spec.traits.meta.clone()));
     }
-    let mut legacy = tool.clone();
     tool.output_schema = spec.output.as_deref().and_then(object).map(said);
-    let is_object = |schema: &Arc<JsonObject>| schema.get("type").and_then(Value::as_str) == Some("object");
-    legacy.output_schema = tool.output_schema.clone().filter(is_object);
-    Listed { tool, legacy }
+    tool
+}
+
+/// Returns `true` if clients know an output schema of the tool. rmcp lists only schemas of objects to clients of revisions with
+/// sessions.
+pub fn has_output_schema(tool: &Tool, is_modern: bool) -> bool {
+    let is_object = |schema: &JsonObject| schema.get("type").and_then(Value::as_str) == Some("object");
+    tool.output_schema.as_deref().is_some_and(|schema| is_modern || is_object(schema))
 }
 
 /// Copies the type to the schema's root, where clients look for it, if the root only refers to a definition.

@@ -2,15 +2,20 @@
 
 mod call;
 mod caller;
+mod distinct;
 mod handler;
 mod http;
 mod list;
 mod operator;
+mod sessions;
 mod tasks;
 
 use std::{fmt, sync::Arc};
 
-use rmcp::{ServiceExt, transport::stdio_pipes};
+use rmcp::{
+    ServiceExt,
+    transport::{async_rw::AsyncRwTransport, stdio_pipes},
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tool_runtime::{Agent, ToolSpec, Toolset};
@@ -20,6 +25,7 @@ pub use caller::McpClient;
 pub use http::McpHttp;
 pub use tasks::TaskSupport;
 
+use distinct::Distinct;
 use handler::Handler;
 use list::Offer;
 use tasks::Tasks;
@@ -128,9 +134,12 @@ impl McpServer {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
-        let failed = |error: &dyn fmt::Display| ServeError(error.to_string());
-        let running = self.handler().serve((read, write)).await.map_err(|error| failed(&error))?;
-        running.waiting().await.map_err(|error| failed(&error))?;
+        let running = self
+            .handler()
+            .serve(Distinct::new(AsyncRwTransport::new(read, write)))
+            .await
+            .map_err(|error| ServeError(error.into()))?;
+        running.waiting().await.map_err(|error| ServeError(error.into()))?;
         Ok(())
     }
 
@@ -154,7 +163,7 @@ impl Shared {
 
 /// The error for a connection that could not be served, or that broke.
 #[derive(Debug)]
-pub struct ServeError(String);
+pub struct ServeError(Box<dyn std::error::Error + Send + Sync>);
 
 impl fmt::Display for ServeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -162,7 +171,11 @@ impl fmt::Display for ServeError {
     }
 }
 
-impl std::error::Error for ServeError {}
+impl std::error::Error for ServeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.0)
+    }
+}
 
 impl fmt::Debug for McpServer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

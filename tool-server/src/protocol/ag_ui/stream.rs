@@ -325,7 +325,6 @@ impl Writer {
             metadata: cut.map(|reason| object([("finishReason", reason.into())])),
         });
         self.stage = Stage::Finished;
-        self.end_for(None, out);
     }
 
     /// Ends the stream with an error. The client shows `message`; `code` is for programs. Neither may contain details that belong
@@ -646,8 +645,9 @@ mod tests {
         assert_eq!(frame(&mut |out| writer.begin_for("d\"", out)).unwrap(), own);
         assert_eq!(frame(&mut |out| writer.end_for(Some("d\""), out)), None);
         let (run, _) = Run::new("r".into(), "anna".into(), RunOptions::default(), Vec::new(), Time(0));
-        let mut own = frame(&mut |out| writer.finish(&run, out)).unwrap();
-        assert_eq!(frame(&mut |out| writer.end_for(None, out)).unwrap(), own);
+        assert_eq!(frame(&mut |out| writer.finish(&run, out)), None);
+        let mut own = frame(&mut |out| writer.end_for(None, out)).unwrap();
+        assert_eq!((&own["type"], &own["runId"]), (&json!("RUN_FINISHED"), &json!("c\\\"")));
         own["runId"] = json!("d\"");
         assert_eq!(frame(&mut |out| writer.end_for(Some("d\""), out)).unwrap(), own);
     }

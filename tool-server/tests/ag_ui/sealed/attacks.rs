@@ -46,7 +46,7 @@ async fn a_run_is_of_its_conversation_and_its_principal() {
     let (client, yes) = asked(&world, "t").await;
     let moved = Client { thread: "other".to_owned(), ..client.clone() };
     let stolen = Client { by: "bert", ..client.clone() };
-    for (thief, why) in [(moved, "another chat"), (stolen, "somebody else")] {
+    for (thief, why) in [(moved, "another chat"), (stolen, "another principal")] {
         let refused = world.post(thief.by, thief.body(&yes)).await;
         assert_eq!(refused.status, 409);
         assert!(refused.text.contains(why), "{}", refused.text);

@@ -1,0 +1,78 @@
+//! The loop that accepts connections.
+
+use std::{io, net::SocketAddr, pin::pin, time::Duration};
+
+use axum::{Router, body::Body, extract::Request, serve::Listener};
+use hyper::{body::Incoming, server::conn::http1};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{net::TcpListener, sync::watch};
+use tower::ServiceExt;
+
+/// The time in which a client must send the headers of a request. A connection without a request for this long is closed, too.
+const HEADER_TIME: Duration = Duration::from_secs(30);
+
+/// The address at which a request arrived, if that is not loopback: an extension of requests that [`serve`] received.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exposed(pub(crate) SocketAddr);
+
+impl Exposed {
+    /// Returns `None` for an address of loopback.
+    pub(crate) fn at(address: SocketAddr) -> Option<Self> {
+        (!address.ip().to_canonical().is_loopback()).then_some(Self(address))
+    }
+}
+
+/// Serves `router` on `listener` until `shutdown` completes, and until the connections that are open by then have ended.
+///
+/// Services without authentication refuse requests to an address that is not loopback, as [`Server::serve`](crate::Server::serve)
+/// refuses to listen there.
+///
+/// It closes a connection whose client does not send the headers of a request within 30 s, which `axum::serve` does not. It
+/// sets `TCP_NODELAY`, so that small pieces are sent at once. Otherwise each piece of an answer may wait 40 ms for the client's
+/// acknowledgement of the previous one.
+pub async fn serve(
+    mut listener: TcpListener,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
+    // As in `axum::serve`: the routes are made once, not for each connection.
+    let router: Router = router.with_state(());
+    let (stop, stopped) = watch::channel(());
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let (stream, _) = tokio::select! {
+            accepted = Listener::accept(&mut listener) => accepted,
+            () = &mut shutdown => break,
+        };
+        // An error is ignored: without the option the connection is only slower.
+        let _ = stream.set_nodelay(true);
+        let exposed = stream.local_addr().ok().and_then(Exposed::at);
+        let service = router.clone().map_request(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            if let Some(exposed) = exposed {
+                request.extensions_mut().insert(exposed);
+            }
+            request
+        });
+        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).with_upgrades();
+        let mut stopped = stopped.clone();
+        tokio::spawn(async move {
+            let mut connection = pin!(connection);
+            // An error of a connection concerns its client alone.
+            tokio::select! {
+                _ = &mut connection => return,
+                _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+            }
+            let _ = connection.await;
+        });
+    }
+    drop((listener, stopped));
+    stop.send_replace(());
+    stop.closed().await;
+    Ok(())
+}

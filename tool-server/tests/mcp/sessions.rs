@@ -1,0 +1,216 @@
+//! Sessions over HTTP: how many there are, and whose they are. Requests that share an id, over HTTP and stdio.
+
+use std::{sync::Arc, time::Duration};
+
+use reqwest::Response;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    net::TcpListener,
+    sync::Semaphore,
+};
+use tool_runtime::{Provide, tool, toolset};
+use tool_server::{
+    BearerToken,
+    mcp::{McpHttp, McpServer},
+};
+
+#[derive(Provide)]
+struct Gate {
+    gate: Arc<Semaphore>,
+}
+
+/// Waits until it may end.
+#[tool(effect = read_only)]
+async fn wait(
+    /** What it returns. */
+    word: String,
+    #[state] gate: &Arc<Semaphore>,
+) -> String {
+    gate.acquire().await.unwrap().forget();
+    word
+}
+
+struct World {
+    url: String,
+    client: reqwest::Client,
+    gate: Arc<Semaphore>,
+}
+
+impl World {
+    async fn new(change: impl FnOnce(McpHttp) -> McpHttp) -> Self {
+        let gate = Arc::new(Semaphore::new(0));
+        let state = Gate { gate: Arc::clone(&gate) };
+        let http = change(McpServer::new(toolset!(state; wait)).http());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        tokio::spawn(http.serve(listener, std::future::pending()));
+        Self { url, client: crate::mcp::http_client(), gate }
+    }
+
+    async fn post(&self, by: &str, session: Option<&str>, body: &Value) -> Response {
+        let request = self.client.post(&self.url).bearer_auth(by).body(body.to_string());
+        let request = request.header("content-type", "application/json");
+        let request = request.header("accept", "application/json, text/event-stream");
+        session.into_iter().fold(request, |request, id| request.header("mcp-session-id", id)).send().await.unwrap()
+    }
+
+    /// Begins a session, and returns its id.
+    async fn begin(&self, by: &str) -> String {
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+        let begun = self.post(by, None, &hello).await;
+        let id = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+        begun.text().await.unwrap();
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(self.post(by, Some(&id), &ready).await.status(), 202);
+        id
+    }
+
+    /// Uses a session, and returns the status.
+    async fn list(&self, by: &str, session: &str) -> u16 {
+        let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+        self.post(by, Some(session), &list).await.status().as_u16()
+    }
+
+    async fn call(&self, session: &str, id: u64, word: &str) -> Response {
+        let params = json!({ "name": "wait", "arguments": { "word": word } });
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        self.post("anna", Some(session), &call).await
+    }
+}
+
+/// Over streams, as over stdio, and from a client that does not wait.
+#[tokio::test]
+async fn lines_that_share_an_id_are_answered_each() {
+    let gate = Arc::new(Semaphore::new(0));
+    let state = Gate { gate: Arc::clone(&gate) };
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let server = McpServer::new(toolset!(state; wait));
+    tokio::spawn(async move {
+        let (read, write) = tokio::io::split(far);
+        server.connection(read, write).await
+    });
+    let (read, mut write) = tokio::io::split(near);
+    let mut lines = BufReader::new(read).lines();
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let call = |id: u64, word: &str| {
+        let params = json!({ "name": "wait", "arguments": { "word": word } });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
+    let next = async |lines: &mut Lines<_>| {
+        let line = tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.expect("an answer");
+        serde_json::from_str::<Value>(&line.unwrap().unwrap()).unwrap()
+    };
+    let sent = [hello, ready, call(7, "first"), call(7, "second"), call(9, "cancelled"), cancel];
+    let text: String = sent.iter().map(|message| format!("{message}\n")).collect();
+    write.write_all(text.as_bytes()).await.unwrap();
+    assert_eq!(next(&mut lines).await["id"], 1);
+    let refused = next(&mut lines).await;
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32600)), "{refused}");
+    gate.add_permits(1);
+    let answered = next(&mut lines).await;
+    assert!(answered["id"] == 7 && answered["result"].to_string().contains("first"), "{answered}");
+    // An id is free again after its answer, and after a cancelled call has ended.
+    gate.add_permits(2);
+    for id in [7, 9] {
+        loop {
+            write.write_all(format!("{}\n", call(id, "again")).as_bytes()).await.unwrap();
+            let answered = next(&mut lines).await;
+            if answered["error"].is_null() {
+                assert!(answered["id"] == id && answered["result"].to_string().contains("again"), "{answered}");
+                break;
+            }
+        }
+    }
+}
+
+/// Returns what is sent, which must come to an end.
+async fn rest(response: Response) -> String {
+    tokio::time::timeout(Duration::from_secs(20), response.text()).await.expect("it ends").unwrap()
+}
+
+#[tokio::test]
+async fn the_session_that_ends_is_the_oldest_of_the_same_principal() {
+    let tokens = BearerToken::of([("anna", "anna"), ("ben", "ben")]);
+    let world = World::new(|http| http.max_sessions(2).authenticate(tokens)).await;
+    let bens = world.begin("ben").await;
+    let (first, second) = (world.begin("anna").await, world.begin("anna").await);
+    let listening = world.client.get(&world.url).bearer_auth("anna").header("accept", "text/event-stream");
+    let listening = listening.header("mcp-session-id", &second).send().await.unwrap();
+    assert_eq!(listening.status(), 200);
+    // The first is the one that was used last.
+    assert_eq!(world.list("anna", &first).await, 200);
+    let third = world.begin("anna").await;
+    rest(listening).await;
+    for (by, session, status) in [
+        ("anna", &first, 200),
+        ("anna", &second, 404),
+        ("anna", &third, 200),
+        ("ben", &bens, 200),
+        ("ben", &first, 404),
+    ] {
+        assert_eq!(world.list(by, session).await, status, "{by}");
+    }
+    // A session that its client has ended counts no more.
+    let ended = world.client.delete(&world.url).bearer_auth("anna").header("mcp-session-id", &first);
+    assert_eq!(ended.send().await.unwrap().status(), 202);
+    world.begin("anna").await;
+    assert_eq!((world.list("anna", &first).await, world.list("anna", &third).await), (404, 200));
+}
+
+#[tokio::test]
+async fn without_authentication_all_sessions_are_of_one_principal() {
+    let world = World::new(|http| http.max_sessions(1)).await;
+    let first = world.begin("anna").await;
+    let second = world.begin("ben").await;
+    assert_eq!((world.list("anna", &first).await, world.list("anna", &second).await), (404, 200));
+}
+
+#[tokio::test]
+async fn requests_that_share_an_id_in_flight_are_refused() {
+    let world = World::new(|http| http).await;
+    let (session, other) = (world.begin("anna").await, world.begin("anna").await);
+    let first = world.call(&session, 7, "first").await;
+    let refused = rest(world.call(&session, 7, "second").await).await;
+    assert!(refused.contains("-32600") && refused.contains("the id `7` is in flight"), "{refused}");
+    // The id is the session's own.
+    let elsewhere = world.call(&other, 7, "elsewhere").await;
+    world.gate.add_permits(2);
+    for (response, word) in [(first, "first"), (elsewhere, "elsewhere")] {
+        let text = rest(response).await;
+        assert!(text.contains(word), "{text}");
+    }
+    // A request whose client has left is still in flight.
+    drop(world.call(&session, 7, "left").await);
+    let refused = rest(world.call(&session, 7, "again").await).await;
+    assert!(refused.contains("is in flight"), "{refused}");
+    world.gate.add_permits(2);
+    loop {
+        let text = rest(world.call(&session, 7, "last").await).await;
+        if !text.contains("is in flight") {
+            assert!(text.contains("last"), "{text}");
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn open_streams_end_at_shutdown() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let http = McpServer::new(tool_runtime::Toolset::new()).http().grace(Duration::from_millis(10));
+    let serving = tokio::spawn(http.serve(listener, async move { stopped.await.unwrap_or_default() }));
+    let world = World { url, client: crate::mcp::http_client(), gate: Arc::new(Semaphore::new(0)) };
+    let session = world.begin("anna").await;
+    let listening = world.client.get(&world.url).header("accept", "text/event-stream");
+    let listening = listening.header("mcp-session-id", &session).send().await.unwrap();
+    stop.send(()).unwrap();
+    rest(listening).await;
+    tokio::time::timeout(Duration::from_secs(20), serving).await.expect("it ends").unwrap().unwrap();
+}
