@@ -239,6 +239,11 @@ impl Call {
         self.past.as_ref().is_some_and(|past| !past.decided.is_empty())
     }
 
+    /// Returns the decisions about the call and their authors, oldest first.
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = (&Decision, &Principal)> {
+        self.past.iter().flat_map(|past| &past.decided).map(|decided| (&decided.decision, &decided.by))
+    }
+
     /// Returns the ids of all interrupts of the call, open and closed.
     pub fn interrupt_ids(&self) -> impl Iterator<Item = InterruptId> {
         (1..self.next_obligation().number).map(|number| InterruptId { call: self.id.clone(), number })

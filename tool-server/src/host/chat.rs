@@ -81,6 +81,11 @@ impl Chat {
         &self.agent
     }
 
+    /// Returns the principal of the request.
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
     /// Changes the agent for this request, for example to add the tools that the request brings.
     pub(crate) fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
         self.agent = change(self.agent.clone());
