@@ -24,7 +24,7 @@ use crate::run::{
     CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Time,
 };
 use crate::schema::{Schema, Validator};
-use crate::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use crate::store::{Append, Lease, ListedRun, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::tool::{
     CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, Started, Starting, ToolSpec, Traits,
     describe_output, read_as,
@@ -492,6 +492,15 @@ impl Store for StepStore {
     }
 
     fn due(&self, _: Time, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn list<'a>(
+        &'a self,
+        _: &'a Principal,
+        _: usize,
+        _: usize,
+    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
         Box::pin(ready(Ok(Vec::new())))
     }
 

@@ -1,6 +1,7 @@
 //! A store in memory.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -8,7 +9,7 @@ use std::{
 
 use futures_util::future::{BoxFuture, ready};
 
-use super::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use super::{Append, Lease, ListedRun, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::run::{Interrupt, Principal, RunId, Time};
 
 /// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
@@ -32,6 +33,8 @@ struct KeptRun {
     records: Vec<Record>,
     due: Option<Time>,
     open: Vec<Interrupt>,
+    title: Option<String>,
+    changed: Time,
     token: u64,
     lease: Option<Lease>,
     /// The time at which a worker last took it up.
@@ -72,6 +75,8 @@ impl MemoryStore {
         kept.due = head.due();
         kept.open.retain(|open| !head.closed.contains(&open.id));
         kept.open.extend(head.opened);
+        kept.changed = head.changed.unwrap_or(kept.changed);
+        kept.title = head.title.or_else(|| kept.title.take());
         Ok(())
     }
 
@@ -103,6 +108,8 @@ impl KeptRun {
             records: Vec::new(),
             due: None,
             open: Vec::new(),
+            title: None,
+            changed: Time(0),
             token: 0,
             lease: None,
             taken: Time(0),
@@ -187,6 +194,19 @@ impl Store for MemoryStore {
         due.sort_by_key(|(_, kept)| kept.taken);
         let due = due.into_iter().map(|(run, _)| run.clone()).take(limit).collect();
         Box::pin(ready(Ok(due)))
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a Principal,
+        offset: usize,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
+        let runs = &self.lock().runs;
+        let mut runs: Vec<_> = runs.iter().rev().filter(|(_, kept)| kept.owner == *owner).collect();
+        runs.sort_by_key(|(_, kept)| Reverse(kept.changed));
+        let item = |(run, kept): (&RunId, &KeptRun)| ListedRun::new(run.clone(), kept.title.clone(), kept.changed);
+        Box::pin(ready(Ok(runs.into_iter().skip(offset).take(limit).map(item).collect())))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

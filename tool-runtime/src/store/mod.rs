@@ -61,6 +61,15 @@ pub trait Store: Send + Sync {
     /// waiting and nobody has a lease on them. Runs that were not taken up for the longest time come first.
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
+    /// Returns runs of `owner`, the last changed first ([`Head::changed`]), without the first `offset` of them. Those of the same
+    /// time are ordered by run id, backwards.
+    fn list<'a>(
+        &'a self,
+        owner: &'a Principal,
+        offset: usize,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>>;
+
     /// Deletes a run completely. Returns whether there was one.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
@@ -104,6 +113,15 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).due(now, limit)
     }
 
+    fn list<'a>(
+        &'a self,
+        owner: &'a Principal,
+        offset: usize,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
+        (**self).list(owner, offset, limit)
+    }
+
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         (**self).delete(run)
     }
@@ -138,6 +156,29 @@ pub struct Head {
     pub opened: Vec<Interrupt>,
     /// The interrupts that the append closed.
     pub closed: Vec<InterruptId>,
+    /// The time of the last prompt, request, decision or title in the append; `None` if it has none of them.
+    pub changed: Option<Time>,
+    /// The run's title ([`Run::title`]), if `changed` is set.
+    pub title: Option<String>,
+}
+
+/// A run in the list of its owner's runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListedRun {
+    /// The run.
+    pub run: RunId,
+    /// Its title; `None` if it has none, or an older version of this program stored it.
+    pub title: Option<String>,
+    /// The time at which a person last saw something change ([`Head::changed`]).
+    pub changed: Time,
+}
+
+impl ListedRun {
+    /// Creates the item of a run.
+    pub fn new(run: RunId, title: Option<String>, changed: Time) -> Self {
+        Self { run, title, changed }
+    }
 }
 
 /// A run as it is stored.
@@ -253,11 +294,19 @@ impl Append {
 
 impl Head {
     fn new(events: &[LogEvent], after: &Run) -> Self {
-        let (mut opened, mut closed) = (Vec::<Interrupt>::new(), Vec::new());
+        let (mut opened, mut closed, mut changed) = (Vec::<Interrupt>::new(), Vec::new(), None);
         for event in events {
             match event {
-                LogEvent::Opened { interrupt, .. } => opened.push((**interrupt).clone()),
-                LogEvent::Decided { interrupt, .. } => closed.push(interrupt.clone()),
+                LogEvent::Created { at, .. } | LogEvent::Titled { at, .. } => changed = changed.max(Some(*at)),
+                LogEvent::Prompted { prompt, .. } => changed = changed.max(Some(prompt.at)),
+                LogEvent::Opened { interrupt, .. } => {
+                    changed = changed.max(Some(interrupt.since));
+                    opened.push((**interrupt).clone());
+                }
+                LogEvent::Decided { interrupt, at, .. } => {
+                    changed = changed.max(Some(*at));
+                    closed.push(interrupt.clone());
+                }
                 LogEvent::Ended { call, .. } | LogEvent::Migrated { call, .. } => {
                     // It no longer waits for any interrupt.
                     closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::interrupt_ids));
@@ -267,7 +316,8 @@ impl Head {
         }
         opened.retain(|interrupt| after.interrupt(&interrupt.id).is_some());
         let is_active = matches!(after.phase(), Phase::Generating | Phase::Acting);
-        Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed }
+        let title = changed.and_then(|_| after.title().map(str::to_owned));
+        Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed, changed, title }
     }
 
     /// Returns the time from which a worker should take up the run; `None` for never.

@@ -8,8 +8,8 @@ use std::{
 use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
 use tool_runtime::{
-    run::{RunId, Time},
-    store::{Append, Lease, MemoryStore, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+    run::{Principal, RunId, Time},
+    store::{Append, Lease, ListedRun, MemoryStore, Record, Store, StoreError, Stored, Waiting, WaitingItem},
 };
 use tool_stores::sealed::{MemoryNonces, NonceStore};
 
@@ -64,6 +64,15 @@ impl Store for SlowStore {
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         slow(Box::pin(async move { self.0.due(now, limit).await }))
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a Principal,
+        offset: usize,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
+        slow(Box::pin(async move { self.0.list(owner, offset, limit).await }))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

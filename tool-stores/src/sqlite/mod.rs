@@ -14,8 +14,8 @@ use futures_util::future::BoxFuture;
 #[cfg(feature = "sealed")]
 use crate::sealed::NonceStore;
 use schema::Place;
-use tool_runtime::run::{RunId, Time};
-use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use tool_runtime::run::{Principal, RunId, Time};
+use tool_runtime::store::{Append, Lease, ListedRun, Record, Store, StoreError, Stored, Waiting, WaitingItem};
 use worker::Worker;
 
 /// A store in an SQLite file, which several processes of one machine can use at the same time.
@@ -199,6 +199,16 @@ impl Store for SqliteStore {
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         self.reader().ask(move |db| sql::due(db, now, limit))
+    }
+
+    fn list<'a>(
+        &'a self,
+        owner: &'a Principal,
+        offset: usize,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
+        let owner = owner.clone();
+        self.reader().ask(move |db| sql::list(db, &owner, offset, limit))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
