@@ -66,7 +66,7 @@ impl Guard {
             move |origin: &HeaderValue, _: &_| read_origin(origin).is_some_and(|origin| guard.allows(&origin));
         let cors = CorsLayer::new()
             .allow_origin(AllowOrigin::predicate(is_allowed))
-            .allow_methods([Method::GET, Method::POST])
+            .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
             .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE]);
         (!self.origins.is_empty()).then_some(cors)
     }

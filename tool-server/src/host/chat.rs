@@ -229,7 +229,7 @@ impl Chat {
         }
     }
 
-    fn run_id(&self, generation: u32) -> RunId {
+    pub(super) fn run_id(&self, generation: u32) -> RunId {
         RunId::from(format!("{generation}:{}", self.name))
     }
 
@@ -242,7 +242,7 @@ impl Chat {
 
     /// Returns the number of the chat's latest run; 0 if there is none. Each message that is edited or regenerated creates
     /// another run.
-    async fn latest(&self) -> Result<u32, ApiError> {
+    pub(super) async fn latest(&self) -> Result<u32, ApiError> {
         let known = self.guard.generation.load(Ordering::SeqCst);
         if known == 0 && !self.exists(1).await? {
             return Ok(0);
@@ -335,7 +335,11 @@ impl Chat {
         preamble: Option<Vec<u8>>,
         on_leave: OnLeave,
     ) -> Result<Response, ApiError> {
-        let active = ActiveResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session);
+        let prompt = match &start {
+            Start::Prompt { id, content, .. } => Some((id.clone(), content.clone())),
+            Start::Resume => None,
+        };
+        let active = ActiveResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session, prompt);
         self.guard.set_active(Arc::clone(&active));
         let driver = session.handle();
         let on_readers: OnReaders = Box::new(move |have_left| if have_left { driver.leave() } else { driver.stay() });

@@ -209,6 +209,12 @@ impl ReplayBuffer {
         reader.stream()
     }
 
+    /// Returns `true` if a client that comes later can read the answer from its beginning.
+    pub(crate) fn is_whole(&self) -> bool {
+        let state = self.state();
+        state.segments.find(if state.preamble.is_some() { state.opened } else { 0 }).is_some()
+    }
+
     /// Returns the answer for a client that comes later, or `None` if its beginning is no longer kept. In frames that name a
     /// request, `request` is used, if it is given.
     pub(crate) fn replay(

@@ -20,6 +20,13 @@ pub struct UiMessage {
     parts: Vec<Part>,
 }
 
+impl UiMessage {
+    /// Creates a message of the user.
+    pub fn user(id: impl Into<String>, content: &[tool_runtime::Part]) -> Self {
+        Self { id: id.into(), role: "user", parts: content.iter().map(|content| members(&part(content))).collect() }
+    }
+}
+
 /// The members of a part. Values stay JSON text, so that deep values and long numbers reach the client as they are.
 type Part = BTreeMap<String, Box<RawValue>>;
 
@@ -34,8 +41,7 @@ pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<U
         let at = place(said);
         let Some(Message::User { content }) = run.messages().get(at) else { continue };
         let id = said.id.clone().unwrap_or_else(|| format!("prompt-{at}"));
-        let parts = content.iter().map(|content| members(&part(content))).collect();
-        messages.push(UiMessage { id, role: "user", parts });
+        messages.push(UiMessage::user(id, content));
         let next = prompts.peek().map(|next| place(next));
         if next.is_none() && is_streamed {
             break;
