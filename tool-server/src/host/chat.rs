@@ -377,14 +377,21 @@ pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T,
 impl ActiveResponse {
     /// Returns the answer from its beginning, or `None` if its beginning is no longer kept.
     pub(crate) fn replay(&self) -> Option<Response> {
-        self.buffer.replay(None).map(stream)
+        self.buffer.replay(None, None).map(stream)
+    }
+
+    /// Returns the answer for a client that has only `messages`, frames with the conversation before the answer. Returns `None`
+    /// if the beginning of the answer is no longer kept.
+    pub(crate) fn connect(&self, request: String, messages: &[u8]) -> Option<Response> {
+        self.was_read();
+        self.buffer.replay(Some(request), Some(messages)).map(stream)
     }
 
     /// Returns the answer for a request that joins it, because it submitted a decision or was sent twice. In frames that name a
     /// request, `request` is used, if it is given.
     pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
         let gone = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
-        self.buffer.replay(request).map(stream).ok_or_else(gone)
+        self.buffer.replay(request, None).map(stream).ok_or_else(gone)
     }
 }
 

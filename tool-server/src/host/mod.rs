@@ -85,7 +85,10 @@ impl Shared {
         id: &str,
     ) -> Result<Option<Response>, ApiError> {
         let active = self.registry.readable(&name(principal, id)?).filter(|active| active.protocol == protocol);
-        Ok(active.and_then(|active| active.replay()))
+        Ok(active.and_then(|active| {
+            active.was_read();
+            active.replay()
+        }))
     }
 }
 

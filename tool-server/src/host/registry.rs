@@ -65,8 +65,8 @@ pub(crate) struct ActiveResponse {
     pub(crate) rev: u64,
     /// The prompt that is answered, if the run may not have accepted it yet.
     prompt: Option<(usize, Prompted)>,
-    /// The time until which clients that load the chat can read the answer.
-    pub(crate) kept: Mutex<Option<Instant>>,
+    /// Set while clients that have loaded the chat have not read the answer: their number, and the time until which they can.
+    pub(crate) kept: Mutex<Option<(usize, Instant)>>,
     over: watch::Sender<bool>,
     task: OnceLock<AbortHandle>,
 }
@@ -86,6 +86,12 @@ impl ActiveResponse {
         let (over, task) = (watch::Sender::new(false), OnceLock::new());
         let driver = session.handle();
         Arc::new(Self { protocol, buffer, cancel, driver, steering, rev, prompt, kept, over, task })
+    }
+
+    /// Notes that a client reads the answer.
+    pub(crate) fn was_read(&self) {
+        let mut kept = lock(&self.kept);
+        *kept = kept.take().and_then(|(clients, until)| Some((clients.checked_sub(1).filter(|left| *left > 0)?, until)));
     }
 
     /// Returns the prompt that is answered, if `run` has not accepted it yet.
@@ -176,7 +182,7 @@ impl ChatEntry {
     }
 
     pub(crate) fn readable(&self) -> Option<Arc<ActiveResponse>> {
-        lock(&self.readable).upgrade()
+        lock(&self.readable).upgrade().filter(|last| !*last.over.borrow() || lock(&last.kept).is_some())
     }
 
     /// Forgets the last answer, because the chat was deleted.

@@ -6,12 +6,14 @@ use std::{
     time::Duration,
 };
 
+use axum::http::StatusCode;
 use serde::Serialize;
 use tokio::time::Instant;
+use tool_run::run::record;
 use tool_runtime::{
     AgentError,
     agent::Session,
-    run::{Principal, Time},
+    run::{Principal, Run, RunId, Time},
     store::{ListedRun, Store},
 };
 
@@ -19,6 +21,10 @@ use super::{ApiError, Chat, Shared, chat::name, lock, registry::{ActiveResponse,
 
 /// The time for which a client can read an answer after it has loaded the rest of the chat, even if the answer has ended.
 const KEPT: Duration = Duration::from_secs(30);
+
+/// The number of tries, and the pause between two, to load a run whose answer has just begun.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The number of runs that are read from the store at once.
 const PAGE: usize = 256;
@@ -41,6 +47,16 @@ pub(crate) struct Page {
 }
 
 impl Shared {
+    /// Returns the run `id` as it was when its log had `rev` entries.
+    pub(crate) async fn run_at(&self, id: &RunId, rev: u64) -> Result<Run, ApiError> {
+        let store = self.agent.stored_in().ok_or_else(not_kept)?;
+        let records = store.read(id, 0).await.map_err(AgentError::Store)?;
+        let records = records.into_iter().take_while(|record| record.rev < rev);
+        let entries = records.map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();
+        let entries = entries.map_err(|_| ApiError::internal())?.into_iter().flatten();
+        Run::fold(entries.take(usize::try_from(rev).unwrap_or(usize::MAX))).map_err(|_| ApiError::internal())
+    }
+
     /// Returns the chats of `principal`, the last changed first.
     ///
     /// Fails if clients keep the chats, or the store is not available.
@@ -84,10 +100,19 @@ impl Chat {
     pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ActiveResponse>>), ApiError> {
         let protocol = self.protocol;
         let active = self.guard.readable().filter(|active| active.protocol == protocol && active.buffer.is_whole());
-        let Some(session) = self.open().await? else { return Err(self.unknown()) };
+        let mut tries = 0;
+        let session = loop {
+            match self.open().await {
+                // The first entries of the run are not stored yet.
+                Err(error) if error.status == StatusCode::NOT_FOUND && active.is_some() && tries < TRIES => tries += 1,
+                opened => break opened?.ok_or_else(|| self.unknown())?,
+            }
+            tokio::time::sleep(PAUSE).await;
+        };
         if let Some(active) = &active {
-            let before = lock(&active.kept).replace(Instant::now() + KEPT);
-            if before.is_none() {
+            let mut kept = lock(&active.kept);
+            let clients = kept.map_or(1, |(clients, _)| clients + 1);
+            if kept.replace((clients, Instant::now() + KEPT)).is_none() {
                 tokio::spawn(keep(Arc::clone(active), self.guard));
             }
         }
@@ -137,9 +162,12 @@ impl Chat {
 
 /// Keeps an answer, and the registry's entry of its chat, as long as clients that have loaded the chat may read it.
 async fn keep(active: Arc<ActiveResponse>, _guard: ChatGuard) {
-    let is_over = || lock(&active.kept).take_if(|until| *until <= Instant::now()).is_some();
-    while !is_over() {
-        let until = lock(&active.kept).unwrap_or_else(Instant::now);
+    let next = || {
+        let mut kept = lock(&active.kept);
+        kept.take_if(|(_, until)| *until <= Instant::now());
+        kept.map(|(_, until)| until)
+    };
+    while let Some(until) = next() {
         tokio::time::sleep_until(until).await;
     }
 }

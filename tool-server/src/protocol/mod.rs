@@ -57,6 +57,11 @@ pub trait Encoder: Send {
         let _ = (request, out);
     }
 
+    /// Writes the state of the frontend as it was when the answer began, for a client that has none of it. By default, writes nothing.
+    fn state(&self, out: &mut Vec<u8>) {
+        let _ = out;
+    }
+
     /// Writes the last frame of [`end`](Self::end) again, if that frame names the request: with the id `request`, or unchanged
     /// for `None`. By default, writes nothing.
     fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
