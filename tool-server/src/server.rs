@@ -160,7 +160,7 @@ impl Server {
     }
 
     /// Sets the CORS headers, which control what pages of other origins may send and read. By default, pages of the
-    /// [`origins`](Self::origins) may send `GET` and `POST`, with `Authorization` and `Content-Type`.
+    /// [`origins`](Self::origins) may send `GET`, `POST`, `PATCH` and `DELETE`, with `Authorization` and `Content-Type`.
     ///
     /// The layer does not allow any origin by itself: the server cannot read a layer's origins, and refuses those that `origins`
     /// does not name.

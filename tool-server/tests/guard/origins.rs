@@ -35,7 +35,7 @@ async fn pages_of_allowed_origins_use_every_route() {
             let asked = preflight(address, &path, "localhost:3000", origin).await;
             assert_eq!(asked.status, 200, "{asked:?}");
             assert!(asked.has("access-control-allow-origin", origin), "{asked:?}");
-            assert!(asked.has("access-control-allow-methods", "get,post"), "{asked:?}");
+            assert!(asked.has("access-control-allow-methods", "get,post,patch,delete"), "{asked:?}");
             assert!(asked.has("access-control-allow-headers", "authorization,content-type"), "{asked:?}");
             let headers = [("host", "localhost:3000"), ("content-type", "application/json"), ("origin", origin)];
             let answer = ask((address, ""), route, &headers, "").await;
