@@ -75,6 +75,7 @@ interface Props {
 
 export function ChatList({ chats, current, headers, isOpen, open, changed }: Props) {
   const [news, setNews] = useState('');
+  const list = useRef<HTMLElement>(null);
   const send = async (chat: Chat, method: 'PATCH' | 'DELETE', title?: string) => {
     const body = title === undefined ? {} : { body: JSON.stringify({ title }) };
     const response = await fetch(`/api/chat/${encodeURIComponent(chat.id)}`, {
@@ -84,10 +85,12 @@ export function ChatList({ chats, current, headers, isOpen, open, changed }: Pro
     });
     const done = method === 'DELETE' ? `Deleted ${name(chat)}` : `Renamed to ${title}`;
     setNews(response.ok ? done : ((await response.json()) as { error: { message: string } }).error.message);
+    // The button that was pressed goes with its chat.
+    if (method === 'DELETE') list.current?.focus();
     changed(method === 'DELETE' && response.ok ? chat.id : undefined);
   };
   return (
-    <nav id="chats" className={isOpen ? 'side open' : 'side'} aria-label="Chats">
+    <nav id="chats" ref={list} tabIndex={-1} className={isOpen ? 'side open' : 'side'} aria-label="Chats">
       <ul>
         {chats.map(chat => (
           <Item key={chat.id} chat={chat} isCurrent={chat.id === current} open={open} send={send} />
@@ -111,6 +114,12 @@ interface ItemProps {
 function Item({ chat, isCurrent, open, send }: ItemProps) {
   const [doing, setDoing] = useState<'rename' | 'delete'>();
   const title = name(chat);
+  const button = useRef<HTMLButtonElement>(null);
+  const was = useRef(doing);
+  useEffect(() => {
+    if (was.current && !doing) button.current?.focus();
+    was.current = doing;
+  }, [doing]);
   const leave = (event: KeyboardEvent) => {
     if (event.key === 'Escape') setDoing(undefined);
   };
@@ -147,7 +156,13 @@ function Item({ chat, isCurrent, open, send }: ItemProps) {
   }
   return (
     <li>
-      <button type="button" className="title" aria-current={isCurrent ? 'page' : undefined} onClick={() => open(chat.id)}>
+      <button
+        ref={button}
+        type="button"
+        className="title"
+        aria-current={isCurrent ? 'page' : undefined}
+        onClick={() => open(chat.id)}
+      >
         {title}
         <small>{new Date(chat.changed).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}</small>
       </button>
