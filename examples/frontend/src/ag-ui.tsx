@@ -21,6 +21,7 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
   const agent = useMemo(() => new StoredAgent({ url: '/agent', headers, threadId: chat }), [chat, headers]);
   const notes: Notes = useMemo(() => new Map(), [agent]);
   const isStopped = useRef(false);
+  const connecting = useRef<Promise<void>>(undefined);
   const [messages, setMessages] = useState<Message[]>([]);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
@@ -53,11 +54,12 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
       note(event.toolCallId, { input: toolCallArgs, isWhole: true });
       show();
     },
+    // There is such a thread: until it has come, nothing can be said.
+    onMessagesSnapshotEvent: () => setBusy(true),
     onRunErrorEvent: ({ event }) => setError(event.message),
   };
   const follow = async (running: Promise<unknown>) => {
     isStopped.current = false;
-    setBusy(true);
     setError(undefined);
     try {
       await running;
@@ -73,9 +75,10 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
     notes.clear();
     // What the run was asked is in what comes.
     agent.pendingInterrupts = [];
-    void follow(agent.connectAgent({}, subscriber));
+    connecting.current = follow(agent.connectAgent({}, subscriber));
   };
   const run = (resume?: Resume) => {
+    setBusy(true);
     // The run goes on when the page is left, and is read again when it comes back.
     return follow(agent.runAgent({ forwardedProps: { resumable: true }, ...(resume && { resume }) }, subscriber));
   };
@@ -92,9 +95,14 @@ export default function AgUiThread({ chat, headers, known, refresh }: ThreadProp
       isBusy={isBusy}
       error={error}
       say={text => {
-        agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: text });
-        show();
-        void run();
+        const say = async () => {
+          // A client has one run at a time.
+          await connecting.current;
+          agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: text });
+          show();
+          await run();
+        };
+        void say();
       }}
       stop={() => {
         isStopped.current = true;
