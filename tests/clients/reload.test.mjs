@@ -26,9 +26,11 @@ const shown = it =>
     role,
     ...parts
       .filter(part => part.type !== 'text' || part.text !== '')
-      .map(({ type, text, toolCallId, state, input, output, errorText, approval }) =>
-        JSON.parse(JSON.stringify({ type, text, toolCallId, state, input, output, errorText, approved: approval?.approved })),
-      ),
+      .map(({ type, text, toolCallId, state, input, output, errorText, approval }) => {
+        // Clients of version 6 forget wrong arguments.
+        const seen = sdk.level === 6 && state === 'output-error' ? undefined : input;
+        return JSON.parse(JSON.stringify({ type, text, toolCallId, state, seen, output, errorText, approved: approval?.approved }));
+      }),
   ]);
 
 const same = async it => {
@@ -84,7 +86,7 @@ if (stateless) {
 
   test('R03 calls that the page executes, one of them after an approval', async () => {
     const it = chat({ auto: false });
-    await it.say([call('c1', 'getLocation', {}), call('c2', 'shareScreen', {})], [echo]);
+    await it.say([call('c1', 'getLocation', {}), call('c2', 'shareScreen', { window: 'left' })], [echo]);
     const again = await same(it);
     assert.deepEqual([again.part('c1').state, again.part('c2').state], ['input-available', 'approval-requested']);
     await again.addToolOutput({ tool: 'getLocation', toolCallId: 'c1', output: { lat: 59.9 } });
@@ -93,7 +95,7 @@ if (stateless) {
     await until('the screen is to be shared', async () => again.part('c2').state === 'input-available');
     const third = await loaded(it);
     assert.deepEqual([third.part('c1').output, third.part('c2').state], [{ lat: 59.9 }, 'input-available']);
-    await third.addToolOutput({ tool: 'shareScreen', toolCallId: 'c2', output: { shared: true } });
+    await third.addToolOutput({ tool: 'shareScreen', toolCallId: 'c2', output: ['left'] });
     await third.settled();
     third.ok();
     assert.equal(third.seen().length, 2);
