@@ -336,7 +336,8 @@ async fn a_client_tool_that_needs_an_approval() {
     world.post(&[loaded[0].clone(), answered(&loaded[1], true)]).await.whole().await;
     let loaded = world.load().await;
     let part = calls(&loaded)[0];
-    assert_eq!((&part["state"], &part["approval"]["approved"]), (&json!("input-available"), &json!(true)));
+    assert_eq!((&part["state"], &part["input"]), (&json!("input-available"), &json!({ "window": "left" })));
+    assert_eq!(part["callProviderMetadata"]["tool"]["decidedBy"], "anna");
 }
 
 #[tokio::test]
@@ -380,6 +381,17 @@ async fn a_steering_message_is_part_of_the_answer() {
     // Clients of level 6 do not know the part.
     let old = world.get("/api/v6/chat/c").await.json().await;
     assert!(!old.to_string().contains("steering-message") && old.to_string().contains("worked"), "{old}");
+}
+
+#[tokio::test]
+async fn a_request_that_a_message_superseded_has_no_approval() {
+    let world = World::new();
+    world.say("m1", &[call("asks", r#"{"what":"it"}"#)]).await.whole().await;
+    world.say("m2", &[vec![]]).await.whole().await;
+    let loaded = world.load().await;
+    let part = loaded[1]["parts"].as_array().unwrap().iter().find(|part| part.get("toolCallId").is_some()).unwrap();
+    assert_eq!((&part["state"], part.get("approval")), (&json!("output-error"), None));
+    assert!(part["errorText"].as_str().unwrap().contains("a new message"), "{part}");
 }
 
 #[tokio::test]

@@ -161,7 +161,14 @@ impl Reader {
         match state {
             "approval-requested" | "approval-responded" => approve(part, state, chunk),
             "input-streaming" => {}
-            _ => drop(part.remove("rawInput")),
+            _ => {
+                part.remove("rawInput");
+                let is_approved = part.get("approval").and_then(|it| Members::of(it)?.value("approved")) == Some(true);
+                // The AI SDK refuses messages with an approval in other states.
+                if state != "output-denied" && !(is_approved && state.starts_with("output-")) {
+                    part.remove("approval");
+                }
+            }
         }
     }
 }
@@ -175,8 +182,10 @@ fn arguments(part: &mut Part, piece: Option<String>) {
 
 /// Adds a request for approval, or its answer.
 fn approve(part: &mut Part, state: &str, chunk: &Members<'_>) {
-    let mut approval: Part = part.get("approval").and_then(|approval| value(approval)).unwrap_or_default();
-    let reason = if state == "approval-requested" { "requestReason" } else { "reason" };
+    let is_request = state == "approval-requested";
+    let known = part.get("approval").filter(|_| !is_request);
+    let mut approval: Part = known.and_then(|approval| value(approval)).unwrap_or_default();
+    let reason = if is_request { "requestReason" } else { "reason" };
     let names = [
         ("approvalId", "id"),
         ("approvalDescriptor", "descriptor"),
