@@ -18,7 +18,7 @@ fn seen(owner: &str, expected: u64, changed: u64, title: Option<&str>) -> Append
 }
 
 async fn list(store: &dyn Store, owner: &str, offset: usize, limit: usize) -> Vec<String> {
-    let listed = store.list(&owner.into(), offset, limit).await.unwrap();
+    let listed = store.list(&owner.into(), offset..offset.saturating_add(limit)).await.unwrap();
     let line = |title: Option<String>| title.unwrap_or_else(|| "-".to_owned());
     listed.into_iter().map(|item| format!("{} {} {}", item.run, item.changed.0, line(item.title))).collect()
 }
@@ -28,8 +28,9 @@ pub(crate) async fn of_an_owner_in_order_and_in_pages(stores: &Stores) {
         stores.one.append(&id(run), seen("ann", 0, changed, Some(run))).await.unwrap();
     }
     stores.one.append(&id("e"), seen("Ann", 0, 8, None)).await.unwrap();
-    let all: Vec<_> =
-        [("d", u64::MAX), ("c", 9), ("b", 7), ("ä", 5), ("a", 5), ("B", 5)].map(|(run, at)| format!("{run} {at} {run}")).into();
+    let all: Vec<_> = [("d", u64::MAX), ("c", 9), ("b", 7), ("ä", 5), ("a", 5), ("B", 5)]
+        .map(|(run, at)| format!("{run} {at} {run}"))
+        .into();
     for (offset, limit) in [(0, 100), (0, 1), (1, 3), (5, 100), (6, 1), (0, 0), (usize::MAX, usize::MAX)] {
         let wanted: Vec<_> = all.iter().skip(offset).take(limit).cloned().collect();
         assert_eq!(list(&*stores.other, "ann", offset, limit).await, wanted, "{offset} {limit}");
@@ -67,7 +68,7 @@ pub(crate) async fn of_real_runs(stores: &Stores) {
     let mut session = one.session_named("r", Vec::new());
     session.send("Where is Oslo?\nAnd why?").await.unwrap();
     let titles = async || {
-        let listed = stores.other.list(&"ann".into(), 0, 9).await.unwrap();
+        let listed = stores.other.list(&"ann".into(), 0..9).await.unwrap();
         listed.into_iter().map(|item| item.title.unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(titles().await, ["Where is Oslo?"]);

@@ -17,7 +17,8 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, Caller, Chat, Decided, OnLeave, Protocol, Shared, Start, WholeBody, aside, cancel_open, detach, stream,
+        ApiError, Caller, Chat, Decided, OnLeave, Protocol, Shared, Start, WholeBody, aside, cancel_open, detach,
+        stream,
     },
     protocol::Encoder,
     protocol::ag_ui::{

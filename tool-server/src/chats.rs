@@ -42,7 +42,8 @@ async fn list(
     Caller(principal): Caller,
     asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Vec<ListedChat>>, ApiError> {
-    let wrong = |_| ApiError::bad_request("invalid query: `offset` and `limit` are numbers, such as `?offset=100&limit=50`");
+    let wrong =
+        |_| ApiError::bad_request("invalid query: `offset` and `limit` are numbers, such as `?offset=100&limit=50`");
     let Query(Asked { offset, limit }) = asked.map_err(wrong)?;
     let page = Page { offset, limit: limit.unwrap_or(CHATS.0).min(CHATS.1) };
     Ok(Json(shared.chats(&principal, page).await?))
@@ -84,9 +85,8 @@ async fn rename(
     }
     let named: Option<Named> = serde_json::from_slice(&body).ok();
     let title = named.map(|named| named.title.trim().to_owned());
-    let is_title = |title: &String| {
-        !title.is_empty() && title.len() <= MOST_TITLE && !title.chars().any(char::is_control)
-    };
+    let is_title =
+        |title: &String| !title.is_empty() && title.len() <= MOST_TITLE && !title.chars().any(char::is_control);
     let title = title.filter(is_title).ok_or_else(|| {
         let text = "a text of 1 to 200 bytes, without control characters";
         ApiError::bad_request(format!("invalid title: send `{{\"title\": \"…\"}}` with {text}"))

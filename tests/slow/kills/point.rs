@@ -1,6 +1,7 @@
 //! The points at which a process can die.
 
 use std::{
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -13,7 +14,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use tool_runtime::{
     agent::{Event, Observer},
     run::{Principal, RunId, Time},
-    store::{Append, Lease, ListedRun, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+    store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem},
 };
 
 /// The number of the point at which this process dies, or 0.
@@ -107,8 +108,8 @@ impl Store for PointedStore {
         self.0.due(now, limit)
     }
 
-    fn list<'a>(&'a self, owner: &'a Principal, offset: usize, limit: usize) -> Promise<'a, Vec<ListedRun>> {
-        self.0.list(owner, offset, limit)
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> Promise<'a, Vec<RunItem>> {
+        self.0.list(owner, page)
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> Promise<'a, bool> {

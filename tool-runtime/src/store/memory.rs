@@ -3,13 +3,14 @@
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
+    ops::Range,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use futures_util::future::{BoxFuture, ready};
 
-use super::{Append, Lease, ListedRun, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use super::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::run::{Interrupt, Principal, RunId, Time};
 
 /// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
@@ -196,17 +197,12 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(due)))
     }
 
-    fn list<'a>(
-        &'a self,
-        owner: &'a Principal,
-        offset: usize,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         let runs = &self.lock().runs;
         let mut runs: Vec<_> = runs.iter().rev().filter(|(_, kept)| kept.owner == *owner).collect();
         runs.sort_by_key(|(_, kept)| Reverse(kept.changed));
-        let item = |(run, kept): (&RunId, &KeptRun)| ListedRun::new(run.clone(), kept.title.clone(), kept.changed);
-        Box::pin(ready(Ok(runs.into_iter().skip(offset).take(limit).map(item).collect())))
+        let item = |(run, kept): (&RunId, &KeptRun)| RunItem::new(run.clone(), kept.title.clone(), kept.changed);
+        Box::pin(ready(Ok(runs.into_iter().skip(page.start).take(page.len()).map(item).collect())))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -2,7 +2,7 @@
 
 mod memory;
 
-use std::{fmt, slice, sync::Arc, time::Duration};
+use std::{fmt, ops::Range, slice, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 
@@ -61,69 +61,35 @@ pub trait Store: Send + Sync {
     /// waiting and nobody has a lease on them. Runs that were not taken up for the longest time come first.
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
-    /// Returns runs of `owner`, the last changed first ([`Head::changed`]), without the first `offset` of them. Those of the same
-    /// time are ordered by run id, backwards.
-    fn list<'a>(
-        &'a self,
-        owner: &'a Principal,
-        offset: usize,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>>;
+    /// Returns the runs of `owner` at the positions `page`, the last changed first ([`Head::changed`]). Those of the same time are
+    /// ordered by run id, backwards.
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>>;
 
     /// Deletes a run completely. Returns whether there was one.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
+/// Writes the methods of a store that pass their calls on to the store behind a pointer.
+macro_rules! pass_on {
+    ($($name:ident($($value:ident: $type:ty),*) -> $out:ty;)*) => {$(
+        fn $name<'a>(&'a self, $($value: $type),*) -> BoxFuture<'a, Result<$out, StoreError>> {
+            (**self).$name($($value),*)
+        }
+    )*};
+}
+
 impl<S: Store + ?Sized> Store for Arc<S> {
-    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
-        (**self).append(run, append)
-    }
-
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
-        (**self).load(run)
-    }
-
-    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        (**self).read(run, rev)
-    }
-
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        (**self).snapshot(run, rev, text)
-    }
-
-    fn lease<'a>(
-        &'a self,
-        run: &'a RunId,
-        worker: &'a str,
-        now: Time,
-        ttl: Duration,
-    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        (**self).lease(run, worker, now, ttl)
-    }
-
-    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        (**self).release(run, lease)
-    }
-
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        (**self).waiting(filter)
-    }
-
-    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        (**self).due(now, limit)
-    }
-
-    fn list<'a>(
-        &'a self,
-        owner: &'a Principal,
-        offset: usize,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
-        (**self).list(owner, offset, limit)
-    }
-
-    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        (**self).delete(run)
+    pass_on! {
+        append(run: &'a RunId, append: Append) -> ();
+        load(run: &'a RunId) -> Option<Stored>;
+        read(run: &'a RunId, rev: u64) -> Vec<Record>;
+        snapshot(run: &'a RunId, rev: u64, text: String) -> ();
+        lease(run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Lease;
+        release(run: &'a RunId, lease: &'a Lease) -> ();
+        waiting(filter: &'a Waiting) -> Vec<WaitingItem>;
+        due(now: Time, limit: usize) -> Vec<RunId>;
+        list(owner: &'a Principal, page: Range<usize>) -> Vec<RunItem>;
+        delete(run: &'a RunId) -> bool;
     }
 }
 
@@ -165,7 +131,7 @@ pub struct Head {
 /// A run in the list of its owner's runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ListedRun {
+pub struct RunItem {
     /// The run.
     pub run: RunId,
     /// Its title; `None` if it has none, or an older version of this program stored it.
@@ -174,7 +140,7 @@ pub struct ListedRun {
     pub changed: Time,
 }
 
-impl ListedRun {
+impl RunItem {
     /// Creates the item of a run.
     pub fn new(run: RunId, title: Option<String>, changed: Time) -> Self {
         Self { run, title, changed }

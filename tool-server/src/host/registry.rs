@@ -91,7 +91,8 @@ impl ActiveResponse {
     /// Notes that a client reads the answer.
     pub(crate) fn was_read(&self) {
         let mut kept = lock(&self.kept);
-        *kept = kept.take().and_then(|(clients, until)| Some((clients.checked_sub(1).filter(|left| *left > 0)?, until)));
+        *kept =
+            kept.take().and_then(|(clients, until)| Some((clients.checked_sub(1).filter(|left| *left > 0)?, until)));
     }
 
     /// Returns the prompt that is answered, if `run` has not accepted it yet.

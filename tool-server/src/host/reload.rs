@@ -14,10 +14,15 @@ use tool_runtime::{
     AgentError,
     agent::Session,
     run::{Principal, Run, RunId, Time},
-    store::{ListedRun, Store},
+    store::{RunItem, Store},
 };
 
-use super::{ApiError, Chat, Shared, chat::name, lock, registry::{ActiveResponse, ChatGuard}};
+use super::{
+    ApiError, Chat, Shared,
+    chat::name,
+    lock,
+    registry::{ActiveResponse, ChatGuard},
+};
 
 /// The time for which a client can read an answer after it has loaded the rest of the chat, even if the answer has ended.
 const KEPT: Duration = Duration::from_secs(30);
@@ -65,10 +70,10 @@ impl Shared {
         let (mut seen, mut chats) = (HashSet::new(), Vec::new());
         let mut from = 0;
         while chats.len() < page.limit {
-            let runs = store.list(principal, from, PAGE).await.map_err(AgentError::Store)?;
+            let runs = store.list(principal, from..from + PAGE).await.map_err(AgentError::Store)?;
             let is_last = runs.len() < PAGE;
             from += runs.len();
-            for ListedRun { run, title, changed, .. } in runs {
+            for RunItem { run, title, changed, .. } in runs {
                 // Each message that was edited or regenerated has begun another run of its chat. The latest comes first.
                 let Some(id) = chat_id(principal, run.as_str()).filter(|id| !seen.contains(*id)) else { continue };
                 seen.insert(id.to_owned());

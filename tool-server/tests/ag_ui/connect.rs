@@ -95,7 +95,10 @@ async fn a_call_of_the_client_is_still_pending() {
     run(&world, &messages, &json!({})).await.whole().await;
     let all = events(&connect(&world, "anna").await.whole().await);
     let messages = all[1]["messages"].as_array().unwrap();
-    assert_eq!((&messages[2]["role"], &messages[2]["toolCallId"]), (&json!("tool"), &messages[1]["toolCalls"][0]["id"]));
+    assert_eq!(
+        (&messages[2]["role"], &messages[2]["toolCallId"]),
+        (&json!("tool"), &messages[1]["toolCalls"][0]["id"])
+    );
     assert!(messages[2]["content"].as_str().unwrap().contains("here"), "{messages:?}");
 }
 

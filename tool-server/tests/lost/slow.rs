@@ -1,6 +1,7 @@
 //! Stores that answer later, so that a request waits wherever it asks one.
 
 use std::{
+    ops::Range,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -9,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
 use tool_runtime::{
     run::{Principal, RunId, Time},
-    store::{Append, Lease, ListedRun, MemoryStore, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+    store::{Append, Lease, MemoryStore, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem},
 };
 use tool_stores::sealed::{MemoryNonces, NonceStore};
 
@@ -66,13 +67,8 @@ impl Store for SlowStore {
         slow(Box::pin(async move { self.0.due(now, limit).await }))
     }
 
-    fn list<'a>(
-        &'a self,
-        owner: &'a Principal,
-        offset: usize,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
-        slow(Box::pin(async move { self.0.list(owner, offset, limit).await }))
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
+        slow(Box::pin(async move { self.0.list(owner, page).await }))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -2,7 +2,10 @@
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+use tool_runtime::{
+    Agent,
+    model::{ScriptedModel, Turn},
+};
 use tool_server::Server;
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tower::ServiceExt;
@@ -74,7 +77,7 @@ async fn a_chat_of_many_runs_is_one_and_keeps_its_title() {
     assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("Trip to Oslo".to_owned()))]);
     assert_eq!(world.ask("anna", "DELETE", "/api/chat/c", None).await.status, 204);
     assert_eq!(list(&world, "anna", "").await, []);
-    let runs = world.store.list(&"anna".into(), 0, 10).await.unwrap();
+    let runs = world.store.list(&"anna".into(), 0..10).await.unwrap();
     assert!(runs.is_empty(), "{runs:?}");
     assert_eq!(world.get("/api/chat/c").await.status, 404);
     // Its id can be used again, and nothing of it is left.

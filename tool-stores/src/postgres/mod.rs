@@ -3,7 +3,7 @@
 mod pool;
 mod sql;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use deadpool_postgres::Pool;
 use futures_util::future::BoxFuture;
@@ -15,7 +15,7 @@ use crate::sealed::{NonceStore, kept_since, unique};
 use pool::Broken;
 use sql::{named, stored};
 use tool_runtime::run::{Principal, RunId, Time};
-use tool_runtime::store::{Append, Lease, ListedRun, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
 
 /// The kinds of rows of a loaded run.
 const SNAPSHOT: i32 = 1;
@@ -284,17 +284,12 @@ impl Store for PostgresStore {
         })
     }
 
-    fn list<'a>(
-        &'a self,
-        owner: &'a Principal,
-        offset: usize,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         Box::pin(async move {
-            let rows = self.ask(sql::LIST, &[&stored(owner.as_str()), &size(limit), &size(offset)]).await?;
+            let rows = self.ask(sql::LIST, &[&stored(owner.as_str()), &size(page.len()), &size(page.start)]).await?;
             let item = |row: &Row| {
                 let title: Option<String> = row.get(1);
-                ListedRun::new(named(row.get(0)).into(), title.map(named), time(row.get(2)))
+                RunItem::new(named(row.get(0)).into(), title.map(named), time(row.get(2)))
             };
             Ok(rows.iter().map(item).collect())
         })

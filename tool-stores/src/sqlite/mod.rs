@@ -5,6 +5,7 @@ mod sql;
 mod worker;
 
 use std::{
+    ops::Range,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -15,7 +16,7 @@ use futures_util::future::BoxFuture;
 use crate::sealed::NonceStore;
 use schema::Place;
 use tool_runtime::run::{Principal, RunId, Time};
-use tool_runtime::store::{Append, Lease, ListedRun, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
 use worker::Worker;
 
 /// A store in an SQLite file, which several processes of one machine can use at the same time.
@@ -201,14 +202,9 @@ impl Store for SqliteStore {
         self.reader().ask(move |db| sql::due(db, now, limit))
     }
 
-    fn list<'a>(
-        &'a self,
-        owner: &'a Principal,
-        offset: usize,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<ListedRun>, StoreError>> {
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         let owner = owner.clone();
-        self.reader().ask(move |db| sql::list(db, &owner, offset, limit))
+        self.reader().ask(move |db| sql::list(db, &owner, &page))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -1,10 +1,10 @@
 //! The reads and changes of the file. Each change is one transaction.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{Append, Broken, Lease, ListedRun, Record, StoreError, Stored, Waiting, WaitingItem};
+use super::{Append, Broken, Lease, Record, RunItem, StoreError, Stored, Waiting, WaitingItem};
 use crate::columns::{signed, size, time, unsigned, waiting_item};
 use tool_runtime::{
     run::{Interrupt, Principal, RunId, Time},
@@ -255,12 +255,12 @@ pub fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<WaitingItem>
     Ok(items)
 }
 
-pub fn list(db: &mut Connection, owner: &Principal, offset: usize, limit: usize) -> Result<Vec<ListedRun>, Broken> {
+pub fn list(db: &mut Connection, owner: &Principal, page: &Range<usize>) -> Result<Vec<RunItem>, Broken> {
     let sql = "SELECT id, title, changed FROM runs WHERE owner = ?1 ORDER BY changed DESC, id DESC LIMIT ?2 OFFSET ?3";
     let item =
-        |row: &Row<'_>| Ok(ListedRun::new(row.get::<_, String>(0)?.into(), row.get(1)?, time(row.get::<_, i64>(2)?)));
+        |row: &Row<'_>| Ok(RunItem::new(row.get::<_, String>(0)?.into(), row.get(1)?, time(row.get::<_, i64>(2)?)));
     let mut find = db.prepare_cached(sql)?;
-    let found = find.query_map(params![owner.as_str(), size(limit), size(offset)], item)?;
+    let found = find.query_map(params![owner.as_str(), size(page.len()), size(page.start)], item)?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 

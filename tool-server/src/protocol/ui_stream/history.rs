@@ -124,7 +124,9 @@ impl Reader {
         let id = chunk.text(if kind == "tool-approval-response" { "approvalId" } else { "toolCallId" });
         let Some(id) = id else { return };
         let is_it = |part: &Part| match kind {
-            "tool-approval-response" => part.get("approval").and_then(|it| Members::of(it)?.text("id")) == Some(id.clone()),
+            "tool-approval-response" => {
+                part.get("approval").and_then(|it| Members::of(it)?.text("id")) == Some(id.clone())
+            }
             _ => is(part, "toolCallId", &id),
         };
         let at = self.parts.iter().rposition(is_it).unwrap_or_else(|| {
