@@ -1,11 +1,11 @@
 //! A store with hooks, for events between a run's reads and writes.
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{any::Any, ops::Range, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use tool_runtime::{
-    run::{RunId, Time},
-    store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+    run::{Principal, RunId, Time},
+    store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem},
 };
 
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -122,6 +122,10 @@ impl Store for Wrapped {
 
     fn due(&self, now: Time, limit: usize) -> Promise<'_, Vec<RunId>> {
         self.inner.due(now, limit)
+    }
+
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> Promise<'a, Vec<RunItem>> {
+        self.inner.list(owner, page)
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> Promise<'a, bool> {

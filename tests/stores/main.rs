@@ -3,6 +3,7 @@
 mod append;
 mod due;
 mod lease;
+mod list;
 mod load;
 mod made;
 mod nonces;
@@ -65,6 +66,9 @@ every_store! {
     load::a_snapshot_in_the_middle_of_an_append,
     load::reads_on,
     load::unknown_runs,
+    list::of_an_owner_in_order_and_in_pages,
+    list::changes_and_titles,
+    list::of_real_runs,
     waiting::by_principal,
     waiting::in_order_and_in_pages,
     waiting::closed_and_opened_again,

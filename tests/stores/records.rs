@@ -98,6 +98,24 @@ fn every_kind_of_entry_of_version_1_is_read_and_written() {
     assert_eq!(stages.len(), 6, "a call in every stage: {stages:?}");
 }
 
+/// Titles were added to version 1 later.
+#[test]
+fn titles_of_version_1_are_read_and_written() {
+    for line in corpus("v1.titles.jsonl") {
+        assert_eq!(record::encode(&record::decode(&line).unwrap()), line);
+    }
+    let (runs, snapshots) = (runs("v1.titles.jsonl"), corpus("v1.titles.snapshots.jsonl"));
+    let frozen: Vec<_> = runs.iter().map(Run::freeze).collect();
+    assert_eq!((frozen.len(), &frozen), (2, &snapshots));
+    for (run, snapshot) in runs.iter().zip(snapshots) {
+        assert_eq!(run.title(), Some("Geography ü\u{0}"));
+        assert_eq!(Run::thaw(&snapshot).unwrap().title(), run.title());
+    }
+    // A run without a title has that of its prompt.
+    let prompt = record::decode(&corpus("v1.titles.jsonl")[0]).unwrap();
+    assert_eq!(Run::fold(prompt).unwrap().title(), Some("Where is Oslo?"));
+}
+
 #[test]
 fn sealed_texts_of_version_1_are_opened() {
     let ring = Keyring::new("k1", Key::from_bytes([7; 32]));
@@ -155,4 +173,5 @@ fn the_corpora_are_complete() {
     assert!(kinds("v1.jsonl").iter().map(String::as_str).eq(FIRST));
     let all: BTreeSet<&str> = FIRST.into_iter().chain(ADDED).collect();
     assert!(kinds("v1.kinds.jsonl").iter().map(String::as_str).eq(all));
+    assert!(kinds("v1.titles.jsonl").contains("titled"));
 }

@@ -17,7 +17,8 @@ use tool_runtime::{
 };
 
 use crate::{
-    host::{ApiError, Caller, Chat, Decided, OnLeave, Protocol, Shared, Start, aside, cancel_open, detach},
+    host::{ApiError, Caller, Chat, Decided, OnLeave, Protocol, Shared, Start, aside, cancel_open, detach, stream},
+    protocol::Encoder,
     protocol::ag_ui::{
         Base, Check, ClientToolError, ClientTools, Frontend, InputMessage, Plan, RunInput, Visibility, Writer,
     },
@@ -117,11 +118,69 @@ impl fmt::Debug for AgUi {
 pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
     let path = options.path.clone();
     let options = Arc::new(options);
-    let stream = format!("{}/{{thread}}/stream", path.trim_end_matches('/'));
+    let connecting = Arc::clone(&options);
+    let at = |end: &str| format!("{}/{end}", path.trim_end_matches('/'));
+    let stream = at("{thread}/stream");
     let run = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, body: Bytes| {
         run(shared, principal, body, Arc::clone(&options))
     };
-    Router::new().route(&path, post(run)).route(&stream, get(replay))
+    let connect = move |State(shared): State<Arc<Shared>>, Caller(principal): Caller, body: Bytes| {
+        connect(shared, principal, body, Arc::clone(&connecting))
+    };
+    Router::new().route(&path, post(run)).route(&stream, get(replay)).route(&at("connect"), post(connect))
+}
+
+/// Sends a client that has none of a thread its messages, the state and the open interrupts; then the answer in progress.
+async fn connect(
+    shared: Arc<Shared>,
+    principal: Principal,
+    body: Bytes,
+    options: Arc<AgUi>,
+) -> Result<Response, ApiError> {
+    let bytes = body.len();
+    let read = aside(bytes, move || RunInput::read(&body)).await?;
+    let input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
+    let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
+    let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
+    let tools = aside(bytes, move || Tools::new(&agent, &asking, check)).await??;
+    let visible = Arc::clone(&options.visible);
+    let mut writer = Writer::new(&input, tools.all, principal, "log")
+        .client_tools(tools.of_client)
+        .visibility(move |spec| visible(spec))
+        .hold(shared.agent.is_guarded());
+    let (session, active) = match chat.reload().await {
+        Ok(reloaded) => reloaded,
+        Err(error) if error.status == StatusCode::NOT_FOUND => {
+            let mut out = Vec::new();
+            writer.begin(&mut out);
+            writer.finish_snapshot(None, &mut out);
+            return Ok(frames(out));
+        }
+        Err(error) => return Err(error),
+    };
+    if let Some(active) = active {
+        let before = shared.run_at(session.id(), active.rev).await?;
+        let prompt = active.prompt().map(|(id, content)| (id.as_deref(), &content[..]));
+        let mut messages = Vec::new();
+        writer.messages(&before, prompt, &mut messages);
+        if let Some(answer) = active.connect(input.run_id.clone(), &messages) {
+            return Ok(answer);
+        }
+    }
+    let write = move || {
+        let mut out = Vec::new();
+        writer.begin(&mut out);
+        writer.messages(session.run(), None, &mut out);
+        Frontend::new(input).write_state(&mut out);
+        writer.finish_snapshot(Some(session.run()), &mut out);
+        out
+    };
+    Ok(frames(tokio::task::spawn_blocking(write).await.map_err(|_| ApiError::internal())?))
+}
+
+/// Returns a stream that is complete.
+fn frames(frames: Vec<u8>) -> Response {
+    stream(futures_util::stream::iter([Ok(frames.into())]))
 }
 
 /// Streams the events of a thread's run in progress, from its beginning.

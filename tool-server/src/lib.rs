@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod ag_ui;
+mod chats;
 mod guard;
 mod host;
 #[cfg(feature = "mcp")]

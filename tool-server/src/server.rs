@@ -191,6 +191,7 @@ impl Server {
         });
         let router = Router::new()
             .merge(crate::ui::routes())
+            .merge(crate::chats::routes())
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
             .route("/api/tools", get(list_tools))
             .route("/api/tools.ts", get(list_types))

@@ -13,7 +13,7 @@ use axum::{
 use tool_runtime::{
     Cancellation, Message, Part,
     agent::{Event, Session},
-    run::{Principal, Refusal, Run},
+    run::{Decision, InterruptId, Principal, Refusal, Run},
 };
 
 use crate::{
@@ -158,7 +158,7 @@ async fn answer_prompt(
             Insertion::End => {
                 // Decisions in the request come first. The prompt supersedes calls without a decision.
                 let matched = match_claims(session.run(), request);
-                settle = decide(&mut chat, &mut session, matched).await?;
+                settle = !decide(&mut chat, &mut session, matched).await?.is_empty();
                 content = new_content(session.run(), request, prompt);
                 session
             }
@@ -202,11 +202,17 @@ async fn continue_answer(
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let encoder = UiStream::continuing(&message, session.run(), settings.clone()).data(data);
     let mut recap = Vec::new();
-    UiStream::recap(&message, session.run(), settings, &mut recap);
+    let mut retold = UiStream::recap(&message, session.run(), settings, &mut recap);
     if active.is_none() {
         chat.replace_active().await?;
     }
-    decide(&mut chat, &mut session, matched).await?;
+    let by = chat.principal().clone();
+    for (interrupt, decision) in &decide(&mut chat, &mut session, matched).await? {
+        // Another client that reads this answer sees who decided.
+        if let Some(call) = session.run().call(interrupt.call()) {
+            retold.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut recap);
+        }
+    }
     let response = match active {
         Some(active) => active.join(None),
         None => chat.answer(session, Start::Resume, Box::new(encoder), Some(recap), on_leave(request)).await,
@@ -241,18 +247,22 @@ fn insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Insertio
     }
 }
 
-/// Submits the decisions. Returns whether the run accepted any.
-async fn decide(chat: &mut Chat, session: &mut Session, matched: Matched) -> Result<bool, ApiError> {
-    let mut any = false;
+/// Submits the decisions. Returns those that the run accepted.
+async fn decide(
+    chat: &mut Chat,
+    session: &mut Session,
+    matched: Matched,
+) -> Result<Vec<(InterruptId, Decision)>, ApiError> {
+    let mut accepted = Vec::new();
     for (interrupt, decision) in matched.decisions {
-        match chat.decide(session, &interrupt, decision).await? {
-            Decided::Accepted | Decided::AsFailure(_) => any = true,
+        match chat.decide(session, &interrupt, decision.clone()).await? {
+            Decided::Accepted | Decided::AsFailure(_) => accepted.push((interrupt, decision)),
             // Another request has decided it.
             Decided::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. }) => {}
             Decided::Refused(refusal) => return Err(refusal.into()),
         }
     }
-    Ok(any)
+    Ok(accepted)
 }
 
 /// Returns the content of all the user's messages that the run does not have yet: an earlier request may not have arrived.

@@ -21,6 +21,12 @@ pub(crate) fn working() -> (Toolset, Arc<Semaphore>) {
     (toolset!(Working { done: Arc::clone(&done) }; work, locate), done)
 }
 
+/// Tools whose calls reach every state: `work` and `carefully` go on until they get a permit.
+pub(crate) fn every_state() -> (Toolset, Arc<Semaphore>) {
+    let done = Arc::new(Semaphore::new(0));
+    (toolset!(Working { done: Arc::clone(&done) }; work, carefully, asks, fails, locate, share, asks_within), done)
+}
+
 #[derive(Provide)]
 struct Working {
     done: Arc<Semaphore>,
@@ -31,6 +37,13 @@ struct Working {
 async fn work(#[state] done: &Arc<Semaphore>) -> &'static str {
     done.acquire().await.expect("it is never closed").forget();
     "worked"
+}
+
+/// Work after an approval, until somebody lets it be.
+#[tool(approval = always)]
+async fn carefully(#[state] done: &Arc<Semaphore>) -> &'static str {
+    done.acquire().await.expect("it is never closed").forget();
+    "worked carefully"
 }
 
 /// A tool that removes things, after an approval, and counts them in `removed`; beside one of the client's.

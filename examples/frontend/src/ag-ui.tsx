@@ -1,18 +1,27 @@
 // The same conversation over AG-UI: what its client keeps, shown as the other's messages are.
-import type { AgentSubscriber } from '@ag-ui/client';
+import { type AgentSubscriber, HttpAgent, type RunAgentInput, runHttpRequest, transformHttpEventStream } from '@ag-ui/client';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { type Message, readable } from './conversation';
-import { KeptAgent } from './ag-ui-kept';
-import { messagesOf, object } from './ag-ui-messages';
+import { messagesOf, type Notes, object } from './ag-ui-messages';
+import { useOthers } from './chats';
+import { type Message, readable, type ThreadProps } from './conversation';
 import { Thread } from './thread';
 
-type Resume = NonNullable<Parameters<KeptAgent['runAgent']>[0]>['resume'];
+type Resume = NonNullable<Parameters<HttpAgent['runAgent']>[0]>['resume'];
 
-export default function AgUiThread({ chat, token }: { chat: string; token: string }) {
-  const headers = useMemo(() => ({ authorization: `Bearer ${token}` }), [token]);
-  const agent = useMemo(() => new KeptAgent(chat, headers), [chat, headers]);
-  const { notes } = agent;
+/** An agent whose conversation the server keeps: to connect is to read all of it, and what is under way. */
+class StoredAgent extends HttpAgent {
+  protected override connect(input: RunAgentInput) {
+    const { body, ...request } = this.requestInit(input);
+    const send = () => fetch(`${this.url}/connect`, { ...request, body: body ?? null });
+    return transformHttpEventStream(runHttpRequest(send));
+  }
+}
+
+export default function AgUiThread({ chat, headers, known, refresh }: ThreadProps) {
+  const agent = useMemo(() => new StoredAgent({ url: '/agent', headers, threadId: chat }), [chat, headers]);
+  const notes: Notes = useMemo(() => new Map(), [agent]);
   const isStopped = useRef(false);
+  const connecting = useRef<Promise<void>>(undefined);
   const [messages, setMessages] = useState<Message[]>([]);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string>();
@@ -33,10 +42,7 @@ export default function AgUiThread({ chat, token }: { chat: string; token: strin
   const show = () => setMessages(messagesOf(agent, notes, titles.current));
   const note = (call: string, change: object) => notes.set(call, { ...notes.get(call), ...change });
   const subscriber: AgentSubscriber = {
-    onMessagesChanged: () => {
-      agent.keep(true);
-      show();
-    },
+    onMessagesChanged: () => show(),
     onToolCallStartEvent: ({ event }) => void note(event.toolCallId, { isWhole: false }),
     onToolCallArgsEvent: ({ event, partialToolCallArgs }) => {
       // The client mends the text so far, and forgets to read it.
@@ -48,11 +54,12 @@ export default function AgUiThread({ chat, token }: { chat: string; token: strin
       note(event.toolCallId, { input: toolCallArgs, isWhole: true });
       show();
     },
+    // There is such a thread: until it has come, nothing can be said.
+    onMessagesSnapshotEvent: () => setBusy(true),
     onRunErrorEvent: ({ event }) => setError(event.message),
   };
   const follow = async (running: Promise<unknown>) => {
     isStopped.current = false;
-    setBusy(true);
     setError(undefined);
     try {
       await running;
@@ -62,24 +69,25 @@ export default function AgUiThread({ chat, token }: { chat: string; token: strin
     // To be stopped is no failure.
     if (isStopped.current) setError(undefined);
     setBusy(false);
-    agent.keep(false);
     show();
   };
+  const connect = () => {
+    notes.clear();
+    // What the run was asked is in what comes.
+    agent.pendingInterrupts = [];
+    connecting.current = follow(agent.connectAgent({}, subscriber));
+  };
   const run = (resume?: Resume) => {
-    agent.keep(true);
+    setBusy(true);
     // The run goes on when the page is left, and is read again when it comes back.
     return follow(agent.runAgent({ forwardedProps: { resumable: true }, ...(resume && { resume }) }, subscriber));
   };
   useEffect(() => {
-    show();
-    const comeBack = async () => {
-      if (await agent.isUnderWay()) await follow(agent.connectAgent({}, subscriber));
-    };
-    // What there is to see is shown without.
-    comeBack().catch(() => undefined);
+    connect();
     return () => agent.abortRun();
     // Once for each conversation: the rest is made anew with everything that is shown.
   }, [agent]);
+  useOthers(known, isBusy, refresh, chat, () => connect());
 
   return (
     <Thread
@@ -87,13 +95,20 @@ export default function AgUiThread({ chat, token }: { chat: string; token: strin
       isBusy={isBusy}
       error={error}
       say={text => {
-        agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: text });
-        show();
-        void run();
+        const say = async () => {
+          // A client has one run at a time.
+          await connecting.current;
+          agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: text });
+          show();
+          await run();
+        };
+        void say();
       }}
       stop={() => {
         isStopped.current = true;
-        agent.stop();
+        // To leave alone would not stop a run that goes on without its readers.
+        void fetch(`/api/chat/${chat}/stop`, { method: 'POST', headers });
+        agent.abortRun();
       }}
       decide={(part, decision) => {
         note(part.toolCallId, { decision });

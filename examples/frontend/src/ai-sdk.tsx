@@ -5,18 +5,31 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
 } from 'ai';
-import { useEffect, useMemo, useRef } from 'react';
-import { type Arguments, type Message, readable } from './conversation';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useOthers } from './chats';
+import { type Arguments, type Message, readable, type ThreadProps } from './conversation';
 import { Thread } from './thread';
 
-interface Props {
-  chat: string;
-  token: string;
+/** The chat as the server has it; an answer in progress is not in it, and is read from its stream. */
+async function load({ chat, headers, refresh }: ThreadProps): Promise<Message[]> {
+  // A new chat is not on the server yet.
+  if (!(await refresh()).some(({ id }) => id === chat)) return [];
+  const response = await fetch(`/api/chat/${encodeURIComponent(chat)}`, { headers });
+  return response.ok ? ((await response.json()) as Message[]) : [];
 }
 
-export function AiSdkThread({ chat, token }: Props) {
+export function AiSdkThread(props: ThreadProps) {
+  const [messages, setMessages] = useState<Message[]>();
+  useEffect(() => {
+    load(props).then(setMessages, () => setMessages([]));
+    // Once for each chat: what comes later, the conversation reads.
+  }, [props.chat]);
+  return messages ? <Loaded {...props} messages={messages} /> : <main aria-busy="true" />;
+}
+
+function Loaded({ messages, ...props }: ThreadProps & { messages: Message[] }) {
+  const { chat, headers, known, refresh } = props;
   const edits = useRef<Record<string, { decision: 'edit'; arguments: Arguments }>>({});
-  const headers = useMemo(() => ({ authorization: `Bearer ${token}` }), [token]);
   const transport = useMemo(
     () =>
       new DefaultChatTransport<Message>({
@@ -30,7 +43,7 @@ export function AiSdkThread({ chat, token }: Props) {
   );
   const it = useChat<Message>({
     id: chat,
-    messages: useMemo(() => kept(chat), [chat]),
+    messages,
     resume: true,
     transport,
     sendAutomaticallyWhen: options =>
@@ -38,12 +51,20 @@ export function AiSdkThread({ chat, token }: Props) {
     // What the server did not take is still to be decided.
     onError: () => it.setMessages(messages => messages.map(unanswered)),
   });
-  useEffect(() => localStorage.setItem(key(chat), JSON.stringify(it.messages)), [chat, it.messages]);
+  const isBusy = it.status === 'submitted' || it.status === 'streaming';
+  useOthers(known, isBusy, refresh, chat, () => {
+    const again = async () => {
+      it.setMessages(await load(props));
+      await it.resumeStream();
+    };
+    // What is shown stays until the next change.
+    again().catch(() => undefined);
+  });
 
   return (
     <Thread
       messages={it.messages}
-      isBusy={it.status === 'submitted' || it.status === 'streaming'}
+      isBusy={isBusy}
       error={readable(it.error)}
       say={text => void it.sendMessage({ text })}
       stop={() => {
@@ -63,12 +84,6 @@ export function AiSdkThread({ chat, token }: Props) {
       answer={(tool, toolCallId, output) => void it.addToolOutput({ tool, toolCallId, output })}
     />
   );
-}
-
-const key = (chat: string) => `chat ${chat}`;
-
-function kept(chat: string): Message[] {
-  return JSON.parse(localStorage.getItem(key(chat)) ?? '[]') as Message[];
 }
 
 function unanswered(message: Message): Message {

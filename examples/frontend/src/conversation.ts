@@ -1,5 +1,6 @@
 // What the page needs of a conversation, whichever protocol it goes over.
 import type { ToolUIPart, UIDataTypes, UIMessage } from 'ai';
+import type { Chat } from './chats';
 import type { Tools } from './tools';
 
 export type Message = UIMessage<unknown, UIDataTypes, Tools>;
@@ -21,6 +22,22 @@ export interface Conversation {
   decide(part: ToolPart, decision: Decision): void;
   /** Gives the output of a call that the page executes. */
   answer<Name extends keyof Tools>(tool: Name, toolCallId: string, output: Tools[Name]['output']): void;
+}
+
+/** What a conversation is about, whichever protocol it goes over. */
+export interface ThreadProps {
+  chat: string;
+  headers: Record<string, string>;
+  /** The chat in the list, once it is there. */
+  known: Chat | undefined;
+  /** Reads the list. */
+  refresh(): Promise<Chat[]>;
+}
+
+/** Who has decided about a call, if the server says so. */
+export function decidedBy(part: ToolPart): string | undefined {
+  const metadata = 'callProviderMetadata' in part ? part.callProviderMetadata : undefined;
+  return metadata?.['tool']?.['decidedBy'] as string | undefined;
 }
 
 /** What a tool says when it does not take its arguments, and what it would take. */

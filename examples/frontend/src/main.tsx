@@ -1,7 +1,8 @@
 import './no-eval';
-import { type FormEvent, lazy, Suspense, useState } from 'react';
+import { type FormEvent, lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { AiSdkThread } from './ai-sdk';
+import { ChatList, useChats } from './chats';
 import './style.css';
 
 // The other client is loaded when somebody wants it.
@@ -9,17 +10,47 @@ const AgUiThread = lazy(() => import('./ag-ui'));
 
 const MODES = { 'ai-sdk': 'AI SDK', 'ag-ui': 'AG-UI' };
 
+type Mode = keyof typeof MODES;
+
 function App() {
   const [token, setToken] = useState(signedIn);
-  const [mode, setMode] = useState(localStorage.getItem('mode') ?? 'ai-sdk');
-  const [chat, setChat] = useState(() => localStorage.getItem('chat') ?? fresh());
-  if (!token) return <SignIn done={setToken} />;
+  return token ? <Chats token={token} /> : <SignIn done={setToken} />;
+}
+
+function Chats({ token }: { token: string }) {
+  const headers = useMemo(() => ({ authorization: `Bearer ${token}` }), [token]);
+  const [mode, setMode] = useState((localStorage.getItem('mode') ?? 'ai-sdk') as Mode);
+  const [chat, setChat] = useState(() => localStorage.getItem(`chat ${mode}`) ?? fresh(mode));
+  const [isListOpen, setListOpen] = useState(false);
+  const { chats, refresh } = useChats(headers);
+  // A chat goes over the protocol that it has begun with.
+  const own = chats.filter(({ id }) => id.startsWith('ag-ui-') === (mode === 'ag-ui'));
+  const known = own.find(({ id }) => id === chat);
+  const title = known?.title;
+  const open = (id: string) => {
+    setChat(id);
+    setListOpen(false);
+  };
+  useEffect(() => localStorage.setItem(`chat ${mode}`, chat), [mode, chat]);
+  useEffect(() => {
+    document.title = title ? `${title} – Tool chat` : 'Tool chat';
+  }, [title]);
+  const thread = { chat, headers, known, refresh };
   return (
     <>
       <header className="top">
+        <button
+          type="button"
+          className="lists"
+          aria-expanded={isListOpen}
+          aria-controls="chats"
+          onClick={() => setListOpen(!isListOpen)}
+        >
+          Chats
+        </button>
         <h1>Tool chat</h1>
         <div role="radiogroup" aria-label="Protocol" className="modes">
-          {Object.entries(MODES).map(([id, name]) => (
+          {(Object.keys(MODES) as Mode[]).map(id => (
             <label key={id}>
               <input
                 type="radio"
@@ -28,23 +59,37 @@ function App() {
                 onChange={() => {
                   localStorage.setItem('mode', id);
                   setMode(id);
+                  setChat(localStorage.getItem(`chat ${id}`) ?? fresh(id));
                 }}
               />
-              {name}
+              {MODES[id]}
             </label>
           ))}
         </div>
-        <button type="button" onClick={() => setChat(fresh())}>
+        <button type="button" onClick={() => open(fresh(mode))}>
           New chat
         </button>
       </header>
-      {mode === 'ag-ui' ? (
-        <Suspense fallback={<main aria-busy="true" />}>
-          <AgUiThread key={chat} chat={chat} token={token} />
-        </Suspense>
-      ) : (
-        <AiSdkThread key={chat} chat={chat} token={token} />
-      )}
+      <div className="both">
+        <ChatList
+          chats={own}
+          current={chat}
+          headers={headers}
+          isOpen={isListOpen}
+          open={open}
+          changed={deleted => {
+            if (deleted === chat) setChat(fresh(mode));
+            refresh().catch(() => undefined);
+          }}
+        />
+        {mode === 'ag-ui' ? (
+          <Suspense fallback={<main aria-busy="true" />}>
+            <AgUiThread key={chat} {...thread} />
+          </Suspense>
+        ) : (
+          <AiSdkThread key={chat} {...thread} />
+        )}
+      </div>
     </>
   );
 }
@@ -78,13 +123,9 @@ function signedIn(): string | null {
   return sessionStorage.getItem('token');
 }
 
-/** A new chat in place of the one that was kept. */
-function fresh(): string {
-  const before = localStorage.getItem('chat');
-  for (const kept of [`chat ${before}`, `ag-ui ${before}`]) localStorage.removeItem(kept);
-  const chat = crypto.randomUUID();
-  localStorage.setItem('chat', chat);
-  return chat;
+/** The id of a new chat. */
+function fresh(mode: Mode): string {
+  return (mode === 'ag-ui' ? 'ag-ui-' : '') + crypto.randomUUID();
 }
 
 createRoot(document.getElementById('root')!).render(<App />);

@@ -1,6 +1,6 @@
 // One call of a tool, in each of its states.
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { type Arguments, type Conversation, feedbackOf, type ToolPart } from './conversation';
+import { type Arguments, type Conversation, decidedBy, feedbackOf, type ToolPart } from './conversation';
 import { FeedbackForm, Field, Values } from './forms';
 
 interface Props {
@@ -30,6 +30,11 @@ export function ToolCard({ part, isOpen, conversation }: Props) {
           <Approval part={part} title={title} draft={draft} setDraft={setDraft} decide={conversation.decide} />
         ) : (
           body(part, isOpen, conversation)
+        )}
+        {decidedBy(part) && 'approval' in part && part.approval && (
+          <p className="muted">
+            {part.approval.approved ? 'Approved' : 'Denied'} by {decidedBy(part)}
+          </p>
         )}
       </div>
     </article>

@@ -187,6 +187,117 @@ function conversation(mode) {
     page.fine();
   });
 
+  test('reload: a page shows what it showed in every state that a call can rest in', async () => {
+    const page = await open();
+    const cards = () => page.locator('[data-tool]').allInnerTexts();
+    const steps = [
+      ['Weather in Oslo', 'get_weather', 'output-available'],
+      ['Weather in Atlantis', 'get_weather', 'output-error'],
+      ['Pick a colour', 'pick_colour', 'input-available'],
+      ['Delete the file "nothing.txt"', 'delete_file', 'approval-requested'],
+    ];
+    for (const [text, tool, state] of steps) {
+      await page.say(text);
+      await page.card(tool, state);
+      await page.rests();
+      const before = await cards();
+      await page.reload();
+      await page.card(tool, state);
+      await page.rests();
+      assert.deepEqual(await cards(), before);
+      if (state === 'input-available') {
+        await page.press('Plum');
+        await page.told('#8a2f8f');
+        await page.rests();
+      }
+    }
+    await page.getByLabel('Reason').fill('still needed');
+    await page.press('Deny');
+    await page.told('I have left that undone: still needed.');
+    await page.rests();
+    await page.reload();
+    // AG-UI has no word for a denial: the result says it.
+    const denied = await page.card('delete_file', mode === 'ai-sdk' ? 'output-denied' : 'output-error');
+    assert.match(await denied.innerText(), /[Dd]enied.*still needed/s);
+    assert.equal(await page.locator('[data-tool]').count(), steps.length);
+    page.fine();
+  });
+
+  test('two devices see each other, and a decision counts once', async () => {
+    const [one, other] = [await open(), await open()];
+    await one.say('Delete the file "today.txt"');
+    await one.card('delete_file', 'approval-requested');
+    await other.getByRole('button', { name: /^Delete the file "today/ }).first().click();
+    await other.card('delete_file', 'approval-requested');
+    await other.getByLabel('Reason').fill('not today');
+    await other.press('Deny');
+    await other.told('I have left that undone: not today.');
+    // The first page is asked no longer, and shows what the other has done.
+    await one.told('I have left that undone: not today.');
+    assert.equal(await one.getByRole('button', { name: 'Approve' }).count(), 0);
+    assert.equal(await one.locator('[data-tool=delete_file]').count(), 1);
+    if (mode === 'ai-sdk') await one.getByText('Denied by anna').waitFor();
+    await picture(one, `${mode}-other-tab`);
+    // An answer that one of them begins is read by both while it is written.
+    await other.press('Check the folder');
+    await one.getByRole('progressbar', { name: 'Files checked' }).waitFor();
+    await Promise.all([one, other].map(page => page.told('Anything else?')));
+    [one, other].forEach(page => page.fine());
+  });
+
+  test('chats are listed, renamed and deleted, with the keyboard alone', async () => {
+    const page = await open();
+    const list = page.getByRole('navigation', { name: 'Chats' });
+    await page.say('Weather in Rome');
+    await page.card('get_weather', 'output-available');
+    await list.getByRole('button', { name: 'Rename Weather in Rome' }).last().focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type('Holidays');
+    await page.keyboard.press('Enter');
+    await page.getByText('Renamed to Holidays').waitFor({ state: 'attached' });
+    const item = list.getByRole('button', { name: /^Holidays/ });
+    await item.and(page.locator('[aria-current=page]')).waitFor();
+    assert.match(await page.title(), /^Holidays/);
+    assert.ok(await item.evaluate(button => button === document.activeElement), 'the focus comes back');
+    await page.press('New chat');
+    await page.getByText('What can I do for you?').waitFor();
+    await item.focus();
+    await page.keyboard.press('Enter');
+    await page.card('get_weather', 'output-available');
+    await picture(page, `${mode}-list`);
+    await list.getByRole('button', { name: 'Delete Holidays' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await list.getByRole('button', { name: 'Delete Holidays' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await page.getByText('Deleted Holidays').waitFor({ state: 'attached' });
+    await page.getByText('What can I do for you?').waitFor();
+    assert.equal(await item.count(), 0);
+    page.fine();
+  });
+
+  test('a narrow screen', async () => {
+    const page = await open();
+    await page.setViewportSize({ width: 360, height: 640 });
+    await page.say('Weather in Rome');
+    await page.card('get_weather', 'output-available');
+    await page.rests();
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `the page is ${wide} wide`);
+    await picture(page, `${mode}-narrow`);
+    const item = page.getByRole('button', { name: /^Weather in Rome.*:/ }).first();
+    assert.ok(!(await item.isVisible()));
+    await page.press('New chat');
+    await page.press('Chats');
+    await picture(page, `${mode}-drawer`);
+    await item.click();
+    await page.card('get_weather', 'output-available');
+    assert.ok(!(await item.isVisible()), 'the list has made room');
+    page.fine();
+  });
+
   test('stop', async () => {
     const page = await open();
     await page.press('Check the folder');

@@ -1,6 +1,7 @@
 //! The points at which a process can die.
 
 use std::{
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -12,8 +13,8 @@ use futures_util::future::BoxFuture;
 use rustix::process::{Signal, getpid, kill_process};
 use tool_runtime::{
     agent::{Event, Observer},
-    run::{RunId, Time},
-    store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+    run::{Principal, RunId, Time},
+    store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem},
 };
 
 /// The number of the point at which this process dies, or 0.
@@ -105,6 +106,10 @@ impl Store for PointedStore {
 
     fn due(&self, now: Time, limit: usize) -> Promise<'_, Vec<RunId>> {
         self.0.due(now, limit)
+    }
+
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> Promise<'a, Vec<RunItem>> {
+        self.0.list(owner, page)
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> Promise<'a, bool> {

@@ -234,9 +234,9 @@ impl Call {
         self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.handed_out) && !is_denied()
     }
 
-    /// Returns whether a decision about the call was made.
-    pub fn is_decided_about(&self) -> bool {
-        self.past.as_ref().is_some_and(|past| !past.decided.is_empty())
+    /// Returns the decisions about the call and their authors, oldest first.
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = (&Decision, &Principal)> {
+        self.past.iter().flat_map(|past| &past.decided).map(|decided| (&decided.decision, &decided.by))
     }
 
     /// Returns the ids of all interrupts of the call, open and closed.

@@ -137,6 +137,14 @@ pub enum StepEvent {
         by: Principal,
         at: Time,
     },
+    /// The owner gives the run a title.
+    Title {
+        /// The title.
+        title: String,
+        /// The principal that gives it.
+        by: Principal,
+        at: Time,
+    },
     /// The driver ends the run: its time is over, or a condition holds. Work under way ends as in a cancellation, and the run
     /// stops for this reason. If a prompt waits, the run accepts it then.
     Stop { reason: StopReason, at: Time },

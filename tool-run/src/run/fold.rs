@@ -45,9 +45,10 @@ impl Run {
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
         let (mut run, created) = Self::new(id, self.owner.clone(), options, messages, at);
         let prompts: Vec<Said> = self.prompts.iter().take(prompt).cloned().collect();
-        (run.prompts, run.taint) = (prompts.clone(), self.taint.clone());
+        (run.prompts, run.taint, run.title) = (prompts.clone(), self.taint.clone(), self.title.clone());
         run.rev += 1;
-        (run, vec![created, LogEvent::Branched { of: self.id.clone(), prompts, taint: self.taint.clone() }])
+        let (of, taint, title) = (self.id.clone(), self.taint.clone(), self.title.clone());
+        (run, vec![created, LogEvent::Branched { of, prompts, taint, title }])
     }
 
     fn create(event: LogEvent) -> Result<Self, Corrupt> {
@@ -87,6 +88,7 @@ impl Run {
             queue: Vec::new(),
             allowances: Vec::new(),
             taint: Vec::new(),
+            title: None,
         };
         for message in messages {
             run.reserve(&message);
@@ -110,7 +112,12 @@ impl Run {
     fn change(&mut self, event: &LogEvent) -> Applied {
         match event {
             LogEvent::Created { .. } => return Err("it is created twice".to_owned()),
-            LogEvent::Branched { prompts, taint, .. } => self.branched(prompts.clone(), taint.clone())?,
+            LogEvent::Branched { prompts, taint, title, .. } => {
+                self.branched(prompts.clone(), taint.clone())?;
+                self.title.clone_from(title);
+            }
+            LogEvent::Titled { by, .. } if !self.is_owner(by) => return Err(format!("{by} named it, and may not")),
+            LogEvent::Titled { title, .. } => self.title = Some(title.clone()),
             LogEvent::Queued { prompt } => self.queue.push(prompt.clone()),
             LogEvent::Prompted { prompt, queued } => self.prompted(prompt.clone(), *queued)?,
             LogEvent::TurnStarted { .. } => self.turn_started()?,

@@ -46,6 +46,17 @@ pub enum LogEvent {
         prompts: Vec<Said>,
         /// The tools whose outputs contain text of strangers that may be in the conversation.
         taint: Vec<String>,
+        /// The title that the owner gave the other run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+    /// The owner gave the run a title.
+    Titled {
+        /// The title.
+        title: String,
+        /// The owner.
+        by: Principal,
+        at: Time,
     },
     /// A prompt came while the run was busy, and waits.
     Queued { prompt: Prompt },
@@ -207,6 +218,7 @@ impl LogEvent {
         match self {
             Self::Created { .. } => "created",
             Self::Branched { .. } => "branched",
+            Self::Titled { .. } => "titled",
             Self::Queued { .. } => "queued",
             Self::Prompted { .. } => "prompted",
             Self::TurnStarted { .. } => "turn_started",
@@ -392,6 +404,8 @@ struct FrozenRun {
     queue: Vec<Prompt>,
     allowances: Vec<Allowance>,
     taint: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]

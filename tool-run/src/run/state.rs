@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::json::is_deeper;
-use crate::message::{AssistantPart, FinishReason, Message, Usage};
+use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::run::{
     Allowance, Call, CallId, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, RunId, Said, Stage, Time,
     ToolRef,
@@ -50,9 +50,13 @@ pub struct Run {
     pub(super) queue: Vec<Prompt>,
     pub(super) allowances: Vec<Allowance>,
     pub(super) taint: Vec<String>,
+    pub(super) title: Option<String>,
 }
 
 pub const STAGES: usize = 6;
+
+/// The most bytes of a prompt that serve as the title of a run.
+const TITLE: usize = 80;
 
 /// The positions of calls by their ids; `u32::MAX` for those of the conversation before the run.
 pub type Index = HashMap<CallId, u32, foldhash::fast::RandomState>;
@@ -164,6 +168,15 @@ impl Run {
     /// Returns the tool whose successful call ends the run, and the schema of its arguments if the run stores it.
     pub fn until(&self) -> Option<(&str, Option<&Arc<Value>>)> {
         Some((self.until.as_deref()?, self.answer.as_ref()))
+    }
+
+    /// Returns the title that the owner gave the run, or else the beginning of its first prompt.
+    pub fn title(&self) -> Option<&str> {
+        let prompt = || match self.messages.get(self.prompts.first()?.at as usize)? {
+            Message::User { content } => content.iter().find_map(Part::as_text)?.trim().lines().next(),
+            _ => None,
+        };
+        self.title.as_deref().or_else(|| prompt().map(|line| &line[..line.floor_char_boundary(TITLE)]))
     }
 
     /// Returns the tools whose outputs contain text of strangers, and are in the conversation.

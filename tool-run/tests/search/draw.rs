@@ -153,6 +153,7 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepEvent {
         7 if seed.2 % 8 == 1 => StepEvent::Stop { reason: StopReason::Condition("enough".to_owned()), at },
         7 => StepEvent::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
         8 if seed.2.is_multiple_of(2) => StepEvent::Tick { at },
+        8 if seed.2 % 4 == 1 && seed.3.is_multiple_of(4) => StepEvent::Title { title: "a trip".to_owned(), by, at },
         8 if seed.2 % 4 == 1 => StepEvent::StopRequested { by, at },
         8 => StepEvent::Repaired {
             call: id,

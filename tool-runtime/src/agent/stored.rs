@@ -115,6 +115,19 @@ impl Agent {
         self.change(id, || StepEvent::Prompt(prompt.clone())).await
     }
 
+    /// Gives the run `id` a title, on behalf of `by`. Until then, the beginning of the first prompt is its title.
+    ///
+    /// Fails if the run does not exist, or `by` is not its owner.
+    pub async fn rename(
+        &self,
+        id: &RunId,
+        title: impl Into<String>,
+        by: impl Into<Principal>,
+    ) -> Result<Run, AgentError> {
+        let (title, by) = (title.into(), by.into());
+        self.change(id, || StepEvent::Title { title: title.clone(), by: by.clone(), at: self.now() }).await
+    }
+
     /// Adds the consequences of `event` to the run `id`, in whatever process it is driven.
     pub(super) async fn change(&self, id: &RunId, event: impl Fn() -> StepEvent) -> Result<Run, AgentError> {
         for _ in 0..TRIES {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -24,7 +25,7 @@ use crate::run::{
     CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Time,
 };
 use crate::schema::{Schema, Validator};
-use crate::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
 use crate::tool::{
     CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, Started, Starting, ToolSpec, Traits,
     describe_output, read_as,
@@ -492,6 +493,10 @@ impl Store for StepStore {
     }
 
     fn due(&self, _: Time, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn list<'a>(&'a self, _: &'a Principal, _: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         Box::pin(ready(Ok(Vec::new())))
     }
 

@@ -1,15 +1,17 @@
 //! A store in memory.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
+    ops::Range,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use futures_util::future::{BoxFuture, ready};
 
-use super::{Append, Head, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
-use crate::run::{Interrupt, RunId, Time};
+use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
+use crate::run::{Interrupt, Principal, RunId, Time};
 
 /// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ struct Kept {
 
 #[derive(Debug)]
 struct KeptRun {
-    /// The latest head. `opened` has all open interrupts.
+    /// The latest head. `opened` has all open interrupts; the change and the title may be of an earlier append.
     head: Head,
     rev: u64,
     snapshot: Option<(u64, String)>,
@@ -90,6 +92,8 @@ impl MemoryStore {
         kept.rev += count;
         kept.head.opened.retain(|open| !head.closed.contains(&open.id));
         head.opened.splice(..0, kept.head.opened.drain(..));
+        head.changed = head.changed.or(kept.head.changed);
+        head.title = head.title.or_else(|| kept.head.title.take());
         kept.head = head;
         Ok(())
     }
@@ -184,6 +188,16 @@ impl Store for MemoryStore {
         due.sort_by_key(|(_, kept)| kept.taken);
         let due = due.into_iter().map(|(run, _)| run.clone()).take(limit).collect();
         Box::pin(ready(Ok(due)))
+    }
+
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
+        let runs = &self.lock().runs;
+        let mut runs: Vec<_> = runs.iter().rev().filter(|(_, kept)| kept.head.owner == *owner).collect();
+        runs.sort_by_key(|(_, kept)| Reverse(kept.head.changed));
+        let item = |(run, kept): (&RunId, &KeptRun)| {
+            RunItem::new(run.clone(), kept.head.title.clone(), kept.head.changed.unwrap_or(Time(0)))
+        };
+        Box::pin(ready(Ok(runs.into_iter().skip(page.start).take(page.len()).map(item).collect())))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

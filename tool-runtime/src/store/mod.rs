@@ -2,7 +2,7 @@
 
 mod memory;
 
-use std::{fmt, slice, sync::Arc, time::Duration};
+use std::{fmt, ops::Range, slice, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 
@@ -61,51 +61,35 @@ pub trait Store: Send + Sync {
     /// waiting and nobody has a lease on them. Runs that were not taken up for the longest time come first.
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
+    /// Returns the runs of `owner` at the positions `page`, the last changed first ([`Head::changed`]). Those of the same time are
+    /// ordered by run id, backwards.
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>>;
+
     /// Deletes a run completely. Returns whether there was one.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
+/// Writes the methods of a store that pass their calls on to the store behind a pointer.
+macro_rules! pass_on {
+    ($($name:ident($($value:ident: $type:ty),*) -> $out:ty;)*) => {$(
+        fn $name<'a>(&'a self, $($value: $type),*) -> BoxFuture<'a, Result<$out, StoreError>> {
+            (**self).$name($($value),*)
+        }
+    )*};
+}
+
 impl<S: Store + ?Sized> Store for Arc<S> {
-    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
-        (**self).append(run, append)
-    }
-
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
-        (**self).load(run)
-    }
-
-    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        (**self).read(run, rev)
-    }
-
-    fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        (**self).snapshot(run, rev, text)
-    }
-
-    fn lease<'a>(
-        &'a self,
-        run: &'a RunId,
-        worker: &'a str,
-        now: Time,
-        ttl: Duration,
-    ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        (**self).lease(run, worker, now, ttl)
-    }
-
-    fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        (**self).release(run, lease)
-    }
-
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        (**self).waiting(filter)
-    }
-
-    fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        (**self).due(now, limit)
-    }
-
-    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        (**self).delete(run)
+    pass_on! {
+        append(run: &'a RunId, append: Append) -> ();
+        load(run: &'a RunId) -> Option<Stored>;
+        read(run: &'a RunId, rev: u64) -> Vec<Record>;
+        snapshot(run: &'a RunId, rev: u64, text: String) -> ();
+        lease(run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Lease;
+        release(run: &'a RunId, lease: &'a Lease) -> ();
+        waiting(filter: &'a Waiting) -> Vec<WaitingItem>;
+        due(now: Time, limit: usize) -> Vec<RunId>;
+        list(owner: &'a Principal, page: Range<usize>) -> Vec<RunItem>;
+        delete(run: &'a RunId) -> bool;
     }
 }
 
@@ -138,6 +122,29 @@ pub struct Head {
     pub opened: Vec<Interrupt>,
     /// The interrupts that the append closed.
     pub closed: Vec<InterruptId>,
+    /// The time of the last prompt, request, decision or title in the append; `None` if it has none of them.
+    pub changed: Option<Time>,
+    /// The run's title ([`Run::title`]), if `changed` is set.
+    pub title: Option<String>,
+}
+
+/// A run in the list of its owner's runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunItem {
+    /// The run.
+    pub run: RunId,
+    /// Its title; `None` if it has none, or an older version of this program stored it.
+    pub title: Option<String>,
+    /// The time at which a person last saw something change ([`Head::changed`]).
+    pub changed: Time,
+}
+
+impl RunItem {
+    /// Creates the item of a run.
+    pub fn new(run: RunId, title: Option<String>, changed: Time) -> Self {
+        Self { run, title, changed }
+    }
 }
 
 /// A run as it is stored.
@@ -253,11 +260,19 @@ impl Append {
 
 impl Head {
     fn new(events: &[LogEvent], after: &Run) -> Self {
-        let (mut opened, mut closed) = (Vec::<Interrupt>::new(), Vec::new());
+        let (mut opened, mut closed, mut changed) = (Vec::<Interrupt>::new(), Vec::new(), None);
         for event in events {
             match event {
-                LogEvent::Opened { interrupt, .. } => opened.push((**interrupt).clone()),
-                LogEvent::Decided { interrupt, .. } => closed.push(interrupt.clone()),
+                LogEvent::Created { at, .. } | LogEvent::Titled { at, .. } => changed = changed.max(Some(*at)),
+                LogEvent::Prompted { prompt, .. } => changed = changed.max(Some(prompt.at)),
+                LogEvent::Opened { interrupt, .. } => {
+                    changed = changed.max(Some(interrupt.since));
+                    opened.push((**interrupt).clone());
+                }
+                LogEvent::Decided { interrupt, at, .. } => {
+                    changed = changed.max(Some(*at));
+                    closed.push(interrupt.clone());
+                }
                 LogEvent::Ended { call, .. } | LogEvent::Migrated { call, .. } => {
                     // It no longer waits for any interrupt.
                     closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::interrupt_ids));
@@ -267,7 +282,8 @@ impl Head {
         }
         opened.retain(|interrupt| after.interrupt(&interrupt.id).is_some());
         let is_active = matches!(after.phase(), Phase::Generating | Phase::Acting);
-        Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed }
+        let title = changed.and_then(|_| after.title().map(str::to_owned));
+        Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed, changed, title }
     }
 
     /// Returns the time from which a worker should take up the run; `None` for never.

@@ -81,6 +81,11 @@ impl Chat {
         &self.agent
     }
 
+    /// Returns the principal of the request.
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
     /// Changes the agent for this request, for example to add the tools that the request brings.
     pub(crate) fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
         self.agent = change(self.agent.clone());
@@ -224,7 +229,7 @@ impl Chat {
         }
     }
 
-    fn run_id(&self, generation: u32) -> RunId {
+    pub(super) fn run_id(&self, generation: u32) -> RunId {
         RunId::from(format!("{generation}:{}", self.name))
     }
 
@@ -237,7 +242,7 @@ impl Chat {
 
     /// Returns the number of the chat's latest run; 0 if there is none. Each message that is edited or regenerated creates
     /// another run.
-    async fn latest(&self) -> Result<u32, ApiError> {
+    pub(super) async fn latest(&self) -> Result<u32, ApiError> {
         let known = self.guard.generation.load(Ordering::SeqCst);
         if known == 0 && !self.exists(1).await? {
             return Ok(0);
@@ -330,7 +335,11 @@ impl Chat {
         preamble: Option<Vec<u8>>,
         on_leave: OnLeave,
     ) -> Result<Response, ApiError> {
-        let active = ActiveResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session);
+        let prompt = match &start {
+            Start::Prompt { id, content, .. } => Some((id.clone(), content.clone())),
+            Start::Resume => None,
+        };
+        let active = ActiveResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session, prompt);
         self.guard.set_active(Arc::clone(&active));
         let driver = session.handle();
         let on_readers: OnReaders = Box::new(move |have_left| if have_left { driver.leave() } else { driver.stay() });
@@ -368,14 +377,21 @@ pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T,
 impl ActiveResponse {
     /// Returns the answer from its beginning, or `None` if its beginning is no longer kept.
     pub(crate) fn replay(&self) -> Option<Response> {
-        self.buffer.replay(None).map(stream)
+        self.buffer.replay(None, None).map(stream)
+    }
+
+    /// Returns the answer for a client that has only `messages`, frames with the conversation before the answer. Returns `None`
+    /// if the beginning of the answer is no longer kept.
+    pub(crate) fn connect(&self, request: String, messages: &[u8]) -> Option<Response> {
+        self.was_read();
+        self.buffer.replay(Some(request), Some(messages)).map(stream)
     }
 
     /// Returns the answer for a request that joins it, because it submitted a decision or was sent twice. In frames that name a
     /// request, `request` is used, if it is given.
     pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
         let gone = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
-        self.buffer.replay(request).map(stream).ok_or_else(gone)
+        self.buffer.replay(request, None).map(stream).ok_or_else(gone)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod chat;
 mod registry;
+mod reload;
 mod replay;
 mod seal;
 
@@ -33,6 +34,7 @@ use crate::protocol::ui_stream::StreamSettings;
 pub(crate) use chat::{Chat, Decided, OnLeave, Start, cancel_open, detach, name, stream};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
+pub(crate) use reload::{ListedChat, Page};
 pub(crate) use replay::{ReplayBuffer, ReplayLimits};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
@@ -75,7 +77,7 @@ pub(crate) async fn aside<T: Send + 'static>(
 pub(crate) type UiSettings = Arc<dyn Fn(StreamSettings) -> StreamSettings + Send + Sync>;
 
 impl Shared {
-    /// Returns a chat's answer in progress, from its beginning. Returns `None` if there is no answer, or if its beginning is no
+    /// Returns a chat's answer in progress, from its beginning, or one that a client still reads after it has loaded the chat. Returns `None` if there is no answer, or if its beginning is no
     /// longer kept.
     pub(crate) fn replay(
         &self,
@@ -83,8 +85,11 @@ impl Shared {
         principal: &Principal,
         id: &str,
     ) -> Result<Option<Response>, ApiError> {
-        let active = self.registry.active(&name(principal, id)?).filter(|active| active.protocol == protocol);
-        Ok(active.and_then(|active| active.replay()))
+        let active = self.registry.readable(&name(principal, id)?).filter(|active| active.protocol == protocol);
+        Ok(active.and_then(|active| {
+            active.was_read();
+            active.replay()
+        }))
     }
 }
 
@@ -221,6 +226,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
+    /// Returns the error for a request about something that does not exist: 404 Not Found.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
     /// Returns the error for a request with more than `limit` bytes.
     pub(crate) fn too_large(limit: usize) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("a request has at most {limit} bytes"))
@@ -250,7 +260,7 @@ impl From<AgentError> for ApiError {
             AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::Conflict) => {
                 Self::conflict("this chat is busy elsewhere; try again when its answer has ended")
             }
-            AgentError::Store(StoreError::NotFound) => Self::new(StatusCode::NOT_FOUND, "not_found", "no such chat"),
+            AgentError::Store(StoreError::NotFound) => Self::not_found("no such chat"),
             AgentError::Store(StoreError::Unavailable { .. }) => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",

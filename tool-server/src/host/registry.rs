@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, hash_map::Entry},
     fmt,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, Mutex, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
@@ -14,11 +14,12 @@ use axum::http::StatusCode;
 use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard, watch},
     task::AbortHandle,
+    time::Instant,
 };
 use tool_runtime::{
-    Cancellation,
+    Cancellation, Part,
     agent::{Handle as DriverHandle, Session, Steering},
-    run::Principal,
+    run::{Principal, Run},
 };
 
 use super::{ApiError, lock, replay::ReplayBuffer};
@@ -43,6 +44,8 @@ pub(crate) struct ChatEntry {
     /// The lock that a request holds while it changes the chat.
     gate: Arc<AsyncMutex<()>>,
     active: Mutex<Option<Arc<ActiveResponse>>>,
+    /// The answer in progress, or the last one if a client that loaded the chat may still read it.
+    readable: Mutex<Weak<ActiveResponse>>,
     /// The number of the chat's latest run that this process knows; 0 before the first.
     pub(crate) generation: AtomicU32,
 }
@@ -54,6 +57,9 @@ pub(crate) enum Protocol {
     AgUi,
 }
 
+/// A message of a person: its id, and its content.
+pub(crate) type Prompted = (Option<String>, Vec<Part>);
+
 /// An answer in progress.
 pub(crate) struct ActiveResponse {
     pub(crate) protocol: Protocol,
@@ -62,21 +68,49 @@ pub(crate) struct ActiveResponse {
     pub(crate) driver: DriverHandle,
     /// The way for messages to reach the run, if clients keep the runs. Otherwise messages reach it through the store.
     pub(crate) steering: Option<Steering>,
+    /// The number of entries that the run's log had before the answer.
+    pub(crate) rev: u64,
+    /// The prompt that is answered, if the run may not have accepted it yet.
+    prompt: Option<(usize, Prompted)>,
+    /// Set while clients that have loaded the chat have not read the answer: their number, and the time until which they can.
+    pub(crate) kept: Mutex<Option<(usize, Instant)>>,
     over: watch::Sender<bool>,
     task: OnceLock<AbortHandle>,
 }
 
 impl ActiveResponse {
-    /// Creates the entry for the answer of `session` that is written into `buffer`.
+    /// Creates the entry for the answer of `session` to `prompt` that is written into `buffer`.
     pub(crate) fn new(
         protocol: Protocol,
         buffer: Arc<ReplayBuffer>,
         cancel: Cancellation,
         session: &mut Session,
+        prompt: Option<Prompted>,
     ) -> Arc<Self> {
+        let (rev, accepted) = (session.run().rev(), session.run().prompts().len());
+        let (prompt, kept) = (prompt.map(|prompt| (accepted, prompt)), Mutex::default());
         let steering = session.agent().stored_in().is_none().then(|| session.steering());
         let (over, task) = (watch::Sender::new(false), OnceLock::new());
-        Arc::new(Self { protocol, buffer, cancel, driver: session.handle(), steering, over, task })
+        let driver = session.handle();
+        Arc::new(Self { protocol, buffer, cancel, driver, steering, rev, prompt, kept, over, task })
+    }
+
+    /// Notes that a client reads the answer.
+    pub(crate) fn was_read(&self) {
+        let mut kept = lock(&self.kept);
+        *kept =
+            kept.take().and_then(|(clients, until)| Some((clients.checked_sub(1).filter(|left| *left > 0)?, until)));
+    }
+
+    /// Returns the prompt that is answered, if `run` has not accepted it yet.
+    pub(crate) fn pending_prompt(&self, run: &Run) -> Option<&Prompted> {
+        let accepted = |before: usize| run.prompts().iter().skip(before).any(|said| !said.steers);
+        self.prompt.as_ref().filter(|(before, _)| !accepted(*before)).map(|(_, prompt)| prompt)
+    }
+
+    /// Returns the prompt that is answered, if the answer is one to a prompt.
+    pub(crate) fn prompt(&self) -> Option<&Prompted> {
+        self.prompt.as_ref().map(|(_, prompt)| prompt)
     }
 
     /// Sets the task that drives the run.
@@ -124,6 +158,11 @@ impl Registry {
     /// Returns a chat's answer in progress.
     pub(crate) fn active(&self, name: &str) -> Option<Arc<ActiveResponse>> {
         lock(&self.chats).entries.get(name)?.active()
+    }
+
+    /// Returns the chat's answer that clients can read.
+    pub(crate) fn readable(&self, name: &str) -> Option<Arc<ActiveResponse>> {
+        lock(&self.chats).entries.get(name)?.readable()
     }
 
     /// Returns all answers in progress.
@@ -175,7 +214,17 @@ impl ChatEntry {
         lock(&self.active).clone()
     }
 
+    pub(crate) fn readable(&self) -> Option<Arc<ActiveResponse>> {
+        lock(&self.readable).upgrade().filter(|last| !*last.over.borrow() || lock(&last.kept).is_some())
+    }
+
+    /// Forgets the last answer, because the chat was deleted.
+    pub(crate) fn forget(&self) {
+        *lock(&self.readable) = Weak::new();
+    }
+
     pub(crate) fn set_active(&self, active: Arc<ActiveResponse>) {
+        *lock(&self.readable) = Arc::downgrade(&active);
         *lock(&self.active) = Some(active);
     }
 

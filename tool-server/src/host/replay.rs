@@ -208,17 +208,29 @@ impl ReplayBuffer {
         reader.stream()
     }
 
+    /// Returns `true` if a client that comes later can read the answer from its beginning.
+    pub(crate) fn is_whole(&self) -> bool {
+        let state = self.state();
+        state.segments.find(if state.preamble.is_some() { state.opened } else { 0 }).is_some()
+    }
+
     /// Returns the answer for a client that comes later, or `None` if its beginning is no longer kept. In frames that name a
-    /// request, `request` is used, if it is given.
+    /// request, `request` is used, if it is given. With `messages`, frames with the conversation before, the client gets these
+    /// frames and the frontend's state first.
     pub(crate) fn replay(
         self: &Arc<Self>,
         request: Option<String>,
+        messages: Option<&[u8]>,
     ) -> Option<impl Stream<Item = io::Result<Bytes>> + Send + use<>> {
         let state = self.state();
         let opening = match (&request, &state.encoder) {
             (Some(request), Some(encoder)) => {
                 let mut opening = Vec::new();
                 encoder.begin_for(request, &mut opening);
+                if let Some(messages) = messages {
+                    opening.extend_from_slice(messages);
+                    encoder.state(&mut opening);
+                }
                 Some(opening.into())
             }
             _ => state.preamble.clone(),

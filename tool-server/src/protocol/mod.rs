@@ -57,6 +57,12 @@ pub trait Encoder: Send {
         let _ = (request, out);
     }
 
+    /// Writes the state of the frontend as it was when the answer began, for a client that has none of it. By default, writes
+    /// nothing.
+    fn state(&self, out: &mut Vec<u8>) {
+        let _ = out;
+    }
+
     /// Writes the last frame after [`end`](Self::end), if that frame names a request: the one with the id `request`, or the one
     /// that began the answer for `None`. The default is for protocols whose frames name no request: it writes nothing.
     fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {

@@ -1,6 +1,7 @@
 //! Stores that answer later, so that a request waits wherever it asks one.
 
 use std::{
+    ops::Range,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -8,8 +9,8 @@ use std::{
 use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
 use tool_runtime::{
-    run::{RunId, Time},
-    store::{Append, Lease, MemoryStore, Record, Store, StoreError, Stored, Waiting, WaitingItem},
+    run::{Principal, RunId, Time},
+    store::{Append, Lease, MemoryStore, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem},
 };
 use tool_stores::sealed::{MemoryNonces, NonceStore};
 
@@ -64,6 +65,10 @@ impl Store for SlowStore {
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         slow(Box::pin(async move { self.0.due(now, limit).await }))
+    }
+
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
+        slow(Box::pin(async move { self.0.list(owner, page).await }))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -1,4 +1,6 @@
 //! The UI message stream of the AI SDK.
 
 mod chats;
+mod list;
+pub(crate) mod reload;
 mod steering;

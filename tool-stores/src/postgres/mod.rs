@@ -3,7 +3,7 @@
 mod pool;
 mod sql;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use deadpool_postgres::Pool;
 use futures_util::future::BoxFuture;
@@ -14,8 +14,8 @@ use crate::columns::{signed, size, time, unsigned, waiting_item};
 use crate::sealed::{NonceStore, kept_since, unique};
 use pool::Broken;
 use sql::{named, stored};
-use tool_runtime::run::{RunId, Time};
-use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use tool_runtime::run::{Principal, RunId, Time};
+use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
 
 /// The kinds of rows of a loaded run.
 const SNAPSHOT: i32 = 1;
@@ -177,8 +177,12 @@ impl PostgresStore {
         let first = if *expected == 0 && lease.is_none() { sql::CREATE } else { sql::UPDATE };
         let (rev, count, due) = (signed(*expected), signed(*count), head.due().map(|time| signed(time.0)));
         let owner = stored(head.owner.as_str());
-        let values: Values<'_> =
-            &[&id, &rev, &token, &count, &due, &text, &closed, &opened, &since, &bodies, &principals, &owner, &which];
+        let (changed, title) = (head.changed.map(|time| signed(time.0)), head.title.as_deref().map(stored));
+        #[rustfmt::skip]
+        let values: Values<'_> = &[
+            &id, &rev, &token, &count, &due, &text, &closed, &opened, &since, &bodies, &principals, &owner, &which,
+            &changed, &title,
+        ];
         let done = self.ask_once(&format!("WITH run AS ({first}), {}", sql::CHANGES), values).await?;
         if done.is_empty() { Err(self.refusal(run, *expected, token).await?.into()) } else { Ok(()) }
     }
@@ -277,6 +281,17 @@ impl Store for PostgresStore {
         Box::pin(async move {
             let rows = self.ask(sql::DUE, &[&signed(now.0), &size(limit)]).await?;
             Ok(rows.iter().map(|row| RunId::from(named(row.get(0)))).collect())
+        })
+    }
+
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
+        Box::pin(async move {
+            let rows = self.ask(sql::LIST, &[&stored(owner.as_str()), &size(page.len()), &size(page.start)]).await?;
+            let item = |row: &Row| {
+                let title: Option<String> = row.get(1);
+                RunItem::new(named(row.get(0)).into(), title.map(named), time(row.get(2)))
+            };
+            Ok(rows.iter().map(item).collect())
         })
     }
 

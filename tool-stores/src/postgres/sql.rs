@@ -10,13 +10,16 @@ use super::{Broken, StoreError};
 
 /// Appends to a run that may be new.
 pub const CREATE: &str = "\
-    INSERT INTO @.runs (id, rev, due, owner) SELECT $1, $2::bigint + $4, $5, $12 WHERE $3::bigint IS NULL \
-    ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, due = excluded.due WHERE runs.rev = 0 RETURNING key";
+    INSERT INTO @.runs (id, rev, due, owner, changed, title) \
+    SELECT $1, $2::bigint + $4, $5, $12, coalesce($14::bigint, 0), $15::text WHERE $3::bigint IS NULL \
+    ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, due = excluded.due, changed = excluded.changed, \
+        title = excluded.title WHERE runs.rev = 0 RETURNING key";
 
 /// Appends to an existing run. Of two concurrent appends, the second waits for the first, and then finds another revision. The
 /// owner is used only so that both statements have the same parameters.
 pub const UPDATE: &str = "\
-    UPDATE @.runs SET rev = rev + $4, due = $5 \
+    UPDATE @.runs SET rev = rev + $4, due = $5, changed = coalesce($14::bigint, changed), \
+        title = coalesce($15::text, title) \
     WHERE id = $1 AND rev = $2 AND ($3::bigint IS NULL OR token = $3) AND $12::text IS NOT NULL RETURNING key";
 
 /// The rest of the statement that begins with [`CREATE`] or [`UPDATE`].
@@ -90,6 +93,9 @@ pub const RELEASE: &str = "UPDATE @.runs SET worker = NULL, until = NULL WHERE i
 pub const DUE: &str = "\
     SELECT id FROM @.runs WHERE due <= $1 AND (until IS NULL OR until <= $1) ORDER BY taken, id LIMIT $2";
 
+pub const LIST: &str = "\
+    SELECT id, title, changed FROM @.runs WHERE owner = $1 ORDER BY changed DESC, id DESC LIMIT $2 OFFSET $3";
+
 pub const DELETE: &str = "DELETE FROM @.runs WHERE id = $1 RETURNING 1";
 
 #[cfg(feature = "sealed")]
@@ -131,7 +137,7 @@ pub fn named(text: String) -> String {
 
 /// The statements that create each version of the tables from the previous one, with `@` for the schema. Released statements
 /// never change; new versions are added.
-const VERSIONS: [&str; 2] = [include_str!("v1.sql"), include_str!("v2.sql")];
+const VERSIONS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
 
 /// Creates the tables, or updates them. Any number of processes may do this at the same time.
 pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), Broken> {

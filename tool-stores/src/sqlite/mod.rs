@@ -5,6 +5,7 @@ mod sql;
 mod worker;
 
 use std::{
+    ops::Range,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -14,8 +15,8 @@ use futures_util::future::BoxFuture;
 #[cfg(feature = "sealed")]
 use crate::sealed::NonceStore;
 use schema::Place;
-use tool_runtime::run::{RunId, Time};
-use tool_runtime::store::{Append, Lease, Record, Store, StoreError, Stored, Waiting, WaitingItem};
+use tool_runtime::run::{Principal, RunId, Time};
+use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
 use worker::Worker;
 
 /// A store in an SQLite file, which several processes of one machine can use at the same time.
@@ -199,6 +200,11 @@ impl Store for SqliteStore {
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         self.reader().ask(move |db| sql::due(db, now, limit))
+    }
+
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
+        let owner = owner.clone();
+        self.reader().ask(move |db| sql::list(db, &owner, &page))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -1,10 +1,10 @@
 //! The reads and changes of the file. Each change is one transaction.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{Append, Broken, Lease, Record, StoreError, Stored, Waiting, WaitingItem};
+use super::{Append, Broken, Lease, Record, RunItem, StoreError, Stored, Waiting, WaitingItem};
 use crate::columns::{signed, size, time, unsigned, waiting_item};
 use tool_runtime::{
     run::{Interrupt, Principal, RunId, Time},
@@ -27,7 +27,7 @@ fn change(db: &Connection) -> rusqlite::Result<Transaction<'_>> {
 pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broken> {
     let Append { expected, count, text, lease, head } = append;
     let due = head.due().map(|time| signed(time.0));
-    if head.opened.is_empty() && head.closed.is_empty() && add(db, run, append, due)? {
+    if head.changed.is_none() && head.closed.is_empty() && add(db, run, append, due)? {
         return Ok(());
     }
     let change = change(db)?;
@@ -61,6 +61,10 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
     // more trees in each append.
     if due.is_some_and(|due| noted.is_none_or(|noted| due < noted)) {
         db.prepare_cached("UPDATE runs SET due = ?2 WHERE key = ?1")?.execute(params![key, due])?;
+    }
+    if let Some(changed) = head.changed {
+        let row = params![key, signed(changed.0), head.title];
+        db.prepare_cached("UPDATE runs SET changed = ?2, title = coalesce(?3, title) WHERE key = ?1")?.execute(row)?;
     }
     for id in &head.closed {
         close(db, key, &id.to_string())?;
@@ -249,6 +253,15 @@ pub fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<WaitingItem>
         items.push(waiting_item(run, owner, &body)?);
     }
     Ok(items)
+}
+
+pub fn list(db: &mut Connection, owner: &Principal, page: &Range<usize>) -> Result<Vec<RunItem>, Broken> {
+    let sql = "SELECT id, title, changed FROM runs WHERE owner = ?1 ORDER BY changed DESC, id DESC LIMIT ?2 OFFSET ?3";
+    let item =
+        |row: &Row<'_>| Ok(RunItem::new(row.get::<_, String>(0)?.into(), row.get(1)?, time(row.get::<_, i64>(2)?)));
+    let mut find = db.prepare_cached(sql)?;
+    let found = find.query_map(params![owner.as_str(), size(page.len()), size(page.start)], item)?;
+    Ok(found.collect::<Result<_, _>>()?)
 }
 
 pub fn due(db: &mut Connection, now: Time, limit: usize) -> Result<Vec<RunId>, Broken> {

@@ -57,6 +57,7 @@ pub fn step_into(
         StepEvent::Recover { .. } => draft.recover(),
         StepEvent::Repaired { call, name, arguments, by, usage } => draft.repaired(call, name, arguments, by, usage)?,
         StepEvent::StopRequested { by, .. } => draft.stop(by)?,
+        StepEvent::Title { title, by, .. } => draft.title(title, by)?,
         StepEvent::Cancel { by, .. } => draft.cancel(&by)?,
         StepEvent::Stop { reason, .. } => draft.halt(reason),
     }
@@ -78,6 +79,7 @@ fn time_of(event: &StepEvent) -> Time {
         | StepEvent::Tick { at }
         | StepEvent::Recover { at }
         | StepEvent::StopRequested { at, .. }
+        | StepEvent::Title { at, .. }
         | StepEvent::Stop { at, .. }
         | StepEvent::Cancel { at, .. } => *at,
         StepEvent::Offered { .. }

@@ -68,6 +68,12 @@ impl Draft<'_> {
         Ok(())
     }
 
+    pub fn title(&mut self, title: String, by: Principal) -> Result<(), Refusal> {
+        self.is_owner(&by)?;
+        self.log.push(LogEvent::Titled { title, by, at: self.now });
+        Ok(())
+    }
+
     pub fn halt(&mut self, reason: StopReason) {
         if self.is_busy() {
             self.clear("the run was stopped");

@@ -483,7 +483,7 @@ impl Log {
     /// Returns whether a call with a decision runs, or is about to run.
     fn has_decided_work(&self) -> bool {
         let is_work = |stage| matches!(stage, Stage::Ready | Stage::Running);
-        self.run.current().iter().any(|call| is_work(call.stage()) && call.is_decided_about())
+        self.run.current().iter().any(|call| is_work(call.stage()) && call.decisions().next().is_some())
     }
 
     /// Waits for a signal from outside. If the future is dropped, nothing is lost.

@@ -76,6 +76,8 @@ pub enum Event<'a> {
         tool_call_id: &'a str,
         content: &'a Content,
     },
+    /// All messages of the conversation.
+    MessagesSnapshot { messages: &'a [Value] },
     /// The whole state.
     StateSnapshot { snapshot: &'a Value },
     /// A change of the state: a JSON Patch (RFC 6902).

@@ -152,6 +152,11 @@ impl Frontend {
         self.inner.outbox.on_change(wake);
     }
 
+    /// Writes the state as the frontend sent it, for a client that has none of it.
+    pub(crate) fn write_state(&self, out: &mut Vec<u8>) {
+        Event::StateSnapshot { snapshot: &self.inner.input.state }.write(out);
+    }
+
     /// Writes the changes since the last call.
     pub(super) fn write_changes(&self, out: &mut Vec<u8>) {
         for change in std::mem::take(&mut self.inner.outbox.lock().changes) {

@@ -1,6 +1,7 @@
 //! The encoder of AG-UI: it writes a run's events as a stream.
 
 mod call;
+mod connect;
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
@@ -304,14 +305,7 @@ impl Writer {
         if let Some((message, code)) = failed {
             return self.error(message, code, out);
         }
-        let waits = |open: &&Interrupt| !matches!(open.kind, InterruptKind::External);
-        let interrupts: Vec<_> =
-            run.interrupts().filter(waits).map(|open| interrupt(self, run, open, &self.by)).collect();
-        let outcome = match run.phase() {
-            Phase::Stopped(StopReason::Cancelled) => Outcome::Cancelled,
-            _ if interrupts.is_empty() => Outcome::Success { pending_tool_call_ids: self.pending() },
-            _ => Outcome::Interrupt { interrupts },
-        };
+        let outcome = self.outcome(run);
         let cut = match run.phase() {
             Phase::Stopped(StopReason::Cut(FinishReason::Length)) => Some("length"),
             Phase::Stopped(StopReason::Cut(FinishReason::ContentFilter)) => Some("content_filter"),
@@ -325,6 +319,18 @@ impl Writer {
             metadata: cut.map(|reason| object([("finishReason", reason.into())])),
         });
         self.stage = Stage::Finished;
+    }
+
+    /// Returns the outcome of `run` in its present state.
+    fn outcome(&self, run: &Run) -> Outcome {
+        let waits = |open: &&Interrupt| !matches!(open.kind, InterruptKind::External);
+        let interrupts: Vec<_> =
+            run.interrupts().filter(waits).map(|open| interrupt(self, run, open, &self.by)).collect();
+        match run.phase() {
+            Phase::Stopped(StopReason::Cancelled) => Outcome::Cancelled,
+            _ if interrupts.is_empty() => Outcome::Success { pending_tool_call_ids: self.pending() },
+            _ => Outcome::Interrupt { interrupts },
+        }
     }
 
     /// Ends the stream with an error. The client shows `message`; `code` is for programs. Neither may contain details that belong
@@ -445,6 +451,12 @@ impl Encoder for Writer {
         let metadata = (!self.warnings.is_empty()).then(|| object([("warnings", self.warnings.clone().into())]));
         let (thread_id, protocol_version) = (self.thread_id.as_str(), VERSION);
         Event::RunStarted { thread_id, run_id: request, protocol_version, metadata: metadata.as_ref() }.write(out);
+    }
+
+    fn state(&self, out: &mut Vec<u8>) {
+        if let Some(frontend) = &self.frontend {
+            frontend.write_state(out);
+        }
     }
 
     fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {

@@ -2,8 +2,8 @@
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use tool_runtime::message::{ProviderPart, ProviderPartKind};
-use tool_runtime::run::{self, CallId, CallResult, Decision, Interrupt, InterruptKind};
+use tool_runtime::message::{Part, ProviderPart, ProviderPartKind, ToolMessage};
+use tool_runtime::run::{self, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal};
 use tool_runtime::tool::{Output, Progress};
 
 use super::{Chunk, Errors, Json, Level, UiStream, approval_id, frame, stream::Step};
@@ -233,18 +233,64 @@ impl UiStream {
     }
 
     /// Writes a decision about a call, unless the client has sent it itself.
-    pub(super) fn decided(&mut self, call: &run::Call, decision: &Decision, out: &mut Vec<u8>) {
+    pub(super) fn decided(&mut self, call: &run::Call, decision: &Decision, by: &Principal, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
         let Some(id) = self.calls[at].respond() else { return };
         let (approved, reason) = match decision {
             Decision::Deny { reason } => (false, reason.as_deref()),
             _ => (true, None),
         };
-        self.respond(&id, approved, reason, out);
+        self.respond(&id, approved, reason, Some(by), out);
     }
 
-    fn respond(&self, approval_id: &str, approved: bool, reason: Option<&str>, out: &mut Vec<u8>) {
-        let (provider_executed, provider_metadata) = (None, None);
+    /// Writes the last approval or denial of a call, for a client that has none of the message. Clients of level 6 have no chunk
+    /// for the decision, and a request without it would never end.
+    pub(super) fn was_approved_or_denied(&mut self, call: &run::Call, out: &mut Vec<u8>) {
+        use Decision::{Approve, ApproveForRun, Deny, Edit};
+        let is_approval = |decision: &Decision| matches!(decision, Approve | ApproveForRun | Edit { .. } | Deny { .. });
+        let Some(at) = self.find(&call.id).filter(|_| self.settings.level >= Level::V7) else { return };
+        let Some((decision, by)) = call.decisions().rfind(|(decision, _)| is_approval(decision)) else { return };
+        let id = format!("{}-decided", call.id);
+        if self.calls[at].request(&id) {
+            self.frame(&request_chunk(&id, call.id.as_str(), None, None, None), out);
+            self.decided(call, decision, by, out);
+        }
+    }
+
+    /// Writes the answer of a call that only the conversation knows, because the run was branched from another.
+    pub(super) fn answered(&mut self, answer: &ToolMessage, out: &mut Vec<u8>) {
+        let Some(at) = self.find(&answer.call_id.as_str().into()) else { return };
+        if !self.calls[at].finish() {
+            return;
+        }
+        let texts = || answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+        match &answer.content[..] {
+            _ if answer.is_error => {
+                let text = if self.settings.tool_errors == Errors::Full { texts() } else { MASKED.to_owned() };
+                self.frame(&error_chunk(&answer.call_id, &text, None, None), out);
+            }
+            [Part::Json { json }] => self.frame(&output_chunk(&answer.call_id, Json::Text(json), None, None), out),
+            [Part::Text { text }] => {
+                let text = Value::from(text.as_str());
+                self.frame(&output_chunk(&answer.call_id, Json::Value(&text), None, None), out);
+            }
+            parts => {
+                let parts = serde_json::to_value(parts).unwrap_or_default();
+                self.frame(&output_chunk(&answer.call_id, Json::Value(&parts), None, None), out);
+            }
+        }
+    }
+
+    fn respond(
+        &self,
+        approval_id: &str,
+        approved: bool,
+        reason: Option<&str>,
+        by: Option<&Principal>,
+        out: &mut Vec<u8>,
+    ) {
+        let by = by.map(|by| json!({ "tool": { "decidedBy": by } }));
+        let (provider_executed, provider_metadata) = (None, by.as_ref().map(Json::Value));
         let response =
             Chunk::ToolApprovalResponse { approval_id, approved, reason, provider_executed, provider_metadata };
         self.frame(&response, out);
@@ -319,7 +365,7 @@ impl UiStream {
         }
         let request = request_chunk(&id, &self.calls[at].id, None, None, Some(true));
         self.frame(&request, out);
-        self.respond(&id, false, reason, out);
+        self.respond(&id, false, reason, None, out);
         self.calls[at].finish();
         self.frame(&Chunk::ToolOutputDenied { tool_call_id: &self.calls[at].id }, out);
         true

@@ -7,6 +7,7 @@
 
 mod calls;
 mod chunk;
+mod history;
 mod request;
 mod stream;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 use tool_runtime::{run::CallResult, tool::ToolSpec, toolset::Toolset};
 
 pub use chunk::{Chunk, DONE, Finish, Json, frame};
+pub use history::{UiMessage, history};
 pub use request::{ChatMessage, ChatRequest, Claim, Claimed, Matched, RequestError, Trigger, match_claims};
 pub use stream::{DataParts, UiStream};
 

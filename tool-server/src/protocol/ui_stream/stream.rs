@@ -1,6 +1,6 @@
 //! The encoder of the UI message stream: it turns a run's events into the chunks of a client's message.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tool_runtime::agent::{AgentError, Event};
@@ -242,7 +242,7 @@ impl UiStream {
     }
 
     /// Writes the end of an answer whose run is at rest or suspended.
-    fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
+    pub(super) fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
         // A client that sends requests by itself would repeat them forever if all calls of its last step had ended.
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
         self.finish_step(out);
@@ -310,28 +310,36 @@ impl UiStream {
     }
 
     /// Writes the beginning of an answer that continues a message: the first chunk, and the message's content from earlier
-    /// answers. [`Encoder::begin`] leaves that content out.
-    pub fn recap(message_id: &str, run: &Run, settings: StreamSettings, out: &mut Vec<u8>) {
+    /// answers. [`Encoder::begin`] leaves that content out. Returns the encoder, so that decisions can follow.
+    pub fn recap(message_id: &str, run: &Run, settings: StreamSettings, out: &mut Vec<u8>) -> Self {
         let mut stream = Self::new(message_id, run.id(), settings);
         stream.begin(out);
         let prompts = run.prompts();
         let first = prompts.iter().rposition(|said| !said.steers).unwrap_or(0);
-        let place = |said: &tool_run::run::Said| usize::try_from(said.at).unwrap_or(usize::MAX);
-        let from = prompts.get(first).map_or(0, place);
-        for (at, message) in run.messages().iter().enumerate().skip(from) {
-            match message {
-                Message::Assistant { content } => stream.turn(content, run, out),
+        stream.retell(run, prompts.get(first).map_or(0, place)..run.messages().len(), out);
+        stream.finish_step(out);
+        stream
+    }
+
+    /// Writes the messages of `run` at these positions, up to the state that their calls have now.
+    pub(super) fn retell(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
+        for at in places {
+            match &run.messages()[at] {
+                Message::Assistant { content } => self.turn(content, run, out),
                 // Steering messages are part of the answer.
                 Message::User { content } => {
-                    let found = prompts.binary_search_by_key(&at, place).ok();
-                    if let Some(said) = found.map(|found| &prompts[found]).filter(|said| said.steers) {
-                        stream.steered(said.id.as_deref(), content, out);
+                    let found = run.prompts().binary_search_by_key(&at, place).ok();
+                    if let Some(said) = found.map(|found| &run.prompts()[found]).filter(|said| said.steers) {
+                        self.steered(said.id.as_deref(), content, out);
                     }
+                }
+                Message::Tool(answer) if run.call(&answer.call_id.as_str().into()).is_none() => {
+                    self.answered(answer, out);
                 }
                 Message::System { .. } | Message::Tool { .. } => {}
             }
         }
-        stream.finish_step(out);
+        self.close_text(out);
     }
 
     fn turn(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
@@ -350,17 +358,21 @@ impl UiStream {
 
     fn called(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
         let id = CallId::from(called.id.as_str());
-        let Some(call) = run.call(&id) else { return };
-        let now = Duration::ZERO;
-        self.event(Event::CallAnnounced { id: &call.id, name: &call.name }, now, out);
+        self.event(Event::CallAnnounced { id: &id, name: &called.name }, Duration::ZERO, out);
+        let Some(call) = run.call(&id) else {
+            // A call of the run from which this one was branched.
+            return self.argued(id.as_str(), &called.arguments, out);
+        };
         if call.tool.is_some() {
             self.accepted(call, out);
-            let asked = call.interrupt().filter(|open| !matches!(open.kind, InterruptKind::External));
-            if asked.is_some() {
-                // The client needs the arguments to show the request, whoever executes the call.
-                self.argued(call.id.as_str(), &call.arguments().text, out);
-            }
         }
+        let is_refused = call.tool.is_none() && call.result().is_some();
+        let is_handed_out = call.interrupt().is_some_and(|open| matches!(open.kind, InterruptKind::External));
+        if !is_refused && !is_handed_out {
+            // The client needs the arguments to show a request, whoever executes the call.
+            self.argued(call.id.as_str(), &call.arguments().text, out);
+        }
+        self.was_approved_or_denied(call, out);
         if let Some(open) = call.interrupt() {
             self.opened(call, open, out);
         }
@@ -375,6 +387,11 @@ impl UiStream {
             self.frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, out);
         }
     }
+}
+
+/// Returns the position of a prompt among the messages.
+pub(super) fn place(said: &tool_run::run::Said) -> usize {
+    usize::try_from(said.at).unwrap_or(usize::MAX)
 }
 
 fn said<'a>(is_reasoning: bool, id: &'a str, delta: &'a str) -> Chunk<'a> {
@@ -414,7 +431,7 @@ impl Encoder for UiStream {
             }
             Event::CallAccepted(call) => self.accepted(call, out),
             Event::CallOpened { call, interrupt } => self.opened(call, interrupt, out),
-            Event::CallDecided { call, decision, .. } => self.decided(call, decision, out),
+            Event::CallDecided { call, decision, by, .. } => self.decided(call, decision, by, out),
             Event::CallProgress(progress) => self.progress(progress, out),
             Event::CallFinished { call, result, .. } => self.finished(call, result, out),
             Event::StepFailed { again, .. } => self.failed_step(again, out),
@@ -468,7 +485,7 @@ impl Encoder for UiStream {
 }
 
 /// Returns a part of a person's message.
-fn part(part: &Part) -> Value {
+pub(super) fn part(part: &Part) -> Value {
     match part {
         Part::Image { media_type, data } => {
             json!({ "type": "file", "mediaType": media_type, "url": format!("data:{media_type};base64,{data}") })

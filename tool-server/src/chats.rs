@@ -1,0 +1,112 @@
+//! The list of a principal's chats, and the routes of one chat: its messages, its title, its deletion.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{Path, Query, State},
+    http::StatusCode,
+    routing::{get, patch},
+};
+use serde::Deserialize;
+use tool_runtime::run::Principal;
+
+use crate::{
+    host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
+    protocol::ui_stream::{Level, StreamSettings, UiMessage, history},
+};
+
+/// The maximum length of a title, in bytes.
+const MOST_TITLE: usize = 200;
+
+/// The default number of chats in a list, and the maximum.
+const CHATS: (usize, usize) = (100, 1000);
+
+pub(crate) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/api/chats", get(list))
+        .route("/api/chat/{id}", get(messages_of::<7>).merge(patch(rename)).delete(delete))
+        .route("/api/v6/chat/{id}", get(messages_of::<6>))
+}
+
+/// The part of the list that a client requests.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    offset: usize,
+    limit: Option<usize>,
+}
+
+async fn list(
+    State(shared): State<Arc<Shared>>,
+    Caller(principal): Caller,
+    asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<Vec<ListedChat>>, ApiError> {
+    let wrong =
+        |_| ApiError::bad_request("invalid query: `offset` and `limit` are numbers, such as `?offset=100&limit=50`");
+    let Query(Asked { offset, limit }) = asked.map_err(wrong)?;
+    let page = Page { offset, limit: limit.unwrap_or(CHATS.0).min(CHATS.1) };
+    Ok(Json(shared.chats(&principal, page).await?))
+}
+
+/// Returns the messages of a chat, for a client of the AI SDK's version `LEVEL` that has none of them. An answer that the client
+/// can read from its stream is left out.
+async fn messages_of<const LEVEL: u8>(
+    State(shared): State<Arc<Shared>>,
+    Caller(principal): Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<UiMessage>>, ApiError> {
+    let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
+    let chat = enter(&shared, principal, &id).await?;
+    let settings = (shared.ui)(StreamSettings::new(shared.agent.toolset().clone()).level(level));
+    let (session, active) = chat.reload().await?;
+    let read = move || {
+        let run = session.run();
+        let pending = active.as_ref().and_then(|active| active.pending_prompt(run));
+        let mut messages = history(run, &settings, active.is_some() && pending.is_none());
+        if let Some((id, content)) = pending {
+            let id = id.clone().unwrap_or_else(|| format!("prompt-{}", run.messages().len()));
+            messages.push(UiMessage::user(id, content));
+        }
+        messages
+    };
+    tokio::task::spawn_blocking(read).await.map(Json).map_err(|_| ApiError::internal())
+}
+
+async fn rename(
+    State(shared): State<Arc<Shared>>,
+    Caller(principal): Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<StatusCode, ApiError> {
+    #[derive(Deserialize)]
+    struct Named {
+        title: String,
+    }
+    let named: Option<Named> = serde_json::from_slice(&body).ok();
+    let title = named.map(|named| named.title.trim().to_owned());
+    let is_title =
+        |title: &String| !title.is_empty() && title.len() <= MOST_TITLE && !title.chars().any(char::is_control);
+    let title = title.filter(is_title).ok_or_else(|| {
+        let text = "a text of 1 to 200 bytes, without control characters";
+        ApiError::bad_request(format!("invalid title: send `{{\"title\": \"…\"}}` with {text}"))
+    })?;
+    let chat = enter(&shared, principal, &id).await?;
+    detach(Box::pin(chat.rename(title))).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn delete(
+    State(shared): State<Arc<Shared>>,
+    Caller(principal): Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let chat = enter(&shared, principal, &id).await?;
+    detach(Box::pin(chat.delete())).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn enter(shared: &Arc<Shared>, principal: Principal, id: &str) -> Result<Chat, ApiError> {
+    Chat::enter(shared, Protocol::Ui, principal, id).await
+}

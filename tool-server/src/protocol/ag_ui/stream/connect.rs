@@ -1,0 +1,170 @@
+//! The stream for a client that connects to a conversation and has none of it.
+//!
+//! The writer writes the run as it wrote the answers, and the frames are read as a client reads them. So a page that was loaded
+//! again shows what it showed before.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool_runtime::Message;
+use tool_runtime::message::{AssistantPart, Part, ToolCall};
+use tool_runtime::run::{CallId, Run};
+
+use super::call::LineStage;
+use super::{Finish, Stage, Visibility, Writer};
+use crate::protocol::ag_ui::{Content, event::Event};
+
+impl Writer {
+    /// Writes the messages of `run`, for a client that has none of them. `prompt` has the id and the content of a message that
+    /// follows. The writer must not have received events.
+    pub fn messages(&mut self, run: &Run, prompt: Option<(Option<&str>, &[Part])>, out: &mut Vec<u8>) {
+        let mut messages = Messages::default();
+        for (at, message) in run.messages().iter().enumerate() {
+            let mut frames = Vec::new();
+            match message {
+                Message::System { .. } => {}
+                Message::User { content } => {
+                    let said = run.prompts().iter().find(|said| usize::try_from(said.at) == Ok(at));
+                    // A steering message is not one of the client's conversation.
+                    if said.is_none_or(|said| !said.steers) {
+                        messages.add_user(said.and_then(|said| said.id.as_deref()), at, self.user(content));
+                    }
+                }
+                Message::Assistant { content } => self.retell(content, run, &mut frames),
+                Message::Tool(answer) => {
+                    let id = CallId::from(answer.call_id.as_str());
+                    let line = self.index.get(&id).map(|at| &self.lines[*at]);
+                    let visibility = line.filter(|line| line.is_unanswered()).map(|line| line.visibility);
+                    match visibility {
+                        Some(Visibility::Shown) => {
+                            self.answer(&id, &Content::of(&answer.content, self.level.has_parts()), &mut frames);
+                        }
+                        Some(Visibility::WithoutResult) => {
+                            self.answer(&id, &Content::Text(String::new()), &mut frames);
+                        }
+                        Some(Visibility::Hidden) | None => {}
+                    }
+                }
+            }
+            messages.read(&frames);
+        }
+        if let Some((id, content)) = prompt {
+            messages.add_user(id, run.messages().len(), self.user(content));
+        }
+        Event::MessagesSnapshot { messages: &messages.0 }.write(out);
+    }
+
+    /// Ends the stream of a client that has connected: with the open interrupts, or the calls that the client has to execute.
+    pub fn finish_snapshot(&mut self, run: Option<&Run>, out: &mut Vec<u8>) {
+        let outcome = run.map(|run| self.outcome(run)).filter(|outcome| self.level.takes(outcome));
+        self.finish = Some(Finish { outcome, usage: None, metadata: None });
+        self.stage = Stage::Finished;
+        crate::protocol::Encoder::end_for(self, None, out);
+    }
+
+    fn user(&self, content: &[Part]) -> Content {
+        Content::of(content, self.level.has_parts())
+    }
+
+    /// Writes a turn of the model, with the results that its calls have now.
+    fn retell(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
+        for part in content {
+            match part {
+                AssistantPart::Text { text } => self.text(text, out),
+                AssistantPart::Reasoning { text, .. } => self.reasoning(text, out),
+                AssistantPart::Call(called) => self.retell_call(called, run, out),
+                AssistantPart::Provider(part) => self.provided(part, out),
+            }
+        }
+        self.end_turn(out);
+        for part in content {
+            let AssistantPart::Call(called) = part else { continue };
+            let call = run.call(&CallId::from(called.id.as_str()));
+            if let Some((call, result)) = call.and_then(|call| Some((call, call.result()?))) {
+                self.finished(call, result, out);
+            }
+        }
+    }
+
+    fn retell_call(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
+        let id = CallId::from(called.id.as_str());
+        let call = run.call(&id);
+        self.announced(&id, &called.name, out);
+        let arguments = call.map_or(called.arguments.as_str(), |call| &call.arguments().text);
+        let line = self.lines.len() - 1;
+        // The client has executed the call, which was held back until then.
+        let was_held = matches!(self.lines[line].stage, LineStage::Unknown)
+            && self.lines[line].visibility != Visibility::Hidden
+            && call.is_none_or(|call| call.result().is_some() && call.may_have_run());
+        if was_held {
+            self.begin_call(line, out);
+        }
+        self.arguments(&id, arguments, Duration::ZERO, out);
+        self.complete(&id, out);
+        if let Some((call, open)) = call.and_then(|call| Some((call, call.interrupt()?))) {
+            self.opened(call, open, out);
+        }
+    }
+}
+
+/// The messages of a client.
+#[derive(Default)]
+struct Messages(Vec<Value>);
+
+impl Messages {
+    fn add_user(&mut self, id: Option<&str>, at: usize, content: Content) {
+        let id = id.map_or_else(|| format!("prompt-{at}"), str::to_owned);
+        self.0.push(json!({ "id": id, "role": "user", "content": content }));
+    }
+
+    /// Reads frames, as a client does.
+    fn read(&mut self, frames: &[u8]) {
+        for frame in String::from_utf8_lossy(frames).split("\n\n").filter_map(|frame| frame.strip_prefix("data: ")) {
+            if let Ok(event) = serde_json::from_str(frame) {
+                self.event(&event);
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Value) {
+        let of = |name: &str| event[name].as_str().unwrap_or_default();
+        let id = of("messageId");
+        match of("type") {
+            "TEXT_MESSAGE_START" => self.0.push(json!({ "id": id, "role": "assistant", "content": "" })),
+            "REASONING_MESSAGE_START" => self.0.push(json!({ "id": id, "role": "reasoning", "content": "" })),
+            "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT" => {
+                let message = self.0.iter_mut().rfind(|message| message["id"] == id);
+                append(message.and_then(|message| message.get_mut("content")), of("delta"));
+            }
+            "TOOL_CALL_START" => {
+                let (call, parent) = (of("toolCallId"), of("parentMessageId"));
+                let function = json!({ "name": of("toolCallName"), "arguments": "" });
+                let call = json!({ "id": call, "type": "function", "function": function });
+                match self.0.iter_mut().rfind(|message| message["id"] == parent) {
+                    Some(message) => match message.get_mut("toolCalls").and_then(Value::as_array_mut) {
+                        Some(calls) => calls.push(call),
+                        None => message["toolCalls"] = json!([call]),
+                    },
+                    None => self.0.push(json!({ "id": parent, "role": "assistant", "toolCalls": [call] })),
+                }
+            }
+            "TOOL_CALL_ARGS" => {
+                let id = of("toolCallId");
+                let calls = self.0.iter_mut().rev().filter_map(|message| message.get_mut("toolCalls")?.as_array_mut());
+                let call = calls.flatten().find(|call| call["id"] == id);
+                append(call.and_then(|call| call.pointer_mut("/function/arguments")), of("delta"));
+            }
+            "TOOL_CALL_RESULT" => {
+                let (call, content) = (of("toolCallId"), &event["content"]);
+                self.0.push(json!({ "id": id, "role": "tool", "toolCallId": call, "content": content }));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn append(text: Option<&mut Value>, piece: &str) {
+    if let Some(Value::String(text)) = text {
+        text.push_str(piece);
+    }
+}

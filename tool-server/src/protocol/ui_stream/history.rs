@@ -1,0 +1,228 @@
+//! The messages of a chat, for a client that has none of them. [`UiStream`] writes the run, and the frames are read as the AI
+//! SDK's client reads them. So a page that was loaded again shows what it showed before.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json, value::RawValue};
+use tool_runtime::Message;
+use tool_runtime::run::{Phase, Run};
+
+use super::stream::{part, place};
+use super::{Level, StreamSettings, UiStream};
+use crate::protocol::members::{Members, value};
+
+/// A message of the AI SDK (`UIMessage`), to be serialized.
+#[derive(Clone, Debug, Serialize)]
+pub struct UiMessage {
+    id: String,
+    role: &'static str,
+    parts: Vec<Part>,
+}
+
+impl UiMessage {
+    /// Creates a message of the user.
+    pub fn user(id: impl Into<String>, content: &[tool_runtime::Part]) -> Self {
+        Self { id: id.into(), role: "user", parts: content.iter().map(|content| members(&part(content))).collect() }
+    }
+}
+
+/// The members of a part. Values stay JSON text, so that deep values and long numbers reach the client as they are.
+type Part = BTreeMap<String, Box<RawValue>>;
+
+/// Returns the messages of `run`, oldest first, with every call in its state. If `is_streamed` is set, the last answer is left
+/// out, because the client reads its stream.
+///
+/// Parts that tools added with [`DataParts`](super::DataParts) are not part of the run, and so not of its history.
+pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<UiMessage> {
+    let mut messages = Vec::new();
+    let mut prompts = run.prompts().iter().filter(|said| !said.steers).peekable();
+    while let Some(said) = prompts.next() {
+        let at = place(said);
+        let Some(Message::User { content }) = run.messages().get(at) else { continue };
+        let id = said.id.clone().unwrap_or_else(|| format!("prompt-{at}"));
+        messages.push(UiMessage::user(id, content));
+        let next = prompts.peek().map(|next| place(next));
+        if next.is_none() && is_streamed {
+            break;
+        }
+        // An answer before another prompt has ended.
+        let phase = next.map_or_else(|| run.phase(), |_| Phase::Finished);
+        let parts = answer(run, at..next.unwrap_or(run.messages().len()), &phase, settings);
+        if !parts.is_empty() {
+            messages.push(UiMessage { id: format!("answer-{at}"), role: "assistant", parts });
+        }
+    }
+    messages
+}
+
+/// Returns the parts of the answer in these messages of `run`, which has reached `phase`.
+fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
+    // Messages of level 6 have all states of calls, although its stream has no chunk for each.
+    let mut stream = UiStream::new("", run.id(), settings.clone().level(Level::V7));
+    let mut frames = Vec::new();
+    stream.retell(run, places, &mut frames);
+    if !matches!(phase, Phase::Generating | Phase::Acting) {
+        stream.finish(Some(phase), None, &mut frames);
+    }
+    let mut reader = Reader::default();
+    for frame in String::from_utf8_lossy(&frames).split("\n\n").filter_map(|frame| frame.strip_prefix("data: ")) {
+        if let Ok(chunk) = Members::read(frame.as_bytes()) {
+            reader.read(&chunk);
+        }
+    }
+    let is_known = |part: &Part| settings.level >= Level::V7 || !is(part, "type", "steering-message");
+    reader.parts.into_iter().filter(is_known).collect()
+}
+
+/// A client that reads the chunks of an answer into the parts of its message.
+#[derive(Default)]
+struct Reader {
+    parts: Vec<Part>,
+    /// The positions of texts, by the ids of their chunks.
+    texts: BTreeMap<String, usize>,
+}
+
+impl Reader {
+    fn read(&mut self, chunk: &Members<'_>) {
+        let kind = chunk.text("type").unwrap_or_default();
+        match kind.as_str() {
+            "start-step" => self.parts.push(members(&json!({ "type": "step-start" }))),
+            "text-start" | "reasoning-start" => {
+                self.texts.insert(chunk.text("id").unwrap_or_default(), self.parts.len());
+                let kind = kind.trim_end_matches("-start");
+                self.parts.push(members(&json!({ "type": kind, "text": "", "state": "streaming" })));
+            }
+            "text-delta" | "reasoning-delta" => self.text(chunk, |part| add(part, "text", chunk.text("delta"))),
+            "text-end" | "reasoning-end" => self.text(chunk, |part| set(part, "state", "done")),
+            "source-url" | "steering-message" => self.parts.push(copy(chunk, |_| true)),
+            _ if kind.starts_with("data-") => self.data(chunk),
+            _ => self.call(&kind, chunk),
+        }
+    }
+
+    fn text(&mut self, chunk: &Members<'_>, change: impl FnOnce(&mut Part)) {
+        let at = chunk.text("id").and_then(|id| self.texts.get(&id));
+        if let Some(part) = at.and_then(|at| self.parts.get_mut(*at)) {
+            change(part);
+        }
+    }
+
+    /// Adds data, or replaces the data with its type and id.
+    fn data(&mut self, chunk: &Members<'_>) {
+        let part = copy(chunk, |name| name != "transient");
+        let key = |part: &Part| ["type", "id"].map(|name| part.get(name).map(|id| id.get().to_owned()));
+        let known = self.parts.iter().position(|known| part.contains_key("id") && key(known) == key(&part));
+        match known {
+            Some(at) => self.parts[at] = part,
+            None => self.parts.push(part),
+        }
+    }
+
+    /// Reads a chunk about a call.
+    fn call(&mut self, kind: &str, chunk: &Members<'_>) {
+        let id = chunk.text(if kind == "tool-approval-response" { "approvalId" } else { "toolCallId" });
+        let Some(id) = id else { return };
+        let is_it = |part: &Part| match kind {
+            "tool-approval-response" => {
+                part.get("approval").and_then(|it| Members::of(it)?.text("id")) == Some(id.clone())
+            }
+            _ => is(part, "toolCallId", &id),
+        };
+        let at = self.parts.iter().rposition(is_it).unwrap_or_else(|| {
+            self.parts.push(Part::new());
+            self.parts.len() - 1
+        });
+        let part = &mut self.parts[at];
+        if let Some(name) = chunk.text("toolName").filter(|_| part.is_empty()) {
+            if chunk.value("dynamic") == Some(true) {
+                set(part, "type", "dynamic-tool");
+                set(part, "toolName", &name);
+            } else {
+                set(part, "type", &format!("tool-{name}"));
+            }
+            set(part, "toolCallId", &id);
+        }
+        let state = match kind {
+            "tool-input-start" => "input-streaming",
+            "tool-input-delta" => return arguments(part, chunk.text("inputTextDelta")),
+            "tool-input-available" => "input-available",
+            "tool-approval-request" => "approval-requested",
+            "tool-approval-response" => "approval-responded",
+            "tool-output-available" => "output-available",
+            "tool-output-denied" => "output-denied",
+            "tool-output-error" | "tool-input-error" => "output-error",
+            _ => return,
+        };
+        set(part, "state", state);
+        for name in ["title", "toolMetadata", "providerExecuted", "input", "output", "errorText", "preliminary"] {
+            part.extend(chunk.raw(name).map(|value| (name.to_owned(), value.to_owned())));
+        }
+        let metadata = if state.starts_with("output-") { "resultProviderMetadata" } else { "callProviderMetadata" };
+        part.extend(chunk.raw("providerMetadata").map(|value| (metadata.to_owned(), value.to_owned())));
+        match state {
+            "approval-requested" | "approval-responded" => approve(part, state, chunk),
+            "input-streaming" => {}
+            _ => {
+                part.remove("rawInput");
+                let is_approved = part.get("approval").and_then(|it| Members::of(it)?.value("approved")) == Some(true);
+                // The AI SDK refuses messages with an approval in other states.
+                if state != "output-denied" && !(is_approved && state.starts_with("output-")) {
+                    part.remove("approval");
+                }
+            }
+        }
+    }
+}
+
+/// Adds a piece to the arguments of a call that are not complete.
+fn arguments(part: &mut Part, piece: Option<String>) {
+    add(part, "rawInput", piece);
+    let text = part.get("rawInput").and_then(|text| value::<String>(text)).unwrap_or_default();
+    part.extend(RawValue::from_string(text).ok().map(|input| ("input".to_owned(), input)));
+}
+
+/// Adds a request for approval, or its answer.
+fn approve(part: &mut Part, state: &str, chunk: &Members<'_>) {
+    let is_request = state == "approval-requested";
+    let known = part.get("approval").filter(|_| !is_request);
+    let mut approval: Part = known.and_then(|approval| value(approval)).unwrap_or_default();
+    let reason = if is_request { "requestReason" } else { "reason" };
+    let names = [
+        ("approvalId", "id"),
+        ("approvalDescriptor", "descriptor"),
+        ("isAutomatic", "isAutomatic"),
+        ("approved", "approved"),
+        ("reason", reason),
+    ];
+    for (from, to) in names {
+        approval.extend(chunk.raw(from).map(|value| (to.to_owned(), value.to_owned())));
+    }
+    part.extend(serde_json::value::to_raw_value(&approval).ok().map(|approval| ("approval".to_owned(), approval)));
+}
+
+/// Returns the members of an object.
+fn members(object: &Value) -> Part {
+    let members = object.as_object().into_iter().flatten();
+    members.filter_map(|(name, value)| Some((name.clone(), serde_json::value::to_raw_value(value).ok()?))).collect()
+}
+
+/// Returns the members of a chunk with these names.
+fn copy(chunk: &Members<'_>, is_kept: impl Fn(&str) -> bool) -> Part {
+    let names = chunk.names().filter(|name| is_kept(name));
+    names.filter_map(|name| Some((name.to_owned(), chunk.raw(name)?.to_owned()))).collect()
+}
+
+fn is(part: &Part, name: &str, text: &str) -> bool {
+    part.get(name).and_then(|value| crate::protocol::members::text(value)).as_deref() == Some(text)
+}
+
+fn set(part: &mut Part, name: &str, text: &str) {
+    part.extend(members(&json!({ name: text })));
+}
+
+/// Appends to a text.
+fn add(part: &mut Part, name: &str, piece: Option<String>) {
+    let text = part.get(name).and_then(|text| value::<String>(text)).unwrap_or_default();
+    set(part, name, &(text + &piece.unwrap_or_default()));
+}

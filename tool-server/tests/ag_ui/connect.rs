@@ -1,0 +1,151 @@
+//! A client that connects to a thread and has none of it.
+
+use serde_json::{Value, json};
+
+use crate::{
+    kit::{input, user},
+    model::Step,
+    ui::reload::{HOLD, Stream, World, call},
+};
+
+async fn run(world: &World, messages: &[Value], more: &Value) -> Stream {
+    let body: Value = serde_json::from_str(&input("c", &json!(messages), more)).unwrap();
+    let answer = world.ask("anna", "POST", "/agent", Some(&body)).await;
+    assert_eq!(answer.status, 200);
+    answer
+}
+
+async fn connect(world: &World, by: &str) -> Stream {
+    let more = json!({ "runId": "connecting", "state": { "seen": 1 } });
+    let body: Value = serde_json::from_str(&input("c", &json!([]), &more)).unwrap();
+    let answer = world.ask(by, "POST", "/agent/connect", Some(&body)).await;
+    assert_eq!(answer.status, 200);
+    answer
+}
+
+fn said(id: &str, turns: &[Vec<Step>]) -> Value {
+    user(id, &serde_json::to_string(turns).unwrap())
+}
+
+fn events(stream: &str) -> Vec<Value> {
+    let frames = stream.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
+    frames.map(|frame| serde_json::from_str(frame).unwrap()).collect()
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
+
+const IDLE: [&str; 4] = ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "RUN_FINISHED"];
+
+#[tokio::test]
+async fn a_thread_at_rest_comes_as_a_snapshot() {
+    let world = World::new();
+    let turns = [
+        vec![Step::Reasoning("hm".to_owned()), Step::Text("Look".to_owned()), Step::Call("work".to_owned())],
+        vec![Step::Text("done".to_owned())],
+    ];
+    world.done.add_permits(1);
+    run(&world, &[said("m1", &turns)], &json!({})).await.whole().await;
+    let all = events(&connect(&world, "anna").await.whole().await);
+    assert_eq!(kinds(&all), IDLE);
+    assert_eq!((&all[0]["runId"], &all[3]["runId"]), (&json!("connecting"), &json!("connecting")));
+    assert_eq!(all[2]["snapshot"], json!({ "seen": 1 }));
+    let messages = all[1]["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "reasoning", "assistant", "tool", "assistant"]);
+    assert_eq!((&messages[0]["id"], &messages[0]["content"]), (&json!("m1"), &said("m1", &turns)["content"]));
+    assert_eq!((&messages[2]["content"], &messages[3]["content"]), (&json!("Look"), &json!("worked")));
+    assert_eq!(messages[2]["toolCalls"][0]["id"], messages[3]["toolCallId"]);
+    assert_eq!(messages[2]["toolCalls"][0]["function"], json!({ "name": "work", "arguments": "{}" }));
+    // Nothing that was loaded is taken for something new.
+    let next = [&messages[..], &[said("m2", &[vec![Step::Text("second".to_owned())]])]].concat();
+    let answer = run(&world, &next, &json!({})).await.whole().await;
+    assert!(answer.contains("second") && !answer.contains("warnings"), "{answer}");
+    assert_eq!(events(&connect(&world, "anna").await.whole().await)[1]["messages"].as_array().unwrap().len(), 7);
+}
+
+#[tokio::test]
+async fn an_open_interrupt_is_answered_after_it_was_loaded() {
+    let world = World::new();
+    let live = run(&world, &[said("m1", &[call("asks", r#"{"what":"it"}"#)])], &json!({})).await.whole().await;
+    let all = events(&connect(&world, "anna").await.whole().await);
+    assert_eq!(kinds(&all), IDLE);
+    assert_eq!(all[3]["outcome"], events(&live).last().unwrap()["outcome"]);
+    assert_eq!(all[1]["messages"][1]["toolCalls"][0]["function"]["arguments"], r#"{"what":"it"}"#);
+    let id = &all[3]["outcome"]["interrupts"][0]["id"];
+    let resume = json!([{ "interruptId": id, "status": "resolved", "payload": { "approved": true } }]);
+    let messages = all[1]["messages"].as_array().unwrap();
+    let answer = run(&world, messages, &json!({ "resume": resume })).await.whole().await;
+    assert!(answer.contains("removed it"), "{answer}");
+    let all = events(&connect(&world, "anna").await.whole().await);
+    assert_eq!(all[1]["messages"][2]["content"], "removed it");
+    assert_eq!(all[3]["outcome"]["type"], "success");
+}
+
+#[tokio::test]
+async fn a_call_of_the_client_is_still_pending() {
+    let world = World::new();
+    run(&world, &[said("m1", &[call("locate", "{}")])], &json!({})).await.whole().await;
+    let all = events(&connect(&world, "anna").await.whole().await);
+    let call = &all[1]["messages"][1]["toolCalls"][0]["id"];
+    assert_eq!(all[3]["outcome"]["pendingToolCallIds"], json!([call]));
+    let mut messages = all[1]["messages"].as_array().unwrap().clone();
+    messages.push(json!({ "id": "r1", "role": "tool", "toolCallId": call, "content": "\"here\"" }));
+    run(&world, &messages, &json!({})).await.whole().await;
+    let all = events(&connect(&world, "anna").await.whole().await);
+    let messages = all[1]["messages"].as_array().unwrap();
+    assert_eq!(
+        (&messages[2]["role"], &messages[2]["toolCallId"]),
+        (&json!("tool"), &messages[1]["toolCalls"][0]["id"])
+    );
+    assert!(messages[2]["content"].as_str().unwrap().contains("here"), "{messages:?}");
+}
+
+#[tokio::test]
+async fn an_answer_in_progress_follows_what_was_before_it() {
+    let world = World::new();
+    run(&world, &[said("m1", &[vec![Step::Text("first".to_owned())]])], &json!({})).await.whole().await;
+    let messages = events(&connect(&world, "anna").await.whole().await)[1]["messages"].as_array().unwrap().clone();
+    let turn = vec![Step::Text("Once".to_owned()), Step::Text(HOLD.to_owned())];
+    let next = [&messages[..], &[said("m2", &[turn])]].concat();
+    let mut first = run(&world, &next, &json!({ "runId": "first", "state": { "n": 1 } })).await;
+    first.until("Once").await;
+    let mut other = connect(&world, "anna").await;
+    other.until("Once").await;
+    world.hold.add_permits(1);
+    let (first, other) = (events(&first.whole().await), events(&other.whole().await));
+    assert_eq!(kinds(&other)[..3], IDLE[..3]);
+    assert_eq!(other[1]["messages"], json!(next), "the prompt is in it, and nothing of its answer");
+    assert_eq!(other[2]["snapshot"], json!({ "n": 1 }), "the state that the answer began with");
+    assert_eq!(kinds(&other)[3..], kinds(&first)[1..]);
+    assert_eq!(other.last().unwrap()["runId"], "connecting");
+}
+
+#[tokio::test]
+async fn an_approved_call_that_runs_ends_once() {
+    let world = World::new();
+    let live = run(&world, &[said("m1", &[call("carefully", "{}")])], &json!({})).await.whole().await;
+    let id = events(&live).last().unwrap()["outcome"]["interrupts"][0]["id"].clone();
+    let messages = events(&connect(&world, "anna").await.whole().await)[1]["messages"].clone();
+    let resume = json!([{ "interruptId": id, "status": "resolved", "payload": { "approved": true } }]);
+    let mut first = run(&world, messages.as_array().unwrap(), &json!({ "resume": resume })).await;
+    first.until("RUN_STARTED").await;
+    let mut other = connect(&world, "anna").await;
+    other.until("STATE_SNAPSHOT").await;
+    world.done.add_permits(1);
+    let other = events(&other.whole().await);
+    assert_eq!(other[1]["messages"], messages);
+    let results: Vec<_> = other.iter().filter(|event| event["type"] == "TOOL_CALL_RESULT").collect();
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0]["toolCallId"], messages[1]["toolCalls"][0]["id"]);
+    first.whole().await;
+}
+
+#[tokio::test]
+async fn an_unknown_thread_changes_nothing_at_the_client() {
+    let world = World::new();
+    run(&world, &[said("m1", &[vec![]])], &json!({})).await.whole().await;
+    let all = events(&connect(&world, "bert").await.whole().await);
+    assert_eq!(kinds(&all), ["RUN_STARTED", "RUN_FINISHED"]);
+}

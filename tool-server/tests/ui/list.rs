@@ -1,0 +1,140 @@
+//! The list of a principal's chats, their titles, and their end.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use tool_runtime::{
+    Agent,
+    model::{ScriptedModel, Turn},
+};
+use tool_server::Server;
+use tool_stores::sealed::{Key, Keyring, MemoryNonces};
+use tower::ServiceExt;
+
+use super::reload::{World, user};
+use crate::model::Step;
+
+async fn say(world: &World, by: &str, chat: &str, id: &str, text: &str) {
+    let mut said = user(id, &[]);
+    said["parts"] = json!([{ "type": "text", "text": text }, { "type": "text", "text": "[]" }]);
+    let body = json!({ "id": chat, "messages": [said] });
+    let answer = world.ask(by, "POST", "/api/chat", Some(&body)).await;
+    assert_eq!(answer.status, 200);
+    answer.whole().await;
+}
+
+async fn list(world: &World, by: &str, query: &str) -> Vec<(String, Option<String>)> {
+    let answer = world.ask(by, "GET", &format!("/api/chats{query}"), None).await;
+    assert_eq!(answer.status, 200);
+    let chats: Vec<Value> = serde_json::from_str(&answer.whole().await).unwrap();
+    assert!(chats.iter().all(|chat| chat["changed"].as_u64().is_some_and(|changed| changed > 0)), "{chats:?}");
+    let text = |chat: &Value, name| chat[name].as_str().map(str::to_owned);
+    chats.iter().map(|chat| (text(chat, "id").unwrap(), text(chat, "title"))).collect()
+}
+
+fn named(chats: &[(String, Option<String>)]) -> Vec<&str> {
+    chats.iter().map(|(id, _)| id.as_str()).collect()
+}
+
+/// Waits until the clock shows another time, so that the order of changes is known.
+async fn tick() {
+    tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+}
+
+#[tokio::test]
+async fn the_last_changed_comes_first_and_others_see_nothing() {
+    let world = World::new();
+    for chat in ["a", "b:c", "ä"] {
+        say(&world, "anna", chat, "m1", &format!("about {chat}\nand more")).await;
+        tick().await;
+    }
+    say(&world, "bert", "a", "m1", "bert's").await;
+    assert_eq!(named(&list(&world, "anna", "").await), ["ä", "b:c", "a"]);
+    say(&world, "anna", "a", "m2", "again").await;
+    let all = list(&world, "anna", "").await;
+    assert_eq!(named(&all), ["a", "ä", "b:c"]);
+    assert_eq!(all[0].1.as_deref(), Some("about a"), "the first line of the first prompt");
+    assert_eq!(named(&list(&world, "anna", "?offset=1&limit=1").await), ["ä"]);
+    assert_eq!(named(&list(&world, "anna", "?offset=3").await), [""; 0]);
+    assert_eq!(list(&world, "bert", "").await, [("a".to_owned(), Some("bert's".to_owned()))]);
+    // A principal whose name begins like another's.
+    assert_eq!(list(&world, "ann", "").await, []);
+    let wrong = world.get("/api/chats?limit=many").await;
+    assert_eq!(wrong.status, 400);
+    assert!(wrong.whole().await.contains("`offset` and `limit` are numbers"));
+}
+
+#[tokio::test]
+async fn a_chat_of_many_runs_is_one_and_keeps_its_title() {
+    let world = World::new();
+    say(&world, "anna", "c", "m1", "first").await;
+    let title = json!({ "title": "  Trip to Oslo " });
+    assert_eq!(world.ask("anna", "PATCH", "/api/chat/c", Some(&title)).await.status, 204);
+    for _ in 0..3 {
+        tick().await;
+        let body = json!({ "id": "c", "messages": [user("m1", &[])], "trigger": "regenerate-message" });
+        world.ask("anna", "POST", "/api/chat", Some(&body)).await.whole().await;
+    }
+    assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("Trip to Oslo".to_owned()))]);
+    assert_eq!(world.ask("anna", "DELETE", "/api/chat/c", None).await.status, 204);
+    assert_eq!(list(&world, "anna", "").await, []);
+    let runs = world.store.list(&"anna".into(), 0..10).await.unwrap();
+    assert!(runs.is_empty(), "{runs:?}");
+    assert_eq!(world.get("/api/chat/c").await.status, 404);
+    // Its id can be used again, and nothing of it is left.
+    say(&world, "anna", "c", "m1", "anew").await;
+    assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("anew".to_owned()))]);
+}
+
+#[tokio::test]
+async fn a_chat_is_deleted_while_it_is_answered() {
+    let world = World::new();
+    let turn = vec![Step::Call("work".to_owned()), Step::Arguments(0, "{}".to_owned()), Step::End(0)];
+    let answer = world.post(&[user("m1", &[turn])]).await;
+    assert_eq!(world.ask("anna", "DELETE", "/api/chat/c", None).await.status, 204);
+    assert!(answer.whole().await.contains(r#""type":"abort""#));
+    assert_eq!(world.get("/api/chat/c").await.status, 404);
+    assert_eq!(world.get("/api/chat/c/stream").await.status, 204);
+}
+
+#[tokio::test]
+async fn foreign_and_unknown_chats_are_not_found() {
+    let world = World::new();
+    say(&world, "anna", "c", "m1", "hers").await;
+    for (by, chat) in [("bert", "c"), ("anna", "d")] {
+        for (method, body) in [("PATCH", Some(json!({ "title": "mine" }))), ("DELETE", None)] {
+            let answer = world.ask(by, method, &format!("/api/chat/{chat}"), body.as_ref()).await;
+            assert_eq!(answer.status, 404, "{method} {chat} by {by}");
+            assert!(answer.whole().await.contains("no such chat"));
+        }
+    }
+    assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("hers".to_owned()))]);
+}
+
+#[tokio::test]
+async fn a_title_is_a_short_text() {
+    let world = World::new();
+    say(&world, "anna", "c", "m1", "first").await;
+    for title in [json!(""), json!("  "), json!("x".repeat(201)), json!("a\nb"), json!(7), Value::Null] {
+        let answer = world.ask("anna", "PATCH", "/api/chat/c", Some(&json!({ "title": title }))).await;
+        assert_eq!(answer.status, 400, "{title}");
+        assert!(answer.whole().await.contains("invalid title: send"));
+    }
+    assert_eq!(world.ask("anna", "PATCH", "/api/chat/c", Some(&json!([]))).await.status, 400);
+    assert_eq!(list(&world, "anna", "").await[0].1.as_deref(), Some("first"));
+}
+
+#[tokio::test]
+async fn a_stateless_server_has_no_chats() {
+    let keys = Keyring::new("test", Key::from_bytes([7; 32]));
+    let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+    let router = Server::new(agent).stateless(&keys, "desk", std::sync::Arc::new(MemoryNonces::new())).router();
+    for (method, path) in [("GET", "chats"), ("GET", "chat/c"), ("DELETE", "chat/c"), ("PATCH", "chat/c")] {
+        let request = axum::http::Request::builder().method(method).uri(format!("http://localhost/api/{path}"));
+        let body = axum::body::Body::from(if method == "PATCH" { r#"{"title":"x"}"# } else { "" });
+        let request = request.header("content-type", "application/json").body(body).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{method} {path}");
+        let bytes = axum::body::to_bytes(response.into_body(), 1000).await.unwrap();
+        assert!(String::from_utf8_lossy(&bytes).contains("its clients keep them"), "{method} {path}: {bytes:?}");
+    }
+}

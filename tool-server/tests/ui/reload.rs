@@ -1,0 +1,406 @@
+//! A page that is loaded again in each state of a call: it shows what it showed, and goes on.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::{Body, BodyDataStream},
+    http::{Request, header},
+};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tool_runtime::{
+    Agent,
+    model::{Delta, FunctionModel},
+    store::{MemoryStore, Store},
+};
+use tool_server::{AgUi, BearerToken, Server};
+use tower::ServiceExt;
+
+use crate::{
+    model::{Step, play},
+    tools::every_state,
+};
+
+/// The text before which the model waits for a permit.
+pub(crate) const HOLD: &str = "(held)";
+
+pub(crate) struct World {
+    router: Router,
+    /// Permits for tools, and for the model.
+    pub(crate) done: Arc<Semaphore>,
+    pub(crate) hold: Arc<Semaphore>,
+    pub(crate) store: Arc<dyn Store>,
+}
+
+/// A response that is read piece by piece.
+pub(crate) struct Stream {
+    pub(crate) status: u16,
+    body: BodyDataStream,
+    text: String,
+}
+
+impl Stream {
+    /// Reads until the response contains `part`.
+    pub(crate) async fn until(&mut self, part: &str) -> &str {
+        while !self.text.contains(part) {
+            let next = tokio::time::timeout(Duration::from_secs(20), self.body.next()).await;
+            let next = next.unwrap_or_else(|_| panic!("`{part}` never came: {}", self.text));
+            let next = next.unwrap_or_else(|| panic!("it ended without `{part}`: {}", self.text)).unwrap();
+            self.text.push_str(std::str::from_utf8(&next).unwrap());
+        }
+        &self.text
+    }
+
+    /// Reads to the end.
+    pub(crate) async fn whole(mut self) -> String {
+        while let Some(next) = self.body.next().await {
+            self.text.push_str(std::str::from_utf8(&next.unwrap()).unwrap());
+        }
+        self.text
+    }
+
+    async fn json(self) -> Value {
+        serde_json::from_str(&self.whole().await).unwrap()
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let (tools, done) = every_state();
+        let hold = Arc::new(Semaphore::new(0));
+        let held = Arc::clone(&hold);
+        let model = FunctionModel::streaming(move |asked| {
+            let held = Arc::clone(&held);
+            play(asked).then(move |delta| {
+                let held = Arc::clone(&held);
+                async move {
+                    if matches!(&delta, Ok(Delta::Text(text)) if text == HOLD) {
+                        held.acquire().await.expect("it is never closed").forget();
+                    }
+                    delta
+                }
+            })
+        });
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let agent = Agent::new(model).tools(tools).store(Arc::clone(&store));
+        let users = BearerToken::new(|token| Some(token.into()));
+        let router = Server::new(agent).authenticate(users).ag_ui(AgUi::new()).router();
+        Self { router, done, hold, store }
+    }
+
+    pub(crate) async fn ask(&self, by: &str, method: &str, path: &str, body: Option<&Value>) -> Stream {
+        let request = Request::builder().method(method).uri(format!("http://localhost{path}"));
+        let request = request.header(header::AUTHORIZATION, format!("Bearer {by}"));
+        let request = match body {
+            Some(body) => {
+                request.header(header::CONTENT_TYPE, "application/json").body(Body::from(body.to_string())).unwrap()
+            }
+            None => request.body(Body::empty()).unwrap(),
+        };
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        Stream { status, body: response.into_body().into_data_stream(), text: String::new() }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Stream {
+        self.ask("anna", "GET", path, None).await
+    }
+
+    pub(crate) async fn post(&self, messages: &[Value]) -> Stream {
+        let body = json!({ "id": "c", "messages": messages, "trigger": "submit-message", "resumable": true });
+        self.ask("anna", "POST", "/api/chat", Some(&body)).await
+    }
+
+    /// Sends the model a script, and does not read the answer.
+    async fn say(&self, id: &str, turns: &[Vec<Step>]) -> Stream {
+        let answer = self.post(&[user(id, turns)]).await;
+        assert_eq!(answer.status, 200);
+        answer
+    }
+
+    /// The messages that a page has after it was loaded.
+    async fn load(&self) -> Vec<Value> {
+        let answer = self.get("/api/chat/c").await;
+        assert_eq!(answer.status, 200);
+        answer.json().await.as_array().unwrap().clone()
+    }
+
+    async fn resume(&self) -> Stream {
+        self.get("/api/chat/c/stream").await
+    }
+}
+
+pub(crate) fn user(id: &str, turns: &[Vec<Step>]) -> Value {
+    let text = serde_json::to_string(turns).unwrap();
+    json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] })
+}
+
+pub(crate) fn call(name: &str, arguments: &str) -> Vec<Step> {
+    vec![Step::Call(name.to_owned()), Step::Arguments(0, arguments.to_owned()), Step::End(0)]
+}
+
+/// The parts of calls in the last message, which is an answer.
+fn calls(messages: &[Value]) -> Vec<&Value> {
+    let last = messages.last().expect("a message");
+    assert_eq!(last["role"], "assistant", "{messages:?}");
+    last["parts"].as_array().unwrap().iter().filter(|part| part.get("toolCallId").is_some()).collect()
+}
+
+/// What the stream says about an open request.
+fn requested(stream: &str) -> Value {
+    let frame = stream.split("\n\n").find(|frame| frame.contains("tool-approval-request")).expect("a request");
+    serde_json::from_str(frame.strip_prefix("data: ").unwrap()).unwrap()
+}
+
+/// The message with the only request answered, as the AI SDK sends it.
+fn answered(message: &Value, approved: bool) -> Value {
+    let mut message = message.clone();
+    for part in message["parts"].as_array_mut().unwrap() {
+        if part["state"] == "approval-requested" {
+            part["state"] = json!("approval-responded");
+            part["approval"]["approved"] = json!(approved);
+        }
+    }
+    message
+}
+
+#[tokio::test]
+async fn arguments_that_arrive_are_left_to_the_stream() {
+    let world = World::new();
+    let mut turn = call("asks", r#"{"what":"#);
+    turn.insert(2, Step::Text(HOLD.to_owned()));
+    turn.insert(3, Step::Arguments(0, r#""it"}"#.to_owned()));
+    let mut first = world.say("m1", &[turn.clone()]).await;
+    first.until("tool-input-delta").await;
+    let loaded = world.load().await;
+    assert_eq!(loaded, [user("m1", &[turn])], "the answer that is streamed is not in it");
+    let mut again = world.resume().await;
+    let text = again.until("tool-input-delta").await;
+    assert!(text.contains(r#""inputTextDelta":"{\"what\":"#), "{text}");
+    world.hold.add_permits(1);
+    assert_eq!(first.whole().await, again.whole().await, "two readers of one stream");
+    let loaded = world.load().await;
+    assert_eq!(calls(&loaded)[0]["state"], "approval-requested");
+    assert_eq!(calls(&loaded)[0]["input"], json!({ "what": "it" }));
+}
+
+#[tokio::test]
+async fn text_that_arrives_goes_on() {
+    let world = World::new();
+    let turn = vec![Step::Text("Once".to_owned()), Step::Text(HOLD.to_owned()), Step::Text(" upon".to_owned())];
+    let mut first = world.say("m1", &[turn]).await;
+    first.until("Once").await;
+    assert_eq!(world.load().await.len(), 1);
+    let again = world.resume().await;
+    world.hold.add_permits(1);
+    assert_eq!(first.whole().await, again.whole().await);
+    let loaded = world.load().await;
+    let parts = &loaded[1]["parts"];
+    assert_eq!(parts[0], json!({ "type": "step-start" }));
+    assert_eq!(parts[1], json!({ "type": "text", "text": "Once(held) upon", "state": "done" }));
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_between_two_requests_is_still_read() {
+    let world = World::new();
+    let first = world.say("m1", &[vec![Step::Text(HOLD.to_owned())]]).await;
+    assert_eq!(world.load().await.len(), 1);
+    world.hold.add_permits(1);
+    let whole = first.whole().await;
+    // The page has loaded the chat without the answer, so it must get it from the stream, and only from there.
+    assert_eq!(world.resume().await.whole().await, whole);
+    assert_eq!(world.resume().await.status, 204);
+    assert_eq!(world.load().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_call_that_runs_goes_on() {
+    let world = World::new();
+    let mut first = world.say("m1", &[call("work", "{}")]).await;
+    first.until("tool-input-available").await;
+    assert_eq!(world.load().await.len(), 1);
+    let mut again = world.resume().await;
+    again.until("tool-input-available").await;
+    world.done.add_permits(1);
+    assert_eq!(first.whole().await, again.whole().await);
+    let loaded = world.load().await;
+    assert_eq!(calls(&loaded)[0]["state"], "output-available");
+    assert_eq!(calls(&loaded)[0]["output"], "worked");
+}
+
+#[tokio::test]
+async fn what_the_client_executes_is_still_to_be_done() {
+    let world = World::new();
+    world.say("m1", &[call("locate", "{}")]).await.whole().await;
+    let mut loaded = world.load().await;
+    assert_eq!(calls(&loaded)[0]["state"], "input-available");
+    assert_eq!(world.resume().await.status, 204);
+    let part = loaded[1]["parts"].as_array_mut().unwrap().last_mut().unwrap();
+    part["state"] = json!("output-available");
+    part["output"] = json!({ "lat": 1.50 });
+    let answer = world.post(&loaded).await.whole().await;
+    assert!(answer.contains("done"), "{answer}");
+    let loaded = world.load().await;
+    assert_eq!(calls(&loaded)[0]["output"], json!({ "lat": 1.5 }));
+}
+
+#[tokio::test]
+async fn a_request_can_be_answered_after_it_was_loaded() {
+    for approved in [true, false] {
+        let world = World::new();
+        let live = world.say("m1", &[call("asks", r#"{"what":"it"}"#)]).await.whole().await;
+        let loaded = world.load().await;
+        let part = calls(&loaded)[0];
+        let live = requested(&live);
+        assert_eq!((&part["toolCallId"], &part["approval"]["id"]), (&live["toolCallId"], &live["approvalId"]));
+        assert_eq!(part["approval"]["descriptor"], live["approvalDescriptor"]);
+        assert_eq!((&part["state"], &part["input"]), (&json!("approval-requested"), &json!({ "what": "it" })));
+        let answer = world.post(&[loaded[0].clone(), answered(&loaded[1], approved)]).await.whole().await;
+        // The answer continues the message that was loaded.
+        assert!(answer.contains(&format!(r#""messageId":{}"#, loaded[1]["id"])), "{answer}");
+        let loaded = world.load().await;
+        let part = calls(&loaded)[0];
+        assert_eq!(part["state"], if approved { "output-available" } else { "output-denied" });
+        assert_eq!(part["approval"]["approved"], approved);
+        assert_eq!(part["callProviderMetadata"]["tool"]["decidedBy"], "anna");
+    }
+}
+
+#[tokio::test]
+async fn an_approved_call_that_runs_shows_its_approval_to_every_reader() {
+    let world = World::new();
+    world.say("m1", &[call("carefully", "{}")]).await.whole().await;
+    let loaded = world.load().await;
+    let mut first = world.post(&[loaded[0].clone(), answered(&loaded[1], true)]).await;
+    first.until("start").await;
+    // The whole message is streamed, so it is not in what is loaded.
+    let tab = world.load().await;
+    assert_eq!(tab.len(), 1);
+    let mut other = world.resume().await;
+    let text = other.until("tool-approval-response").await.to_owned();
+    assert!(text.contains(r#""approved":true"#) && text.contains(r#""decidedBy":"anna""#), "{text}");
+    // The other tab decides, too: it counts once, and joins the answer.
+    let twice = world.post(&[loaded[0].clone(), answered(&loaded[1], false)]).await;
+    assert_eq!(twice.status, 409);
+    world.done.add_permits(1);
+    let text = other.whole().await;
+    assert!(text.contains("worked carefully") && first.whole().await.contains("worked carefully"), "{text}");
+    let loaded = world.load().await;
+    assert_eq!(calls(&loaded)[0]["output"], "worked carefully");
+}
+
+#[tokio::test]
+async fn calls_that_failed_or_were_refused_show_why() {
+    let world = World::new();
+    world.say("m1", &[call("fails", "{}"), call("asks", r#"{"what":7}"#), call("nothing", "{}")]).await.whole().await;
+    let loaded = world.load().await;
+    let calls = calls(&loaded);
+    assert_eq!(calls.len(), 3);
+    assert!(calls.iter().all(|part| part["state"] == "output-error"), "{calls:?}");
+    assert!(calls[0]["errorText"].as_str().unwrap().contains("it does not work"));
+    assert_eq!(calls[1]["input"], json!({ "what": 7 }));
+    assert!(calls[1]["resultProviderMetadata"]["tool"]["feedback"].is_object(), "{}", calls[1]);
+    assert!(calls[2]["errorText"].as_str().unwrap().contains("nothing"), "{}", calls[2]);
+}
+
+#[tokio::test]
+async fn a_question_and_its_answer() {
+    let world = World::new();
+    let live = world.say("m1", &[call("asks_within", "{}")]).await.whole().await;
+    let loaded = world.load().await;
+    assert_eq!(calls(&loaded)[0]["state"], "input-available");
+    let parts = loaded[1]["parts"].as_array().unwrap();
+    let question = parts.iter().find(|part| part["type"] == "data-question").expect("the question");
+    assert!(live.contains(&format!(r#""id":{}"#, question["id"])), "{live}");
+    assert_eq!(question["data"]["question"]["text"], "What is your name?");
+    let id = question["id"].as_str().unwrap();
+    let body = json!({
+        "id": "c", "messages": loaded, "decisions": { id: { "decision": "answer", "value": "Anna" } },
+    });
+    let answer = world.ask("anna", "POST", "/api/chat", Some(&body)).await.whole().await;
+    assert!(answer.contains("tool-approval-request"), "{answer}");
+    let loaded = world.load().await;
+    assert_eq!(calls(&loaded)[0]["approval"]["requestReason"], "Really?");
+    assert_eq!(calls(&loaded)[0]["state"], "approval-requested");
+}
+
+#[tokio::test]
+async fn a_client_tool_that_needs_an_approval() {
+    let world = World::new();
+    world.say("m1", &[call("share", r#"{"window":"left"}"#)]).await.whole().await;
+    let loaded = world.load().await;
+    let part = calls(&loaded)[0];
+    assert_eq!((&part["state"], &part["input"]), (&json!("approval-requested"), &json!({ "window": "left" })));
+    world.post(&[loaded[0].clone(), answered(&loaded[1], true)]).await.whole().await;
+    let loaded = world.load().await;
+    let part = calls(&loaded)[0];
+    assert_eq!((&part["state"], &part["input"]), (&json!("input-available"), &json!({ "window": "left" })));
+    assert_eq!(part["callProviderMetadata"]["tool"]["decidedBy"], "anna");
+}
+
+#[tokio::test]
+async fn earlier_answers_and_branches_stay() {
+    let world = World::new();
+    world.say("m1", &[call("asks", r#"{"what":7}"#)]).await.whole().await;
+    world.say("m2", &[call("locate", "{}")]).await.whole().await;
+    let loaded = world.load().await;
+    let roles: Vec<_> = loaded.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+    let mut ids: Vec<_> = loaded.iter().map(|message| message["id"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 4);
+    // The second message is edited: the run that goes on has the calls of the first only as text of its conversation.
+    let edited = user("m2", &[vec![Step::Text("other".to_owned())]]);
+    let body = json!({ "id": "c", "messages": [loaded[0], loaded[1], edited], "messageId": "m2" });
+    world.ask("anna", "POST", "/api/chat", Some(&body)).await.whole().await;
+    let after = world.load().await;
+    assert_eq!(after.len(), 4);
+    let part = after[1]["parts"].as_array().unwrap().iter().find(|part| part.get("toolCallId").is_some()).unwrap();
+    assert_eq!((&part["state"], &part["input"]), (&json!("output-error"), &json!({ "what": 7 })));
+    assert_eq!(after[3]["parts"][1]["text"], "other");
+}
+
+#[tokio::test]
+async fn a_steering_message_is_part_of_the_answer() {
+    let world = World::new();
+    let mut first = world.say("m1", &[call("work", "{}")]).await;
+    first.until("tool-input-available").await;
+    let said = json!({ "message": { "id": "s1", "role": "user", "parts": [{ "type": "text", "text": "[]" }] } });
+    while world.ask("anna", "POST", "/api/chat/c/steer", Some(&said)).await.status != 202 {
+        tokio::task::yield_now().await;
+    }
+    world.done.add_permits(1);
+    first.whole().await;
+    let loaded = world.load().await;
+    assert_eq!(loaded.len(), 2);
+    let parts = loaded[1]["parts"].as_array().unwrap();
+    assert!(parts.iter().any(|part| part["type"] == "steering-message" && part["id"] == "s1"), "{parts:?}");
+    // Clients of level 6 do not know the part.
+    let old = world.get("/api/v6/chat/c").await.json().await;
+    assert!(!old.to_string().contains("steering-message") && old.to_string().contains("worked"), "{old}");
+}
+
+#[tokio::test]
+async fn a_request_that_a_message_superseded_has_no_approval() {
+    let world = World::new();
+    world.say("m1", &[call("asks", r#"{"what":"it"}"#)]).await.whole().await;
+    world.say("m2", &[vec![]]).await.whole().await;
+    let loaded = world.load().await;
+    let part = loaded[1]["parts"].as_array().unwrap().iter().find(|part| part.get("toolCallId").is_some()).unwrap();
+    assert_eq!((&part["state"], part.get("approval")), (&json!("output-error"), None));
+    assert!(part["errorText"].as_str().unwrap().contains("a new message"), "{part}");
+}
+
+#[tokio::test]
+async fn nobody_else_sees_it() {
+    let world = World::new();
+    world.say("m1", &[vec![]]).await.whole().await;
+    for path in ["/api/chat/c", "/api/v6/chat/c", "/api/chat/d"] {
+        let answer = world.ask("bert", "GET", path, None).await;
+        assert_eq!(answer.status, 404);
+        assert!(answer.whole().await.contains("no such chat"));
+    }
+}
