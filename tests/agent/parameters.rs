@@ -188,7 +188,7 @@ async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
 
     let unsayable = Toolset::new().with(Flaky::default()).unwrap().layer(Spaces);
     let refused = unsayable.start("flaky", r#"{"n":"7"}"#, &cx).await.unwrap_err();
-    assert!(refused.to_string().contains(r#"understood as {"n":"7"}"#) && refused.did_not_run(), "{refused}");
+    assert!(refused.to_string().contains(r#"read the arguments as {"n":"7"}"#) && refused.did_not_run(), "{refused}");
     assert!(refused.for_log().contains("Layer::restore"), "{}", refused.for_log());
 }
 

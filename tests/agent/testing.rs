@@ -81,7 +81,7 @@ async fn a_recorded_model_repeats_its_answers() {
     assert_eq!(again.lines(), first.lines());
     assert_eq!(model.left(), 0);
     let (_, more) = replayed(&Agent::new(model)).await;
-    assert!(more.unwrap_err().to_string().contains("every turn of it was given"));
+    assert!(more.unwrap_err().to_string().contains("has no turn left"));
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn how_a_turn_ended_is_recorded_too() {
 fn an_invalid_recording_is_an_error() {
     let cases = [
         ("", "line 1: it is empty"),
-        ("hello", "line 1: no recording begins like this"),
+        ("hello", "line 1: this is not a recording"),
         ("{\"recording\":2,\"model\":\"m\"}", "a recording of version 2; this program reads version 1"),
         ("{\"recording\":1,\"model\":\"m\"}\n\n{\"request\":1}", "line 3: missing field `deltas`"),
     ];

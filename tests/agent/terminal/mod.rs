@@ -213,7 +213,7 @@ async fn calls_that_cannot_be_shown_do_not_run() {
 async fn a_failing_model_and_strange_bytes_do_not_end_the_chat() {
     let (screen, removed) =
         chat(b"first\nse\xff\xfecond\nexit\n", Toolset::new(), ScriptedModel::new([Turn::say("Yes?")])).await;
-    assert!(screen.contains("Yes?") && screen.contains("! the model failed: the script holds no answer"), "{screen}");
+    assert!(screen.contains("Yes?") && screen.contains("! the model failed: the script has no answer"), "{screen}");
     assert!(removed.is_empty());
 }
 

@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(model.left(), 0);
         let error = play(&model, "4").unwrap_err();
         assert_eq!(error.kind(), ModelErrorKind::Script);
-        assert_eq!(error.to_string(), "the script holds no answer to request 4: it has run out");
+        assert_eq!(error.to_string(), "the script has no answer to request 4");
         let asked: Vec<_> = model.asked().into_iter().map(|asked| asked.messages).collect();
         assert_eq!(asked, ["1", "2", "3", "4"].map(|text| vec![Message::user(text)]));
     }

@@ -488,14 +488,14 @@ mod tests {
         assert_eq!(findings.worst(), Some(Level::Error), "{findings}");
         let output =
             lint("look", json!({ "type": "object" }), |tool| tool.output(json!({ "$ref": "#/$defs/Missing" })));
-        found(&output, Level::Error, "/output", "leads nowhere");
+        found(&output, Level::Error, "/output", "has no target");
     }
 
     #[test]
     fn defaults_and_examples_can_be_given() {
         let findings = of(json!({ "type": "integer", "maximum": 3, "default": 4, "examples": [1, "two"] }));
-        found(&findings, Level::Error, "/properties/a/default", "4 is no value");
-        found(&findings, Level::Error, "/properties/a/examples/1", "\"two\" is no value");
+        found(&findings, Level::Error, "/properties/a/default", "4 is not a valid value");
+        found(&findings, Level::Error, "/properties/a/examples/1", "\"two\" is not a valid value");
         assert_eq!(findings.at_least(Level::Error).iter().len(), 2, "{findings}");
         let example = |tool: RuntimeToolBuilder| tool.traits(|traits| traits.examples = vec![json!({ "b": 1 })]);
         let schema = json!({
@@ -539,7 +539,7 @@ mod tests {
         let long = RuntimeTool::new("look", "x".repeat(1025)).external().unwrap();
         found(&Toolset::new().with(long).unwrap().lint(), Level::Warning, "", "1025 characters");
         let none = RuntimeTool::new("look", " ").external().unwrap();
-        found(&Toolset::new().with(none).unwrap().lint(), Level::Warning, "", "nothing says what the tool does");
+        found(&Toolset::new().with(none).unwrap().lint(), Level::Warning, "", "the tool has no description");
     }
 
     #[test]

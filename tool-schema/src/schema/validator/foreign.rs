@@ -79,7 +79,7 @@ fn clean(schema: &Value, graph: &Graph, ids: &HashMap<usize, Id>) -> Value {
 /// Returns the reason why `jsonschema` refused a schema.
 fn refusal(error: &jsonschema::ValidationError<'_>) -> String {
     if let jsonschema::error::ValidationErrorKind::Referencing(error) = error.kind() {
-        return cut(&format!("a reference leads nowhere (nothing is fetched): {error}"));
+        return cut(&format!("a reference has no target (the target is never downloaded): {error}"));
     }
     let place = error.instance_path().as_str();
     let place = if place.is_empty() { String::new() } else { format!("at {}: ", cut(place)) };

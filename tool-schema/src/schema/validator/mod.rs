@@ -315,7 +315,7 @@ fn foreign(
         match &node.gap {
             None => {}
             Some(Gap::Nowhere(reference)) => {
-                let text = format!("a reference leads nowhere (nothing is fetched): `{reference}`");
+                let text = format!("a reference has no target (the target is never downloaded): `{reference}`");
                 return Err(Uncompilable(cut(&text)));
             }
             Some(Gap::Malformed(text)) => {
