@@ -93,7 +93,7 @@ fn go(#[arg(default)] place: Place, #[arg(default = 5)] most: u8) -> String {
 fn defaults_and_examples_that_no_call_can_have_are_found() {
     let findings = found(&toolset!(go), Level::Error, "/examples/0/most", "does not accept this example");
     assert!(findings.at_least(Level::Error).iter().len() >= 2, "{findings}");
-    found(&toolset!(go), Level::Error, "/properties/place/default", "no value that can be given");
+    found(&toolset!(go), Level::Error, "/properties/place/default", "is not a valid value here");
 }
 
 /// Tag something.

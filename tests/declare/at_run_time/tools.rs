@@ -82,7 +82,7 @@ fn build_errors_are_explained() {
     let broken = begin(json!({ "properties": { "a": { "type": "no" } } })).external().unwrap_err().to_string();
     assert!(broken.starts_with("the schema of the arguments cannot be used: "), "{broken}");
     let unnamed = RuntimeTool::new("a b", "").dynamic().external().unwrap_err().to_string();
-    assert!(unnamed.contains("is no name for a tool"), "{unnamed}");
+    assert!(unnamed.contains("invalid tool name"), "{unnamed}");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn accepted_values_fit_the_schema() {
     let error = tools.call("trip", text, &Context::new("call")).now_or_never().unwrap().unwrap_err();
     let told = error.feedback().unwrap().to_json();
     assert_eq!(told["validationResults"]["seats"]["problems"][0], "the value could not be checked; try again later");
-    assert!(error.for_log().contains("a validator accepted what the schema refuses"), "{}", error.for_log());
+    assert!(error.for_log().contains("a validator accepted a value that the schema refuses"), "{}", error.for_log());
 }
 
 #[test]
