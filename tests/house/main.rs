@@ -50,7 +50,15 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
     ("tool-stores", &[&["columns"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
     (
         "tool-server",
-        &[&["protocol", "typescript"], &["host"], &["guard"], &["ag_ui", "ui"], &["mcp"], &["server"], &["lib"]],
+        &[
+            &["protocol", "typescript"],
+            &["host"],
+            &["guard"],
+            &["ag_ui", "chats", "ui"],
+            &["mcp"],
+            &["server"],
+            &["lib"],
+        ],
     ),
     ("tool-terminal", &[&["negotiating"], &["terminal"], &["lib"]]),
 ];
