@@ -55,7 +55,7 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
             &["host"],
             &["guard"],
             &["serve", "surface"],
-            &["ag_ui", "ui"],
+            &["ag_ui", "chats", "ui"],
             &["mcp"],
             &["server"],
             &["lib"],

@@ -72,6 +72,7 @@ pub trait Store: Send + Sync {
 /// Writes the methods of a store that pass their calls on to the store behind a pointer.
 macro_rules! pass_on {
     ($($name:ident($($value:ident: $type:ty),*) -> $out:ty;)*) => {$(
+        #[allow(clippy::elidable_lifetime_names, reason = "the types of most values name it")]
         fn $name<'a>(&'a self, $($value: $type),*) -> BoxFuture<'a, Result<$out, StoreError>> {
             (**self).$name($($value),*)
         }

@@ -27,7 +27,7 @@ impl Writer {
                     let said = run.prompts().iter().find(|said| usize::try_from(said.at) == Ok(at));
                     // A steering message is not one of the client's conversation.
                     if said.is_none_or(|said| !said.steers) {
-                        messages.add_user(said.and_then(|said| said.id.as_deref()), at, self.user(content));
+                        messages.add_user(said.and_then(|said| said.id.as_deref()), at, &self.user(content));
                     }
                 }
                 Message::Assistant { content } => self.retell(content, run, &mut frames),
@@ -49,7 +49,7 @@ impl Writer {
             messages.read(&frames);
         }
         if let Some((id, content)) = prompt {
-            messages.add_user(id, run.messages().len(), self.user(content));
+            messages.add_user(id, run.messages().len(), &self.user(content));
         }
         Event::MessagesSnapshot { messages: &messages.0 }.write(out);
     }
@@ -112,7 +112,7 @@ impl Writer {
 struct Messages(Vec<Value>);
 
 impl Messages {
-    fn add_user(&mut self, id: Option<&str>, at: usize, content: Content) {
+    fn add_user(&mut self, id: Option<&str>, at: usize, content: &Content) {
         let id = id.map_or_else(|| format!("prompt-{at}"), str::to_owned);
         self.0.push(json!({ "id": id, "role": "user", "content": content }));
     }
@@ -134,7 +134,9 @@ impl Messages {
             "REASONING_MESSAGE_START" => self.0.push(json!({ "id": id, "role": "reasoning", "content": "" })),
             "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT" => {
                 let message = self.0.iter_mut().rfind(|message| message["id"] == id);
-                append(message.and_then(|message| message.get_mut("content")), of("delta"));
+                if let Some(content) = message.and_then(|message| message.get_mut("content")) {
+                    append(content, of("delta"));
+                }
             }
             "TOOL_CALL_START" => {
                 let (call, parent) = (of("toolCallId"), of("parentMessageId"));
@@ -152,7 +154,9 @@ impl Messages {
                 let id = of("toolCallId");
                 let calls = self.0.iter_mut().rev().filter_map(|message| message.get_mut("toolCalls")?.as_array_mut());
                 let call = calls.flatten().find(|call| call["id"] == id);
-                append(call.and_then(|call| call.pointer_mut("/function/arguments")), of("delta"));
+                if let Some(arguments) = call.and_then(|call| call.pointer_mut("/function/arguments")) {
+                    append(arguments, of("delta"));
+                }
             }
             "TOOL_CALL_RESULT" => {
                 let (call, content) = (of("toolCallId"), &event["content"]);
@@ -163,8 +167,8 @@ impl Messages {
     }
 }
 
-fn append(text: Option<&mut Value>, piece: &str) {
-    if let Some(Value::String(text)) = text {
+fn append(text: &mut Value, piece: &str) {
+    if let Value::String(text) = text {
         text.push_str(piece);
     }
 }
