@@ -200,6 +200,7 @@ async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Ar
     let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
+    chat.check_room()?;
     detach(Box::pin(answer(chat, options, principal, input, sealed, bytes))).await
 }
 

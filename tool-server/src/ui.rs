@@ -112,6 +112,7 @@ async fn answer(
         check_readable(last)?;
     }
     let mut chat = Chat::enter(shared, Protocol::Ui, principal, &request.chat).await?;
+    chat.check_room()?;
     let data = DataParts::new();
     data.on_change(chat.flush_fn());
     let attached = data.clone();

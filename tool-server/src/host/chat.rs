@@ -65,7 +65,7 @@ impl Chat {
         id: &str,
     ) -> Result<Self, ApiError> {
         let name = name(&principal, id)?;
-        let guard = shared.registry.chat(&name, &principal, shared.max_answers)?;
+        let guard = shared.registry.chat(&name)?;
         let gate = guard.enter().await;
         let cancel = Cancellation::new();
         let buffer = ReplayBuffer::new(shared.limits, &shared.buffers);
@@ -74,6 +74,11 @@ impl Chat {
         let agent = agent.with_context(|cx| cx.with_principal(by).with_cancellation(signal));
         let shared = Arc::clone(shared);
         Ok(Self { shared, protocol, name, principal, once: None, guard, gate, agent, decisions: None, buffer, cancel })
+    }
+
+    /// Checks that the principal may have another answer in progress. A request does so before its first effect.
+    pub(crate) fn check_room(&self) -> Result<(), ApiError> {
+        self.guard.count(&self.principal, self.shared.max_answers)
     }
 
     /// Returns the chat's agent for this request. It acts for the principal, and its events go into the answer.

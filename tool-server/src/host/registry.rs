@@ -34,7 +34,7 @@ pub(crate) struct Registry {
 #[derive(Default)]
 struct Chats {
     entries: HashMap<String, Arc<ChatEntry>>,
-    /// The number of entries of each principal.
+    /// The number of chats of each principal that are answered.
     counts: HashMap<Principal, usize>,
 }
 
@@ -46,6 +46,8 @@ pub(crate) struct ChatEntry {
     active: Mutex<Option<Arc<ActiveResponse>>>,
     /// The answer in progress, or the last one if a client that loaded the chat may still read it.
     readable: Mutex<Weak<ActiveResponse>>,
+    /// The principal among whose answered chats this one counts.
+    answered_for: Mutex<Option<Principal>>,
     /// The number of the chat's latest run that this process knows; 0 before the first.
     pub(crate) generation: AtomicU32,
 }
@@ -125,34 +127,17 @@ impl ActiveResponse {
 }
 
 impl Registry {
-    /// Returns the chat of `principal` with the run name `name`, and adds it if it is not in use.
+    /// Returns the chat with the run name `name`, and adds it if it is not in use.
     ///
-    /// Fails when the server shuts down, or when `most` other chats of the principal are in use.
-    pub(crate) fn chat(
-        self: &Arc<Self>,
-        name: &str,
-        principal: &Principal,
-        most: usize,
-    ) -> Result<ChatGuard, ApiError> {
-        let mut guard = lock(&self.chats);
-        let chats = &mut *guard;
+    /// Fails when the server shuts down.
+    pub(crate) fn chat(self: &Arc<Self>, name: &str) -> Result<ChatGuard, ApiError> {
+        let mut chats = lock(&self.chats);
         if self.is_closed.load(Ordering::SeqCst) {
             let message = "the server is being shut down; try again in a moment";
             return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
         }
-        if !chats.entries.contains_key(name) {
-            let count = chats.counts.entry(principal.clone()).or_default();
-            if *count >= most {
-                let message = format!(
-                    "{most} chats of yours are being answered, as many as may be at once; wait until an answer has ended, \
-                     or stop one"
-                );
-                return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_answers", message));
-            }
-            *count += 1;
-        }
         let entry = Arc::clone(chats.entries.entry(name.to_owned()).or_default());
-        Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), principal: principal.clone(), entry })
+        Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
     }
 
     /// Returns a chat's answer in progress.
@@ -175,7 +160,6 @@ impl Registry {
 pub(crate) struct ChatGuard {
     registry: Arc<Registry>,
     name: String,
-    principal: Principal,
     entry: Arc<ChatEntry>,
 }
 
@@ -193,14 +177,38 @@ impl Drop for ChatGuard {
         let mut guard = lock(&self.registry.chats);
         let Chats { entries, counts } = &mut *guard;
         if entries.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.active().is_none()) {
-            entries.remove(&self.name);
-            if let Entry::Occupied(mut count) = counts.entry(self.principal.clone()) {
+            let principal = entries.remove(&self.name).and_then(|chat| lock(&chat.answered_for).take());
+            if let Some(Entry::Occupied(mut count)) = principal.map(|principal| counts.entry(principal)) {
                 *count.get_mut() -= 1;
                 if *count.get() == 0 {
                     count.remove();
                 }
             }
         }
+    }
+}
+
+impl ChatGuard {
+    /// Counts the chat among those of `principal` that are answered, as long as the registry has it.
+    ///
+    /// Fails when `most` other chats of the principal are.
+    pub(crate) fn count(&self, principal: &Principal, most: usize) -> Result<(), ApiError> {
+        let counts = &mut lock(&self.registry.chats).counts;
+        let mut answered_for = lock(&self.answered_for);
+        if answered_for.is_some() {
+            return Ok(());
+        }
+        let count = counts.get(principal).copied().unwrap_or_default();
+        if count >= most {
+            let message = format!(
+                "{most} chats of yours are being answered, as many as may be at once; wait until an answer has ended, or \
+                 stop one"
+            );
+            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_answers", message));
+        }
+        counts.insert(principal.clone(), count + 1);
+        *answered_for = Some(principal.clone());
+        Ok(())
     }
 }
 
