@@ -120,13 +120,13 @@ pub mod __private {
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::{
         Asking, CheckCall, CheckFuture, Checked, Checker, Choosing, Chosen, DynamicInput, Judged, Judging, Keep,
-        Keeping, Kept, Known, Lend, Lent, Node, One, Seen, Settling, ToldLater, Understood, Validate, Validator,
+        Keeping, Kept, Known, LaterValidation, Lend, Lent, Node, One, Seen, Settling, Understood, Validate, Validator,
         Validators, Variants, Wanted, Whole, whole,
     };
     pub use crate::tool::expansion::{
-        AskedFallback, AsksFallback, CallContext, CheckSaidFallback, CheckerFallback, ChecksFallback,
+        AskedFallback, AsksFallback, CallContext, CheckReturnedFallback, CheckerFallback, ChecksFallback,
         ExecutingFallback, HookFallback, Json, JsonFallback, JudgingFallback, KeepingFallback, KindFallback, Predicate,
-        SaidFallback, SettlingFallback, Shared, SharedFallback, Unkeepable, UsualFallback, ValidatorFallback, When,
+        ReturnedFallback, SettlingFallback, Shared, SharedFallback, Unkeepable, UsualFallback, ValidatorFallback, When,
         WholeFallback, WorkFallback, again, assert_first, assert_unique, constant, context, outside, touched,
     };
     pub use crate::tool::{
@@ -155,6 +155,6 @@ pub mod __private {
     };
 
     // These types appear in the signatures of the items above.
-    pub use crate::tool::dynamic::{Asks, Board, CheckSaid, Checks, Keepable, Raw, Said, Settled};
-    pub use crate::tool::expansion::{Asked, Idle, Unasked, Unchecked, Unsaid};
+    pub use crate::tool::dynamic::{Asks, Board, CheckReturned, Checks, Keepable, Raw, Settled, ValidatorReturned};
+    pub use crate::tool::expansion::{Asked, Idle, NoAnswer, Unasked, Unchecked};
 }

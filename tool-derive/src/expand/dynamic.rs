@@ -91,7 +91,7 @@ pub fn asking_items(judged: Judged<'_>, states: &TokenStream, lent: impl Fn(usiz
                 #known: __rt::Known<'b, #states>,
             ) -> __rt::Asking<'b> {
                 #[allow(unused_imports)]
-                use __rt::{SaidFallback as _, AsksFallback as _, ValidatorFallback as _};
+                use __rt::{ReturnedFallback as _, AsksFallback as _, ValidatorFallback as _};
                 match #node {
                     #(#arms)*
                     _ => ::core::unreachable!("there are as many validators as nodes"),
@@ -139,14 +139,14 @@ pub fn check_fn(tool: &ToolDef) -> Option<TokenStream> {
     let (marker, span) = (&tool.head.ident, last(&path.path));
     let context = Context::of_check(tool.judged());
     let (name, value) = (&context.name, context.value(&known));
-    let checked = quote_spanned!(span=> __rt::Checker::<#marker, #name<'b>>::of(#path).ask(#input, #value).told());
+    let checked = quote_spanned!(span=> __rt::Checker::<#marker, #name<'b>>::of(#path).ask(#input, #value).done());
     Some(quote! {
         fn check<'a: 'b, 'b>(
             #input: &'b #marker,
             #known: __rt::Known<'b, Self::States<'a>>,
         ) -> __rt::BoxFuture<'b, __rt::Checked> {
             #[allow(unused_imports)]
-            use __rt::{CheckSaidFallback as _, ChecksFallback as _, CheckerFallback as _};
+            use __rt::{CheckReturnedFallback as _, ChecksFallback as _, CheckerFallback as _};
             #checked
         }
     })

@@ -105,7 +105,7 @@ fn output(sig: &Signature, errors: &mut Errors) -> (Type, bool) {
     let (value, is_stream) = match returns(ty) {
         Returns::Stream(item) => (item, true),
         Returns::Value => (&**ty, false),
-        Returns::Unsaid => {
+        Returns::Unknown => {
             errors.over(ty, text::STREAM_ITEM);
             (&unit, false)
         }

@@ -115,7 +115,7 @@ pub enum Returns<'a> {
     /// A stream of values of this type.
     Stream(&'a Type),
     /// A stream without the type of its items.
-    Unsaid,
+    Unknown,
     /// A stream inside a `Result`.
     InResult,
 }
@@ -146,7 +146,7 @@ pub fn returns(ty: &Type) -> Returns<'_> {
                 _ => None,
             });
             match paths.filter_map(arguments).find(|(word, _)| word == "Stream") {
-                Some((_, arguments)) => item(arguments).map_or(Returns::Unsaid, Returns::Stream),
+                Some((_, arguments)) => item(arguments).map_or(Returns::Unknown, Returns::Stream),
                 None => Returns::Value,
             }
         }
@@ -156,7 +156,7 @@ pub fn returns(ty: &Type) -> Returns<'_> {
                     GenericArgument::Type(ty) => Some(ty),
                     _ => None,
                 });
-                last.map_or(Returns::Unsaid, Returns::Stream)
+                last.map_or(Returns::Unknown, Returns::Stream)
             }
             Some((word, Some(arguments))) if word == "Result" => match arguments.args.first() {
                 Some(GenericArgument::Type(inner)) if !matches!(returns(inner), Returns::Value) => Returns::InResult,

@@ -91,7 +91,7 @@ const _: () = {
             _known: __rt::Known<'b, Self::States<'a>>,
         ) -> __rt::Asking<'b> {
             #[allow(unused_imports)]
-            use __rt::{AsksFallback as _, SaidFallback as _, ValidatorFallback as _};
+            use __rt::{AsksFallback as _, ReturnedFallback as _, ValidatorFallback as _};
             match _node {
                 0usize => __rt::Validator::<u8, BookTableHour<'b>>::of(hour)
                     .ask(_given, BookTableHour { __call: _known.call })

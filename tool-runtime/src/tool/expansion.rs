@@ -20,10 +20,10 @@
 //! | `Whole<T>` | `T: Send + Sync` | [`WholeFallback`] | that a field cannot be sent or shared |
 //! | `Validator<T, C>` | `T: Judged`, `C: Send` | [`ValidatorFallback`] | that `T` is not `Judged`, or a state cannot be shared |
 //! | `Asks<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`AsksFallback`] | that the function is not a [`Validate`] |
-//! | `Said<T, R>` | `R: IntoValidation<T>` | [`SaidFallback`] | nothing, or that `R` is not [`ToldLater`] |
+//! | `ValidatorReturned<T, R>` | `R: IntoValidation<T>` | [`ReturnedFallback`] | nothing, or that `R` is not [`LaterValidation`] |
 //! | `Checker<I, C>` | `I: Sync`, `C: Send` | [`CheckerFallback`] | that a parameter or a state cannot be shared |
 //! | `Checks<F, I, C>` | `F: FnOnce(&I, C) -> R` | [`ChecksFallback`] | that the function is not a [`CheckCall`] |
-//! | `CheckSaid<R>` | `R` is a `Checked` | [`CheckSaidFallback`] | nothing, or that `R` is not a [`CheckFuture`] |
+//! | `CheckReturned<R>` | `R` is a `Checked` | [`CheckReturnedFallback`] | nothing, or that `R` is not a [`CheckFuture`] |
 //! | `Judging<T, X>` | `X: Send + Sync` | [`JudgingFallback`] | that a state cannot be shared, where it is given |
 //! | `Settling<T, X>`, `Choosing<T, X>` | all can be shared | [`SettlingFallback`] | that a parameter or a state cannot be shared |
 
@@ -43,8 +43,8 @@ use serde_json::Value;
 use super::{
     CallError, CallFuture, Context, Def, HookFuture, Refused, Resources, Started,
     dynamic::{
-        Asking, Asks, CheckCall, CheckFuture, CheckSaid, Checked, Checker, Checks, Choosing, Judged, Judging, Keep,
-        Keeping, Kept, Known, Said, Settling, ToldLater, Understood, Validate, Validator, Whole,
+        Asking, Asks, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Checks, Choosing, Judged, Judging, Keep,
+        Keeping, Kept, Known, LaterValidation, Settling, Understood, Validate, Validator, ValidatorReturned, Whole,
     },
     field::{Typed, Usual},
     hooks::Hook,
@@ -435,18 +435,18 @@ pub struct Unasked;
 
 impl Unasked {
     /// Returns an empty answer.
-    pub fn ask<C>(self, _: Option<Kept>, _: C) -> Unsaid {
-        Unsaid
+    pub fn ask<C>(self, _: Option<Kept>, _: C) -> NoAnswer {
+        NoAnswer
     }
 }
 
 /// The fallback that reports a value that is not a validator.
 pub trait AsksFallback<F, T, C>: Sized {
-    fn ask(self, _: Option<Kept>, _: C) -> Unsaid
+    fn ask(self, _: Option<Kept>, _: C) -> NoAnswer
     where
         F: Validate<T, C>,
     {
-        Unsaid
+        NoAnswer
     }
 }
 
@@ -454,9 +454,9 @@ impl<F, T, C> AsksFallback<F, T, C> for Asks<F, T, C> {}
 
 /// The answer of a validator that is not called.
 #[derive(Debug)]
-pub struct Unsaid;
+pub struct NoAnswer;
 
-impl Unsaid {
+impl NoAnswer {
     /// Returns a refusal: the value could not be checked.
     pub fn settle<'a>(self) -> Asking<'a> {
         Asking::unchecked()
@@ -464,17 +464,17 @@ impl Unsaid {
 }
 
 /// The fallback that waits for a validator that is an `async fn`, and reports what is not a validator.
-pub trait SaidFallback<T, R> {
+pub trait ReturnedFallback<T, R> {
     /// Returns the result for the parameter.
     fn settle<'a>(self) -> Asking<'a>
     where
-        R: ToldLater<T> + Send + 'a;
+        R: LaterValidation<T> + Send + 'a;
 }
 
-impl<T: Judged, R> SaidFallback<T, R> for Said<T, R> {
+impl<T: Judged, R> ReturnedFallback<T, R> for ValidatorReturned<T, R> {
     fn settle<'a>(self) -> Asking<'a>
     where
-        R: ToldLater<T> + Send + 'a,
+        R: LaterValidation<T> + Send + 'a,
     {
         Asking::Later(self.answer.settled(self.before))
     }
@@ -495,37 +495,37 @@ pub struct Unchecked;
 
 impl Unchecked {
     /// Returns the answer that nothing is wrong.
-    pub fn ask<I, C>(self, _: &I, _: C) -> CheckSaid<Checked> {
-        CheckSaid(Ok(()))
+    pub fn ask<I, C>(self, _: &I, _: C) -> CheckReturned<Checked> {
+        CheckReturned(Ok(()))
     }
 }
 
 /// The fallback that reports a value that is not a check.
 pub trait ChecksFallback<F, I, C>: Sized {
-    fn ask(self, _: &I, _: C) -> CheckSaid<Checked>
+    fn ask(self, _: &I, _: C) -> CheckReturned<Checked>
     where
         F: CheckCall<I, C>,
     {
-        CheckSaid(Ok(()))
+        CheckReturned(Ok(()))
     }
 }
 
 impl<F, I, C> ChecksFallback<F, I, C> for Checks<F, &I, C> {}
 
 /// The fallback that waits for a check that is an `async fn`, and reports what is not a check.
-pub trait CheckSaidFallback<R> {
+pub trait CheckReturnedFallback<R> {
     /// Returns the result of the check.
-    fn told<'b>(self) -> BoxFuture<'b, Checked>
+    fn done<'b>(self) -> BoxFuture<'b, Checked>
     where
         R: CheckFuture + Send + 'b;
 }
 
-impl<R> CheckSaidFallback<R> for CheckSaid<R> {
-    fn told<'b>(self) -> BoxFuture<'b, Checked>
+impl<R> CheckReturnedFallback<R> for CheckReturned<R> {
+    fn done<'b>(self) -> BoxFuture<'b, Checked>
     where
         R: CheckFuture + Send + 'b,
     {
-        self.0.told()
+        self.0.done()
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) const UNCHECKED: &str = "the value could not be checked; try again la
 #[allow(clippy::large_enum_variant, reason = "it is moved once; a box for each parameter would cost more")]
 pub enum Asking<'a> {
     /// The answer is there.
-    Told(Settled),
+    Now(Settled),
     /// The answer is a future.
     Later(BoxFuture<'a, Settled>),
 }
@@ -31,14 +31,14 @@ pub enum Asking<'a> {
 impl Asking<'_> {
     /// Returns the answer that the value could not be checked.
     pub fn unchecked() -> Self {
-        Self::Told(Settled::refused(Report::refused(UNCHECKED)))
+        Self::Now(Settled::refused(Report::refused(UNCHECKED)))
     }
 }
 
 impl fmt::Debug for Asking<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
-            Self::Told(_) => "Told",
+            Self::Now(_) => "Now",
             Self::Later(_) => "Later",
         })
     }
@@ -47,11 +47,11 @@ impl fmt::Debug for Asking<'_> {
 /// Returns the answer of the validator that `ask` asks; a panic in it refuses the value.
 pub fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
     match catch_unwind(AssertUnwindSafe(ask)) {
-        Ok(Asking::Told(settled)) => Asking::Told(settled),
+        Ok(Asking::Now(settled)) => Asking::Now(settled),
         Ok(Asking::Later(work)) => {
             Asking::Later(AssertUnwindSafe(work).catch_unwind().map(|done| done.unwrap_or_else(panicked)).boxed())
         }
-        Err(panic) => Asking::Told(panicked(panic)),
+        Err(panic) => Asking::Now(panicked(panic)),
     }
 }
 
@@ -189,7 +189,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Call<'c, S, 
                 }
                 let field = self.shape.field(*node);
                 match self.begin(*node, field, board) {
-                    Asking::Told(settled) => board.settle(field, settled),
+                    Asking::Now(settled) => board.settle(field, settled),
                     Asking::Later(work) => {
                         let work = work.map(move |settled| (field, settled));
                         running.get_or_insert_with(FuturesUnordered::new).push(work);
@@ -238,12 +238,12 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Call<'c, S, 
                 Some(first) => first.and(reasons),
                 None => reasons,
             });
-            return Asking::Told(Settled::refused(report));
+            return Asking::Now(Settled::refused(report));
         }
         let given = self.values[field].take().filter(|_| fault.is_none());
         match (contained(|| (self.ask)(node, given)), fault) {
             (asking, None) => asking,
-            (Asking::Told(settled), fault) => Asking::Told(settled.with_fault(fault)),
+            (Asking::Now(settled), fault) => Asking::Now(settled.with_fault(fault)),
             (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
         }
     }

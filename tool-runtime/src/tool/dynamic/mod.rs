@@ -17,6 +17,6 @@ pub use nested::{DynamicInput, Judging, Lend, Lent, One, Wanted, whole};
 pub(crate) use start::ReadProblems;
 pub use start::{Choosing, Chosen, Known, Raw, Settling, Understood, Validators, Variants};
 pub use validator::{
-    Asks, CheckCall, CheckFuture, CheckSaid, Checked, Checker, Checks, Choice, IntoValidation, Said, ToldLater,
-    Validate, Validation, Validator,
+    Asks, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Checks, Choice, IntoValidation, LaterValidation,
+    Validate, Validation, Validator, ValidatorReturned,
 };

@@ -48,19 +48,19 @@ where
     T: Judged,
 {
     /// Calls the validator.
-    pub fn ask(self, given: Option<Kept>, known: C) -> Said<T, R> {
+    pub fn ask(self, given: Option<Kept>, known: C) -> ValidatorReturned<T, R> {
         let mut place = given.and_then(|given| given.downcast::<Option<T>>().ok());
         let value = place.as_deref_mut().and_then(Option::take);
         // Serialized now, because the validator may return another value.
         let text = value.as_ref().and_then(|value| serde_json::to_string(value).ok());
-        Said { answer: (self.validator)(value, known), before: Before { place, text } }
+        ValidatorReturned { answer: (self.validator)(value, known), before: Before { place, text } }
     }
 }
 
 /// The return value of a validator of a `T`. A future gives its answer later, anything else at once. The compiler finds an
 /// inherent method before a trait's.
 #[derive(Debug)]
-pub struct Said<T, R> {
+pub struct ValidatorReturned<T, R> {
     pub(in crate::tool) answer: R,
     pub(in crate::tool) before: Before<T>,
 }
@@ -73,10 +73,10 @@ pub struct Before<T> {
     text: Option<String>,
 }
 
-impl<T: Judged, R: IntoValidation<T>> Said<T, R> {
+impl<T: Judged, R: IntoValidation<T>> ValidatorReturned<T, R> {
     /// Returns the result for the parameter.
     pub fn settle<'a>(self) -> Asking<'a> {
-        Asking::Told(settle(self.answer.into_verdict(), self.before))
+        Asking::Now(settle(self.answer.into_verdict(), self.before))
     }
 }
 
@@ -86,7 +86,7 @@ impl<T: Judged, R: IntoValidation<T>> Said<T, R> {
     label = "does not return a `Validation<{T}>`",
     note = "return `Validation<{T}>` or `Result<Validation<{T}>, Failure>`, from a `fn` or an `async fn`"
 )]
-pub trait ToldLater<T> {
+pub trait LaterValidation<T> {
     /// Returns the result for the parameter that was given as `before`.
     fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, Settled>
     where
@@ -94,7 +94,7 @@ pub trait ToldLater<T> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T, R> ToldLater<T> for R
+impl<T, R> LaterValidation<T> for R
 where
     T: Judged,
     R: Future<Output: IntoValidation<T>>,
@@ -325,19 +325,19 @@ where
     F: FnOnce(&'b I, C) -> R,
 {
     /// Calls the check.
-    pub fn ask(self, input: &'b I, known: C) -> CheckSaid<R> {
-        CheckSaid((self.check)(input, known))
+    pub fn ask(self, input: &'b I, known: C) -> CheckReturned<R> {
+        CheckReturned((self.check)(input, known))
     }
 }
 
 /// The return value of a check. A future gives its answer later, anything else at once. The compiler finds an inherent method
 /// before a trait's.
 #[derive(Debug)]
-pub struct CheckSaid<R>(pub(in crate::tool) R);
+pub struct CheckReturned<R>(pub(in crate::tool) R);
 
-impl CheckSaid<Checked> {
+impl CheckReturned<Checked> {
     /// Returns the result of the check.
-    pub fn told<'b>(self) -> BoxFuture<'b, Checked> {
+    pub fn done<'b>(self) -> BoxFuture<'b, Checked> {
         std::future::ready(self.0).boxed()
     }
 }
@@ -350,14 +350,14 @@ impl CheckSaid<Checked> {
 )]
 pub trait CheckFuture {
     /// Returns the result of the check.
-    fn told<'b>(self) -> BoxFuture<'b, Checked>
+    fn done<'b>(self) -> BoxFuture<'b, Checked>
     where
         Self: Send + 'b;
 }
 
 #[diagnostic::do_not_recommend]
 impl<R: Future<Output = Checked>> CheckFuture for R {
-    fn told<'b>(self) -> BoxFuture<'b, Checked>
+    fn done<'b>(self) -> BoxFuture<'b, Checked>
     where
         Self: Send + 'b,
     {

@@ -13,7 +13,7 @@ use crate::schema::Validator;
 use crate::tool::{
     CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, Started, Starting, ToolSpec,
     dynamic::{self, Asking, Board, Call, Kept, ReadProblems, Settled, Shape, UNCHECKED, conclude},
-    expansion::SaidFallback,
+    expansion::ReturnedFallback,
 };
 pub use parameters::DynamicError;
 use parameters::{Parameters, complete_schema, partial_schema};
@@ -288,7 +288,7 @@ impl DynamicField {
         R: Future<Output: IntoValidation<Value>> + Send + 'static,
     {
         self.validator = Some(Box::new(move |held, known| {
-            SaidFallback::settle(dynamic::Validator::<Value, Known>::of(&validate).ask(held, known))
+            ReturnedFallback::settle(dynamic::Validator::<Value, Known>::of(&validate).ask(held, known))
         }));
         self
     }
