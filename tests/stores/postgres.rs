@@ -49,5 +49,5 @@ async fn a_missing_server_is_explained() {
     let error = PostgresStore::connect("postgres://127.0.0.1:1/x?user=u").await.unwrap_err().to_string();
     assert!(error.contains("connect"), "{error}");
     let error = PostgresOptions::new().schema("a\"b").connect("postgres://127.0.0.1:1/x").await.unwrap_err();
-    assert!(error.to_string().contains("no name for a schema"), "{error}");
+    assert!(error.to_string().contains("invalid schema name"), "{error}");
 }

@@ -93,10 +93,10 @@ async fn what_cannot_be_said_is_refused_with_a_reason() {
     let world = World::new(false);
     let says = |message: serde_json::Value| json!({ "message": message }).to_string();
     for (body, status, why) in [
-        ("{".to_owned(), 400, "no JSON"),
-        ("[]".to_owned(), 400, "no object"),
+        ("{".to_owned(), 400, "not JSON"),
+        ("[]".to_owned(), 400, "not a JSON object"),
         ("{}".to_owned(), 400, "`message` is missing"),
-        (says(json!("Hi")), 400, "`message` is missing or no object"),
+        (says(json!("Hi")), 400, "`message` is missing or not an object"),
         (says(json!({ "role": "assistant", "parts": [{ "type": "text", "text": "Hi" }] })), 400, "`role`"),
         (says(json!({ "role": "user", "parts": [] })), 422, "neither text nor an image"),
         (says(json!({ "role": "user", "parts": [{ "type": "text", "text": "x".repeat(1000) }] })), 413, "1000 bytes"),

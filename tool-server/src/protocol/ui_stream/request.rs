@@ -118,7 +118,7 @@ impl ChatRequest {
         let wrong = |reason: String| RequestError { reason, wanted: REQUEST };
         let body = whole(body);
         let body = object(&body).map_err(wrong)?;
-        let chat = body.text("id").ok_or_else(|| wrong("`id`, the chat's id, is missing or no text".to_owned()))?;
+        let chat = body.text("id").ok_or_else(|| wrong("`id`, the chat's id, is missing or not a text".to_owned()))?;
         let trigger = match body.text("trigger").as_deref() {
             Some("regenerate-message") => Trigger::Regenerate,
             _ => Trigger::Submit,
@@ -126,7 +126,7 @@ impl ChatRequest {
         let messages = match (body.raw("messages").map(members::list), body.raw("message")) {
             (Some(Some(messages)), _) => messages,
             (None, Some(message)) if members::is(message, b'{') => vec![message],
-            _ => return Err(wrong("`messages`, the list of the chat's messages, is missing or no list".to_owned())),
+            _ => return Err(wrong("`messages`, the list of the chat's messages, is missing or not a list".to_owned())),
         };
         let mut request = Self {
             chat,
@@ -190,7 +190,7 @@ impl ChatMessage {
         let wrong = |reason: String| RequestError { reason, wanted: SAID };
         let body = whole(body);
         let Some(message) = object(&body).map_err(wrong)?.object("message") else {
-            return Err(wrong("`message` is missing or no object".to_owned()));
+            return Err(wrong("`message` is missing or not an object".to_owned()));
         };
         let mut request = ChatRequest::default();
         request.message(&message, true);

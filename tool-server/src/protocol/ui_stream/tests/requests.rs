@@ -147,7 +147,7 @@ fn what_is_unknown_is_not_there() {
     assert_eq!(said, [(true, 1), (false, 1), (true, 1)]);
     assert_eq!(request.prompt().unwrap().id.as_deref(), Some("u"));
     for (body, says) in
-        [("", "no JSON"), ("[]", "no object"), ("{}", "`id`"), (r#"{"id": "c", "messages": {}}"#, "`messages`")]
+        [("", "not JSON"), ("[]", "not a JSON object"), ("{}", "`id`"), (r#"{"id": "c", "messages": {}}"#, "`messages`")]
     {
         let error = ChatRequest::read(body.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
