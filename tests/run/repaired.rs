@@ -87,6 +87,18 @@ async fn a_function_mends_names_and_arguments_once() {
 }
 
 #[tokio::test]
+async fn a_repair_cannot_name_a_tool_that_is_not_on_offer() {
+    let world = World::new();
+    let mut session = session(&world, Turn::call("count", json!({"to": 1000})), |agent| {
+        agent.active_tools(["count"]).repair(|_| async { Some(RepairedCall::call("note", json!({"text": "a"}))) })
+    });
+    session.send("go").await.unwrap();
+    assert!(matches!(ends(&session)[..], [CallResult::Rejected { .. }]), "{:?}", ends(&session));
+    assert!(world.seen().is_empty() && session.run().phase() == Phase::Finished);
+    assert_eq!(written(&session), ["count {\"to\":1000}"]);
+}
+
+#[tokio::test]
 async fn a_failing_or_panicking_repairer_changes_nothing() {
     for panics in [false, true] {
         let world = World::new();

@@ -218,6 +218,9 @@ impl Draft<'_> {
             return Err(Refusal::OverBudget { limit });
         }
         let name = name.unwrap_or_else(|| self.call(at).name.clone());
+        if !self.run.offers(&name) {
+            return Err(Refusal::Misplaced { reason: "the repaired call names a tool that was not on offer" });
+        }
         self.log.push(LogEvent::Repaired { call: id.clone(), name, arguments: arguments.into(), by, usage });
         self.effects.push(Action::Inspect(id));
         Ok(())

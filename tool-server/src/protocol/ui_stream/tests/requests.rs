@@ -146,9 +146,12 @@ fn what_is_unknown_is_not_there() {
     let said: Vec<_> = request.messages.iter().map(|said| (said.by_user, said.content.len())).collect();
     assert_eq!(said, [(true, 1), (false, 1), (true, 1)]);
     assert_eq!(request.prompt().unwrap().id.as_deref(), Some("u"));
-    for (body, says) in
-        [("", "not JSON"), ("[]", "not a JSON object"), ("{}", "`id`"), (r#"{"id": "c", "messages": {}}"#, "`messages`")]
-    {
+    for (body, says) in [
+        ("", "not JSON"),
+        ("[]", "not a JSON object"),
+        ("{}", "`id`"),
+        (r#"{"id": "c", "messages": {}}"#, "`messages`"),
+    ] {
         let error = ChatRequest::read(body.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
