@@ -76,6 +76,9 @@ impl AgUi {
 
     /// Sets the part of each tool's calls that clients see.
     ///
+    /// It concerns AG-UI only. The same principal can read a thread as a chat of the AI SDK (`GET /api/chat/{id}`), where only a
+    /// tool with `meta(hidden = true)` is left out.
+    ///
     /// ```
     /// use tool_server::protocol::ag_ui::Visibility;
     /// use tool_server::AgUi;
