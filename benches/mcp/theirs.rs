@@ -1,4 +1,4 @@
-//! The same tool with rmcp's own macro.
+//! A copy of the tool with rmcp's own macro.
 
 use rmcp::{
     Json, ServerHandler,

@@ -1,4 +1,4 @@
-//! The same pieces with `parsePartialJson` of npm's `ai`, if node and the package are installed:
+//! A comparison: these pieces with `parsePartialJson` of npm's `ai`, if node and the package are installed:
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7

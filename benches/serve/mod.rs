@@ -30,7 +30,7 @@ const BURST: Load = Load { clients: 8, answers: 3, pieces: PIECES, pace: Pace::A
 /// Each piece is sent separately, without sleeping: timers would measure wake-ups, not serving.
 const PACED: Load = Load { clients: 64, answers: 1, pieces: PIECES, pace: Pace::Alone };
 
-/// The same with timers, for comparison.
+/// [`PACED`] with timers, for comparison.
 const TIMED: Load = Load { pace: Pace::Timed(1), ..PACED };
 
 /// The number of measurements. The least counts.

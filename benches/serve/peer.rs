@@ -1,5 +1,4 @@
-//! The same answers with axum alone, as one would usually write them, and with the minimum cost of a piece, over the same
-//! connections.
+//! Servers of these answers over axum alone: as one would usually write them, and with the minimum cost of a piece.
 
 use std::convert::Infallible;
 

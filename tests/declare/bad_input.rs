@@ -38,7 +38,7 @@ fn take(
     runs.fetch_add(1, Ordering::SeqCst)
 }
 
-/// The same tool, declared and at run time.
+/// Two forms of one tool: declared, and made at run time.
 struct Both {
     tools: Toolset,
     runs: Arc<AtomicUsize>,

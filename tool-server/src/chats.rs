@@ -14,7 +14,10 @@ use tool_runtime::run::Principal;
 
 use crate::{
     host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
-    protocol::ui_stream::{Level, StreamSettings, UiMessage, history},
+    protocol::{
+        prompt_id,
+        ui_stream::{Level, StreamSettings, UiMessage, history},
+    },
 };
 
 /// The maximum length of a title, in bytes.
@@ -66,8 +69,7 @@ async fn messages_of<const LEVEL: u8>(
         let pending = active.as_ref().and_then(|active| active.pending_prompt(run));
         let mut messages = history(run, &settings, active.is_some() && pending.is_none());
         if let Some((id, content)) = pending {
-            let id = id.clone().unwrap_or_else(|| format!("prompt-{}", run.messages().len()));
-            messages.push(UiMessage::user(id, content));
+            messages.push(UiMessage::user(prompt_id(id.as_deref(), run.messages().len()), content));
         }
         messages
     };

@@ -164,7 +164,7 @@ impl Server {
         let (handle, grace) = (self.handle(), self.surface.grace);
         serve(listener, self.router(), async move {
             shutdown.await;
-            // Spawned, so that axum closes idle connections meanwhile.
+            // Spawned, so that idle connections are closed meanwhile.
             tokio::spawn(async move { handle.suspend(grace).await });
         })
         .await

@@ -148,7 +148,7 @@ async fn a_late_call_of_a_tool_that_was_not_on_offer_does_not_run() {
     assert_eq!(ran(&seen), 2, "`done` and `pay`");
 }
 
-/// The same for an eager tool.
+/// An eager tool could start before its turn has ended.
 #[tokio::test]
 async fn an_eager_tool_that_is_not_on_offer_does_not_start() {
     let seen = Arc::<Ran>::default();

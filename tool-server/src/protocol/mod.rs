@@ -23,6 +23,11 @@ pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
     format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
 }
 
+/// Returns the id of a person's message: the client's own, or one made of its position in the conversation.
+pub(crate) fn prompt_id(id: Option<&str>, at: usize) -> String {
+    id.map_or_else(|| format!("prompt-{at}"), str::to_owned)
+}
+
 /// An encoder of one answer to a frontend. It turns a run's events into the bytes of a protocol.
 ///
 /// Times are durations since the answer began.

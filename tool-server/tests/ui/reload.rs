@@ -148,7 +148,7 @@ fn calls(messages: &[Value]) -> Vec<&Value> {
     last["parts"].as_array().unwrap().iter().filter(|part| part.get("toolCallId").is_some()).collect()
 }
 
-/// What the stream says about an open request.
+/// Returns the stream's chunk about an open request.
 fn requested(stream: &str) -> Value {
     let frame = stream.split("\n\n").find(|frame| frame.contains("tool-approval-request")).expect("a request");
     serde_json::from_str(frame.strip_prefix("data: ").unwrap()).unwrap()

@@ -10,7 +10,10 @@ use tool_runtime::run::{Phase, Run};
 
 use super::stream::{part, place};
 use super::{Level, StreamSettings, UiStream};
-use crate::protocol::members::{Members, value};
+use crate::protocol::{
+    members::{Members, value},
+    prompt_id,
+};
 
 /// A message of the AI SDK (`UIMessage`), to be serialized.
 #[derive(Clone, Debug, Serialize)]
@@ -40,8 +43,7 @@ pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<U
     while let Some(said) = prompts.next() {
         let at = place(said);
         let Some(Message::User { content }) = run.messages().get(at) else { continue };
-        let id = said.id.clone().unwrap_or_else(|| format!("prompt-{at}"));
-        messages.push(UiMessage::user(id, content));
+        messages.push(UiMessage::user(prompt_id(said.id.as_deref(), at), content));
         let next = prompts.peek().map(|next| place(next));
         if next.is_none() && is_streamed {
             break;

@@ -12,7 +12,10 @@ use tool_runtime::run::{CallId, Run};
 
 use super::call::LineStage;
 use super::{Finish, Stage, Visibility, Writer};
-use crate::protocol::ag_ui::{Content, event::Event};
+use crate::protocol::{
+    ag_ui::{Content, event::Event},
+    prompt_id,
+};
 
 impl Writer {
     /// Writes the messages of `run`, for a client that has none of them. `prompt` has the id and the content of a message that
@@ -113,8 +116,7 @@ struct Messages(Vec<Value>);
 
 impl Messages {
     fn add_user(&mut self, id: Option<&str>, at: usize, content: &Content) {
-        let id = id.map_or_else(|| format!("prompt-{at}"), str::to_owned);
-        self.0.push(json!({ "id": id, "role": "user", "content": content }));
+        self.0.push(json!({ "id": prompt_id(id, at), "role": "user", "content": content }));
     }
 
     /// Reads frames, as a client does.
