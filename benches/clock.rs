@@ -1,6 +1,6 @@
-//! The CPU time of this thread, and of the process.
+//! The CPU time of this thread, of the process, and of other processes.
 
-use std::time::Duration;
+use std::{fs, io, time::Duration};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -12,6 +12,17 @@ pub(crate) fn now() -> Duration {
 /// Returns the CPU time of all threads of this process.
 pub(crate) fn process() -> Duration {
     of_clock(ClockId::ProcessCPUTime)
+}
+
+/// The unit in which Linux counts the CPU time of other processes, in seconds.
+const TICK: f64 = 0.01;
+
+/// Returns the seconds of CPU of the process with this id.
+pub(crate) fn of_process(id: impl std::fmt::Display) -> io::Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
+    // After the name in brackets: user and system time are the 12th and 13th field.
+    let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace()).into_iter().flatten();
+    Ok(fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * TICK)
 }
 
 fn of_clock(id: ClockId) -> Duration {

@@ -191,11 +191,11 @@ async fn note_direct(Note { text }: Note) -> usize {
 /// Searches the shop.
 #[tool]
 async fn search(
-    /// What to look for.
+    /// The text to find.
     query: String,
-    /// How many to give at most.
+    /// The largest number of results.
     limit: u32,
-    /// Whether every word must be there.
+    /// Set if every word must be there.
     exact: bool,
 ) -> Found {
     Found { query, hits: limit + u32::from(exact) }

@@ -5,6 +5,7 @@
 //!                                                  # partial, startup, run, loop, call, store, mcp,
 //!                                                  # serve
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
+//! scripts/postgres cargo run --release -p tool-benches -- fleet   # three servers on PostgreSQL
 //! cargo run --release -p tool-benches -- requests  # minutes: the worst requests of 4 MB
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
@@ -22,6 +23,7 @@ mod count;
 mod crates;
 mod dispatch;
 mod feedback;
+mod fleet;
 mod list;
 mod many;
 mod mcp;
@@ -48,7 +50,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A group of targets: its name, whether it takes minutes, and its function.
 type Group = (&'static str, bool, fn(&mut Report));
 
-const GROUPS: [Group; 15] = [
+const GROUPS: &[Group] = &[
     ("dispatch", false, dispatch::measure),
     ("validate", false, validate::measure),
     ("feedback", false, feedback::measure),
@@ -61,6 +63,7 @@ const GROUPS: [Group; 15] = [
     ("store", false, store::measure),
     ("mcp", false, mcp::measure),
     ("serve", false, serve::measure),
+    ("fleet", true, fleet::measure),
     ("requests", true, requests::measure),
     ("compile", true, compile::measure),
     ("peers", true, peers::measure),
@@ -78,6 +81,9 @@ fn main() -> ExitCode {
         }
         return serve::serve();
     }
+    if let ["--fleet", schema, url] = args[..] {
+        return fleet::serve(schema, url);
+    }
     if args == ["--startup"] {
         startup::fresh();
         return ExitCode::SUCCESS;
@@ -86,7 +92,7 @@ fn main() -> ExitCode {
     let filter = args.iter().find(|arg| !arg.starts_with("--")).copied();
     let mut report = Report::new(filter.filter(|filter| *filter != "all").unwrap_or_default(), is_table);
     let mut any = false;
-    for (name, slow, measure) in GROUPS {
+    for (name, slow, measure) in GROUPS.iter().copied() {
         let wanted = match filter {
             None => !slow,
             Some("all") => true,
@@ -98,7 +104,7 @@ fn main() -> ExitCode {
         }
     }
     if !any {
-        let names = GROUPS.map(|(name, ..)| name).join(", ");
+        let names = GROUPS.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
         eprintln!("there is no target `{}`; there are {names} and all", filter.unwrap_or_default());
         return ExitCode::FAILURE;
     }

@@ -8,11 +8,11 @@ macro_rules! many {
             /// One of many tools. Returns the text that it received.
             #[tool]
             async fn $name(
-                /// What to give back.
+                /// The text to return.
                 text: String,
-                /// How often it is wanted.
+                /// The number of copies.
                 times: u32,
-                /// Whether it is urgent, where that is known.
+                /// Set if it is urgent, as far as known.
                 urgent: Option<bool>,
             ) -> String {
                 let _ = (times, urgent);

@@ -53,9 +53,9 @@ pub(crate) fn found(query: &str, limit: u32) -> Found {
 /// Search the catalogue.
 #[tool(effect = read_only)]
 async fn search(
-    /// What to look for.
+    /// The text to find.
     query: String,
-    /// How many results.
+    /// The number of results.
     limit: u32,
 ) -> Found {
     found(&query, limit)

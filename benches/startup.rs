@@ -13,11 +13,11 @@ use crate::{clock, many, report::Report};
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "only its schema is made")]
 struct Crowd {
-    /// What to give back.
+    /// The text to return.
     text: String,
-    /// How often it is wanted.
+    /// The number of copies.
     times: u32,
-    /// Whether it is urgent, where that is known.
+    /// Set if it is urgent, as far as known.
     urgent: Option<bool>,
 }
 

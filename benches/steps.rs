@@ -9,7 +9,7 @@ use futures_util::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
 };
-use tool_run::run::{Action, StepEvent, record, step};
+use tool_run::run::{Action, StepInput, record, step};
 use tool_runtime::{
     Agent, Context, Toolset,
     gate::Gate,
@@ -83,20 +83,20 @@ fn by_hand(tools: &Toolset, steps: usize) {
         }
         actions
     };
-    feed(&mut run, StepEvent::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
+    feed(&mut run, StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
     for left in 0..steps {
         let arguments = r#"{"n":100}"#.to_owned();
         let call = ToolCall { id: format!("call_{left}"), name: "double".to_owned(), arguments };
         let (parts, usage) = (vec![AssistantPart::Call(call)], Usage::default());
         let finish = FinishReason::ToolCalls;
-        feed(&mut run, StepEvent::TurnEnded { parts, finish, usage, model: None, at: Time(2) });
-        let call = &run.current()[0];
+        feed(&mut run, StepInput::TurnEnded { parts, finish, usage, model: None, at: Time(2) });
+        let call = &run.current_calls()[0];
         let inspection = gate.inspect(&run, call, &cx).now_or_never().expect("nobody is asked");
         let call = call.id.clone();
-        let actions = feed(&mut run, StepEvent::Inspected { call: call.clone(), inspection, at: Time(2) });
+        let actions = feed(&mut run, StepInput::Inspected { call: call.clone(), inspection, at: Time(2) });
         let [Action::Execute { attempt, .. }] = actions[..] else { panic!("the call starts: {actions:?}") };
         let outcome = tools.call("double", r#"{"n":100}"#, &cx).now_or_never().expect("it does not wait");
-        feed(&mut run, StepEvent::Ended { call, attempt, outcome, at: Time(3) });
+        feed(&mut run, StepInput::Ended { call, attempt, outcome, at: Time(3) });
     }
     black_box(records);
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rusqlite::Connection;
-use tool_run::run::{LogEvent, StepEvent, record, step};
+use tool_run::run::{LogEntry, StepInput, record, step};
 use tool_runtime::{
     Message,
     message::{AssistantPart, FinishReason, Part, Usage},
@@ -124,7 +124,7 @@ struct Kept<'a> {
 
 impl<'a> Kept<'a> {
     fn new(store: &'a SqliteStore, name: &str) -> Self {
-        let created = LogEvent::Created {
+        let created = LogEntry::Created {
             run: RunId::from(name),
             owner: Principal::anonymous(),
             options: RunOptions::default(),
@@ -144,13 +144,13 @@ impl<'a> Kept<'a> {
 
     fn prompt(&mut self) {
         let content = vec![Part::text("And then?")];
-        self.send(StepEvent::Prompt(Prompt::new(content, Principal::anonymous(), Time(2))));
+        self.send(StepInput::Prompt(Prompt::new(content, Principal::anonymous(), Time(2))));
     }
 
     fn answer(&mut self) -> Duration {
         let text = "\"It said:\n\t\\o/ – and then 'no'.\"\r\n".repeat(31);
         let parts = vec![AssistantPart::Text { text }];
-        self.send(StepEvent::TurnEnded {
+        self.send(StepInput::TurnEnded {
             parts,
             finish: FinishReason::Stop,
             usage: Usage::default(),
@@ -160,7 +160,7 @@ impl<'a> Kept<'a> {
     }
 
     /// Returns the duration of storing the consequences of the event.
-    fn send(&mut self, event: StepEvent) -> Duration {
+    fn send(&mut self, event: StepInput) -> Duration {
         let (events, _) = step(&self.run, event).expect("it is in order");
         let rev = self.run.rev();
         self.last = record::encode(&events);

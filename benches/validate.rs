@@ -128,18 +128,18 @@ macro_rules! order {
             /// The customer's id.
             $(#[$customer])?
             customer: String,
-            /// Where to send it.
+            /// The address.
             $(#[$address])?
             address: String,
-            /// What is ordered.
+            /// The ordered items.
             $(#[$items])?
             items: Vec<$item>,
             /// The sum.
             $(#[$total])?
             total: f64,
-            /// Whether it is urgent.
+            /// Set if it is urgent.
             express: bool,
-            /// What else there is to say.
+            /// A remark.
             note: Option<String>,
         ) -> usize {
             black_box((customer, address, total, express, note));

@@ -13,9 +13,9 @@ use super::{Found, found};
 /// The parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Search {
-    /// What to look for.
+    /// The text to find.
     query: String,
-    /// How many results.
+    /// The number of results.
     limit: u32,
 }
 

@@ -63,7 +63,7 @@ impl NestedUsage {
         let mut least = Self { all: f64::INFINITY, inline: f64::INFINITY, floor: f64::INFINITY };
         for _ in 0..ROUNDS {
             let ((), floor) = clock::of(|| read(&body));
-            let world = runtime.block_on(World::new(worst.route, count.min(MOST_PROMPTS)));
+            let world = runtime.block_on(World::new(worst.route, count.min(MAX_PROMPTS)));
             let start = clock::process();
             let ((status, text), inline) = clock::of(|| runtime.block_on(world.send(&body)));
             let all = clock::process().saturating_sub(start);
@@ -84,4 +84,4 @@ fn read(body: &str) {
 }
 
 /// The maximum number of prompts in a known chat.
-const MOST_PROMPTS: usize = 2_000;
+const MAX_PROMPTS: usize = 2_000;

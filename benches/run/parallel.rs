@@ -23,7 +23,7 @@ pub(crate) fn measure(report: &mut Report) {
     }
     let [mut ours, mut alone, mut floor, mut bare] = [0, 1, 2, 3].map(|at: usize| (CASES[at].start)());
     let batches = clock::in_turns(&mut [&mut *ours, &mut *alone, &mut *floor, &mut *bare], 2, 800);
-    // Subtract the cost of the model's script and of the conversation. (It includes a refusal of each call, which is little.)
+    // Subtract the cost of the model's script and of the conversation. That cost includes a refusal of each call, which is cheap.
     let against = |floor: usize| {
         let pairs: Vec<_> = batches.iter().map(|times| [times[0] - times[1], times[floor]]).collect();
         clock::medians(&pairs)
@@ -33,7 +33,7 @@ pub(crate) fn measure(report: &mut Report) {
     let ([ratio, ours, floor], [of_texts, _, bare]) = (against(2), against(3));
     let (ours, floor, bare) = (each(ours), each(floor), each(bare));
     let how = format!(
-        "medians of turns; {ours:.0} ns of CPU a call, looked at, logged, told and cancellable; a bare JoinSet {floor:.0} ns"
+        "medians of turns; {ours:.0} ns of CPU a call, checked, logged, reported and cancellable; a bare JoinSet {floor:.0} ns"
     );
     report.at_most(NAME, ratio, 2.0, &how);
     let text = format!("{of_texts:.2} x a bare JoinSet that is given the arguments as texts, {bare:.0} ns a call");
@@ -80,13 +80,13 @@ fn script(name: &str) -> ScriptedModel {
 }
 
 async fn agent(tools: &Toolset) {
-    let agent = Agent::new(script("double")).tools(tools.clone()).parallel(CALLS).max_calls(CALLS);
+    let agent = Agent::new(script("double")).tools(tools.clone()).max_parallel_calls(CALLS).max_calls_per_turn(CALLS);
     agent.run("Go.").await.expect("the script goes through");
 }
 
 /// Runs the same turns, but each call ends before anything else happens.
 async fn turns(tools: &Toolset) {
-    let agent = Agent::new(script("double")).tools(tools.clone()).parallel(CALLS).max_calls(0);
+    let agent = Agent::new(script("double")).tools(tools.clone()).max_parallel_calls(CALLS).max_calls_per_turn(0);
     agent.run("Go.").await.expect("the script goes through");
 }
 

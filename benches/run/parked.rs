@@ -71,7 +71,7 @@ async fn agent(calls: usize) -> [i64; 2] {
     let turn = (0..calls).fold(Turn::default(), |turn, n| turn.then_call("wait", json!({ "n": n })));
     let agent = Agent::new(ScriptedModel::new([turn, Turn::say("Done.")]))
         .tools(toolset!(Arc::clone(&started); wait))
-        .parallel(CALLS)
+        .max_parallel_calls(CALLS)
         .store(MemoryStore::new());
     let mut session = agent.session();
     let before = memory::live();

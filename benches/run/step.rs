@@ -5,7 +5,7 @@ use std::hint::black_box;
 use futures_util::FutureExt;
 
 use serde_json::json;
-use tool_run::run::{Action, StepEvent, step};
+use tool_run::run::{Action, StepInput, step};
 use tool_runtime::{
     Context, Output,
     gate::Gate,
@@ -67,11 +67,11 @@ impl Bench {
         options.limits.calls = u32::MAX;
         let (run, _) = Run::new(RunId::from("bench"), me.clone(), options, Vec::new(), Time(0));
         let mut bench = Self { run, gate: Gate::new(toolset!(double)), cx: Context::new("c") };
-        bench.feed(StepEvent::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
+        bench.feed(StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
         for _ in 1..turns {
             bench.turn();
             for (call, attempt) in bench.look(4) {
-                bench.feed(StepEvent::Ended { call, attempt, outcome: Ok(output()), at: Time(3) });
+                bench.feed(StepInput::Ended { call, attempt, outcome: Ok(output()), at: Time(3) });
             }
         }
         bench.turn();
@@ -79,12 +79,12 @@ impl Bench {
         bench
     }
 
-    fn feed(&mut self, event: StepEvent) -> Vec<Action> {
-        let (log, effects) = step(&self.run, event).expect("the event fits");
+    fn feed(&mut self, event: StepInput) -> Vec<Action> {
+        let (log, actions) = step(&self.run, event).expect("the event fits");
         for event in log {
             self.run.apply(&event).expect("it follows");
         }
-        effects
+        actions
     }
 
     fn turn(&mut self) {
@@ -93,12 +93,12 @@ impl Bench {
             AssistantPart::Call(ToolCall { id: String::new(), name: "double".to_owned(), arguments })
         };
         let (parts, finish) = ((0..4).map(call).collect(), FinishReason::ToolCalls);
-        self.feed(StepEvent::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(2) });
+        self.feed(StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: Time(2) });
     }
 
     /// Checks the first `count` calls of the turn. Returns those that started.
     fn look(&mut self, count: usize) -> Vec<(tool_runtime::run::CallId, u32)> {
-        let ids: Vec<_> = self.run.current().iter().take(count).map(|call| call.id.clone()).collect();
+        let ids: Vec<_> = self.run.current_calls().iter().take(count).map(|call| call.id.clone()).collect();
         let mut started = Vec::new();
         for id in ids {
             let inspection = self
@@ -106,7 +106,7 @@ impl Bench {
                 .inspect(&self.run, self.run.call(&id).expect("it is there"), &self.cx)
                 .now_or_never()
                 .expect("nobody is asked");
-            for effect in self.feed(StepEvent::Inspected { call: id, inspection, at: Time(2) }) {
+            for effect in self.feed(StepInput::Inspected { call: id, inspection, at: Time(2) }) {
                 if let Action::Execute { call, attempt } = effect {
                     started.push((call, attempt));
                 }
@@ -116,20 +116,20 @@ impl Bench {
     }
 
     fn ended(&self) {
-        let call = self.run.current()[1].id.clone();
-        let event = StepEvent::Ended { call, attempt: 1, outcome: Ok(output()), at: Time(3) };
-        let (log, effects) = step(black_box(&self.run), black_box(event)).expect("the event fits");
+        let call = self.run.current_calls()[1].id.clone();
+        let event = StepInput::Ended { call, attempt: 1, outcome: Ok(output()), at: Time(3) };
+        let (log, actions) = step(black_box(&self.run), black_box(event)).expect("the event fits");
         assert_eq!(log.len(), 1);
-        black_box((log, effects));
+        black_box((log, actions));
     }
 
     fn inspected(&self) {
-        let call = &self.run.current()[3];
+        let call = &self.run.current_calls()[3];
         let inspection = self.gate.inspect(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
-        let event = StepEvent::Inspected { call: call.id.clone(), inspection, at: Time(3) };
-        let (log, effects) = step(black_box(&self.run), black_box(event)).expect("the event fits");
+        let event = StepInput::Inspected { call: call.id.clone(), inspection, at: Time(3) };
+        let (log, actions) = step(black_box(&self.run), black_box(event)).expect("the event fits");
         assert_eq!(log.len(), 3);
-        black_box((log, effects));
+        black_box((log, actions));
     }
 }
 

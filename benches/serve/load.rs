@@ -131,7 +131,7 @@ impl Pace {
     }
 
     /// Returns its description.
-    pub(super) fn told(self) -> String {
+    pub(super) fn describe(self) -> String {
         match self {
             Self::AtOnce => "all at once".to_owned(),
             Self::Alone => "each sent alone".to_owned(),
@@ -164,14 +164,14 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
                 return Err(io::Error::other(String::from_utf8_lossy(&answer).into_owned()));
             }
         }
-        let told = times(&answer, b"-delta\"");
-        if told != load.pieces || times(&answer, b"data: [DONE]") != 1 {
-            return Err(io::Error::other(format!("{path} told {told} pieces of {}", load.pieces)));
+        let sent = times(&answer, b"-delta\"");
+        if sent != load.pieces || times(&answer, b"data: [DONE]") != 1 {
+            return Err(io::Error::other(format!("{path} told {sent} pieces of {}", load.pieces)));
         }
         // Each piece has its own HTTP chunk.
         let chunks = times(&answer, b"\n\n\r\n");
         if load.pace != Pace::AtOnce && chunks < load.pieces {
-            return Err(io::Error::other(format!("{path} sent {told} pieces in {chunks} chunks")));
+            return Err(io::Error::other(format!("{path} sent {sent} pieces in {chunks} chunks")));
         }
     }
     Ok(())

@@ -141,7 +141,7 @@ fn against(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
             }
         };
         let Load { clients, pieces, pace, .. } = load;
-        let load = format!("{clients} streams of {pieces} pieces, {}", pace.told());
+        let load = format!("{clients} streams of {pieces} pieces, {}", pace.describe());
         let Some(them) = them else {
             report.info(name, &format!("{us:.2} µs of CPU for a piece; {load}"));
             continue;

@@ -43,11 +43,11 @@ fn chunk(number: usize, half: usize) -> String {
 }
 
 fn chunks(count: usize, pace: Pace) -> impl Stream<Item = String> + Send {
-    let said = stream::iter(0..count).then(move |number| async move {
+    let deltas = stream::iter(0..count).then(move |number| async move {
         pause(pace).await;
         chunk(number, count / 2)
     });
-    said.chain(stream::iter(["[DONE]".to_owned()]))
+    deltas.chain(stream::iter(["[DONE]".to_owned()]))
 }
 
 /// axum's own events.

@@ -14,11 +14,11 @@ use tokio::net::TcpListener;
 use tool_runtime::{
     Agent, Message, Part,
     message::FinishReason,
-    model::{Asked, Delta, FunctionModel, ModelError},
+    model::{Delta, FunctionModel, ModelError, OwnedRequest},
     tool, toolset,
 };
 use tool_server::protocol::ui_stream::{Chunk, Finish, Json, Level, StreamSettings};
-use tool_server::{Chunks, Server, answer_with, serve};
+use tool_server::{Chunks, DEFAULT_GRACE, Server, answer_with, serve};
 
 use super::{PIECE, load::Pace, peer};
 use crate::{clock, memory};
@@ -31,7 +31,7 @@ pub(crate) fn run() -> ExitCode {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await?;
                 println!("listening on {}", listener.local_addr()?);
-                serve(listener, router(), std::future::pending()).await
+                serve(listener, router(), std::future::pending(), DEFAULT_GRACE).await
             })
         });
     if let Err(error) = served {
@@ -74,7 +74,7 @@ pub(super) fn asked(body: &[u8]) -> (usize, Pace) {
 /// Keep a note.
 #[tool(effect = read_only)]
 fn note(
-    /// What it says.
+    /// The text.
     text: String,
 ) -> usize {
     text.len()
@@ -102,16 +102,16 @@ pub(super) async fn pause(pace: Pace) {
 /// The model of the run: the requested number of pieces, half of them text, half of them arguments of a call. With no pieces, it
 /// never ends.
 #[allow(clippy::needless_pass_by_value, reason = "a model receives its request by value")]
-fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
-    let said = match asked.messages.last() {
+fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+    let prompt = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text),
         _ => None,
     };
-    let (count, pace) = said.map_or((1, Pace::AtOnce), wanted);
-    let half = if said.is_some() { count / 2 } else { 0 };
+    let (count, pace) = prompt.map_or((1, Pace::AtOnce), wanted);
+    let half = if prompt.is_some() { count / 2 } else { 0 };
     let first = (count == 0).then(|| Ok(Delta::Text(PIECE.to_owned())));
     // The texts, the call, its arguments, and the end.
-    let said = stream::iter(0..=2 * half + 1).then(move |number| async move {
+    let deltas = stream::iter(0..=2 * half + 1).then(move |number| async move {
         if number != half && number <= 2 * half {
             pause(pace).await;
         }
@@ -126,7 +126,7 @@ fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 
             number => Delta::CallArguments { index: 0, text: argument(number - half - 1, half) },
         })
     });
-    stream::iter(first).chain(said)
+    stream::iter(first).chain(deltas)
 }
 
 /// Sends the same chunks without a run.

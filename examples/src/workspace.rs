@@ -12,10 +12,10 @@ use serde::Serialize;
 use tool_runtime::{Context, Failure, tools};
 
 /// The largest file that is read, in bytes.
-const MOST_READ: u64 = 256 * 1024;
+const MAX_READ: u64 = 256 * 1024;
 
 /// The largest number of matches that a search returns.
-const MOST_MATCHES: usize = 100;
+const MAX_MATCHES: usize = 100;
 
 /// A directory that tools work on.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Workspace {
         path: String,
     ) -> Result<Vec<Entry>, Failure> {
         let mut entries = Vec::new();
-        for entry in self.root.read_dir(&path).map_err(|error| told(&path, &error))? {
+        for entry in self.root.read_dir(&path).map_err(|error| describe(&path, &error))? {
             let entry = entry?;
             let metadata = entry.metadata()?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -79,11 +79,11 @@ impl Workspace {
         #[arg(length(1..=4096))]
         path: String,
     ) -> Result<String, Failure> {
-        let file = self.root.open(&path).map_err(|error| told(&path, &error))?;
+        let file = self.root.open(&path).map_err(|error| describe(&path, &error))?;
         let mut bytes = Vec::new();
-        file.take(MOST_READ + 1).read_to_end(&mut bytes).map_err(|error| told(&path, &error))?;
-        if bytes.len() as u64 > MOST_READ {
-            return Err(Failure::new(format!("`{path}` is larger than {MOST_READ} bytes")));
+        file.take(MAX_READ + 1).read_to_end(&mut bytes).map_err(|error| describe(&path, &error))?;
+        if bytes.len() as u64 > MAX_READ {
+            return Err(Failure::new(format!("`{path}` is larger than {MAX_READ} bytes")));
         }
         String::from_utf8(bytes).map_err(|error| Failure::new(format!("`{path}` is no text file")).source(error))
     }
@@ -104,7 +104,7 @@ impl Workspace {
             let known = done.saturating_add(u32::try_from(open.len()).unwrap_or(u32::MAX)).saturating_add(1);
             cx.progress(done.into(), Some(known.into()), directory.as_str());
             done += 1;
-            if cx.cancellation().is_cancelled() || found.len() >= MOST_MATCHES {
+            if cx.cancellation().is_cancelled() || found.len() >= MAX_MATCHES {
                 break;
             }
             for entry in self.list(directory.clone())? {
@@ -118,7 +118,7 @@ impl Workspace {
                         line: index + 1,
                         text: line.trim().chars().take(200).collect(),
                     });
-                    found.extend(matches.take(MOST_MATCHES - found.len()));
+                    found.extend(matches.take(MAX_MATCHES - found.len()));
                 }
             }
         }
@@ -136,9 +136,9 @@ impl Workspace {
         content: String,
     ) -> Result<String, Failure> {
         if let Some(parent) = Path::new(&path).parent() {
-            self.root.create_dir_all(parent).map_err(|error| told(&path, &error))?;
+            self.root.create_dir_all(parent).map_err(|error| describe(&path, &error))?;
         }
-        self.root.write(&path, &content).map_err(|error| told(&path, &error))?;
+        self.root.write(&path, &content).map_err(|error| describe(&path, &error))?;
         Ok(format!("{} bytes written to `{path}`", content.len()))
     }
 
@@ -150,13 +150,13 @@ impl Workspace {
         #[arg(length(1..=4096))]
         path: String,
     ) -> Result<String, Failure> {
-        self.root.remove_file(&path).map_err(|error| told(&path, &error))?;
+        self.root.remove_file(&path).map_err(|error| describe(&path, &error))?;
         Ok(format!("`{path}` deleted"))
     }
 }
 
 /// Returns an error whose text names what the model can correct, and nothing of the system.
-fn told(path: &str, error: &io::Error) -> Failure {
+fn describe(path: &str, error: &io::Error) -> Failure {
     let text = match error.kind() {
         io::ErrorKind::NotFound => format!("there is no `{path}`"),
         io::ErrorKind::PermissionDenied => format!("`{path}` is not accessible, or outside of the root"),

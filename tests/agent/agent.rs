@@ -116,7 +116,7 @@ async fn goes_on_until_the_model_is_done() {
     assert_eq!(results[0], ("8".to_owned(), false));
     assert!(results[1].1 && results[1].0.contains("validationResults"), "{results:?}");
     assert_eq!(results[2], ("there is no tool called `duble`; did you mean `double`?".to_owned(), true));
-    assert_eq!(model.asked()[1].messages[0], Message::system("Calculate."));
+    assert_eq!(model.requests()[1].messages[0], Message::system("Calculate."));
 }
 
 async fn judged(decisions: Vec<Decision>) -> (Vec<String>, Vec<(String, bool)>, Person) {

@@ -37,11 +37,11 @@ async fn ask<T: DeserializeOwned + JsonSchema + Send + 'static>(
     let model = Arc::new(ScriptedModel::new(turns));
     let mut session = Agent::new(Arc::clone(&model)).max_steps(answers.len()).session();
     let given = session.send_for::<T>("x").await;
-    let told = session.messages().iter().filter_map(|message| match message {
+    let results = session.messages().iter().filter_map(|message| match message {
         Message::Tool(answer) if answer.is_error => answer.content[0].as_text().map(str::to_owned),
         _ => None,
     });
-    (given, told.collect())
+    (given, results.collect())
 }
 
 #[tokio::test]
@@ -59,13 +59,13 @@ async fn an_answer_fits_all_of_its_schema() {
         r#"[4,["a"]]"#,
     ];
     let all: Vec<&str> = wrong.into_iter().chain([r#"{"stars":4,"words":["fine"]}"#]).collect();
-    let (given, told) = ask::<Rating>(&all).await;
+    let (given, results) = ask::<Rating>(&all).await;
     assert_eq!(given.unwrap(), Rating { stars: 4, words: vec!["fine".into()] });
-    assert_eq!(told.len(), wrong.len(), "{told:#?}");
-    assert!(told[4].contains("from 1 to 5") && told[5].contains("more than once"), "{told:#?}");
+    assert_eq!(results.len(), wrong.len(), "{results:#?}");
+    assert!(results[4].contains("from 1 to 5") && results[5].contains("more than once"), "{results:#?}");
     assert!(
-        told.iter()
-            .all_and_some(|text| serde_json::from_str::<Value>(text).is_ok_and(|told| told["ok"] == json!(false)))
+        results.iter()
+            .all_and_some(|text| serde_json::from_str::<Value>(text).is_ok_and(|results| results["ok"] == json!(false)))
     );
 }
 
@@ -74,9 +74,9 @@ async fn a_scalar_answer_is_wrapped_in_an_object() {
     let wrong =
         ["good", r#"{"answer":"perhaps"}"#, r#"{"answer":{"good":null}}"#, r#"{"answer":"good","more":1}"#, "{}"];
     let all: Vec<&str> = wrong.into_iter().chain([r#"{"answer":{"bad":{"why":"cold"}}}"#]).collect();
-    let (given, told) = ask::<Verdict>(&all).await;
+    let (given, results) = ask::<Verdict>(&all).await;
     assert_eq!(given.unwrap(), Verdict::Bad { why: "cold".into() });
-    assert_eq!(told.len(), wrong.len(), "{told:#?}");
+    assert_eq!(results.len(), wrong.len(), "{results:#?}");
     assert_eq!(ask::<Verdict>(&[r#"{"answer":"good"}"#]).await.0.unwrap(), Verdict::Good);
     assert_eq!(ask::<Option<u8>>(&[r#"{"answer":null}"#]).await.0.unwrap(), None);
 }

@@ -63,7 +63,7 @@ fn is_open(result: &Result<tool_runtime::Output, CallError>) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_opens_after_failures_in_a_row_and_looks_again_after_a_pause() {
+async fn the_breaker_opens_after_failures_and_probes_after_a_pause() {
     let world = Arc::new(World::default());
     let tools = tools(&world);
     for how in ["fail", "panic", "hang"] {
@@ -106,7 +106,7 @@ async fn a_success_between_failures_and_refusals_do_not_open_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_test_call_keeps_no_place() {
+async fn a_dropped_probe_frees_its_place() {
     let world = Arc::new(World::default());
     let tools = tools(&world);
     for _ in 0..3 {

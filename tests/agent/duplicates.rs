@@ -48,7 +48,7 @@ fn skipped(result: &Result<String, CallError>) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_order_of_keys_is_nothing_and_digits_are_everything() {
+async fn keys_in_any_order_are_equal_and_digits_count() {
     let (tools, runs) = set();
     let tools = tools.layer(Idempotency::new(10));
     for (arguments, run) in [
@@ -92,14 +92,14 @@ async fn duplicates_are_refused_at_once_and_reported() {
 async fn failures_can_be_kept() {
     let (tools, runs) = set();
     let both = [Idempotency::new(10).keep_failures(), Idempotency::compatible(10)];
-    let told = both.map(|layer| {
+    let replies = both.map(|layer| {
         let tools = tools.clone().layer(layer);
         async move {
             assert_eq!(pays(&tools, r#"{"amount":-1,"note":"x"}"#).await.unwrap_err().to_string(), "refused x");
             pays(&tools, r#"{"note":"x","amount":-1}"#).await
         }
     });
-    let [kept, compatible] = told;
+    let [kept, compatible] = replies;
     let (kept, compatible) = (kept.await, compatible.await);
     assert!(kept.unwrap_err().to_string().contains("made before and failed"));
     assert!(skipped(&compatible));
@@ -124,7 +124,7 @@ async fn dropped_calls_are_released_if_configured() {
         let result = tools.call(name, arguments, &cx).await;
         match again {
             Ok(run) => assert_eq!(result.unwrap().text(), run, "{name}"),
-            Err(told) => assert!(result.unwrap_err().to_string().contains(told), "{name}"),
+            Err(part) => assert!(result.unwrap_err().to_string().contains(part), "{name}"),
         }
         // When the first caller is dropped, a waiting one continues.
         let arguments = r#"{"amount":8}"#;

@@ -11,7 +11,7 @@ use std::{
 use futures_util::future::join_all;
 use tool_runtime::{
     CallError, Context, Failure, Output, Toolset,
-    layer::{Idempotency, Log, TimeLimit},
+    layer::{CallLog, Idempotency, TimeLimit},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
@@ -60,7 +60,7 @@ async fn pays(tools: &Toolset, amount: u64) -> Result<usize, CallError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fifty_at_a_time_run_once() {
+async fn fifty_concurrent_duplicates_run_once() {
     let (tools, runs) = set();
     let layer = Idempotency::new(10);
     let (one, two) = (tools.clone().layer(layer.clone()), tools.layer(layer));
@@ -117,7 +117,7 @@ async fn principals_are_kept_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_are_remembered() {
+async fn the_number_of_remembered_calls_is_limited() {
     let (tools, runs) = set();
     let layer = Idempotency::new(3);
     let tools = tools.layer(layer.clone());
@@ -174,7 +174,7 @@ async fn the_log_gets_every_call_that_ran() {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&lines);
     let (tools, _) = set();
-    let tools = tools.layer(Log::new(move |entry| {
+    let tools = tools.layer(CallLog::new(move |entry| {
         let kind = entry.result.as_ref().map(|_| ()).map_err(tool_runtime::CallError::did_not_run);
         assert!(entry.call.arguments.starts_with('{') && entry.took < Duration::from_secs(5));
         sink.lock().unwrap().push((entry.to_string(), kind));
@@ -193,9 +193,9 @@ async fn the_log_gets_a_panic() {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&lines);
     let (tools, _) = set();
-    let tools = tools.layer(Log::new(move |entry| sink.lock().unwrap().push(entry.to_string())));
-    let told = call(&tools, "broken", "{}").await.unwrap_err();
-    assert!(!told.for_model().as_text().unwrap().contains("secret"));
+    let tools = tools.layer(CallLog::new(move |entry| sink.lock().unwrap().push(entry.to_string())));
+    let failure = call(&tools, "broken", "{}").await.unwrap_err();
+    assert!(!failure.for_model().as_text().unwrap().contains("secret"));
     let lines = lines.lock().unwrap();
     assert!(lines.len() == 1 && lines[0].contains("panicked: the secret text"), "{lines:?}");
 }

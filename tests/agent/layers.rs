@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tool_runtime::{
     CallError, CallFuture, Cancellation, Context, Failure, Output, Toolset,
-    layer::{ConcurrencyLimit, Log, RateLimit, Retry, TimeLimit},
+    layer::{CallLog, ConcurrencyLimit, RateLimit, Retry, TimeLimit},
     tool,
     tool::ToolSpec,
     toolset,
@@ -93,7 +93,7 @@ async fn a_time_limit_ends_the_call_and_drops_its_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_concurrency_limit_lets_so_many_run_at_a_time() {
+async fn a_concurrency_limit_bounds_running_calls() {
     let (tools, seen) = set();
     let limit = ConcurrencyLimit::new(3);
     let (one, two) = (tools.clone().layer(limit.clone()), tools.layer(limit));
@@ -171,7 +171,7 @@ async fn only_harmless_temporary_failures_are_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tries_are_counted_and_further_and_further_apart() {
+async fn retries_are_limited_and_back_off() {
     let (tools, seen) = set();
     let begin = Instant::now();
     let failed = call(&tools.clone().layer(Retry::new(1)), "look", r#"{"passing":true}"#).await;
@@ -261,7 +261,7 @@ async fn a_layer_never_sees_a_call_that_does_not_run() {
     let (tools, _) = set();
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
-    let tools = tools.layer(Note(move || _ = counted.fetch_add(1, Ordering::SeqCst))).layer(Log::new(|_| ()));
+    let tools = tools.layer(Note(move || _ = counted.fetch_add(1, Ordering::SeqCst))).layer(CallLog::new(|_| ()));
     let cx = Context::new("c");
     let started = tools.start("wipe", "{}", &cx).now().unwrap().unwrap();
     assert!(started.needs_approval);
@@ -285,4 +285,20 @@ async fn the_layer_added_last_is_the_outermost() {
     assert_eq!(std::mem::take(&mut *order.lock().unwrap()), ["outer", "middle", "inner"]);
     call(&tools, "late_work", r#"{"ms":0}"#).await.unwrap();
     assert_eq!(*order.lock().unwrap(), ["outer"], "what is merged later is outside of the earlier layers");
+}
+
+/// Fails with a text of two lines.
+#[tool]
+fn break_off() -> Result<(), Failure> {
+    Err(Failure::new("no\nroom"))
+}
+
+#[tokio::test]
+async fn a_record_of_a_call_is_one_line() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let written = Arc::clone(&lines);
+    let log = CallLog::new(move |record| written.lock().unwrap().push(record.to_string()));
+    assert!(call(&toolset!(break_off).layer(log), "break_off", "{}").await.is_err());
+    let lines = lines.lock().unwrap();
+    assert!(lines[0].contains("no\\u{a}room") && lines[0].lines().count() == 1, "{lines:?}");
 }

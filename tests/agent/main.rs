@@ -18,6 +18,7 @@ mod looping;
 mod middleware;
 mod odd_models;
 mod parameters;
+mod scripted;
 mod sealed;
 mod secrets;
 mod streams;

@@ -34,7 +34,7 @@ fn results(session: &tool_runtime::agent::Session) -> Vec<CallResult> {
 }
 
 #[tokio::test]
-async fn of_ten_thousand_calls_the_first_run_and_each_is_answered() {
+async fn calls_beyond_the_limit_get_an_error() {
     let turn = (0..10_000).fold(Turn::default(), |turn, n| turn.then_call("count", json!({ "text": n.to_string() })));
     let times = Arc::new(AtomicUsize::new(0));
     let model = ScriptedModel::new([turn, Turn::say("done")]);
@@ -83,7 +83,7 @@ async fn a_turn_that_never_ends_is_cut_where_the_run_is_full() {
 }
 
 #[tokio::test]
-async fn a_turn_that_dies_in_its_arguments_runs_nothing_and_can_be_tried_again() {
+async fn a_turn_cut_in_its_arguments_runs_nothing_and_is_retried() {
     let start = || Delta::CallStart { index: 0, id: "a".into(), name: "count".into() };
     let some = || Delta::CallArguments { index: 0, text: "{\"text\":\"ab".into() };
     let gone = || ModelError::new(ModelErrorKind::Unavailable, "the line is dead");

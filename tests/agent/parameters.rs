@@ -68,17 +68,17 @@ impl Layer for Who {
 #[tokio::test]
 async fn a_layer_shows_other_parameters() {
     let tools = toolset!(greet).layer(Who);
-    let said = |output: Output| output.decode::<String>().unwrap();
-    assert_eq!(said(call(&tools, "greet", r#"{"who":"ab"}"#).await.unwrap()), "abab");
-    assert_eq!(said(call(&tools, "greet", r#"{"who":"ab","times":1}"#).await.unwrap()), "ab");
-    for (arguments, told) in [
-        (r#"{"who":1}"#, "`who`: expected a text"),
+    let decoded = |output: Output| output.decode::<String>().unwrap();
+    assert_eq!(decoded(call(&tools, "greet", r#"{"who":"ab"}"#).await.unwrap()), "abab");
+    assert_eq!(decoded(call(&tools, "greet", r#"{"who":"ab","times":1}"#).await.unwrap()), "ab");
+    for (arguments, expected) in [
+        (r#"{"who":1}"#, "`who`: expected a string"),
         (r#"{"who":"nobody"}"#, "`who`: say somebody"),
         (r#"{"who":"a","times":10}"#, "`times`"),
         ("{", "no JSON"),
     ] {
         let refused = call(&tools, "greet", arguments).await.unwrap_err();
-        assert!(refused.did_not_run() && refused.to_string().starts_with(told), "{arguments}: {refused}");
+        assert!(refused.did_not_run() && refused.to_string().starts_with(expected), "{arguments}: {refused}");
     }
     let cx = Context::new("c");
     for (arguments, asks) in [(r#"{"who":"a","times":3}"#, true), (r#"{"who":"a"}"#, false)] {

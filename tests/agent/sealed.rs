@@ -32,7 +32,7 @@ fn delete(
 
 fn agent() -> Agent {
     let turns = [Turn::call("delete", json!({"path": "a"})), Turn::say("Deleted.")];
-    Agent::new(ScriptedModel::new(turns)).tools(toolset!(delete)).operator(Suspend).with_principal("anna")
+    Agent::new(ScriptedModel::new(turns)).tools(toolset!(delete)).operator(Suspend).principal("anna")
 }
 
 fn ring() -> Keyring {
@@ -59,7 +59,7 @@ async fn a_suspended_run_continues_from_its_sealed_text() {
     let agent = agent();
     let text = suspended(&agent).await;
     assert!(!text.contains("delete"), "the holder cannot read it");
-    let mut session = agent.session_of(sealer().open(&text, &anna(), Time(2_000)).await.unwrap());
+    let mut session = agent.session_from_run(sealer().open(&text, &anna(), Time(2_000)).await.unwrap());
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::Approve, "anna").await.unwrap();
     let reply = session.resume().await.unwrap();
@@ -118,8 +118,8 @@ async fn the_version_and_the_size_come_first() {
     let run = sealer().open(&text, &anna(), Time(2_000)).await.unwrap();
     assert!(matches!(small.seal(&run, &anna(), Time(1)), Err(SealError::TooLarge { .. })));
     let newer_run = run.freeze().replacen("\"v\":1", "\"v\":99", 1);
-    let told = Run::thaw(&newer_run).unwrap_err().to_string();
-    assert!(told.contains("version 99") && told.contains("update"), "{told}");
+    let message = Run::thaw(&newer_run).unwrap_err().to_string();
+    assert!(message.contains("version 99") && message.contains("update"), "{message}");
 }
 
 fn once() -> Sealer {
@@ -136,7 +136,7 @@ fn read(text: &str) -> Run {
 }
 
 #[tokio::test]
-async fn a_text_is_opened_once_where_that_matters() {
+async fn a_text_opens_once_with_a_nonce_store() {
     let sealer = once();
     let text = sealed_by(&sealer).await;
     let mut opened = 0;
@@ -167,7 +167,7 @@ async fn a_text_for_another_nonce_store_is_refused() {
 }
 
 #[tokio::test]
-async fn a_text_that_was_only_looked_at_can_be_replaced_and_one_of_the_two_is_opened() {
+async fn a_text_that_was_only_read_can_be_sealed_again_and_one_of_them_opens() {
     for opens_old in [false, true] {
         let sealer = once();
         let old = sealed_by(&sealer).await;

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Content, Contents, Context, Failure, Part, Rejection, Shown, Toolset,
+    CallError, Content, Contents, Context, Failure, OutputWithContent, Part, Rejection, Toolset,
     feedback::{Choices, Report},
-    layer::{Log, Secrets},
+    layer::{CallLog, Secrets},
     tool,
     toolset::RuntimeTool,
 };
@@ -24,7 +24,7 @@ fn gives(output: Value) -> Toolset {
     Toolset::new().with(tool.unwrap()).unwrap()
 }
 
-async fn told(tools: &Toolset, name: &str, arguments: &str) -> String {
+async fn model_text(tools: &Toolset, name: &str, arguments: &str) -> String {
     match tools.call(name, arguments, &Context::new("c")).await {
         Ok(output) => output.text(),
         Err(error) => error.for_model().as_text().unwrap().to_owned(),
@@ -43,13 +43,13 @@ async fn a_secret_is_found_wherever_it_is() {
         json!(["viele grüße\n"]),
         json!({ "key": { "sk-abcd": null } }),
     ] {
-        assert_eq!(told(&gives(output.clone()).layer(secrets.clone()), "give", "{}").await, REFUSED, "{output}");
-        let clean = told(&gives(output.clone()).layer(secrets.clone().redact("***")), "give", "{}").await;
+        assert_eq!(model_text(&gives(output.clone()).layer(secrets.clone()), "give", "{}").await, REFUSED, "{output}");
+        let clean = model_text(&gives(output.clone()).layer(secrets.clone().redact("***")), "give", "{}").await;
         assert!(clean.contains("***") && !clean.contains("hunter2") && !clean.contains("1234"), "{output}: {clean}");
     }
     for output in [json!("hunter 2"), json!(["hunt", "er2"]), json!({ "n": 12 }), json!("sk-ABCD"), json!(null)] {
-        let as_it_is = told(&gives(output.clone()), "give", "{}").await;
-        assert_eq!(told(&gives(output).layer(secrets.clone().redact("*")), "give", "{}").await, as_it_is);
+        let as_it_is = model_text(&gives(output.clone()), "give", "{}").await;
+        assert_eq!(model_text(&gives(output).layer(secrets.clone().redact("*")), "give", "{}").await, as_it_is);
     }
 }
 
@@ -57,20 +57,27 @@ async fn a_secret_is_found_wherever_it_is() {
 async fn redaction_leaves_the_rest_unchanged() {
     let secrets = Secrets::new(["password", "password1"]).redact("[redacted]");
     let output = json!({ "a": 1.50, "big": 12_345_678_901_234_567_890_u64, "b": ["password1", "my password", null] });
-    let clean = told(&gives(output).layer(secrets), "give", "{}").await;
+    let clean = model_text(&gives(output).layer(secrets), "give", "{}").await;
     assert_eq!(clean, r#"{"a":1.5,"big":12345678901234567890,"b":["[redacted]","my [redacted]",null]}"#);
     let stubborn = Secrets::new(["a"]).redact("banana");
-    assert_eq!(told(&gives(json!("abc")).layer(stubborn), "give", "{}").await, REFUSED, "the replacement has it, too");
+    assert_eq!(
+        model_text(&gives(json!("abc")).layer(stubborn), "give", "{}").await,
+        REFUSED,
+        "the replacement has it, too"
+    );
     let across = Secrets::new([r#"x","y"#]).redact("-").problem("no");
-    assert_eq!(told(&gives(json!(["x", "y"])).layer(across), "give", "{}").await, r#"{"ok":false,"problems":["no"]}"#);
+    assert_eq!(
+        model_text(&gives(json!(["x", "y"])).layer(across), "give", "{}").await,
+        r#"{"ok":false,"problems":["no"]}"#
+    );
 }
 
 /// Shows something else than it gives.
 #[tool]
-fn shown(in_model: bool) -> Shown<String> {
+fn shown(in_model: bool) -> OutputWithContent<String> {
     let (secret, public) = ("hunter2".to_owned(), "public".to_owned());
     let (value, model) = if in_model { (public, secret) } else { (secret, public) };
-    Shown { value, model: vec![Part::text(model)] }
+    OutputWithContent { value, model: vec![Part::text(model)] }
 }
 
 /// Gives content.
@@ -102,14 +109,14 @@ fn fails(how: u8) -> Result<(), Failure> {
 }
 
 #[tokio::test]
-async fn contents_and_failures_are_looked_at_and_causes_go_to_the_log() {
+async fn contents_and_failures_are_searched_and_causes_go_to_the_log() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&log);
     let all = tool_runtime::toolset!(shown, content, fails);
     let refusing = all.clone().layer(Secrets::new(["hunter2"]));
-    let redacting = all
-        .layer(Secrets::new(["hunter2"]).redact("***"))
-        .layer(Log::new(move |entry| sink.lock().unwrap().push(entry.result.as_ref().err().map(CallError::for_log))));
+    let redacting = all.layer(Secrets::new(["hunter2"]).redact("***")).layer(CallLog::new(move |entry| {
+        sink.lock().unwrap().push(entry.result.as_ref().err().map(CallError::for_log));
+    }));
     for (name, arguments, redacted) in [
         ("shown", r#"{"in_model":true}"#, "***"),
         ("shown", r#"{"in_model":false}"#, "public"),
@@ -124,8 +131,8 @@ async fn contents_and_failures_are_looked_at_and_causes_go_to_the_log() {
             ),
         ),
     ] {
-        assert_eq!(told(&refusing, name, arguments).await, REFUSED, "{name} {arguments}");
-        assert_eq!(told(&redacting, name, arguments).await, redacted, "{name} {arguments}");
+        assert_eq!(model_text(&refusing, name, arguments).await, REFUSED, "{name} {arguments}");
+        assert_eq!(model_text(&redacting, name, arguments).await, redacted, "{name} {arguments}");
     }
     let cx = Context::new("c");
     let value = redacting.call("shown", r#"{"in_model":false}"#, &cx).await.unwrap();
@@ -135,17 +142,17 @@ async fn contents_and_failures_are_looked_at_and_causes_go_to_the_log() {
     log.lock().unwrap().clear();
     for how in [1, 3] {
         let arguments = format!(r#"{{"how":{how}}}"#);
-        assert_eq!(told(&redacting, "fails", &arguments).await, told(&refusing, "fails", &arguments).await);
+        assert_eq!(model_text(&redacting, "fails", &arguments).await, model_text(&refusing, "fails", &arguments).await);
     }
     assert!(log.lock().unwrap().iter().all_and_some(|line| line.as_ref().unwrap().contains("hunter2")), "{log:?}");
 }
 
 #[tokio::test]
-async fn feedback_on_arguments_and_answers_from_outside_are_looked_at() {
+async fn feedback_and_external_answers_are_searched() {
     let schema = json!({ "type": "object", "properties": { "who": { "enum": ["ann", "hunter2"] } } });
     let external = RuntimeTool::new("out", "Outside.").input(schema).external().unwrap();
     let tools = Toolset::new().with(external).unwrap();
-    assert!(told(&tools, "out", r#"{"who":"x"}"#).await.contains("hunter2"));
+    assert!(model_text(&tools, "out", r#"{"who":"x"}"#).await.contains("hunter2"));
     let tools = tools.layer(Secrets::new(["hunter2"]));
     let cx = Context::new("c");
     let refused = tools.call("out", r#"{"who":"x"}"#, &cx).await.unwrap_err();
@@ -155,7 +162,7 @@ async fn feedback_on_arguments_and_answers_from_outside_are_looked_at() {
 }
 
 #[test]
-fn secrets_are_not_in_logs_and_patterns_are_checked() {
+fn secrets_stay_out_of_logs_and_patterns_are_validated() {
     let secrets = Secrets::new(["hunter2"]).pattern("hunter[0-9]").unwrap();
     assert!(!format!("{secrets:?}").contains("hunter"), "{secrets:?}");
     let error = Secrets::new([""; 0]).pattern("(").unwrap_err();
@@ -199,7 +206,7 @@ fn is_in_texts_only(value: &Value, secret: &str) -> bool {
 proptest! {
     /// Compares the layer with a walk over the tree: no output with the secret passes, and all others pass unchanged.
     #[test]
-    fn nothing_passes(output in value(), secret in "[a-c1-3\"\\\\]{1,2}") {
+    fn no_secret_reaches_the_model(output in value(), secret in "[a-c1-3\"\\\\]{1,2}") {
         let run = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let call = |secrets| run.block_on(async {
             gives(output.clone()).layer(secrets).call("give", "{}", &Context::new("c")).await

@@ -36,7 +36,7 @@ struct Count {
 /// Counts down.
 #[tool]
 fn countdown(
-    /// Where it begins.
+    /// The start.
     from: u32,
 ) -> impl Stream<Item = Count> {
     stream::iter((0..=from).rev().map(|n| Count { n }))
@@ -45,7 +45,7 @@ fn countdown(
 /// Counts down to where it breaks.
 #[tool]
 async fn fragile(
-    /// Where it begins.
+    /// The start.
     from: u32,
     #[state] broken: &AtomicUsize,
 ) -> impl Stream<Item = Result<Count, Failure>> {
@@ -112,15 +112,15 @@ impl Counter {
 /// Returns the preliminary outputs of a call, and its result.
 async fn called(tools: &Toolset, name: &str, arguments: Value) -> (Vec<Value>, Result<Value, CallError>) {
     let shown = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&shown);
-    let cx = Context::new("c").with_progress(move |progress| told.lock().unwrap().extend(progress.preliminary));
+    let sink = Arc::clone(&shown);
+    let cx = Context::new("c").with_progress(move |progress| sink.lock().unwrap().extend(progress.preliminary));
     let output = tools.call(name, &arguments.to_string(), &cx).await;
     let shown = shown.lock().unwrap().clone();
     (shown, output.map(|output| output.decode().unwrap()))
 }
 
 /// Returns the text of a failure for the model.
-fn told(output: &Result<Value, CallError>) -> String {
+fn describe(output: &Result<Value, CallError>) -> String {
     output.as_ref().unwrap_err().for_model().as_text().unwrap_or_default().to_owned()
 }
 
@@ -147,10 +147,10 @@ async fn an_error_ends_it_and_an_empty_stream_is_one() {
     let tools = toolset!(AtomicUsize::new(1); fragile, nothing);
     let (shown, output) = called(&tools, "fragile", json!({"from": 3})).await;
     assert_eq!(shown, [json!({"n": 3}), json!({"n": 2})]);
-    assert_eq!(told(&output), "it broke");
+    assert_eq!(describe(&output), "it broke");
     let (shown, output) = called(&tools, "nothing", json!({})).await;
     assert_eq!(shown, Vec::<Value>::new());
-    assert_eq!(told(&output), "the tool ended without an output");
+    assert_eq!(describe(&output), "the tool ended without an output");
 }
 
 #[tokio::test]
@@ -258,5 +258,5 @@ async fn a_tool_of_run_time_can_stream() {
     let (shown, output) = called(&tools, "count", json!({"last": 1})).await;
     assert_eq!((shown.len(), output.unwrap()), (2, json!(["c", 1])));
     let (shown, output) = called(&tools, "count", json!({"last": 9})).await;
-    assert_eq!((shown.len(), told(&output).as_str()), (3, "too far"));
+    assert_eq!((shown.len(), describe(&output).as_str()), (3, "too far"));
 }

@@ -30,7 +30,7 @@ async fn double(
 /// Pays.
 #[tool(approval = always)]
 async fn pay(
-    /** How much. */
+    /** The amount. */
     amount: u32,
 ) -> u32 {
     amount
@@ -69,15 +69,15 @@ async fn replayed(agent: &Agent) -> (Events, Result<String, AgentError>) {
 async fn a_recorded_model_repeats_its_answers() {
     let tape = Tape::new("same");
     let live = Recorder::create(turns(), &tape.0).unwrap().hide("k-\"1\"");
-    let (first, said) = replayed(&Agent::new(live).tools(toolset!(double))).await;
-    assert_eq!(said.unwrap(), "It is 42.");
+    let (first, reply) = replayed(&Agent::new(live).tools(toolset!(double))).await;
+    assert_eq!(reply.unwrap(), "It is 42.");
     let text = fs::read_to_string(&tape.0).unwrap();
     assert!(text.starts_with("{\"recording\":1,\"model\":\"scripted\"}\n") && text.lines().count() == 3, "{text}");
     assert!(text.contains("my key is [hidden].") && !text.contains("k-"), "{text}");
 
     let model = std::sync::Arc::new(Replayer::open(&tape.0).unwrap().hide("k-\"1\""));
-    let (again, said) = replayed(&Agent::new(std::sync::Arc::clone(&model)).tools(toolset!(double))).await;
-    assert_eq!(said.unwrap(), "It is 42.");
+    let (again, reply) = replayed(&Agent::new(std::sync::Arc::clone(&model)).tools(toolset!(double))).await;
+    assert_eq!(reply.unwrap(), "It is 42.");
     assert_eq!(again.lines(), first.lines());
     assert_eq!(model.left(), 0);
     let (_, more) = replayed(&Agent::new(model)).await;
@@ -184,12 +184,12 @@ async fn events_are_asserted_and_explained() {
         let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("it must not hold");
         *panic.downcast::<String>().expect("a formatted panic")
     };
-    let told = failure(&|| events.assert_order(&["step 1", "started call_1_0", "announced"]));
-    assert!(told.starts_with("no event with \"announced\" after \"started call_1_0\" (it is in line "), "{told}");
-    assert!(told.contains("); what happened:\n") && told.contains(" reasoning \"hm\"\n"), "{told}");
-    assert_eq!(told.matches("\n> ").count(), 2, "what was found is marked: {told}");
-    let told = failure(&|| events.assert_none("42."));
-    assert!(told.contains(" text \"It is 42.\"\n") && told.matches("\n> ").count() == 1, "{told}");
+    let report = failure(&|| events.assert_order(&["step 1", "started call_1_0", "announced"]));
+    assert!(report.starts_with("no event with \"announced\" after \"started call_1_0\" (it is in line "), "{report}");
+    assert!(report.contains("); what happened:\n") && report.contains(" reasoning \"hm\"\n"), "{report}");
+    assert_eq!(report.matches("\n> ").count(), 2, "what was found is marked: {report}");
+    let report = failure(&|| events.assert_none("42."));
+    assert!(report.contains(" text \"It is 42.\"\n") && report.matches("\n> ").count() == 1, "{report}");
 }
 
 #[tokio::test]
@@ -234,7 +234,7 @@ async fn events_in_an_order_that_cannot_be_fail_the_test() {
         ("decided", Some("the call waits for a decision")),
         ("opened", Some("the call has no such open interrupt")),
         ("finished", Some("has not ended")),
-        ("step ended", Some("step 1 has not ended")),
+        ("turn finished", Some("step 1 has not ended")),
     ] {
         let events = Events::new();
         let agent = Agent::new(model())
@@ -245,8 +245,8 @@ async fn events_in_an_order_that_cannot_be_fail_the_test() {
         let misplaced = events.take_misplaced().map(|misplaced| misplaced.why);
         match (why, misplaced) {
             (None, None) => {}
-            (Some(why), Some(said)) => assert!(said.contains(why), "{lost}: {said}"),
-            (why, said) => panic!("{lost}: {why:?}, {said:?}"),
+            (Some(why), Some(reply)) => assert!(reply.contains(why), "{lost}: {reply}"),
+            (why, reply) => panic!("{lost}: {why:?}, {reply:?}"),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
     Context, Failure, Rejection, Text, Toolset,
-    layer::{Log, Mapped},
+    layer::{CallLog, Mapped},
     tool, toolset,
     toolset::RuntimeTool,
 };
@@ -59,7 +59,7 @@ async fn call(tools: &Toolset, arguments: &str) -> Result<String, String> {
 
 #[tokio::test]
 async fn a_chain_changes_types_and_schemas() {
-    let tools = toolset!(search).layer(asked().around(Log::new(|_| ())).pipe(counted()).map_output(|count| {
+    let tools = toolset!(search).layer(asked().around(CallLog::new(|_| ())).pipe(counted()).map_output(|count| {
         if count == 0 { Err(Failure::new("nothing")) } else { Ok(Text(format!("{count} lines"))) }
     }));
     assert_eq!(call(&tools, r#"{"text":"a b"}"#).await.unwrap(), "2 lines");
@@ -77,7 +77,7 @@ async fn a_chain_changes_types_and_schemas() {
     assert!(spec.output.is_none() && spec.traits.examples.is_empty() && spec.description == "Finds lines.");
     let spec = toolset!(search).layer(asked().pipe(counted())).list().specs()[0].clone();
     assert_eq!(spec.output.as_ref().unwrap().neutral()["type"], "integer");
-    for (arguments, told) in [
+    for (arguments, feedback) in [
         (r#"{"text":" "}"#, "`text`: ask something"),
         (r#"{"text":7}"#, "`text`: expected"),
         (r#"{"txt":"a"}"#, "`txt`: unknown name"),
@@ -87,7 +87,7 @@ async fn a_chain_changes_types_and_schemas() {
         (r#"{"text":"a","many":true}"#, "`most`: "),
     ] {
         let refused = call(&tools, arguments).await.unwrap_err();
-        assert!(refused.starts_with(told), "{arguments}: {refused}");
+        assert!(refused.starts_with(feedback), "{arguments}: {refused}");
     }
 }
 

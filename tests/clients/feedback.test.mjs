@@ -26,7 +26,7 @@ test('a call that somebody would have to approve, and one that is no JSON', asyn
   const wrong = call('c2', 'getWeather', undefined, { inputText: '{"city": "Os' });
   await it.say([call('c1', 'deleteFile', { filename: 7 }), wrong], [echo]);
   it.ok();
-  assert.match(feedback(it.part('c1')).validationResults.filename.problems[0], /expected a text/);
+  assert.match(feedback(it.part('c1')).validationResults.filename.problems[0], /expected a string/);
   assert.match(feedback(it.part('c2')).problems[0], /rest of the JSON/);
 });
 

@@ -50,7 +50,7 @@ fn title(value: Option<String>, known: LendTitle<'_>) -> Validation<String> {
     }
 }
 
-/// What is reserved.
+/// A reservation.
 #[derive(DynamicInput)]
 #[dynamic_input(state = Shelf)]
 struct Wish {
@@ -126,13 +126,13 @@ fn all_are_found_in_the_order_of_their_names() {
 
 #[test]
 fn a_missing_state_is_named() {
-    let told = missing(States::new());
-    assert!(told.contains("`find` needs a `") && told.contains("add one with `States::with`"), "{told}");
-    let told = missing(States::new().with(Arc::new(AtomicUsize::new(0))));
-    assert!(told.contains("`find`") && told.contains("Shelf"), "{told}");
+    let message = missing(States::new());
+    assert!(message.contains("`find` needs a `") && message.contains("add one with `States::with`"), "{message}");
+    let message = missing(States::new().with(Arc::new(AtomicUsize::new(0))));
+    assert!(message.contains("`find`") && message.contains("Shelf"), "{message}");
     // A state is identified by its type. The content of an `Arc` is another state.
-    let told = missing(States::new().with(Shelf { books: Vec::new() }).with(AtomicUsize::new(0)));
-    assert!(told.contains("Arc") && told.contains("AtomicUsize"), "{told}");
+    let message = missing(States::new().with(Shelf { books: Vec::new() }).with(AtomicUsize::new(0)));
+    assert!(message.contains("Arc") && message.contains("AtomicUsize"), "{message}");
 }
 
 #[tokio::test]

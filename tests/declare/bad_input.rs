@@ -67,8 +67,12 @@ impl Both {
             let call = self.tools.call(name, arguments, &cx);
             let called = within_blocking(&shown, || futures_util::FutureExt::now_or_never(call));
             let Err(error) = called.unwrap() else { panic!("{name} ran with {shown}") };
-            let told = error.for_model();
-            assert!(told.as_text().unwrap().len() < 8000, "{name} {shown}: {} bytes", told.as_text().unwrap().len());
+            let message = error.for_model();
+            assert!(
+                message.as_text().unwrap().len() < 8000,
+                "{name} {shown}: {} bytes",
+                message.as_text().unwrap().len()
+            );
             assert!(error.for_log().len() < 8000, "{name} {shown}");
             let CallError::Rejected(rejection) = error else { panic!("{name} {shown}: {error}") };
             rejection
@@ -80,9 +84,9 @@ impl Both {
     #[track_caller]
     fn refuse_with(&self, arguments: &str, words: &[&str]) {
         for rejection in self.refuse(arguments) {
-            let told = rejection.to_string();
+            let message = rejection.to_string();
             for word in words {
-                assert!(told.contains(word), "{arguments:.200}\n  {told}\n  should say `{word}`");
+                assert!(message.contains(word), "{arguments:.200}\n  {message}\n  should say `{word}`");
             }
         }
     }
@@ -179,8 +183,8 @@ fn unknown_parameters() {
     both.refuse_with(r#"{"":1}"#, &["unknown"]);
     both.refuse_with("{\"a\u{202e}\\u0000\\nb\":1}", &["unknown"]);
     for rejection in both.refuse("{\"a\u{202e}\\u0000\\nb\":1}") {
-        let told = rejection.to_string();
-        assert!(!told.contains(['\u{202e}', '\0', '\n']), "{told:?}");
+        let message = rejection.to_string();
+        assert!(!message.contains(['\u{202e}', '\0', '\n']), "{message:?}");
     }
 }
 

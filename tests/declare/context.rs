@@ -44,7 +44,7 @@ async fn wait(#[context] cx: &Context) -> &'static str {
 /// Uses keys.
 #[tool]
 fn send(
-    /// What to send.
+    /// The text to send.
     text: String,
     #[arg(secret)] api_key: String,
     #[arg(secret)] port: Option<Port>,
@@ -100,13 +100,13 @@ async fn a_tool_sees_the_context_of_the_application() {
 
 #[tokio::test]
 async fn a_listener_receives_progress() {
-    let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
-    let listener = Arc::clone(&heard);
+    let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let listener = Arc::clone(&reports);
     know_in(Context::new("c7").with_progress(move |progress| listener.lock().unwrap().push(progress))).await;
-    let heard = heard.lock().unwrap();
-    assert_eq!((heard[0].call_id.as_str(), heard[0].done, heard[0].total), ("c7", 1.0, Some(2.0)));
-    assert_eq!(heard[0].message.as_deref(), Some("half"));
-    assert_eq!((&heard[1].preliminary, heard.len()), (&Some(json!({"so_far": 1})), 2));
+    let reports = reports.lock().unwrap();
+    assert_eq!((reports[0].call_id.as_str(), reports[0].done, reports[0].total), ("c7", 1.0, Some(2.0)));
+    assert_eq!(reports[0].message.as_deref(), Some("half"));
+    assert_eq!((&reports[1].preliminary, reports.len()), (&Some(json!({"so_far": 1})), 2));
 }
 
 #[tokio::test]
@@ -182,6 +182,6 @@ fn a_secret_is_never_written_down() {
         assert!(!text.contains("api_key") && !text.contains("sesame") && !text.contains("8080"), "{text}");
     }
     let Err(CallError::Rejected(rejection)) = tools.start("send", r#"{"txt":1}"#, &cx).now().unwrap() else { panic!() };
-    let told = format!("{rejection} {rejection:?} {}", rejection.to_json());
-    assert!(!told.contains("api_key") && !told.contains("sesame"), "{told}");
+    let texts = format!("{rejection} {rejection:?} {}", rejection.to_json());
+    assert!(!texts.contains("api_key") && !texts.contains("sesame"), "{texts}");
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Calls, Context, Effect, Execute, ExecuteWith, Failure, Part, Provide, Shown, Text, Tool, Toolset,
-    TypedCall, message::ToolCall, schema::Dialect, tool, tools, toolset,
+    CallError, Calls, Context, Effect, Execute, ExecuteWith, Failure, OutputWithContent, Part, Provide, Text, Tool,
+    Toolset, TypedCall, message::ToolCall, schema::Dialect, tool, tools, toolset,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,18 +105,18 @@ impl Execute for Add {
 struct Root {}
 
 impl ExecuteWith<Workspace> for Root {
-    type Output = Shown<String>;
+    type Output = OutputWithContent<String>;
     type Error = std::convert::Infallible;
 
-    async fn execute(self, workspace: &Workspace, _cx: &Context) -> Result<Shown<String>, Self::Error> {
-        Ok(Shown { value: workspace.root.clone(), model: vec![Part::text("the root")] })
+    async fn execute(self, workspace: &Workspace, _cx: &Context) -> Result<OutputWithContent<String>, Self::Error> {
+        Ok(OutputWithContent { value: workspace.root.clone(), model: vec![Part::text("the root")] })
     }
 }
 
 /// Ask the user to confirm.
 #[tool(external, output = Confirmation)]
 struct Confirm {
-    /// What will be done.
+    /// The action to confirm.
     action: String,
 }
 
@@ -135,7 +135,7 @@ impl Shop {
     #[tool(effect = read_only)]
     async fn search_items(
         &self,
-        /** What to look for. */
+        /** The words to look for. */
         query: String,
     ) -> Vec<String> {
         self.items.iter().filter(|item| item.contains(&query)).cloned().collect()
@@ -151,7 +151,7 @@ impl Shop {
 /// Uses a key.
 #[tool]
 fn with_key(
-    /// What to send.
+    /// The text to send.
     text: String,
     #[arg(secret)] api_key: String,
 ) -> String {

@@ -61,8 +61,8 @@ impl Opinions {
         match self.tools.start(name, text, &Context::new("c")).now().unwrap() {
             Ok(_) => Ok(true),
             Err(CallError::Rejected(rejection)) => {
-                let told = rejection.to_string();
-                prop_assert!(!told.is_empty() && told.len() < 8000, "{told}");
+                let message = rejection.to_string();
+                prop_assert!(!message.is_empty() && message.len() < 8000, "{message}");
                 Ok(false)
             }
             Err(other) => Err(TestCaseError::fail(format!("{name} {text:?}: {other}"))),

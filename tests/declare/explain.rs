@@ -43,9 +43,9 @@ fn a_call_with_several_mistakes() {
     let value = json!({ "unit": "celcius", "days": 70, "ctiy": "Oslo" });
     let problems = compiled(&schema).problems(&value, "");
     assert_readable(&problems, &value);
-    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "`days`: expected a whole number from 1 to 50, got 70",
             r#"`unit`: expected one of "celsius", "fahrenheit", got "celcius"; did you mean "celsius"?"#,
@@ -85,7 +85,7 @@ fn labelled_values_are_judged_as_labelled() {
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn the_calls_that_break_their_schema_are_explained() {
     let data = shared::data();
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for (file, most) in [("bfcl.jsonl.gz", 42), ("toolbench.jsonl.gz", 14)] {
         let mut broken = 0;
         for record in shared::lines(&data.join(file)) {
@@ -101,11 +101,11 @@ fn the_calls_that_break_their_schema_are_explained() {
                 let problems = compiled(&tool["parameters"]).problems(&arguments, "");
                 assert_readable(&problems, &arguments);
                 broken += usize::from(!problems.is_empty());
-                told.extend(problems.iter().map(|problem| format!("{} {problem}", call["name"])));
+                messages.extend(problems.iter().map(|problem| format!("{} {problem}", call["name"])));
             }
         }
         assert_eq!(broken, most, "{file}");
     }
     // For reading: `cargo test -p tool-tests --test declare explained -- --nocapture`.
-    println!("{}", told.join("\n"));
+    println!("{}", messages.join("\n"));
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Content, Context, Failure, Image, Output, Part, Shown, Text, Toolset, tool, toolset,
+    CallError, Content, Context, Failure, Image, Output, OutputWithContent, Part, Text, Toolset, tool, toolset,
     toolset::RuntimeTool,
 };
 
@@ -69,8 +69,8 @@ fn mixed() -> Content {
 }
 /// Another thing for the model.
 #[tool]
-async fn shown() -> Result<Shown<Vec<u8>>, Failure> {
-    Ok(Shown { value: vec![1, 2], model: vec![Part::text("two bytes")] })
+async fn shown() -> Result<OutputWithContent<Vec<u8>>, Failure> {
+    Ok(OutputWithContent { value: vec![1, 2], model: vec![Part::text("two bytes")] })
 }
 /// Nothing.
 #[tool]
@@ -190,22 +190,22 @@ fn outputs_have_schemas_where_they_are_values() {
 }
 
 /// Returns the text for the model, and the text for the log.
-async fn told(name: &str, arguments: Value) -> (String, String) {
+async fn texts(name: &str, arguments: Value) -> (String, String) {
     let error = call(name, arguments).await.unwrap_err();
     assert!(!error.did_not_run(), "{error}");
-    assert_eq!(error.to_string(), error.for_model().as_text().unwrap(), "Display is what the model is told");
+    assert_eq!(error.to_string(), error.for_model().as_text().unwrap(), "the model receives the `Display` text");
     (error.to_string(), error.for_log())
 }
 
 #[tokio::test]
 async fn the_author_decides_about_the_text_of_an_error() {
-    let (model, log) = told("alias", json!({"fails": true})).await;
+    let (model, log) = texts("alias", json!({"fails": true})).await;
     assert_eq!(model, "there is no `a`");
     assert!(log.contains("there is no `a`") && log.contains("disk 7 is on fire"), "{log}");
-    let (model, log) = told("input_output", json!({"fails": true})).await;
+    let (model, log) = texts("input_output", json!({"fails": true})).await;
     assert!(model == "not here" && log.contains("NotFound"), "{model} / {log}");
 
-    let failing = |how: u8| told("failing", json!({ "how": how }));
+    let failing = |how: u8| texts("failing", json!({ "how": how }));
     assert_eq!(failing(0).await, ("try later".into(), "try later".into()));
     assert_eq!(failing(1).await, ("the tool failed".into(), "\"token=123\"".into()));
     assert_eq!(failing(2).await, ("not today".into(), "not today: \"token=123\"".into()));
@@ -215,7 +215,7 @@ async fn the_author_decides_about_the_text_of_an_error() {
 
 #[tokio::test]
 async fn an_output_without_json_is_a_failure() {
-    let (model, log) = told("unwritable", json!({})).await;
+    let (model, log) = texts("unwritable", json!({})).await;
     assert_eq!(model, "the tool failed");
     assert!(log.contains("cannot be written as JSON"), "{log}");
     assert!(Output::json(&BTreeMap::from([(1, 2)])).is_ok(), "numbers become texts");
@@ -224,11 +224,11 @@ async fn an_output_without_json_is_a_failure() {
 #[tokio::test]
 async fn the_text_of_a_panic_stays_inside() {
     for how in 0..2 {
-        let (model, log) = told("panics", json!({ "how": how })).await;
+        let (model, log) = texts("panics", json!({ "how": how })).await;
         assert_eq!((model.as_str(), log.as_str()), ("the tool failed; it may have had effects", "panicked: token=123"));
     }
-    assert_eq!(told("panics", json!({"how": 2})).await.1, "panicked: a panic without a text");
-    assert_eq!(told("picky", json!({"value": {"text": "panic"}})).await.1, "panicked: token=123");
+    assert_eq!(texts("panics", json!({"how": 2})).await.1, "panicked: a panic without a text");
+    assert_eq!(texts("picky", json!({"value": {"text": "panic"}})).await.1, "panicked: token=123");
     assert!(call("panics", json!({"how": 3})).await.is_ok(), "and the set works on");
 }
 

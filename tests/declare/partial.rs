@@ -23,11 +23,11 @@ enum Unit {
 /// Plans a trip.
 #[tool]
 fn plan(
-    /// Where from.
+    /// The place of departure.
     from: City,
-    /// Where to, one after the other.
+    /// The stops, in order.
     stops: Vec<City>,
-    /// How many days.
+    /// The number of days.
     #[arg(range(1..=30), default = 7)]
     days: u8,
     /// Of temperatures.

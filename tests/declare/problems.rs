@@ -10,7 +10,7 @@ use std::{
 
 use tool_runtime::{
     CallError, Context, Failure, Rejection, Toolset,
-    layer::{Log, Problems, RateLimit, Retry, TimeLimit},
+    layer::{CallLog, Problems, RateLimit, Retry, TimeLimit},
     tool, toolset,
 };
 
@@ -37,7 +37,7 @@ async fn call(tools: &Toolset, how: u8) -> Result<tool_runtime::Output, CallErro
     tools.call("fails", &format!(r#"{{"how":{how}}}"#), &Context::new("c")).await
 }
 
-async fn told(tools: &Toolset, how: u8) -> String {
+async fn feedback(tools: &Toolset, how: u8) -> String {
     call(tools, how).await.unwrap_err().for_model().as_text().unwrap().to_owned()
 }
 
@@ -49,11 +49,11 @@ fn problem(text: &str) -> String {
 async fn failures_look_like_rejections_with_the_same_information() {
     let tools = set().layer(Problems::new());
     assert_eq!(call(&tools, 0).await.unwrap().as_json(), Some("0"));
-    assert_eq!(told(&tools, 1).await, problem("there is no such user"));
-    assert_eq!(told(&tools, 2).await, problem("the tool failed"));
-    assert_eq!(told(&tools, 3).await, told(&set(), 3).await, "what has the form already stays");
-    assert_eq!(told(&tools, 4).await, problem("the tool did not answer within 2 s; it may have had effects"));
-    assert_eq!(told(&tools, 6).await, problem("the tool failed; it may have had effects"));
+    assert_eq!(feedback(&tools, 1).await, problem("there is no such user"));
+    assert_eq!(feedback(&tools, 2).await, problem("the tool failed"));
+    assert_eq!(feedback(&tools, 3).await, feedback(&set(), 3).await, "what has the form already stays");
+    assert_eq!(feedback(&tools, 4).await, problem("the tool did not answer within 2 s; it may have had effects"));
+    assert_eq!(feedback(&tools, 6).await, problem("the tool failed; it may have had effects"));
     for how in [1, 2, 4, 6] {
         assert!(!call(&tools, how).await.unwrap_err().did_not_run(), "{how}");
     }
@@ -63,16 +63,16 @@ async fn failures_look_like_rejections_with_the_same_information() {
 async fn in_full_shows_everything() {
     let tools = set().layer(Problems::new().prefix(Problems::PREFIX).in_full());
     let in_full = |text| problem(&format!("Exception occured during tool call execution: {text}"));
-    assert_eq!(told(&tools, 1).await, in_full("there is no such user: \"row 7\""));
-    assert_eq!(told(&tools, 2).await, in_full("\"connection to 10.0.0.7 refused\""));
-    assert_eq!(told(&tools, 6).await, in_full("the secret text"));
+    assert_eq!(feedback(&tools, 1).await, in_full("there is no such user: \"row 7\""));
+    assert_eq!(feedback(&tools, 2).await, in_full("\"connection to 10.0.0.7 refused\""));
+    assert_eq!(feedback(&tools, 6).await, in_full("the secret text"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_log_keeps_causes_and_tries_go_on() {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&lines);
-    let log = Log::new(move |entry| sink.lock().unwrap().push(entry.in_full().to_string()));
+    let log = CallLog::new(move |entry| sink.lock().unwrap().push(entry.in_full().to_string()));
     let runs = Arc::new(AtomicUsize::new(0));
     let tools = toolset!(Arc::clone(&runs); fails).layer(TimeLimit::new(Duration::from_secs(2)));
     let tools = tools.layer(Problems::new()).layer(Retry::new(2)).layer(log);

@@ -23,8 +23,8 @@ fn accepts(tools: &Toolset, name: &str, arguments: &str) -> bool {
     match tools.start(name, arguments, &Context::new("c")).now().unwrap() {
         Ok(_) => true,
         Err(CallError::Rejected(rejection)) => {
-            let told = rejection.to_json().to_string();
-            assert!(told.len() < 20_000, "{name} {arguments}: {told}");
+            let message = rejection.to_json().to_string();
+            assert!(message.len() < 20_000, "{name} {arguments}: {message}");
             false
         }
         Err(other) => panic!("{name} {arguments}: {other}"),

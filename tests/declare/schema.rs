@@ -10,7 +10,7 @@ use tool_runtime::schema::{Dialect, Schema, Severity};
 
 use crate::shared;
 
-/// Returns the meta-schema of each subset, with a profile of the data if there is one.
+/// Returns dialects, each with a meta-schema that its schemas must satisfy.
 fn profiles(data: &Path) -> Vec<(Dialect, Validator)> {
     let read = |name: &str| jsonschema::validator_for(&shared::json(&data.join("schema-profiles").join(name))).unwrap();
     vec![
@@ -203,7 +203,7 @@ fn valid_values_stay_valid_in_a_weaker_schema() {
     report("valid", total, &failures);
 }
 
-/// Removes a strict mode's demands on the form: no optional and no additional properties.
+/// Removes `required` and `additionalProperties: false`, which strict modes add.
 fn relax(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(relax),

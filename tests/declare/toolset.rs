@@ -85,8 +85,8 @@ fn a_name_is_taken_once() {
     let (tools, _) = library();
     let twice = tools.iter().chain(tools.iter()).cloned().collect();
     assert_eq!(Toolset::of(twice).unwrap_err(), duplicate("find_book"));
-    let told = duplicate("hello").to_string();
-    assert!(told.contains("`hello`") && told.contains("rename or prefix"), "{told}");
+    let message = duplicate("hello").to_string();
+    assert!(message.contains("`hello`") && message.contains("rename or prefix"), "{message}");
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn a_selection_holds_for_one_agent_only() {
     let asked = |tools: Toolset| async move {
         let model = Arc::new(ScriptedModel::new([Turn::call("lend_book", json!({"number": 1})), Turn::say("ok")]));
         Agent::new(Arc::clone(&model)).tools(tools).run("x").await.unwrap();
-        model.asked()[0].tools.clone()
+        model.requests()[0].tools.clone()
     };
     assert_eq!(asked(tools.filter(|spec| spec.name.starts_with("find"))).await, ["find_book"]);
     assert_eq!(lent.load(Ordering::SeqCst), 0, "a tool that was not offered does not run");
@@ -243,15 +243,15 @@ async fn the_nearest_name_is_offered() {
     assert_eq!(near("FindBook").await.as_deref(), Some("find_book"));
     assert_eq!(near("delete_everything").await, None);
     assert_eq!(near("").await, None);
-    let told = call(&tools, "helo", "{}").await.unwrap_err().for_model();
-    assert_eq!(told, Part::text("there is no tool called `helo`; did you mean `hello`?"));
+    let message = call(&tools, "helo", "{}").await.unwrap_err().for_model();
+    assert_eq!(message, Part::text("there is no tool called `helo`; did you mean `hello`?"));
 }
 
 #[tokio::test]
 async fn a_name_from_a_model_cannot_flood_the_answer() {
     let (tools, _) = library();
-    let told = call(&tools, &"n\n".repeat(5_000_000), "{}").await.unwrap_err();
-    let text = told.for_model().as_text().unwrap().to_owned();
+    let message = call(&tools, &"n\n".repeat(5_000_000), "{}").await.unwrap_err();
+    let text = message.for_model().as_text().unwrap().to_owned();
     assert!(text.len() < 400 && !text.contains('\n'), "{} bytes", text.len());
-    assert!(told.for_log().len() < 400);
+    assert!(message.for_log().len() < 400);
 }

@@ -78,11 +78,12 @@ fn right(schema: &Value) -> Map<String, Value> {
 fn refused(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
     match tools().start(tool, &arguments.to_string(), &Context::new("call")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => {
-            let told = rejection.problems().iter();
-            told.map(|problem| {
-                (problem.parameter().unwrap_or_else(|| panic!("{problem} is of no parameter")), problem.kind)
-            })
-            .collect()
+            let messages = rejection.problems().iter();
+            messages
+                .map(|problem| {
+                    (problem.parameter().unwrap_or_else(|| panic!("{problem} is of no parameter")), problem.kind)
+                })
+                .collect()
         }
         other => panic!("{tool} should refuse {arguments}, but: {other:?}"),
     }
@@ -108,8 +109,12 @@ fn all_problems_of_wide_tools_are_reported_at_once() {
     for (tool, schema, _) in schemas() {
         let names: Vec<String> = right(&schema).into_iter().map(|(name, _)| name).collect();
         let wrong = Value::Object(names.iter().map(|name| (name.clone(), json!({"no": "such"}))).collect());
-        let told = refused(tool, &wrong);
-        assert_eq!(told, names.into_iter().map(|name| (name, ProblemKind::WrongType)).collect::<Vec<_>>(), "{tool}");
+        let messages = refused(tool, &wrong);
+        assert_eq!(
+            messages,
+            names.into_iter().map(|name| (name, ProblemKind::WrongType)).collect::<Vec<_>>(),
+            "{tool}"
+        );
 
         let required = schema["required"].as_array().expect("required parameters").iter();
         let missing: Vec<_> =

@@ -14,7 +14,7 @@ const SIDE_BY_SIDE: &str = "coming-from";
 const DEV: &str = "dev";
 
 /// The maximum number of lines in ARCHITECTURE.md.
-const MOST_LINES: usize = 200;
+const MAX_LINES: usize = 200;
 
 fn pages(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
@@ -38,6 +38,16 @@ pub fn guide() -> Vec<(PathBuf, String)> {
         .map(|path| (path.strip_prefix(&docs).unwrap().into(), fs::read_to_string(&path).unwrap()))
         .filter(|(page, _): &(PathBuf, String)| !page.starts_with(DEV))
         .collect()
+}
+
+/// Returns the pages in `src/docs` of a crate, which are the documentation of its items.
+pub fn of_items(name: &str) -> Vec<String> {
+    let folder = root().join(name).join("src/docs");
+    let mut found = Vec::new();
+    if folder.is_dir() {
+        pages(&folder, &mut found);
+    }
+    found.into_iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
 /// Returns ARCHITECTURE.md, and the pages below it.
@@ -68,10 +78,81 @@ fn every_page_is_listed_and_compiled() {
     report(&broken);
 }
 
+/// Returns the titles and paths of the guide's pages, in the order of docs/SUMMARY.md.
+fn summary(text: &str) -> Vec<(&str, &str)> {
+    let items = text.lines().filter_map(|line| line.strip_prefix("- [")?.strip_suffix(')')?.split_once("]("));
+    items.collect()
+}
+
+/// The comparisons are read alone, so they have no next page.
+#[test]
+fn pages_follow_the_summary() {
+    let read = |page: &str| fs::read_to_string(root().join("docs").join(page)).unwrap();
+    let (book, index) = (read("SUMMARY.md"), read("README.md"));
+    let pages = summary(&book);
+    assert!(pages.len() > 20);
+    let mut broken = Vec::new();
+    let places: Vec<_> = pages.iter().map(|(title, page)| index.find(&format!("| [{title}]({page}) |"))).collect();
+    if places.contains(&None) || !places.is_sorted() {
+        broken.push("docs/README.md does not list the pages of docs/SUMMARY.md in their order".to_owned());
+    }
+    let pages: Vec<_> = pages.into_iter().filter(|(_, page)| !page.starts_with(SIDE_BY_SIDE)).collect();
+    for pair in pages.windows(2) {
+        let ((_, page), (title, next)) = (pair[0], pair[1]);
+        let last = format!("\n\nNext: [{title}]({next}).\n");
+        let text = read(page);
+        if !text.ends_with(&last) || text.matches("\nNext: ").count() != 1 {
+            broken.push(format!("docs/{page} does not end with `{}`, and with nothing else of this kind", last.trim()));
+        }
+    }
+    report(&broken);
+}
+
+/// Each option of `#[tool]` is in the macro's documentation and in the guide.
+#[test]
+fn every_option_is_described() {
+    let read = |page: &str| fs::read_to_string(root().join(page)).unwrap();
+    let source = read("tool-derive/src/syntax/options.rs");
+    let table = &source[source.find("\"name\" =>").unwrap()..source.find("\"crate\" =>").unwrap()];
+    let keys: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix('"')?.split_once("\" => "))
+        .map(|(key, _)| key)
+        .collect();
+    assert!(keys.len() > 20, "{keys:?}");
+    let mut broken = Vec::new();
+    for page in ["tool-derive/src/docs/tool.md", "docs/options.md"] {
+        let text = read(page);
+        let described: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next()).collect();
+        let is_described = |key: &str| {
+            described.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)).any(|code| {
+                let rest = code.strip_prefix(key);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '(']))
+            })
+        };
+        broken.extend(
+            keys.iter().filter(|key| !is_described(key)).map(|key| format!("{page} does not describe `{key}`")),
+        );
+    }
+    report(&broken);
+}
+
+#[test]
+fn the_readme_counts_the_errors_that_it_shows() {
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let pinned = fs::read_to_string(root().join("tests/ui/option/several.stderr")).unwrap();
+    let errors = pinned.lines().filter(|line| line.starts_with("error")).count();
+    assert_eq!(errors, 9, "README.md states this number in words");
+    assert!(text.contains("of the nine errors of"), "README.md shows some of the errors of tests/ui/option/several.rs");
+    let shown = text.lines().filter(|line| line.starts_with("error: "));
+    assert!(shown.map(|line| assert!(pinned.contains(line), "{line}")).count() > 0);
+}
+
 #[test]
 fn the_architecture_is_one_page() {
     let lines = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap().lines().count();
-    assert!(lines <= MOST_LINES, "ARCHITECTURE.md has {lines} lines; move what is no map to docs/dev");
+    assert!(lines <= MAX_LINES, "ARCHITECTURE.md has {lines} lines; move what is no map to docs/dev");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The house rules, as code.
 
 mod docs;
+mod names;
 mod prose;
 
 use std::{
@@ -9,7 +10,7 @@ use std::{
 };
 
 /// The maximum number of lines in a file.
-const MOST_LINES: usize = 800;
+const MAX_LINES: usize = 800;
 
 /// The published crates.
 const CRATES: [&str; 8] = [
@@ -47,14 +48,16 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
     ),
     // `env` names the variables of each model.
     ("tool-models", &[&["calls", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
-    ("tool-stores", &[&["columns"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
+    // Each of the two objects calls the other, and both are clients of the server.
+    // The workflow names the activity, which opens the store of its own workflow.
+    ("tool-stores", &[&["convert"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
     (
         "tool-server",
         &[
             &["protocol", "typescript"],
             &["host"],
             &["guard"],
-            &["serve", "surface"],
+            &["serve", "http_settings"],
             &["ag_ui", "chats", "ui"],
             &["mcp"],
             &["server"],
@@ -66,14 +69,14 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
 
 /// The modules of `tool-derive` from the bottom up.
 const DERIVE_LAYERS: [&[&str]; 8] = [
-    &["diag", "show"],
+    &["diag", "print"],
     &["syntax"],
     &["model"],
     &["resolve"],
     &["check"],
     &["expand"],
     &["entry"],
-    &["halfway", "snapshots", "lib"],
+    &["incomplete_tests", "snapshots", "lib"],
 ];
 
 /// Returns the source folders of [`CRATES`].
@@ -124,7 +127,7 @@ fn files_are_short() {
     let mut broken = Vec::new();
     for (path, text) in files(&[&CRATES[..], &["examples", "tests", "benches"]].concat()) {
         let lines = text.lines().count();
-        if lines > MOST_LINES {
+        if lines > MAX_LINES {
             broken.push(format!("{}: {lines} lines; split it at a second reason to change", path.display()));
         }
     }

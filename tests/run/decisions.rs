@@ -5,20 +5,21 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tool_runtime::{
     Message,
     agent::Decision,
     message::{AssistantPart, ToolCall, ToolMessage},
     model::Turn,
     run::{CallResult, Phase, Refusal},
-    store::Waiting,
+    store::WaitingFilter,
+    tool::ToolSpec,
 };
 use tool_test_kit::AllAndSome as _;
 
 use crate::{
-    kit::{World, agent, ends, memory, open, pays, refusal, resumed, stores, tools, under_one_id, waiting},
-    wrapped::Wrapped,
+    kit::{Placed as _, World, agent, ends, open, pays, refusal, resumed, store, stores, tools, under_one_id, waiting},
+    store_hooks::Wrapped,
 };
 
 #[tokio::test]
@@ -41,7 +42,7 @@ async fn s01_forged_history_runs_nothing() {
     ];
     for store in stores().await {
         let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]);
-        let mut session = agent.session_after(forged.clone());
+        let mut session = agent.session_from_messages(forged.clone());
         assert_eq!(session.send("approved: call_1_0.1").await.unwrap().phase, Phase::Suspended);
         assert_eq!(world.seen(), [""; 0]);
         // The forged id differs from that of the call that really waits.
@@ -98,8 +99,8 @@ async fn s02_fifty_decisions_at_once_give_one_effect() {
 }
 
 #[tokio::test]
-async fn s02_a_decision_replayed_under_the_next_obligation_counts_for_nothing() {
-    let (store, world) = (memory(), World::new());
+async fn s02_a_decision_replayed_under_the_next_interrupt_counts_for_nothing() {
+    let (store, world) = (store(), World::new());
     let agent = agent(&store, tools(&world), [pays(&[5]), pays(&[5]), Turn::say("done")]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
@@ -133,8 +134,8 @@ async fn s05_two_calls_with_one_id_never_share_a_grant() {
 }
 
 #[tokio::test]
-async fn s05_an_id_of_an_earlier_turn_is_not_taken_again() {
-    let (store, world) = (memory(), World::new());
+async fn s05_an_id_of_an_earlier_turn_is_not_reused() {
+    let (store, world) = (store(), World::new());
     let turns = [under_one_id(pays(&[5]), "same"), under_one_id(pays(&[6]), "same"), Turn::say("done")];
     let agent = agent(&store, tools(&world), turns);
     let mut session = agent.session();
@@ -153,7 +154,7 @@ async fn s05_an_id_of_an_earlier_turn_is_not_taken_again() {
 async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
     for store in stores().await {
         let world = World::new();
-        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]).with_principal("ann");
+        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]).principal("ann").on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let (id, waits) = (session.id().clone(), session.interrupts().next().unwrap().clone());
@@ -178,15 +179,15 @@ async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
         }
         let now = agent.open(&id).await.unwrap();
         assert_eq!(now.run().rev(), before, "nothing was logged");
-        assert_eq!(agent.waiting(&Waiting::new().by("bob")).await.unwrap().len(), 0);
-        assert_eq!(agent.waiting(&Waiting::new().by("ann")).await.unwrap().len(), 1);
+        assert_eq!(agent.waiting(&WaitingFilter::new().for_principal("bob")).await.unwrap().len(), 0);
+        assert_eq!(agent.waiting(&WaitingFilter::new().for_principal("ann")).await.unwrap().len(), 1);
         agent.decide(&id, &waits.id, Decision::Approve, "ann").await.unwrap();
         // Nor do they learn the decision afterwards.
         assert_eq!(refusal(agent.decide(&id, &waits.id, Decision::Approve, "bob").await), Refusal::Forbidden);
         resumed(&agent, &id).await;
         assert_eq!(world.seen(), ["pay 5 to Ann"]);
         // Another user's agent can neither prompt the run nor continue it after a stop.
-        let theirs = agent.clone().with_principal("bob");
+        let theirs = agent.clone().principal("bob").on(&store);
         assert_eq!(refusal(theirs.open(&id).await.unwrap().send("hello").await), Refusal::Forbidden);
     }
 }
@@ -195,15 +196,16 @@ async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
 async fn s06_others_than_the_owner_may_be_the_ones_to_decide() {
     let world = World::new();
     for store in stores().await {
-        let agent = agent(&store, tools(&world), [pays(&[5, 90]), Turn::say("done")]).deciders(|spec, arguments| {
+        let deciders = |spec: &ToolSpec, arguments: &Value| {
             let is_large = spec.name == "pay" && arguments["amount"].as_i64() > Some(50);
             if is_large { vec!["boss".into()] } else { Vec::new() }
-        });
+        };
+        let agent = agent(&store, tools(&world), [pays(&[5, 90]), Turn::say("done")]).deciders(deciders).on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let id = session.id().clone();
         let waits = open(&agent, &id).await;
-        let of_boss = agent.waiting(&Waiting::new().of(id.clone()).by("boss")).await.unwrap();
+        let of_boss = agent.waiting(&WaitingFilter::new().in_run(id.clone()).for_principal("boss")).await.unwrap();
         assert_eq!(of_boss.len(), 1);
         let large = of_boss[0].interrupt.id.clone();
         assert_eq!(waits.iter().filter(|open| open.id == large).count(), 1);
@@ -246,6 +248,9 @@ async fn several_decisions_load_their_run_once() {
         assert!(texts.load(Ordering::SeqCst) > once);
         assert_eq!(decisions.run().interrupts().count(), 0);
         resumed(&agent, &id).await;
-        assert_eq!(world.seen(), ["pay 1 to Ann", "pay 2 to Ann"]);
+        // Both run at once.
+        let mut effects = world.seen();
+        effects.sort();
+        assert_eq!(effects, ["pay 1 to Ann", "pay 2 to Ann"]);
     }
 }

@@ -12,21 +12,20 @@ use serde_json::json;
 use tool_runtime::{
     Context, ExecuteWith, Failure, Toolset, Validation,
     agent::Decision,
-    feedback::Rejection,
     model::Turn,
     run::{CallResult, InterruptKind, Refusal, SupersededBy},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{World, agent, ends, open, refusal, resumed, stores, told, until, waiting};
+use crate::kit::{World, agent, ends, open, refusal, resumed, stores, tool_results, until, waiting};
 
 /// The state of the validators.
 #[derive(Default)]
-struct Shop {
+pub(crate) struct Shop {
     world: Arc<World>,
     /// The duration of a look at the stock, in milliseconds.
-    slow: AtomicU64,
+    pub(crate) slow: AtomicU64,
     stock: AtomicU64,
     /// A suffix for names, which changes their normalized values.
     suffix: AtomicU64,
@@ -35,10 +34,10 @@ struct Shop {
 /// Orders things.
 #[tool(state = Shop, approval = always, timeout = "2s")]
 struct Order {
-    /// What to order.
+    /// The thing to order.
     #[dynamic(validate = thing)]
     thing: String,
-    /// How many.
+    /// The number of items.
     #[dynamic(validate = count, requires(thing))]
     count: u64,
 }
@@ -80,17 +79,17 @@ async fn shout(#[state] shop: &Shop) -> &'static str {
     "ah"
 }
 
-fn shop() -> Arc<Shop> {
+pub(crate) fn shop() -> Arc<Shop> {
     let shop = Shop::default();
     shop.stock.store(5, SeqCst);
     Arc::new(shop)
 }
 
-fn tools(shop: &Arc<Shop>) -> Toolset {
+pub(crate) fn tools(shop: &Arc<Shop>) -> Toolset {
     toolset!(Arc::clone(shop); Order, shout)
 }
 
-const ORDER: &str = r#"{"thing":"apples","count":2}"#;
+pub(crate) const ORDER: &str = r#"{"thing":"apples","count":2}"#;
 
 #[tokio::test]
 async fn normalized_arguments_are_shown_approved_and_run() {
@@ -101,8 +100,8 @@ async fn normalized_arguments_are_shown_approved_and_run() {
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let session = resumed(&agent, &id).await;
         assert_eq!(shop.world.seen().last().unwrap(), "2 APPLES");
-        let said = r#"{"ok":true,"value":"ordered","feedback":["`thing` is understood as \"APPLES\""]}"#;
-        assert_eq!(told(&session), [said]);
+        let remark = r#"{"ok":true,"value":"ordered","feedback":["`thing` is understood as \"APPLES\""]}"#;
+        assert_eq!(tool_results(&session), [remark]);
         assert_eq!(session.run().calls()[0].revisions()[0].text.as_ref(), ORDER);
     }
 }
@@ -124,7 +123,7 @@ async fn no_person_is_asked_about_calls_that_a_validator_refuses() {
             "thing": { "valid": true, "normalizedValue": "PEARS" },
             "count": { "valid": false, "problems": ["only 5 are left"] },
         }});
-        assert_eq!(told(&session), [first.to_string(), second.to_string()]);
+        assert_eq!(tool_results(&session), [first.to_string(), second.to_string()]);
         assert!(ends(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
     }
 }
@@ -154,7 +153,7 @@ async fn a_validator_is_asked_again_before_the_start() {
         shop.stock.store(1, SeqCst);
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let session = resumed(&agent, &id).await;
-        assert!(told(&session)[0].contains("only 1 are left"), "{:?}", told(&session));
+        assert!(tool_results(&session)[0].contains("only 1 are left"), "{:?}", tool_results(&session));
         assert!(shop.world.seen().iter().all_and_some(|seen| seen == "asked"), "{:?}", shop.world.seen());
     }
 }
@@ -190,15 +189,4 @@ async fn calls_before_it_do_not_wait_for_a_validator() {
         assert!(!sent.is_finished(), "the order is still being looked at");
         assert_eq!(sent.await.unwrap(), [true]);
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_validator_that_never_answers_holds_no_run() {
-    let shop = shop();
-    shop.slow.store(u64::MAX / 4, SeqCst);
-    let store = crate::kit::memory();
-    let mut session = agent(&store, tools(&shop), [Turn::call("Order", ORDER), Turn::say("done")]).session();
-    session.send("go").await.unwrap();
-    let late = Rejection::from_message("the arguments could not be checked within 2 s").instruct("Try again later.");
-    assert_eq!(ends(&session), [CallResult::Rejected { feedback: late }]);
 }

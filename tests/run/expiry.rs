@@ -1,48 +1,21 @@
 //! Interrupts that expire: by a timer in the driver, or by a sweep.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde_json::json;
 use tool_runtime::{
-    Context, Failure,
     agent::Decision,
     model::Turn,
-    run::{CallResult, InterruptedBy, Phase, Refusal},
+    run::{CallResult, Phase, Refusal},
     test::Clock,
     tool, toolset,
 };
 
-use crate::kit::{Events, Person, World, agent, ends, memory, open, pays, refusal, resumed, stores, told, tools};
-
-/// Asks.
-#[tool]
-async fn ask(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
-    let answer: Result<String, Failure> = cx.ask("What?").await;
-    world.did("went on");
-    answer
-}
+use crate::kit::{World, agent, ends, open, pays, refusal, stores, tools};
 
 /// In milliseconds.
 const DAY: u64 = 24 * 60 * 60 * 1000;
 const A_DAY: Duration = Duration::from_millis(DAY);
-
-#[tokio::test(start_paused = true)]
-async fn a_timer_expires_interrupts_of_a_driven_run() {
-    let (store, world) = (memory(), World::new());
-    // The first interrupt gets no answer. The second opens when the first has expired.
-    let all = tools(&world).merge(toolset!(Arc::clone(&world); ask)).unwrap();
-    let turn = pays(&[5]).then_call("ask", json!({}));
-    let agent = agent(&store, all, [turn, Turn::say("ok")])
-        .clock(&Clock::new())
-        .observer(Events::new())
-        .operator(Person::default())
-        .options(|options| options.approval_expiry = Some(60_000));
-    let mut session = agent.session();
-    assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
-    assert_eq!(ends(&session), [CallResult::Expired, CallResult::Interrupted { by: InterruptedBy::NoAnswer }]);
-    assert_eq!(told(&session)[0], "nobody answered in time; it did not run");
-    assert_eq!(world.seen(), [""; 0]);
-}
 
 #[tokio::test]
 async fn a_sweep_expires_interrupts_of_other_runs() {
@@ -67,24 +40,6 @@ async fn a_sweep_expires_interrupts_of_other_runs() {
         assert_eq!(open(&agent, &id).await, []);
         assert_eq!(session.run().last_text(), "a pity");
         assert_eq!(world.seen(), [""; 0]);
-    }
-}
-
-#[tokio::test]
-async fn an_approval_that_is_not_used_in_time_is_not_used() {
-    for store in stores().await {
-        let world = World::new();
-        let clock = Clock::new();
-        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("ok")])
-            .clock(&clock)
-            .options(|options| options.grant_expiry = Some(DAY));
-        let mut session = agent.session();
-        session.send("go").await.unwrap();
-        let waits = session.interrupts().next().unwrap().id.clone();
-        session.decide(&waits, Decision::Approve, "").await.unwrap();
-        clock.advance(A_DAY);
-        let session = resumed(&agent, session.id()).await;
-        assert_eq!((ends(&session), world.seen().len()), (vec![CallResult::Expired], 0));
     }
 }
 

@@ -10,7 +10,10 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{World, millis, tools};
+use crate::{
+    kit::{World, millis, tools},
+    suite::subagents::call,
+};
 
 type Seen = Arc<Mutex<Vec<String>>>;
 
@@ -24,13 +27,13 @@ fn name(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::RunStarted(run) => format!("run {:?}", run.phase()),
         Event::StepStarted { step } => format!("step {step}"),
-        Event::StepFinished { .. } => "model done".to_owned(),
+        Event::TurnFinished { .. } => "model done".to_owned(),
         Event::StepEnded { step } => format!("step {step} ended"),
         Event::CallAccepted(call) => format!("accepted {}", call.name),
         Event::CallStarted(call) => format!("started {}", call.name),
         Event::CallProgress(progress) => format!("progress {}", progress.done),
         Event::CallFinished { call, .. } => format!("finished {}", call.name),
-        Event::RunPaused(phase) => format!("paused {phase:?}"),
+        Event::RunAtRest(phase) => format!("paused {phase:?}"),
         Event::RunFailed(error) => format!("failed {error}"),
         Event::HookFailed { hook, error } => format!("hook {hook} failed: {error}"),
         _ => return None,
@@ -59,7 +62,7 @@ fn agent(tools: Toolset) -> Agent {
 }
 
 #[tokio::test]
-async fn hooks_hear_everything_in_the_order_in_which_they_were_added_before_the_observer() {
+async fn hooks_receive_every_event_in_order_and_before_the_observer() {
     let seen = Seen::default();
     let observer = Watching(noting(&seen, "f "));
     agent(toolset!(report))
@@ -146,4 +149,41 @@ async fn a_failed_run_is_reported() {
     let seen = seen.lock().unwrap();
     assert!(seen[seen.len() - 2].starts_with("paused Stopped(ModelFailed"), "{seen:?}");
     assert!(seen[seen.len() - 1].starts_with("failed the model failed"), "{seen:?}");
+}
+
+#[tokio::test]
+async fn inner_events_are_reported_with_the_outer_call() {
+    #[derive(Default)]
+    struct Seen(Mutex<Vec<String>>);
+    impl Observer for Seen {
+        fn event(&self, event: Event<'_>) {
+            let line = |event: &Event<'_>| match event {
+                Event::CallStarted(call) => format!("{} started", call.name),
+                Event::Text(text) => format!("says {text}"),
+                _ => String::new(),
+            };
+            let mut path = Vec::new();
+            let mut event = &event;
+            while let Event::Inner { call, event: inside } = event {
+                path.push(call.to_string());
+                event = inside;
+            }
+            let line = line(event);
+            if !line.is_empty() {
+                self.0.lock().unwrap().push(format!("{} {line}", path.len()));
+            }
+        }
+    }
+    let world = World::new();
+    let deepest = Agent::new(ScriptedModel::new([Turn::call("note", json!({"text": "x"})), Turn::say("deep")]));
+    let deepest = Toolset::new().with(deepest.tools(tools(&world)).as_tool("deepest", "Digs.")).unwrap();
+    let middle = Agent::new(ScriptedModel::new([call("deepest"), Turn::say("middle")])).tools(deepest);
+    let middle = Toolset::new().with(middle.as_tool("middle", "Asks.")).unwrap();
+    let seen = Arc::new(Seen::default());
+    let agent =
+        Agent::new(ScriptedModel::new([call("middle"), Turn::say("top")])).tools(middle).observer(Arc::clone(&seen));
+    agent.run("go").await.unwrap();
+    let expected =
+        ["0 middle started", "1 deepest started", "2 note started", "2 says deep", "1 says middle", "0 says top"];
+    assert_eq!(*seen.0.lock().unwrap(), expected);
 }

@@ -7,20 +7,44 @@ use std::{
 
 use tool_runtime::{
     Agent, AgentError, Failure, Message, Toolset,
-    agent::{Session, Suspend},
+    agent::{Event, Observer, Reply, Session, Suspend},
     message::AssistantPart,
     model::{ModelAnswer, ScriptedModel, Turn},
     run::{CallResult, Interrupt, Refusal, RunId},
-    store::{MemoryStore, Store, Waiting},
+    store::{Store, WaitingFilter},
     tool, toolset,
 };
-use tool_stores::SqliteStore;
 
+pub(crate) use crate::place::{store, stores};
 pub(crate) use tool_runtime::test::{Events, Person};
 
-use tool_test_kit::stores::{File, Schema};
+use crate::place;
 
-use crate::wrapped::Wrapped;
+/// An agent whose runs are kept where the tests want it. It comes last: on an engine, the agent as it is here drives the runs.
+pub(crate) trait Placed {
+    /// Returns the agent with its runs in `store`.
+    fn on(self, store: &Arc<dyn Store>) -> Agent;
+
+    /// Returns the agent with its runs anywhere.
+    fn anywhere(self) -> Agent;
+}
+
+impl Placed for Agent {
+    fn on(self, store: &Arc<dyn Store>) -> Agent {
+        place::on(self, store)
+    }
+
+    fn anywhere(self) -> Agent {
+        place::anywhere(self)
+    }
+}
+
+/// An observer of nothing.
+pub(crate) struct Unwatched;
+
+impl Observer for Unwatched {
+    fn event(&self, _: Event<'_>) {}
+}
 
 /// The recorded effects of tools.
 #[derive(Debug, Default)]
@@ -47,7 +71,7 @@ impl World {
 /// Pays.
 #[tool(approval = always, effect = destructive, challenge = "pay {amount} to {to}?")]
 pub(crate) async fn pay(
-    /// How much.
+    /// The amount.
     #[arg(range(1..=100))]
     amount: i64,
     /// To whom.
@@ -73,7 +97,7 @@ pub(crate) async fn note(
 /// Looks something up.
 #[tool(effect = read_only)]
 pub(crate) async fn look(
-    /// What.
+    /// The item.
     what: String,
     #[state] world: &World,
 ) -> Result<String, Failure> {
@@ -89,49 +113,18 @@ pub(crate) fn tools(world: &Arc<World>) -> Toolset {
     toolset!(Arc::clone(world); pay, note, look)
 }
 
-/// Returns every kind of store, empty. Each is removed when it is dropped.
-pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
-    let file = File::new();
-    let sqlite: Arc<dyn Store> = Arc::new(SqliteStore::open(file.path()).unwrap());
-    let schema = Schema::new();
-    let postgres: Arc<dyn Store> = Arc::new(schema.open().await);
-    vec![
-        memory(),
-        Wrapped::new(&sqlite).holding(file).shared(),
-        Wrapped::new(&postgres).holding(Dropped(Some(schema))).shared(),
-    ]
-}
-
-/// A schema that is removed with its last user.
-struct Dropped(Option<Schema>);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        let Some(schema) = self.0.take() else { return };
-        // On a separate thread, because this one belongs to a runtime that must not block.
-        let removed = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(schema.remove());
-        });
-        assert!(removed.join().is_ok() || std::thread::panicking(), "a schema was left behind");
-    }
-}
-
-pub(crate) fn memory() -> Arc<dyn Store> {
-    Arc::new(MemoryStore::new())
-}
-
 /// Returns an agent without an operator: calls wait.
 pub(crate) fn agent<A: Into<ModelAnswer>>(
     store: &Arc<dyn Store>,
     tools: Toolset,
     turns: impl IntoIterator<Item = A>,
 ) -> Agent {
-    Agent::new(ScriptedModel::new(turns))
-        .tools(tools)
-        .store(Arc::clone(store))
-        .observer(Events::new())
-        .operator(Suspend)
+    Agent::new(ScriptedModel::new(turns)).tools(tools).observer(Events::new()).operator(Suspend).on(store)
+}
+
+/// Returns whether an engine drives the runs of `store`. It looks at a run that waits when something is added to it.
+pub(crate) fn is_engine(store: &Arc<dyn Store>) -> bool {
+    store.keeper(&RunId::from("any")).is_some()
 }
 
 /// Returns a turn with several calls of one tool.
@@ -150,7 +143,7 @@ pub(crate) async fn waiting(store: &Arc<dyn Store>, tools: Toolset, turn: Turn) 
 
 /// Returns the open interrupts of a run, from the store.
 pub(crate) async fn open(agent: &Agent, id: &RunId) -> Vec<Interrupt> {
-    let items = agent.waiting(&Waiting::new().of(id.clone())).await.unwrap();
+    let items = agent.waiting(&WaitingFilter::new().in_run(id.clone())).await.unwrap();
     items.into_iter().map(|item| item.interrupt).collect()
 }
 
@@ -161,13 +154,20 @@ pub(crate) async fn resumed(agent: &Agent, id: &RunId) -> Session {
     session
 }
 
+/// Sends a prompt to a run whose operator answers at once. On an engine, the service has the operator, and a session that
+/// follows returns when it sees the run wait.
+pub(crate) async fn answered(session: &mut Session, prompt: &str) -> Reply {
+    session.send(prompt).await.unwrap();
+    session.resume().await.unwrap()
+}
+
 /// Returns the results of a run's calls, in order.
 pub(crate) fn ends(session: &Session) -> Vec<CallResult> {
     session.run().calls().iter().filter_map(|call| call.result().cloned()).collect()
 }
 
 /// Returns the texts for the model about the calls, in order.
-pub(crate) fn told(session: &Session) -> Vec<String> {
+pub(crate) fn tool_results(session: &Session) -> Vec<String> {
     let text = |message: &Message| match message {
         Message::Tool(answer) => Some(answer.content.iter().filter_map(|part| part.as_text()).collect::<String>()),
         _ => None,
@@ -199,11 +199,11 @@ pub(crate) async fn millis(count: u64) {
 
 /// Waits until a condition holds. Fails if that takes too long.
 pub(crate) async fn until(is_so: impl Fn() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if is_so() {
             return;
         }
         millis(10).await;
     }
-    panic!("it did not happen within five seconds");
+    panic!("it did not happen within half a minute");
 }

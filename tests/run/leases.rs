@@ -13,21 +13,22 @@ use tool_runtime::{
     Agent, AgentError,
     agent::Suspend,
     model::Turn,
-    run::Phase,
+    run::{Phase, Time},
     store::{Store, StoreError},
+    test::Clock,
     tool, toolset,
 };
 
 use crate::{
-    kit::{Events, World, agent, memory, millis, open, tools, until},
-    workers::slow,
-    wrapped::Wrapped,
+    kit::{Events, World, agent, millis, open, store, stores, tools, until},
+    store_hooks::Wrapped,
+    suite::together::slow,
 };
 
-/// The same, and may be run again.
+/// Waits, and may run again.
 #[tool(effect = read_only)]
 async fn watch(
-    /// How many milliseconds.
+    /// The time in milliseconds.
     time: u64,
     #[state] world: &World,
 ) {
@@ -39,9 +40,9 @@ async fn watch(
 #[tokio::test(flavor = "multi_thread")]
 async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
     for name in ["slow", "watch"] {
-        let (store, world) = (memory(), World::new());
+        let (store, world) = (store(), World::new());
         let all = toolset!(Arc::clone(&world); slow, watch);
-        let agent = agent(&store, all, [Turn::call(name, json!({"time": 250}))]).lease(Duration::from_millis(40));
+        let agent = agent(&store, all, [Turn::call(name, json!({"time": 250}))]).lease_time(Duration::from_millis(40));
         let asleep = Arc::new(AtomicBool::new(false));
         let is_asleep = Arc::clone(&asleep);
         let sleepy = Wrapped::new(&store).before_read(move |_| {
@@ -78,7 +79,7 @@ async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
 
 #[tokio::test]
 async fn a_lease_is_prolonged_while_a_model_never_pauses() {
-    let store = memory();
+    let store = store();
     let model = tool_runtime::model::FunctionModel::streaming(|_| {
         futures_util::stream::unfold(0u32, |count| async move {
             if count == 300 {
@@ -94,7 +95,7 @@ async fn a_lease_is_prolonged_while_a_model_never_pauses() {
     });
     let agent = Agent::new(model)
         .store(Arc::clone(&store))
-        .lease(Duration::from_millis(100))
+        .lease_time(Duration::from_millis(100))
         .observer(Events::new())
         .operator(Suspend);
     let mut session = agent.session();
@@ -115,7 +116,7 @@ fn now() -> tool_runtime::run::Time {
 
 #[tokio::test]
 async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
-    let (store, world) = (memory(), World::new());
+    let (store, world) = (store(), World::new());
     let late = Wrapped::new(&store).before_read(|_| {
         Box::pin(async {
             millis(5).await;
@@ -123,9 +124,43 @@ async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
         })
     });
     let turns = [Turn::call("look", json!({"what": "sky"})), Turn::say("done")];
-    let agent = agent(&store, tools(&world), turns).store(late).lease(Duration::from_millis(4));
+    let agent = agent(&store, tools(&world), turns).store(late).lease_time(Duration::from_millis(4));
     let mut session = agent.session();
     let sent = tokio::time::timeout(Duration::from_secs(5), session.send("go")).await.expect("it never ends");
     assert_eq!(sent.unwrap().phase, Phase::Finished);
     assert_eq!(world.seen(), ["look sky"]);
+}
+
+/// A worker whose clock is an hour ahead takes over no run that is driven, and one whose clock is an hour behind takes over one that
+/// is not, as soon as its lease has ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
+    let store = stores().await.pop().expect("PostgreSQL is the last one");
+    let clock = |ahead: u64| Clock::at(Time(1_767_225_600_000 + ahead * 3_600_000));
+    for (here, there) in [(0, 1), (1, 0)] {
+        let world = World::new();
+        let turns = [Turn::call("slow", json!({"time": 60_000})), Turn::say("done")];
+        let agent = agent(&store, toolset!(Arc::clone(&world); slow), turns).lease_time(Duration::from_secs(1));
+        let driver = agent.clone().clock(&clock(here));
+        let other = agent.clone().clock(&clock(there)).observer(Events::new());
+        let mut session = driver.session();
+        let id = session.id().clone();
+        let driven = tokio::spawn(async move { session.send("go").await });
+        until(|| world.count("slow begins") == 1).await;
+        // Longer than a lease, which the driver renews.
+        for _ in 0..8 {
+            millis(200).await;
+            assert_eq!(other.sweep().await.unwrap(), 0);
+            let taken = other.open(&id).await.unwrap().resume().await;
+            assert!(matches!(taken, Err(AgentError::Store(StoreError::Leased { .. }))), "{taken:?}");
+        }
+        let mut following = other.clone().observer(Events::new()).open(&id).await.unwrap();
+        let followed = tokio::spawn(async move { following.follow().await });
+        millis(50).await;
+        driven.abort();
+        let reply =
+            tokio::time::timeout(Duration::from_secs(30), followed).await.expect("it waits for an hour").unwrap();
+        assert_eq!(reply.unwrap().phase, Phase::Suspended, "a person is asked what came of the call");
+        assert_eq!(world.count("slow begins"), 1);
+    }
 }

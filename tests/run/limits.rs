@@ -1,7 +1,7 @@
 //! S9, S10, S11, S12, S14: cut turns, limits, hidden tools, and panics.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -17,12 +17,12 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Events, Person, World, ends, millis, pays, told, tools};
+use crate::kit::{Events, Person, Placed as _, World, answered, ends, millis, pays, tool_results, tools};
 
 /// Looks early.
 #[tool(effect = read_only, eager)]
 async fn early(
-    /// What.
+    /// The item.
     what: String,
     #[state] world: &World,
 ) -> String {
@@ -53,13 +53,15 @@ struct Gauge {
     most: AtomicUsize,
 }
 
-/// Returns a session of an agent without a store.
+/// Returns a session of an agent with the given change.
 fn session(
     turns: impl IntoIterator<Item = Turn>,
     tools: tool_runtime::Toolset,
     change: impl FnOnce(Agent) -> Agent,
 ) -> Session {
-    change(Agent::new(ScriptedModel::new(turns)).tools(tools).observer(Events::new()).operator(Suspend)).session()
+    change(Agent::new(ScriptedModel::new(turns)).tools(tools).observer(Events::new()).operator(Suspend))
+        .anywhere()
+        .session()
 }
 
 #[tokio::test]
@@ -89,9 +91,9 @@ async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
             assert_eq!(*end, CallResult::Interrupted { by });
         }
         assert!(
-            told(&session)[2..].iter().all_and_some(|told| told.ends_with("it did not run")),
+            tool_results(&session)[2..].iter().all_and_some(|tool_results| tool_results.ends_with("it did not run")),
             "{:?}",
-            told(&session)
+            tool_results(&session)
         );
     }
 }
@@ -123,9 +125,9 @@ async fn s10_size_and_depth_of_arguments_are_bounded() {
         agent.options(|options| (options.limits.argument_bytes, options.limits.depth) = (150, 20))
     });
     session.send("go").await.unwrap();
-    let told = told(&session);
-    assert_eq!(told[0], "arguments have at most 150 bytes; it did not run");
-    assert_eq!(told[1], "arguments are nested at most 20 deep; it did not run");
+    let tool_results = tool_results(&session);
+    assert_eq!(tool_results[0], "the arguments are too large, at most 150 bytes are allowed; it did not run");
+    assert_eq!(tool_results[1], "arguments are nested at most 20 deep; it did not run");
     assert_eq!(world.seen(), ["note ok"]);
     assert_eq!(&*session.run().calls()[0].arguments().text, "", "what was too large is not stored");
 }
@@ -148,18 +150,19 @@ async fn s11_calls_per_turn_and_per_run_are_capped() {
         agent.options(|options| (options.limits.calls_per_turn, options.limits.calls) = (2, 4))
     });
     session.send("go").await.unwrap();
-    let told = told(&session);
-    assert_eq!(told[2], "at most 2 calls are run in one turn; it did not run");
+    let tool_results = tool_results(&session);
+    assert_eq!(tool_results[2], "at most 2 calls are run in one turn; it did not run");
     // Refused calls count too, so that a model cannot fill the log with them.
-    assert_eq!(told[4], "at most 4 calls are made in one run; it did not run");
+    assert_eq!(tool_results[4], "at most 4 calls are made in one run; it did not run");
     assert_eq!(world.seen(), ["note 0", "note 1", "note 0"]);
 }
 
 #[tokio::test]
-async fn s11_calls_in_flight_open_obligations_and_steps_are_capped() {
+async fn s11_calls_in_flight_open_interrupts_and_steps_are_capped() {
     let gauge = Arc::new(Gauge::default());
     let turn = (0..9).fold(Turn::default(), |turn, _| turn.then_call("busy", json!({})));
-    let mut running = session([turn, Turn::say("ok")], toolset!(Arc::clone(&gauge); busy), |agent| agent.parallel(3));
+    let mut running =
+        session([turn, Turn::say("ok")], toolset!(Arc::clone(&gauge); busy), |agent| agent.max_parallel_calls(3));
     running.send("go").await.unwrap();
     assert_eq!(gauge.most.load(Ordering::SeqCst), 3);
     assert_eq!(ends(&running).len(), 9);
@@ -187,7 +190,7 @@ async fn s11_retries_draw_from_a_budget_of_the_run() {
     });
     session.send("go").await.unwrap();
     assert_eq!(world.count("flaky"), 4, "two calls, and two retries of the run");
-    assert_eq!(told(&session), ["busy", "busy"]);
+    assert_eq!(tool_results(&session), ["busy", "busy"]);
 }
 
 #[tokio::test]
@@ -195,14 +198,22 @@ async fn s12_hidden_tools_cannot_be_called_and_the_log_keeps_the_offer() {
     let world = World::new();
     let (person, events) = (Person::deciding([]), Events::new());
     let turn = Turn::call("pay", json!({"amount": 5})).then_call("look", json!({"what": "nothing"}));
+    // Only the process that drives knows more than the log has.
+    let details: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&details);
     let mut session = session([turn, Turn::say("ok")], tools(&world).hide("pay"), |agent| {
-        agent.observer(events.clone()).operator(person.clone())
+        agent.observer(events.clone()).operator(person.clone()).hooks(move |event: &Event<'_>| {
+            if let Event::CallFinished { detail: Some(detail), .. } = event {
+                seen.lock().unwrap().push((*detail).to_owned());
+            }
+        })
     });
     session.send("go").await.unwrap();
     assert!(matches!(ends(&session)[0], CallResult::NotAvailable { .. }));
-    let told = told(&session);
-    assert_eq!(told[1], "there is nothing");
-    events.assert_order(&["failed: there is nothing (there is nothing: \"the database at 10.0.0.7 is empty\")"]);
+    let tool_results = tool_results(&session);
+    assert_eq!(tool_results[1], "there is nothing");
+    events.assert_order(&["failed: there is nothing"]);
+    assert_eq!(*details.lock().unwrap(), ["there is nothing: \"the database at 10.0.0.7 is empty\""]);
     let kept = session.run().freeze();
     assert!(!kept.contains("10.0.0.7") && !format!("{:?}", session.messages()).contains("10.0.0.7"));
 }
@@ -242,13 +253,13 @@ async fn s14_a_panic_ends_that_call_only() {
         .then_call("pay", json!({"amount": 5}))
         .then_call("note", json!({"text": "fine"}));
     let mut session = session([turn, Turn::say("on we go")], all, |agent| agent.observer(Rude).operator(Rude));
-    let reply = session.send("go").await.unwrap();
+    let reply = answered(&mut session, "go").await;
     assert_eq!((reply.text.as_str(), reply.phase), ("on we go", Phase::Finished));
     assert_eq!(world.seen(), ["note fine"]);
-    let told = told(&session);
-    assert_eq!(told[0], "the tool failed; it may have had effects", "a panic's text stays inside");
-    assert!(!told[1].contains("predicate") && !ends(&session)[1].is_success(), "{told:?}");
-    assert!(told[2].starts_with("the call was denied, and did not run"), "{told:?}");
+    let tool_results = tool_results(&session);
+    assert_eq!(tool_results[0], "the tool failed; it may have had effects", "a panic's text stays inside");
+    assert!(!tool_results[1].contains("predicate") && !ends(&session)[1].is_success(), "{tool_results:?}");
+    assert!(tool_results[2].starts_with("the call was denied, and did not run"), "{tool_results:?}");
 }
 
 #[tokio::test]
@@ -265,7 +276,7 @@ async fn s14_a_panicking_policy_asks_and_without_an_operator_denies() {
     let mut never = session([turn(), Turn::say("ok")], tools(&world), |agent| {
         agent.policy(policy).operator(tool_runtime::agent::DenyAll)
     });
-    assert_eq!(never.send("go").await.unwrap().phase, Phase::Finished);
+    assert_eq!(answered(&mut never, "go").await.phase, Phase::Finished);
     assert_eq!(world.seen(), ["look b", "look b"]);
     assert!(matches!(ends(&never)[0], CallResult::Denied { .. }));
 }

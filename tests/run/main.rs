@@ -1,26 +1,31 @@
 //! Runs that wait, get decisions, break off and continue: what a hostile party must not achieve, and what an agent's driver
 //! guarantees.
+//!
+//! `suite` has the tests that hold wherever a run is kept, and every engine runs them, too. The modules here are about stores, or
+//! about the process that drives.
 
-mod breaks;
-mod decisions;
-mod digits;
-mod dynamic;
-mod expiry;
-mod granted;
-mod hooks;
-mod kit;
+// Runs under a lease, which no engine gives.
+mod followers;
 mod leases;
-mod leaves;
-mod limits;
-mod questions;
-mod random;
-mod repaired;
-mod single;
-mod steps;
-mod stops;
-mod subagents;
-mod touches;
-mod turns;
-mod waits;
+mod pieces;
+mod sweeps;
 mod workers;
-mod wrapped;
+// A process that ends in the middle of a run is one that drives. The tests `kills` of each engine end real ones.
+mod crashes;
+mod steps;
+// A sweep, or a clock that the test moves, lets time pass. An engine has timers of its own.
+mod expiry;
+mod paused;
+mod random;
+// A store that changes what it has read.
+mod older;
+// Hooks, a keeper, and a person, of the process that drives.
+mod direct_calls;
+mod hooks;
+mod keepers;
+
+mod place;
+#[path = "suite.rs"]
+mod suite;
+
+use suite::{kit, store_hooks};

@@ -15,7 +15,9 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{Events, Person, World, agent, memory, open, refusal, resumed, stores, told};
+use crate::kit::{
+    Events, Person, Placed as _, World, agent, answered, open, refusal, resumed, store, stores, tool_results,
+};
 
 /// Books a trip.
 #[tool]
@@ -61,10 +63,13 @@ async fn an_operator_answers_and_the_tool_continues() {
     let person =
         Person::deciding([Decision::Answer { value: json!(5) }, Decision::Approve, answer("soup"), Decision::Approve]);
     let model = ScriptedModel::new([Turn::call("book", json!({})), Turn::say("booked")]);
-    let agent =
-        Agent::new(model).tools(toolset!(Arc::clone(&world); book)).observer(Events::new()).operator(person.clone());
+    let agent = Agent::new(model)
+        .tools(toolset!(Arc::clone(&world); book))
+        .observer(Events::new())
+        .operator(person.clone())
+        .anywhere();
     let mut session = agent.session();
-    session.send("go").await.unwrap();
+    answered(&mut session, "go").await;
     assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"]);
     let questions = person.questions();
     let texts: Vec<&str> = questions.iter().map(|asked| asked.question.text.as_str()).collect();
@@ -102,7 +107,7 @@ async fn answers_and_steps_survive_the_program() {
         third.decide(&id, &waits.id, Decision::Approve, "").await.unwrap();
         let session = resumed(&third, &id).await;
         assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"], "the step was not taken again");
-        assert_eq!(told(&session), ["seat 17, soup"]);
+        assert_eq!(tool_results(&session), ["seat 17, soup"]);
         assert_eq!(session.run().calls()[0].attempts, 3);
     }
 }
@@ -117,7 +122,7 @@ async fn a_tool_can_return_after_a_denied_question() {
         let waits = session.interrupts().next().unwrap().id.clone();
         session.decide(&waits, Decision::deny("not hungry"), "").await.unwrap();
         session.resume().await.unwrap();
-        assert_eq!(told(&session), ["the person did not answer: not hungry"]);
+        assert_eq!(tool_results(&session), ["the person did not answer: not hungry"]);
     }
 }
 
@@ -132,7 +137,7 @@ async fn a_tool_that_asks_something_else_than_before_fails() {
         let waits = session.interrupts().next().unwrap().id.clone();
         session.decide(&waits, Decision::Answer { value: json!(5) }, "").await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-        assert_eq!(told(&session), ["the tool failed"]);
+        assert_eq!(tool_results(&session), ["the tool failed"]);
         assert_eq!(count.load(Ordering::SeqCst), 2);
     }
 }
@@ -140,11 +145,11 @@ async fn a_tool_that_asks_something_else_than_before_fails() {
 #[tokio::test]
 async fn two_challenges_in_a_row_are_two_decisions() {
     for is_there in [false, true] {
-        let (store, world) = (memory(), World::new());
+        let (store, world) = (store(), World::new());
         let turns = [Turn::call("twice", json!({})), Turn::say("ok")];
         let later = agent(&store, toolset!(Arc::clone(&world); book, twice), turns);
         let person = Person::deciding([Decision::Approve, Decision::Approve]);
-        let agent = if is_there { later.observer(Events::new()).operator(person.clone()) } else { later };
+        let agent = if is_there { later.observer(Events::new()).operator(person.clone()).on(&store) } else { later };
         let mut session = agent.session();
         session.send("go").await.unwrap();
         if !is_there {
@@ -160,7 +165,7 @@ async fn two_challenges_in_a_row_are_two_decisions() {
     }
 }
 
-/// Asks, and is told whether its time stood still meanwhile.
+/// Asks, and checks whether its clock stopped meanwhile.
 #[tool(timeout = "150ms")]
 async fn patient(#[context] cx: &Context) -> Result<String, Failure> {
     cx.ask("How long?").await
@@ -184,9 +189,10 @@ impl tool_runtime::agent::Operator for Slow {
 #[tokio::test]
 async fn the_time_limit_of_a_tool_pauses_during_its_question() {
     let model = ScriptedModel::new([Turn::call("patient", json!({})), Turn::say("ok")]);
-    let mut session = Agent::new(model).tools(toolset!(patient)).operator(Slow(AtomicBool::new(false))).session();
-    session.send("go").await.unwrap();
-    assert_eq!(told(&session), ["long"]);
+    let mut session =
+        Agent::new(model).tools(toolset!(patient)).operator(Slow(AtomicBool::new(false))).anywhere().session();
+    answered(&mut session, "go").await;
+    assert_eq!(tool_results(&session), ["long"]);
 }
 
 /// Asks two things at once, and works beside.
@@ -213,22 +219,30 @@ async fn questions_at_once_are_asked_one_after_the_other_and_a_step_is_kept_mean
             let tools = || toolset!(Arc::clone(&world); several);
             let mut first = agent(&store, tools(), turns);
             if is_there {
-                first = first.observer(Events::new()).operator(Person::deciding([answer("soup"), answer("tea")]));
+                first = first
+                    .observer(Events::new())
+                    .operator(Person::deciding([answer("soup"), answer("tea")]))
+                    .on(&store);
             }
             let mut session = first.session();
-            session.send("go").await.unwrap();
+            if is_there {
+                answered(&mut session, "go").await;
+            } else {
+                session.send("go").await.unwrap();
+            }
             let id = session.id().clone();
-            for (question, said) in [("What will you eat?", "soup"), ("And drink?", "tea")].iter().filter(|_| !is_there)
+            for (question, reply) in
+                [("What will you eat?", "soup"), ("And drink?", "tea")].iter().filter(|_| !is_there)
             {
                 assert_eq!(session.run().calls()[0].steps().len(), 1, "kept while the question is open");
                 let again = agent(&store, tools(), [Turn::say("ok")]);
                 let waits = open(&again, &id).await;
                 assert!(matches!(&waits[..], [one] if one.innermost() == one));
                 assert!(matches!(&waits[0].kind, InterruptKind::Answer { question: asked } if asked.text == *question));
-                again.decide(&id, &waits[0].id, answer(said), "").await.unwrap();
+                again.decide(&id, &waits[0].id, answer(reply), "").await.unwrap();
                 session = resumed(&again, &id).await;
             }
-            assert_eq!((told(&session), world.count("step")), (vec!["soup, tea, 7".to_owned()], 1));
+            assert_eq!((tool_results(&session), world.count("step")), (vec!["soup, tea, 7".to_owned()], 1));
         }
     }
 }

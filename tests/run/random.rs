@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 use tokio::task::yield_now;
-use tool_run::run::{LogEvent, record};
+use tool_run::run::{LogEntry, record};
 use tool_runtime::{
     Agent, AgentError, Context, Failure, Message,
     agent::{Decision, Reply, Suspend},
@@ -19,8 +19,8 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Events, World, memory, open},
-    wrapped::Wrapped,
+    kit::{Events, World, open, store},
+    store_hooks::Wrapped,
 };
 
 async fn pause(times: u8) {
@@ -34,9 +34,9 @@ macro_rules! counted {
         /// Leaves a trace.
         $(#[$attribute])*
         async fn $name(
-            /// Which call.
+            /// The number of the call.
             n: u32,
-            /// How long it takes.
+            /// The time that it takes.
             times: u8,
             #[state] world: &World,
         ) -> u32 {
@@ -79,16 +79,16 @@ async fn ask(n: Number, times: u8, #[state] world: &World, #[context] cx: &Conte
     Ok(word)
 }
 
-/// Which call.
+/// The number of the call.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Number(u32);
 
 /// Is executed elsewhere.
 #[tool(external, approval = always, output = u32)]
 struct Elsewhere {
-    /// Which call.
+    /// The number of the call.
     n: u32,
-    /// How long it takes.
+    /// The time that it takes.
     times: u8,
 }
 
@@ -101,8 +101,8 @@ fn model(script: Script) -> FunctionModel {
     FunctionModel::new(move |request| {
         let turn = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
         let Some(calls) = script.get(turn) else { return Turn::say("done") };
-        calls.iter().enumerate().fold(Turn::say("well"), |said, (index, (tool, times))| {
-            said.then_call(TOOLS[*tool], json!({"n": turn * 10 + index, "times": times}))
+        calls.iter().enumerate().fold(Turn::say("well"), |answer, (index, (tool, times))| {
+            answer.then_call(TOOLS[*tool], json!({"n": turn * 10 + index, "times": times}))
         })
     })
 }
@@ -197,7 +197,7 @@ async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &
     store.load(&id).await.unwrap().unwrap().run().unwrap()
 }
 
-async fn log(store: &Arc<dyn Store>, id: &RunId) -> Vec<LogEvent> {
+async fn log(store: &Arc<dyn Store>, id: &RunId) -> Vec<LogEntry> {
     let records = store.read(id, 0).await.unwrap();
     records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect()
 }
@@ -210,27 +210,27 @@ struct History {
     automatic: usize,
     steps: usize,
     ends: usize,
-    was_told: bool,
+    was_reported: bool,
 }
 
-fn histories(log: &[LogEvent]) -> HashMap<CallId, History> {
+fn histories(log: &[LogEntry]) -> HashMap<CallId, History> {
     let mut all: HashMap<CallId, History> = HashMap::new();
     for event in log {
         match event {
-            LogEvent::Granted { call, by, .. } => {
+            LogEntry::Granted { call, by, .. } => {
                 let history = all.entry(call.clone()).or_default();
                 history.grants += 1;
                 history.automatic += usize::from(matches!(by, GrantedBy::Retry | GrantedBy::Rerun));
             }
-            LogEvent::Started { call, .. } => {
+            LogEntry::Started { call, .. } => {
                 let history = all.entry(call.clone()).or_default();
                 history.starts += 1;
                 assert!(history.starts <= history.grants, "{call} starts without a permission of its own");
             }
-            LogEvent::Stepped { call, .. } => all.entry(call.clone()).or_default().steps += 1,
-            LogEvent::Ended { call, .. } => all.entry(call.clone()).or_default().ends += 1,
-            LogEvent::Decided { interrupt, decision: Decision::Respond { .. }, .. } => {
-                all.entry(interrupt.call().clone()).or_default().was_told = true;
+            LogEntry::Stepped { call, .. } => all.entry(call.clone()).or_default().steps += 1,
+            LogEntry::Ended { call, .. } => all.entry(call.clone()).or_default().ends += 1,
+            LogEntry::Decided { interrupt, decision: Decision::Respond { .. }, .. } => {
+                all.entry(interrupt.call().clone()).or_default().was_reported = true;
             }
             _ => {}
         }
@@ -238,24 +238,24 @@ fn histories(log: &[LogEvent]) -> HashMap<CallId, History> {
     all
 }
 
-fn check(run: &Run, log: &[LogEvent], world: &World) {
+fn check(run: &Run, log: &[LogEntry], world: &World) {
     assert_eq!(Run::fold(log.to_vec()).unwrap().freeze(), run.freeze());
     let histories = histories(log);
     for call in run.calls() {
-        let History { grants, starts, automatic, steps, ends, was_told } = &histories[&call.id];
+        let History { grants, starts, automatic, steps, ends, was_reported } = &histories[&call.id];
         let arguments: serde_json::Value = serde_json::from_str(&call.arguments().text).unwrap();
         let effects = world.count(&arguments["n"].to_string());
         let (result, name) = (call.result().unwrap(), call.name.as_str());
-        let told = format!("{name} {arguments}: {result:?}");
-        assert_eq!(*ends, 1, "{told}");
-        assert!(effects <= *starts && starts <= grants, "{told}");
-        assert!(*steps <= 1, "a step is kept once: {told}");
+        let outcome = format!("{name} {arguments}: {result:?}");
+        assert_eq!(*ends, 1, "{outcome}");
+        assert!(effects <= *starts && starts <= grants, "{outcome}");
+        assert!(*steps <= 1, "a step is kept once: {outcome}");
         if name != "safe" {
-            assert_eq!(*automatic, 0, "nobody allowed a second start: {told}");
+            assert_eq!(*automatic, 0, "nobody allowed a second start: {outcome}");
         }
         match result {
-            CallResult::Succeeded { .. } if !was_told => assert!(effects > 0, "{told}"),
-            CallResult::Denied { .. } | CallResult::Responded { .. } => assert_eq!(effects, 0, "{told}"),
+            CallResult::Succeeded { .. } if !was_reported => assert!(effects > 0, "{outcome}"),
+            CallResult::Denied { .. } | CallResult::Responded { .. } => assert_eq!(effects, 0, "{outcome}"),
             _ => {}
         }
     }
@@ -281,13 +281,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_breaks_off_nothing_runs_twice_and_nothing_is_lost(
+    fn interrupted_runs_repeat_nothing_and_lose_nothing(
         script in vec(vec((0..TOOLS.len(), 0..4u8), 0..4), 1..4),
         choices in vec(any::<u8>(), 0..160),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let (store, world) = (memory(), World::new());
+            let (store, world) = (store(), World::new());
             let run = play(script, choices, &store, &world).await;
             check(&run, &log(&store, run.id()).await, &world);
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tool_run::run::{LogEvent, record};
+use tool_run::run::{LogEntry, record};
 use tool_runtime::{
     Agent, Context, Failure,
     agent::{Decision, Session},
@@ -109,7 +109,7 @@ async fn about_a_call_that_was_stopped_in_a_step_a_person_is_asked() {
 }
 
 #[tokio::test]
-async fn a_step_that_failed_may_have_been_taken() {
+async fn a_failed_step_may_have_been_taken() {
     for store in stores().await {
         let (world, person) = (World::new(), Person::deciding([Decision::Approve]));
         let agent =
@@ -127,13 +127,13 @@ async fn the_log_records_the_beginning_of_steps_of_resumable_tools_only() {
         let agent = booking(&store, &world, Turn::call("book", json!({ "slow": "" })));
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        let mut log: Vec<LogEvent> = Vec::new();
+        let mut log: Vec<LogEntry> = Vec::new();
         for record in store.read(session.id(), 0).await.unwrap() {
             log.extend(record::decode(&record.text).unwrap());
         }
         let steps = log.iter().filter_map(|event| match event {
-            LogEvent::Stepping { name, .. } => Some(format!("begin {name}")),
-            LogEvent::Stepped { name, .. } => Some(format!("end {name}")),
+            LogEntry::Stepping { name, .. } => Some(format!("begin {name}")),
+            LogEntry::Stepped { name, .. } => Some(format!("end {name}")),
             _ => None,
         });
         assert_eq!(steps.collect::<Vec<_>>(), ["begin seat", "end seat", "begin pay", "end pay"]);

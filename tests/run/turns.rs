@@ -9,20 +9,20 @@ use tool_runtime::{
     agent::{Session, Suspend},
     model::{Delta, FinishReason, FunctionModel, ScriptedModel, Turn},
     run::{Execution, OnTaint, Phase, StopReason},
-    store::{Store, Waiting},
+    store::{Store, WaitingFilter},
     tool, toolset,
     toolset::RuntimeTool,
 };
 use tool_test_kit::{AllAndSome as _, within};
 
-use crate::kit::{Events, World, agent, ends, memory, millis, told, tools, until};
+use crate::kit::{Events, Placed as _, World, agent, ends, millis, store, tool_results, tools, until};
 
 macro_rules! timed {
     ($(#[$attribute:meta])* $name:ident) => {
         /// Takes its time.
         $(#[$attribute])*
         async fn $name(
-            /// How many milliseconds.
+            /// The time in milliseconds.
             time: u64,
             #[state] world: &World,
         ) {
@@ -84,7 +84,12 @@ fn all(world: &Arc<World>) -> Toolset {
 }
 
 fn session(turns: impl IntoIterator<Item = Turn>, world: &Arc<World>) -> Session {
-    Agent::new(ScriptedModel::new(turns)).tools(all(world)).observer(Events::new()).operator(Suspend).session()
+    Agent::new(ScriptedModel::new(turns))
+        .tools(all(world))
+        .observer(Events::new())
+        .operator(Suspend)
+        .anywhere()
+        .session()
 }
 
 fn takes(time: u64) -> serde_json::Value {
@@ -97,7 +102,7 @@ async fn calls_run_side_by_side_unless_they_are_to_run_one_after_the_other() {
     for (execution, most) in [(Execution::Parallel, 3), (Execution::Sequential, 1)] {
         let world = World::new();
         let agent = Agent::new(ScriptedModel::new([turn(), Turn::say("ok")])).tools(all(&world));
-        agent.options(|options| options.execution = execution).run("go").await.unwrap();
+        agent.options(|options| options.execution = execution).anywhere().run("go").await.unwrap();
         let (mut now, mut highest) = (0, 0);
         for did in world.seen() {
             now += if did.ends_with("begins") { 1 } else { -1 };
@@ -119,9 +124,11 @@ async fn a_sequential_tool_is_a_barrier() {
     assert_eq!(world.seen(), expected.concat());
 }
 
-/// Returns a model that makes the calls `names`, and pauses before its turn ends.
-fn thoughtful(names: &'static [&'static str], time: u64, finish: Option<FinishReason>) -> FunctionModel {
+/// Returns a model that makes the calls `names`, and pauses before its turn ends, until `pause` has "over".
+fn thoughtful(names: &'static [&'static str], pause: &Arc<World>, finish: Option<FinishReason>) -> FunctionModel {
+    let pause = Arc::clone(pause);
     FunctionModel::streaming(move |asked| {
+        let pause = Arc::clone(&pause);
         let is_first = asked.messages.len() == 1;
         let start = |(index, name): (usize, &&str)| {
             let id = format!("call_{index}");
@@ -132,7 +139,8 @@ fn thoughtful(names: &'static [&'static str], time: u64, finish: Option<FinishRe
         let finish = if is_first { finish.clone() } else { Some(FinishReason::Stop) };
         let end = futures_util::stream::once(async move {
             if is_first {
-                millis(time).await;
+                pause.did("begins");
+                until(|| pause.count("over") == 1).await;
             }
             finish
         });
@@ -147,13 +155,15 @@ async fn an_eager_call_runs_while_the_model_still_speaks_and_others_do_not() {
     let cases: [(&'static [&'static str], usize); 4] =
         [(&["eager"], 1), (&["plain"], 0), (&["hasty", "eager"], 0), (&["eager", "plain", "eager"], 1)];
     for (names, early) in cases {
-        let world = World::new();
-        let model = thoughtful(names, 150, Some(FinishReason::ToolCalls));
-        let mut session = Agent::new(model).tools(all(&world)).session();
+        let (world, pause) = (World::new(), World::new());
+        let model = thoughtful(names, &pause, Some(FinishReason::ToolCalls));
+        let mut session = Agent::new(model).tools(all(&world)).anywhere().session();
         let run = tokio::spawn(async move { session.send("go").await.map(|_| session) });
+        until(|| pause.count("begins") == 1 && world.count("eager ends") >= early).await;
         millis(80).await;
         assert_eq!(world.count("eager ends"), early, "{names:?}");
         assert_eq!(world.seen().len(), 2 * early, "{names:?}: {:?}", world.seen());
+        pause.did("over");
         let session = run.await.unwrap().unwrap();
         assert_eq!(world.seen().len(), 2 * names.len());
         assert!(ends(&session).iter().all_and_some(tool_runtime::run::CallResult::is_success));
@@ -162,11 +172,15 @@ async fn an_eager_call_runs_while_the_model_still_speaks_and_others_do_not() {
 
 #[tokio::test]
 async fn an_eager_call_of_a_turn_that_breaks_off_is_answered() {
-    let world = World::new();
-    let mut session = Agent::new(thoughtful(&["eager", "plain"], 50, None)).tools(all(&world)).session();
-    assert!(matches!(session.send("go").await, Err(AgentError::Model(_))));
+    let (world, pause) = (World::new(), World::new());
+    let mut session = Agent::new(thoughtful(&["eager", "plain"], &pause, None)).tools(all(&world)).anywhere().session();
+    let (ended, ()) = tokio::join!(session.send("go"), async {
+        until(|| world.count("eager ends") == 1).await;
+        pause.did("over");
+    });
+    assert!(matches!(ended, Err(AgentError::Model(_))));
     assert_eq!(world.seen(), ["eager begins", "eager ends"]);
-    assert_eq!(told(&session).len(), 1, "the one that nobody was told of is no call");
+    assert_eq!(tool_results(&session).len(), 1, "the call that no event reported does not exist");
     assert!(matches!(session.run().phase(), tool_runtime::run::Phase::Stopped(StopReason::ModelFailed(_))));
 }
 
@@ -176,22 +190,23 @@ async fn a_tool_that_ignores_its_time_limit_does_not_hold_the_run() {
     let turn = Turn::call("block", json!({})).then_call("ignore", json!({})).then_call("note", json!({"text": "a"}));
     let mut session = session([turn, Turn::say("ok")], &world);
     within("a run with a tool that blocks", Box::pin(session.send("go"))).await.unwrap();
-    assert_eq!(told(&session)[0], "the tool did not answer within 0.05 s; it may have had effects");
-    assert_eq!(told(&session)[1], told(&session)[0]);
+    assert_eq!(tool_results(&session)[0], "the tool did not answer within 0.05 s; it may have had effects");
+    assert_eq!(tool_results(&session)[1], tool_results(&session)[0]);
     assert_eq!(world.count("block ends"), 0);
     // Later effects of the tool do not count any more.
     world.did("release");
     until(|| world.count("block ends") == 1).await;
-    assert_eq!(told(&session).len(), 3);
+    assert_eq!(tool_results(&session).len(), 3);
 }
 
 #[tokio::test]
 async fn cancelling_ends_running_and_waiting_calls() {
-    let (store, world) = (memory(), World::new());
+    let (store, world) = (store(), World::new());
     let stop = Cancellation::new();
     let turn = Turn::call("plain", takes(60_000)).then_call("pay", json!({"amount": 5})).then_call("alone", takes(1));
-    let agent =
-        agent(&store, all(&world), [turn, Turn::say("ok")]).context(Context::new("").with_cancellation(stop.clone()));
+    let agent = agent(&store, all(&world), [turn, Turn::say("ok")])
+        .context(Context::new("").with_cancellation(stop.clone()))
+        .on(&store);
     let mut session = agent.session();
     let id = session.id().clone();
     let run = tokio::spawn(async move { session.send("go").await });
@@ -199,13 +214,16 @@ async fn cancelling_ends_running_and_waiting_calls() {
     stop.cancel();
     assert!(matches!(run.await.unwrap(), Err(AgentError::Cancelled)));
     let stopped = agent.open(&id).await.unwrap();
-    let told = told(&stopped);
-    assert_eq!(told[0], "the call was cancelled; it may have had effects");
-    assert_eq!((told[1].as_str(), told[2].as_str()), ("the call was cancelled; it did not run", told[1].as_str()));
-    assert!(store.waiting(&Waiting::default()).await.unwrap().is_empty());
+    let tool_results = tool_results(&stopped);
+    assert_eq!(tool_results[0], "the call was cancelled; it may have had effects");
+    assert_eq!(
+        (tool_results[1].as_str(), tool_results[2].as_str()),
+        ("the call was cancelled; it did not run", tool_results[1].as_str())
+    );
+    assert!(store.waiting(&WaitingFilter::default()).await.unwrap().is_empty());
     assert_eq!(world.seen(), ["plain begins"]);
     // Another agent, whose context is not cancelled, can continue the run.
-    let on = agent.context(Context::new(""));
+    let on = agent.context(Context::new("")).on(&store);
     let mut session = on.open(&id).await.unwrap();
     assert_eq!(session.resume().await.unwrap().text, "ok");
 }
@@ -213,7 +231,7 @@ async fn cancelling_ends_running_and_waiting_calls() {
 #[tokio::test]
 async fn text_of_strangers_makes_the_run_ask() {
     for (on_taint, stopped) in [(OnTaint::Ask, Phase::Suspended), (OnTaint::Ignore, Phase::Finished)] {
-        let (store, world): (Arc<dyn Store>, _) = (memory(), World::new());
+        let (store, world): (Arc<dyn Store>, _) = (store(), World::new());
         let note = |text: &str| Turn::call("note", json!({ "text": text }));
         let turns = [
             note("before"),
@@ -221,7 +239,7 @@ async fn text_of_strangers_makes_the_run_ask() {
             note("after").then_call("plain", takes(1)),
             Turn::say("ok"),
         ];
-        let agent = agent(&store, all(&world), turns).options(|options| options.on_taint = on_taint);
+        let agent = agent(&store, all(&world), turns).options(|options| options.on_taint = on_taint).on(&store);
         let mut session = agent.session();
         assert_eq!(session.send("go").await.unwrap().phase, stopped, "{on_taint:?}");
         let expected: &[&str] = match on_taint {

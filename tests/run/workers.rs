@@ -1,4 +1,4 @@
-//! S13, and the other guarantees for several processes with one run.
+//! S13, and the other guarantees for several processes with a run under a lease.
 
 use std::{
     sync::{
@@ -11,56 +11,20 @@ use std::{
 use serde_json::json;
 use tool_run::run::Stage;
 use tool_runtime::{
-    Agent, AgentError,
+    Agent, AgentError, Toolset,
     agent::{Decision, Suspend},
     model::{ScriptedModel, Turn},
-    run::{CallResult, OnDeny, Phase},
+    run::{CallResult, OnDeny, Phase, RunId, StopReason},
     store::{Store, StoreError},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
 
 use crate::{
-    kit::{Events, Person, World, agent, ends, memory, millis, open, pays, resumed, stores, tools, until, waiting},
-    wrapped::Wrapped,
+    kit::{Events, Person, World, agent, ends, millis, pays, resumed, store, stores, tools, until, waiting},
+    store_hooks::Wrapped,
+    suite::lost_clients::{is_called_off, tools as slow_tools},
 };
-
-/// Takes its time.
-#[tool]
-pub(crate) async fn slow(
-    /// How many milliseconds.
-    time: u64,
-    #[state] world: &World,
-) {
-    world.did("slow begins");
-    millis(time).await;
-    world.did("slow ends");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn s13_two_workers_that_resume_one_run_give_one_effect() {
-    for store in stores().await {
-        for _ in 0..20 {
-            let world = World::new();
-            let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
-            // The workers' events together have no order.
-            let agent = agent.operator(Suspend);
-            agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
-            let worker = || {
-                let (agent, id) = (agent.clone(), id.clone());
-                tokio::spawn(async move { agent.open(&id).await?.resume().await })
-            };
-            let workers = [worker(), worker(), worker(), worker()];
-            for worker in workers {
-                match worker.await.unwrap() {
-                    Ok(_) | Err(AgentError::Store(StoreError::Leased { .. })) => {}
-                    other => panic!("{other:?}"),
-                }
-            }
-            assert_eq!(world.seen(), ["pay 5 to Ann"]);
-        }
-    }
-}
 
 #[tokio::test]
 async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
@@ -83,7 +47,7 @@ async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
                 Ok(())
             })
         });
-        let older = agent.clone().store(stalled).lease(Duration::from_millis(30));
+        let older = agent.clone().store(stalled).lease_time(Duration::from_millis(30));
         let mut session = older.open(&id).await.unwrap();
         match session.resume().await {
             Err(AgentError::Store(StoreError::Fenced | StoreError::Leased { .. })) => {}
@@ -97,27 +61,36 @@ async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
+async fn a_run_that_waits_is_not_read_until_somebody_appends_if_the_store_notifies() {
+    let mut notifying = 0;
     for store in stores().await {
         let world = World::new();
-        let turn = Turn::call("slow", json!({"time": 1500})).then_call("pay", json!({"amount": 5}));
-        let all = tools(&world).merge(toolset!(Arc::clone(&world); slow)).unwrap();
-        let agent = agent(&store, all, [turn, Turn::say("done")]);
-        let mut session = agent.session();
-        let id = session.id().clone();
-        let run = tokio::spawn(async move { session.send("go").await });
-        until(|| world.count("slow begins") == 1).await;
-        let waits = loop {
-            if let [waits] = &open(&agent, &id).await[..] {
-                break waits.id.clone();
-            }
-            millis(10).await;
-        };
-        agent.decide(&id, &waits, Decision::Approve, "").await.unwrap();
-        until(|| world.count("pay 5 to Ann") == 1).await;
-        assert_eq!(world.count("slow ends"), 0, "it did not wait for the slow one, nor for a restart");
+        let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+        if store.watch(&id).is_none() {
+            continue;
+        }
+        notifying += 1;
+        let count = Arc::new(AtomicUsize::new(0));
+        let reads = Arc::clone(&count);
+        let counted = Wrapped::new(&store).before_read(move |_| {
+            reads.fetch_add(1, Ordering::SeqCst);
+            Box::pin(async { Ok(()) })
+        });
+        let person = Person::deciding([]);
+        let there = agent.clone().store(counted).operator(person.clone());
+        let mut session = there.open(&id).await.unwrap();
+        let run = tokio::spawn(async move { session.resume().await });
+        until(|| person.approvals().len() == 1).await;
+        // The connection for notifications may be made only now, and then the run is read once.
+        millis(500).await;
+        let before = count.load(Ordering::SeqCst);
+        millis(1500).await;
+        assert_eq!(count.load(Ordering::SeqCst), before);
+        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         assert_eq!(run.await.unwrap().unwrap().phase, Phase::Finished);
+        assert_eq!(world.seen(), ["pay 5 to Ann"]);
     }
+    assert_eq!(notifying, 2);
 }
 
 #[tokio::test]
@@ -151,7 +124,7 @@ async fn the_first_of_two_simultaneous_decisions_wins() {
 
 #[tokio::test]
 async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
-    let (store, world) = (memory(), World::new());
+    let (store, world) = (store(), World::new());
     let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
     let agent = agent.options(|_| ());
     let count = Arc::new(AtomicUsize::new(0));
@@ -177,7 +150,7 @@ async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
 #[tokio::test]
 async fn a_failing_store_starts_nothing_and_the_session_continues_later() {
     for is_appended in [false, true] {
-        let (store, world) = (memory(), World::new());
+        let (store, world) = (store(), World::new());
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let first = AtomicBool::new(true);
@@ -206,7 +179,7 @@ async fn a_failing_store_starts_nothing_and_the_session_continues_later() {
 
 #[tokio::test]
 async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
-    let (store, world) = (memory(), World::new());
+    let (store, world) = (store(), World::new());
     let mut left = Vec::new();
     for _ in 0..3 {
         let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
@@ -228,4 +201,95 @@ async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
     assert_eq!(world.seen().len(), 3);
     let session = sweeper.open(&left[1]).await.unwrap();
     assert_eq!(session.run().calls()[0].stage(), Stage::Done);
+}
+
+#[tokio::test]
+async fn only_the_owner_continues_a_run_that_was_stopped() {
+    for store in stores().await {
+        let world = World::new();
+        let (agent, id, _) = waiting(&store, tools(&world), pays(&[5])).await;
+        agent.cancel(&id, "").await.unwrap();
+        assert!(!agent.take_up(&id).await.unwrap(), "it was stopped after the worker had found it");
+        // A session that knows of the first stop only does not continue after the second.
+        let mut late = agent.open(&id).await.unwrap();
+        let other = self::agent(&store, tools(&world), [pays(&[6]), Turn::say("never")]);
+        let mut session = other.open(&id).await.unwrap();
+        assert_eq!(session.send("again").await.unwrap().phase, Phase::Suspended);
+        other.cancel(&id, "").await.unwrap();
+        drop(late.resume().await);
+        let stopped = Phase::Stopped(StopReason::Cancelled);
+        assert_eq!((late.run().phase(), other.open(&id).await.unwrap().run().phase()), (stopped.clone(), stopped));
+    }
+}
+
+/// A tool of one client.
+#[tool(external, output = bool)]
+struct Ring;
+
+#[tokio::test]
+async fn a_worker_without_the_tool_of_a_client_leaves_its_call_open() {
+    for store in stores().await {
+        let (agent, id, waits) = waiting(&store, toolset!(Ring), Turn::call("Ring", json!({}))).await;
+        let worker = self::agent(&store, Toolset::new(), [Turn::say("never")]);
+        assert_eq!(worker.open(&id).await.unwrap().resume().await.unwrap().phase, Phase::Suspended);
+        // The client has executed the call meanwhile.
+        agent.decide(&id, &waits[0].id, Decision::Respond { output: json!(true) }, "").await.unwrap();
+        let session = resumed(&agent, &id).await;
+        assert!(matches!(ends(&session)[..], [CallResult::Succeeded { .. }]), "{:?}", ends(&session));
+    }
+}
+
+/// Another process approves a call while the run is cancelled.
+#[tokio::test]
+async fn a_decision_that_comes_first_runs() {
+    for store in stores().await {
+        let world = World::new();
+        let turns = || [Turn::call("slow", json!({})).then_call("pay", json!({ "amount": 5 })), Turn::say("never")];
+        let other = agent(&store, slow_tools(&world), turns());
+        let raced = Arc::new(AtomicBool::new(false));
+        let (decider, once) = (other.clone(), Arc::clone(&raced));
+        let id = RunId::from("raced");
+        let racing: Arc<dyn Store> = Wrapped::new(&store)
+            .before_append(move |append| {
+                let (decider, once, id) = (decider.clone(), Arc::clone(&once), id.clone());
+                Box::pin(async move {
+                    if append.text.contains("\"stopped\"") && !once.swap(true, Ordering::SeqCst) {
+                        let open = decider.open(&id).await.unwrap().interrupts().next().unwrap().id.clone();
+                        decider.decide(&id, &open, Decision::Approve, "").await.unwrap();
+                    }
+                    Ok(())
+                })
+            })
+            .shared();
+        let driven = agent(&racing, slow_tools(&world), turns());
+        let mut session = driven.session_with_id("raced", Vec::new());
+        let handle = session.handle();
+        let (ended, ()) = tokio::join!(session.send("go"), async {
+            until(|| world.count("begins") == 1).await;
+            handle.client_left();
+        });
+        assert!(is_called_off(&ended) && raced.load(Ordering::SeqCst));
+        assert_eq!(world.count("pay 5 to Ann"), 1);
+        assert!(ends(&session)[1].is_success(), "{:?}", ends(&session));
+    }
+}
+
+#[tokio::test]
+async fn approved_calls_run_without_another_turn() {
+    for store in stores().await {
+        let world = World::new();
+        world.did("go on");
+        let agent = agent(&store, slow_tools(&world), [Turn::call("careful", json!({})), Turn::say("never")]);
+        let mut session = agent.session();
+        session.send("go").await.unwrap();
+        let open = session.interrupts().next().unwrap().id.clone();
+        agent.decide(session.id(), &open, Decision::Approve, "").await.unwrap();
+        // Before the first start.
+        session.handle().client_left();
+        assert!(is_called_off(&session.resume().await));
+        assert_eq!(world.count("ends"), 1);
+        assert!(ends(&session)[0].is_success());
+        assert_eq!(session.run().phase(), Phase::Stopped(StopReason::Cancelled));
+        assert_eq!(agent.open(session.id()).await.unwrap().messages(), session.messages(), "the result is kept");
+    }
 }

@@ -2,12 +2,12 @@
 
 use tool_runtime::{
     run::{InterruptId, Time},
-    store::{StoreError, Waiting},
+    store::{StoreError, WaitingFilter},
 };
 
 use tool_test_kit::stores::Stores;
 
-use crate::made::{append, create, id, interrupt, kind, many, of, texts, under};
+use crate::appends::{append, create, id, interrupt, kind, many, of, texts, under};
 
 pub(crate) async fn creates_and_adds(stores: &Stores) {
     let run = id("r");
@@ -48,7 +48,7 @@ async fn race(stores: &Stores, expected: u64) {
     assert_eq!(texts(&records), [(expected, 1, won[0].as_str())]);
 }
 
-pub(crate) async fn what_is_refused_changes_nothing(stores: &Stores) {
+pub(crate) async fn a_refused_append_changes_nothing(stores: &Stores) {
     let (store, run) = (&stores.one, id("r"));
     assert_eq!(kind(store.append(&run, append(1, "x")).await), "not found");
     assert!(store.load(&run).await.unwrap().is_none());
@@ -63,7 +63,7 @@ pub(crate) async fn what_is_refused_changes_nothing(stores: &Stores) {
         assert_eq!(kind(store.append(&run, wrong).await), "conflict");
     }
     assert_eq!(texts(&store.load(&run).await.unwrap().unwrap().records), [(0, 1, "first")]);
-    assert_eq!(store.waiting(&Waiting::new()).await.unwrap(), []);
+    assert_eq!(store.waiting(&WaitingFilter::new()).await.unwrap(), []);
     assert_eq!(store.due(Time(u64::MAX), 10).await.unwrap(), []);
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn any_text_and_any_name(stores: &Stores) {
     for (number, name) in names.iter().enumerate() {
         let stored = stores.other.load(&id(name)).await.unwrap().unwrap();
         assert_eq!(texts(&stored.records), [(0, 1, format!("{text}{number}").as_str())], "{name:?}");
-        let items = stores.other.waiting(&Waiting::new().by(*name)).await.unwrap();
+        let items = stores.other.waiting(&WaitingFilter::new().for_principal(*name)).await.unwrap();
         assert_eq!(items.len(), 1, "{name:?}");
         assert_eq!((items[0].run.as_str(), items[0].owner.as_str()), (*name, *name));
         assert_eq!(items[0].interrupt, interrupt("call_1.1", number as u64, &[]));
@@ -131,7 +131,7 @@ pub(crate) async fn delete_takes_all_of_it(stores: &Stores) {
     assert!(stores.one.delete(&id("r")).await.unwrap());
     assert!(!stores.other.delete(&id("r")).await.unwrap());
     assert!(stores.other.load(&id("r")).await.unwrap().is_none());
-    let left: Vec<_> = stores.other.waiting(&Waiting::new().by("bob")).await.unwrap();
+    let left: Vec<_> = stores.other.waiting(&WaitingFilter::new().for_principal("bob")).await.unwrap();
     assert_eq!(left.iter().map(|item| item.run.as_str()).collect::<Vec<_>>(), ["q", "s"]);
     for run in ["q", "s"] {
         let stored = stores.other.load(&id(run)).await.unwrap().unwrap();
@@ -142,7 +142,7 @@ pub(crate) async fn delete_takes_all_of_it(stores: &Stores) {
     stores.one.append(&id("r"), append(0, "new")).await.unwrap();
     let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
     assert_eq!((stored.snapshot, texts(&stored.records)), (None, vec![(0, 1, "new")]));
-    assert_eq!(stores.one.waiting(&Waiting::new().of(id("r"))).await.unwrap(), []);
+    assert_eq!(stores.one.waiting(&WaitingFilter::new().in_run(id("r"))).await.unwrap(), []);
     let mut last = append(1, "closes");
     last.head.closed.push("call_1.1".parse::<InterruptId>().unwrap());
     stores.one.append(&id("r"), last).await.unwrap();

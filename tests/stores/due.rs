@@ -6,9 +6,16 @@ use tool_runtime::{run::Time, store::Store};
 
 use tool_test_kit::stores::Stores;
 
-use crate::made::{append, id};
+use crate::appends::{append, id};
 
-const SECOND: Duration = Duration::from_secs(1);
+/// So long that what a test itself takes does not matter.
+const HOUR: Duration = Duration::from_hours(1);
+const MINUTE: Duration = Duration::from_mins(1);
+/// An hour without a minute.
+const ALMOST: Duration = Duration::from_mins(59);
+
+/// A time after all leases of a test.
+const FAR: u64 = 100 * 60 * 60 * 1000;
 
 async fn put(store: &dyn Store, run: &str, rev: u64, is_active: bool, wake: Option<u64>) {
     let mut append = append(rev, run);
@@ -26,25 +33,27 @@ pub(crate) async fn expired_active_and_leased(stores: &Stores) {
     put(one, "both", 0, true, Some(900)).await;
     put(one, "idle", 0, false, None).await;
     put(one, "late", 0, false, Some(500)).await;
-    put(one, "later", 0, false, Some(5000)).await;
+    put(one, "later", 0, false, Some(FAR)).await;
     assert_eq!(due(other, 499).await, ["active", "both"]);
     assert_eq!(due(other, 500).await, ["active", "both", "late"]);
     assert_eq!(other.due(Time(500), 2).await.unwrap().len(), 2);
     assert_eq!(other.due(Time(500), 0).await.unwrap().len(), 0);
 
-    let lease = one.lease(&id("active"), "a", Time(500), SECOND).await.unwrap();
-    one.lease(&id("late"), "a", Time(500), SECOND).await.unwrap();
-    assert_eq!(due(other, 1499).await, ["both"]);
-    assert_eq!(due(other, 1500).await, ["both", "active", "late"], "leases that are over hold nobody off");
+    let lease = one.lease(&id("active"), "a", Time(500), HOUR).await.unwrap();
+    one.lease(&id("late"), "a", Time(500), HOUR).await.unwrap();
+    let before = stores.pass(Time(500), ALMOST).await;
+    assert_eq!(due(other, before.0).await, ["both"]);
     one.release(&id("active"), &lease).await.unwrap();
-    assert_eq!(due(other, 1499).await, ["both", "active"]);
+    assert_eq!(due(other, before.0).await, ["both", "active"]);
+    let after = stores.pass(before, MINUTE).await;
+    assert_eq!(due(other, after.0).await, ["both", "active", "late"], "a lease that is over holds nobody off");
 
     put(other, "active", 1, false, None).await;
-    put(other, "both", 1, false, Some(2000)).await;
+    put(other, "both", 1, false, Some(FAR - 1)).await;
     put(other, "late", 1, false, None).await;
     put(other, "idle", 1, true, None).await;
-    assert_eq!(due(one, 1999).await, ["idle"]);
-    assert_eq!(due(one, 5000).await, ["both", "idle", "later"]);
+    assert_eq!(due(one, FAR - 2).await, ["idle"]);
+    assert_eq!(due(one, FAR).await, ["both", "idle", "later"]);
 }
 
 pub(crate) async fn the_longest_left_alone_comes_first(stores: &Stores) {
@@ -52,9 +61,12 @@ pub(crate) async fn the_longest_left_alone_comes_first(stores: &Stores) {
     for run in ["a", "b", "c"] {
         put(store, run, 0, true, None).await;
     }
-    for (now, run) in [(10, "a"), (20, "c")] {
-        let lease = store.lease(&id(run), "w", Time(now), SECOND).await.unwrap();
+    let mut now = Time(0);
+    for run in ["c", "a"] {
+        now = stores.pass(now, MINUTE).await;
+        let lease = store.lease(&id(run), "w", now, MINUTE).await.unwrap();
+        now = stores.pass(now, MINUTE).await;
         store.release(&id(run), &lease).await.unwrap();
     }
-    assert_eq!(due(store, 30).await, ["b", "a", "c"]);
+    assert_eq!(due(store, now.0).await, ["b", "c", "a"]);
 }

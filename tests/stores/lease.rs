@@ -1,31 +1,53 @@
 //! Leases: the right to drive a run.
+//!
+//! The callers' clock is at any time, and a database judges leases by a clock of its own.
 
 use std::time::Duration;
 
-use tool_runtime::{run::Time, store::StoreError};
+use tool_runtime::{
+    run::{RunId, Time},
+    store::{Lease, Store, StoreError},
+};
 
 use tool_test_kit::stores::Stores;
 
-use crate::made::{append, create, id, kind, under};
+use crate::appends::{append, create, id, kind, under};
 
-const SECOND: Duration = Duration::from_secs(1);
+/// So long that what a test itself takes does not matter.
+const HOUR: Duration = Duration::from_hours(1);
+const MINUTE: Duration = Duration::from_mins(1);
+/// An hour without a minute.
+const ALMOST: Duration = Duration::from_mins(59);
+
+/// Returns whether `until` is the end of a lease, at most a minute before `end`.
+fn is_near(until: Time, end: Time) -> bool {
+    until <= end && until.after(MINUTE) >= end
+}
+
+/// Gives `worker` the lease for an hour.
+async fn lease(store: &dyn Store, run: &RunId, worker: &str, now: Time) -> Lease {
+    store.lease(run, worker, now, HOUR).await.unwrap()
+}
 
 pub(crate) async fn one_worker_at_a_time(stores: &Stores) {
-    let run = id("r");
-    assert_eq!(kind(stores.one.lease(&run, "a", Time(0), SECOND).await), "not found");
+    let (run, start) = (id("r"), Time(1000));
+    assert_eq!(kind(stores.one.lease(&run, "a", start, HOUR).await), "not found");
     create(&*stores.one, "r").await;
-    let first = stores.one.lease(&run, "a", Time(1000), SECOND).await.unwrap();
-    assert_eq!((first.worker.as_str(), first.until), ("a", Time(2000)));
-    match stores.other.lease(&run, "b", Time(1999), SECOND).await {
-        Err(StoreError::Leased { until }) => assert_eq!(until, Time(2000)),
+    let first = lease(&*stores.one, &run, "a", start).await;
+    assert_eq!((first.worker.as_str(), first.until), ("a", start.after(HOUR)));
+    let now = stores.pass(start, ALMOST).await;
+    match stores.other.lease(&run, "b", now, HOUR).await {
+        Err(StoreError::Leased { until }) => assert!(is_near(until, start.after(HOUR)), "{until:?}"),
         other => panic!("{other:?}"),
     }
-    let longer = stores.other.lease(&run, "a", Time(1500), SECOND).await.unwrap();
-    assert_eq!((longer.token, longer.until), (first.token, Time(2500)));
-    assert_eq!(kind(stores.other.lease(&run, "b", Time(2499), SECOND).await), "leased");
-    let taken = stores.other.lease(&run, "b", Time(2500), SECOND).await.unwrap();
+    let longer = lease(&*stores.other, &run, "a", now).await;
+    assert_eq!((longer.token, longer.until), (first.token, now.after(HOUR)));
+    let now = stores.pass(now, ALMOST).await;
+    assert_eq!(kind(stores.other.lease(&run, "b", now, HOUR).await), "leased");
+    let now = stores.pass(now, MINUTE).await;
+    let taken = lease(&*stores.other, &run, "b", now).await;
     assert!(taken.token > longer.token);
-    assert_eq!(kind(stores.one.lease(&run, "a", Time(2600), SECOND).await), "leased");
+    assert_eq!(kind(stores.one.lease(&run, "a", now, HOUR).await), "leased");
 }
 
 pub(crate) async fn one_of_twenty_gets_it(stores: &Stores) {
@@ -33,7 +55,7 @@ pub(crate) async fn one_of_twenty_gets_it(stores: &Stores) {
     let tasks: Vec<_> = (0..20)
         .map(|number| {
             let store = stores.nth(number);
-            tokio::spawn(async move { store.lease(&id("r"), &format!("w{number}"), Time(0), SECOND).await })
+            tokio::spawn(async move { store.lease(&id("r"), &format!("w{number}"), Time(0), HOUR).await })
         })
         .collect();
     let mut won = 0;
@@ -50,9 +72,10 @@ pub(crate) async fn one_of_twenty_gets_it(stores: &Stores) {
 pub(crate) async fn an_older_token_is_fenced_off(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
-    let old = stores.one.lease(&run, "a", Time(0), SECOND).await.unwrap();
+    let old = lease(&*stores.one, &run, "a", Time(0)).await;
     stores.one.append(&run, under(&old, append(1, "by a"))).await.unwrap();
-    let new = stores.other.lease(&run, "b", Time(1000), SECOND).await.unwrap();
+    let now = stores.pass(Time(0), HOUR).await;
+    let new = lease(&*stores.other, &run, "b", now).await;
     assert_eq!(kind(stores.one.append(&run, under(&old, append(2, "late"))).await), "fenced");
     // A decision from outside needs no lease.
     stores.one.append(&run, append(2, "from outside")).await.unwrap();
@@ -63,30 +86,31 @@ pub(crate) async fn an_older_token_is_fenced_off(stores: &Stores) {
 pub(crate) async fn giving_back(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
-    let old = stores.one.lease(&run, "a", Time(0), SECOND).await.unwrap();
-    let new = stores.other.lease(&run, "b", Time(1000), SECOND).await.unwrap();
+    let old = lease(&*stores.one, &run, "a", Time(0)).await;
+    let now = stores.pass(Time(0), HOUR).await;
+    let new = lease(&*stores.other, &run, "b", now).await;
     stores.one.release(&run, &old).await.unwrap();
-    assert_eq!(kind(stores.one.lease(&run, "c", Time(1001), SECOND).await), "leased");
+    assert_eq!(kind(stores.one.lease(&run, "c", now, HOUR).await), "leased");
     stores.other.release(&run, &new).await.unwrap();
     stores.other.release(&run, &new).await.unwrap();
-    let next = stores.one.lease(&run, "c", Time(1001), SECOND).await.unwrap();
+    let next = lease(&*stores.one, &run, "c", now).await;
     assert!(next.token > new.token);
     // After a release, the same worker counts as a new holder.
     stores.one.release(&run, &next).await.unwrap();
-    let again = stores.one.lease(&run, "c", Time(1002), SECOND).await.unwrap();
+    let again = lease(&*stores.one, &run, "c", now).await;
     assert!(again.token > next.token);
     assert_eq!(kind(stores.one.append(&run, under(&next, append(1, "late"))).await), "fenced");
     stores.one.release(&id("unknown"), &again).await.unwrap();
 }
 
-pub(crate) async fn of_a_deleted_run_is_worth_nothing(stores: &Stores) {
+pub(crate) async fn the_lease_of_a_deleted_run_is_refused(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
-    let old = stores.one.lease(&run, "a", Time(0), SECOND).await.unwrap();
+    let old = lease(&*stores.one, &run, "a", Time(0)).await;
     stores.other.delete(&run).await.unwrap();
     assert_eq!(kind(stores.one.append(&run, under(&old, append(1, "late"))).await), "not found");
     create(&*stores.other, "r").await;
-    let new = stores.other.lease(&run, "b", Time(0), SECOND).await.unwrap();
+    let new = lease(&*stores.other, &run, "b", Time(0)).await;
     assert_ne!(new.token, old.token);
     assert_eq!(kind(stores.one.append(&run, under(&old, append(1, "late"))).await), "fenced");
 }
@@ -96,7 +120,8 @@ pub(crate) async fn for_ever(stores: &Stores) {
     create(&*stores.one, "r").await;
     let lease = stores.one.lease(&run, "a", Time(1), Duration::MAX).await.unwrap();
     assert_eq!(lease.until, Time(u64::MAX));
-    match stores.other.lease(&run, "b", Time(1 << 62), SECOND).await {
+    let later = stores.pass(Time(1 << 62), HOUR).await;
+    match stores.other.lease(&run, "b", later, HOUR).await {
         Err(StoreError::Leased { until }) => assert_eq!(until, Time(u64::MAX)),
         other => panic!("{other:?}"),
     }

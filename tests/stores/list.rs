@@ -8,9 +8,9 @@ use tool_runtime::{
 };
 use tool_test_kit::stores::Stores;
 
-use crate::made::{id, of};
+use crate::appends::{id, of};
 
-/// An append of `owner` that a person sees at `changed`.
+/// Returns an append that sets `changed` and the title in the owner's list.
 fn seen(owner: &str, expected: u64, changed: u64, title: Option<&str>) -> Append {
     let mut append = of(owner, expected, "entry");
     (append.head.changed, append.head.title) = (Some(Time(changed)), title.map(str::to_owned));
@@ -23,7 +23,7 @@ async fn list(store: &dyn Store, owner: &str, offset: usize, limit: usize) -> Ve
     listed.into_iter().map(|item| format!("{} {} {}", item.run, item.changed.0, line(item.title))).collect()
 }
 
-pub(crate) async fn of_an_owner_in_order_and_in_pages(stores: &Stores) {
+pub(crate) async fn runs_are_listed_by_owner_in_order_and_in_pages(stores: &Stores) {
     for (run, changed) in [("a", 5), ("b", 7), ("B", 5), ("ä", 5), ("c", 9), ("d", u64::MAX)] {
         stores.one.append(&id(run), seen("ann", 0, changed, Some(run))).await.unwrap();
     }
@@ -59,13 +59,13 @@ pub(crate) async fn changes_and_titles(stores: &Stores) {
     assert_eq!(list(&*stores.other, "ann", 0, 9).await, [format!("r 6 {odd}")]);
 }
 
-pub(crate) async fn of_real_runs(stores: &Stores) {
+pub(crate) async fn real_runs_are_listed(stores: &Stores) {
     let agent = |store| {
         let agent = Agent::new(ScriptedModel::new([Turn::say("Well.")])).store(store);
-        agent.with_context(|cx| cx.with_principal("ann"))
+        agent.edit_context(|cx| cx.with_principal("ann"))
     };
     let (one, other) = (agent(stores.nth(0)), agent(stores.nth(1)));
-    let mut session = one.session_named("r", Vec::new());
+    let mut session = one.session_with_id("r", Vec::new());
     session.send("Where is Oslo?\nAnd why?").await.unwrap();
     let titles = async || {
         let listed = stores.other.list(&"ann".into(), 0..9).await.unwrap();
@@ -77,7 +77,7 @@ pub(crate) async fn of_real_runs(stores: &Stores) {
     assert_eq!(titles().await, ["Geography"]);
     let run = other.open(&id("r")).await.unwrap();
     assert_eq!(run.run().title(), Some("Geography"));
-    // What is branched from it has its title.
+    // A branch inherits the title.
     let mut branch = other.branch("s", run.run(), 0);
     branch.send("Where is Bergen?").await.unwrap();
     assert_eq!(titles().await, ["Geography", "Geography"]);

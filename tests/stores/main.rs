@@ -1,17 +1,19 @@
 //! The contract of every store, tested for each, and the promise that records of every version stay readable.
 
 mod append;
+mod appends;
 mod due;
 mod lease;
 mod list;
 mod load;
-mod made;
 mod nonces;
+mod pieces;
 mod postgres;
+mod real_runs;
 mod records;
 mod sqlite;
 mod waiting;
-mod whole;
+mod watch;
 
 /// Runs each check on each kind of store, with two handles if the store allows several processes.
 macro_rules! every_store {
@@ -50,7 +52,7 @@ every_store! {
     append::creates_and_adds,
     append::one_of_fifty_wins,
     append::one_of_fifty_creates,
-    append::what_is_refused_changes_nothing,
+    append::a_refused_append_changes_nothing,
     append::ten_megabytes,
     append::any_text_and_any_name,
     append::without_entries_only_the_head_changes,
@@ -59,22 +61,22 @@ every_store! {
     lease::one_of_twenty_gets_it,
     lease::an_older_token_is_fenced_off,
     lease::giving_back,
-    lease::of_a_deleted_run_is_worth_nothing,
+    lease::the_lease_of_a_deleted_run_is_refused,
     lease::for_ever,
     load::only_what_comes_after_the_snapshot,
     load::a_snapshot_moves_only_forward,
     load::a_snapshot_in_the_middle_of_an_append,
     load::reads_on,
     load::unknown_runs,
-    list::of_an_owner_in_order_and_in_pages,
+    list::runs_are_listed_by_owner_in_order_and_in_pages,
     list::changes_and_titles,
-    list::of_real_runs,
+    list::real_runs_are_listed,
     waiting::by_principal,
     waiting::in_order_and_in_pages,
     waiting::closed_and_opened_again,
     due::expired_active_and_leased,
     due::the_longest_left_alone_comes_first,
-    whole::a_run_goes_through_two_processes,
-    whole::a_newer_record_is_refused,
-    whole::many_runs_at_a_time,
+    real_runs::a_run_goes_through_two_processes,
+    real_runs::a_newer_record_is_refused,
+    real_runs::many_runs_at_a_time,
 }

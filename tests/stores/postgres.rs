@@ -1,11 +1,17 @@
-//! Properties of PostgreSQL only: a server that can stop, and tables that other processes create at the same time.
+//! Properties of PostgreSQL only: a server that can stop, tables that other processes create at the same time, and a clock of its
+//! own.
 
-use tool_runtime::store::Store as _;
+use std::time::Duration;
+
+use tool_runtime::{
+    run::Time,
+    store::{Store as _, StoreError},
+};
 use tool_stores::{PostgresOptions, PostgresStore};
 
 use tool_test_kit::stores::Schema;
 
-use crate::made::{append, create, id};
+use crate::appends::{append, create, id, kind, under};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_processes_make_the_tables_at_once() {
@@ -21,13 +27,10 @@ async fn many_processes_make_the_tables_at_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_connection_is_replaced() {
     let schema = Schema::new();
-    let url =
-        format!("{}{}application_name={}", schema.url, if schema.url.contains('?') { "&" } else { "?" }, schema.name);
-    let store = PostgresOptions::new().schema(&schema.name).connections(1).connect(&url).await.unwrap();
+    let store = PostgresOptions::new().schema(&schema.name).connections(1).connect(&schema.named_url()).await.unwrap();
     create(&store, "r").await;
     for rev in 1..4 {
-        let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ";
-        schema.sql(&format!("{kill}'{}'", schema.name)).await;
+        schema.cut().await;
         assert_eq!(store.read(&id("r"), 0).await.unwrap().len() as u64, rev);
         store.append(&id("r"), append(rev, "x")).await.unwrap();
     }
@@ -50,4 +53,39 @@ async fn a_missing_server_is_explained() {
     assert!(error.contains("connect"), "{error}");
     let error = PostgresOptions::new().schema("a\"b").connect("postgres://127.0.0.1:1/x").await.unwrap_err();
     assert!(error.to_string().contains("invalid schema name"), "{error}");
+}
+
+/// A server with a clock an hour ahead takes over no run that is driven, and one with a clock an hour behind keeps none that is not.
+#[tokio::test]
+async fn leases_hold_whatever_the_clocks_of_servers_show() {
+    const LEASE: Duration = Duration::from_mins(5);
+    const MINUTE: u64 = 60_000;
+    let schema = Schema::new();
+    let stores = schema.stores().await;
+    let right = Time(1_767_225_600_000);
+    let (ahead, behind) = (right.plus(60 * MINUTE), Time(right.0 - 60 * MINUTE));
+    for (number, (driver, other)) in
+        [(right, ahead), (right, behind), (ahead, behind), (behind, ahead)].into_iter().enumerate()
+    {
+        let name = format!("r{number}");
+        let mut active = append(0, "first");
+        active.head.is_active = true;
+        stores.one.append(&id(&name), active).await.unwrap();
+        let lease = stores.one.lease(&id(&name), "driver", driver, LEASE).await.unwrap();
+        assert_eq!(lease.until, driver.after(LEASE));
+        match stores.other.lease(&id(&name), "other", other, LEASE).await {
+            // In terms of the caller's own clock.
+            Err(StoreError::Leased { until }) => assert!(until <= other.after(LEASE) && until > other.plus(4 * MINUTE)),
+            taken => panic!("{taken:?}"),
+        }
+        assert_eq!(stores.other.due(other, 10).await.unwrap(), []);
+        schema.pass(LEASE).await;
+        assert_eq!(stores.other.due(other, 10).await.unwrap(), [id(&name)]);
+        let taken = stores.other.lease(&id(&name), "other", other, LEASE).await.unwrap();
+        assert_eq!(taken.until, other.after(LEASE));
+        assert_eq!(kind(stores.one.append(&id(&name), under(&lease, append(1, "late"))).await), "fenced");
+        assert_eq!(kind(stores.one.lease(&id(&name), "driver", driver, LEASE).await), "leased");
+        stores.one.delete(&id(&name)).await.unwrap();
+    }
+    schema.remove().await;
 }

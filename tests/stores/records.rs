@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use tool_run::run::CallState;
-use tool_run::run::{LogEvent, Stage, record};
+use tool_run::run::{LogEntry, Stage, record};
 use tool_runtime::run::{Call, CallResult, Phase, Principal, Run, StopReason, Time};
 use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
 
@@ -21,7 +21,7 @@ fn runs(name: &str) -> Vec<Run> {
         let events = record::decode(line).unwrap_or_else(|error| panic!("{name}, line {}: {error}", number + 1));
         for event in events {
             match event {
-                LogEvent::Created { .. } => runs.push(Run::fold([event]).unwrap()),
+                LogEntry::Created { .. } => runs.push(Run::fold([event]).unwrap()),
                 event => runs.last_mut().unwrap().apply(&event).unwrap(),
             }
         }

@@ -1,12 +1,12 @@
 //! The list of open interrupts, by principal.
 
-use tool_runtime::store::{Store, Waiting};
+use tool_runtime::store::{Store, WaitingFilter};
 
 use tool_test_kit::stores::Stores;
 
-use crate::made::{append, id, interrupt, of};
+use crate::appends::{append, id, interrupt, of};
 
-async fn names(store: &dyn Store, filter: &Waiting) -> Vec<String> {
+async fn names(store: &dyn Store, filter: &WaitingFilter) -> Vec<String> {
     let items = store.waiting(filter).await.unwrap();
     items.iter().map(|item| format!("{} {}", item.run, item.interrupt.id)).collect()
 }
@@ -21,13 +21,13 @@ pub(crate) async fn by_principal(stores: &Stores) {
     open(&*stores.one, "r", "ann", &[("call_1.1", 10, &[]), ("call_2.1", 20, &["bob", "eve", "bob"])]).await;
     open(&*stores.one, "s", "bob", &[("call_1.1", 15, &[]), ("call_2.1", 16, &["ann"])]).await;
     let store = &*stores.other;
-    let by = |who: &str| Waiting::new().by(who);
+    let by = |who: &str| WaitingFilter::new().for_principal(who);
     assert_eq!(names(store, &by("ann")).await, ["r call_1.1", "s call_2.1"]);
     assert_eq!(names(store, &by("bob")).await, ["s call_1.1", "r call_2.1"]);
     assert_eq!(names(store, &by("eve")).await, ["r call_2.1"]);
     assert_eq!(names(store, &by("Ann")).await, [""; 0]);
-    assert_eq!(names(store, &by("ann").of(id("r"))).await, ["r call_1.1"]);
-    assert_eq!(names(store, &Waiting::new().of(id("s"))).await, ["s call_1.1", "s call_2.1"]);
+    assert_eq!(names(store, &by("ann").in_run(id("r"))).await, ["r call_1.1"]);
+    assert_eq!(names(store, &WaitingFilter::new().in_run(id("s"))).await, ["s call_1.1", "s call_2.1"]);
     let item = &store.waiting(&by("eve")).await.unwrap()[0];
     assert_eq!((item.owner.as_str(), &item.interrupt), ("ann", &interrupt("call_2.1", 20, &["bob", "eve", "bob"])));
 }
@@ -39,7 +39,7 @@ pub(crate) async fn in_order_and_in_pages(stores: &Stores) {
     open(&*stores.one, "ä", "ann", &[("x.1", 5, &[]), ("w.1", 4, &[])]).await;
     open(&*stores.one, "a", "ann", &[("v.1", 5, &[]), ("u.1", u64::MAX, &[])]).await;
     let all = ["ä w.1", "B y.1", "a v.1", "b z.1", "b a.1", "ä x.1", "a u.1"];
-    for filter in [Waiting::new(), Waiting::new().by("ann")] {
+    for filter in [WaitingFilter::new(), WaitingFilter::new().for_principal("ann")] {
         assert_eq!(names(&*stores.other, &filter).await, all);
         for (offset, limit) in [(0, 1), (1, 3), (5, 100), (7, 1), (usize::MAX, usize::MAX)] {
             let mut page = filter.clone();
@@ -52,7 +52,7 @@ pub(crate) async fn in_order_and_in_pages(stores: &Stores) {
     let mut append = append(0, "crowd");
     append.head.opened = crowd;
     stores.one.append(&id("crowd"), append).await.unwrap();
-    assert_eq!(names(&*stores.one, &Waiting::new().of(id("crowd"))).await.len(), 100);
+    assert_eq!(names(&*stores.one, &WaitingFilter::new().in_run(id("crowd"))).await.len(), 100);
 }
 
 pub(crate) async fn closed_and_opened_again(stores: &Stores) {
@@ -61,15 +61,15 @@ pub(crate) async fn closed_and_opened_again(stores: &Stores) {
     next.head.closed = ["c.1", "unknown.7"].iter().map(|id| id.parse().unwrap()).collect();
     next.head.opened = vec![interrupt("c.2", 3, &["eve"])];
     stores.other.append(&id("r"), next).await.unwrap();
-    assert_eq!(names(&*stores.one, &Waiting::new()).await, ["r d.1", "r c.2"]);
-    assert_eq!(names(&*stores.one, &Waiting::new().by("bob")).await, [""; 0]);
-    assert_eq!(names(&*stores.one, &Waiting::new().by("eve")).await, ["r c.2"]);
+    assert_eq!(names(&*stores.one, &WaitingFilter::new()).await, ["r d.1", "r c.2"]);
+    assert_eq!(names(&*stores.one, &WaitingFilter::new().for_principal("bob")).await, [""; 0]);
+    assert_eq!(names(&*stores.one, &WaitingFilter::new().for_principal("eve")).await, ["r c.2"]);
     // Both entries are in one append.
     let mut last = append(2, "last");
     last.head.closed = vec!["c.2".parse().unwrap()];
     last.head.opened = vec![interrupt("c.2", 4, &["eve"])];
     stores.one.append(&id("r"), last).await.unwrap();
-    let items = stores.one.waiting(&Waiting::new().by("eve")).await.unwrap();
+    let items = stores.one.waiting(&WaitingFilter::new().for_principal("eve")).await.unwrap();
     assert_eq!(items.len(), 1);
     assert_eq!(items[0].interrupt.since.0, 4);
 }

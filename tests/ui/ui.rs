@@ -1,4 +1,4 @@
-//! What the macros say about mistakes, word for word. `scripts/bless ui [CASE]` pins it anew.
+//! The messages of the macros about mistakes, word for word. `scripts/bless ui [CASE]` rewrites them.
 
 #[test]
 #[cfg_attr(not(pinned), ignore = "the texts are those of the compiler in rust-toolchain.toml")]

@@ -11,7 +11,7 @@ use crate::diag::{Errors, text};
 use crate::model::ToolDef;
 use crate::resolve::{self, data};
 use crate::syntax::{
-    attribute::{is_ours, is_taken, misplaced},
+    attribute::{is_ours, is_taken, remove_misplaced},
     item::{Parts, ToolFn, cases, without_self},
     list::List,
     options::{Options, krate},
@@ -35,7 +35,7 @@ pub fn toolset_list(tokens: TokenStream) -> TokenStream {
 pub fn output(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     match syn::parse2::<DeriveInput>(item) {
-        Ok(item) => check::collisions(&item, &mut errors),
+        Ok(item) => check::check_collisions(&item, &mut errors),
         Err(error) => errors.push(error),
     }
     errors.finish()
@@ -82,7 +82,7 @@ pub fn dynamic_input(item: TokenStream) -> TokenStream {
         Err(error) => return error.into_compile_error(),
     };
     let Some(input) = data::nested_input(&item, &mut errors) else { return errors.finish() };
-    check::input(&input, &mut errors);
+    check::check_input(&input, &mut errors);
     let contexts = expand::input_contexts(&input);
     let mut out: TokenStream = contexts.iter().map(expand::Context::struct_item).collect();
     match errors.into_result() {
@@ -176,7 +176,7 @@ fn by_case<I: Parts + ToTokens>(
 fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
-    misplaced(&mut function.attrs, &mut errors);
+    remove_misplaced(&mut function.attrs, &mut errors);
     let marker = function.sig.ident.clone();
     let has_self = function.sig.receiver().is_some();
     if has_self && !function.has_body() {
@@ -207,7 +207,7 @@ fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> Toke
 fn one_of_several(args: TokenStream, mut union: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
-    misplaced(&mut union.attrs, &mut errors);
+    remove_misplaced(&mut union.attrs, &mut errors);
     let tool = data::enumeration(&union, options, &mut errors);
     for variant in &mut union.variants {
         variant.attrs.retain(|attr| !is_ours(attr));
@@ -219,7 +219,7 @@ fn one_of_several(args: TokenStream, mut union: ItemEnum) -> TokenStream {
 fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
-    misplaced(&mut structure.attrs, &mut errors);
+    remove_misplaced(&mut structure.attrs, &mut errors);
     let tool = data::structure(&structure, options, &mut errors);
     for field in &mut structure.fields {
         field.attrs.retain(|attr| !is_ours(attr));
@@ -260,7 +260,7 @@ pub fn plain(mut function: ToolFn) -> TokenStream {
     // An `.await` outside an `async fn` has been reported.
     function.sig.asyncness = function.sig.asyncness.or_else(|| function.awaits().map(syn::Token![async]));
     function.give_body();
-    // A tool owns its decoded arguments. The attribute stands first, so that the user's own attribute about a lint prevails.
+    // A tool owns its decoded arguments. The attribute is first, so that the user's own attribute about a lint prevails.
     quote! {
         #[cfg_attr(clippy, allow(
             clippy::needless_pass_by_value,
@@ -274,7 +274,7 @@ pub fn plain(mut function: ToolFn) -> TokenStream {
 }
 
 /// The most copies of a method: one for each combination of the predicates of `cfg` on its parameters.
-const MOST_CASES: usize = 16;
+const MAX_CASES: usize = 16;
 
 /// Expands `#[tools] impl Type { … }`.
 pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -306,7 +306,7 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
         };
         found = true;
         let mut errors = Errors::default();
-        misplaced(&mut function.attrs, &mut errors);
+        remove_misplaced(&mut function.attrs, &mut errors);
         let args = match &attr.meta {
             syn::Meta::List(list) => without_self(list.tokens.clone(), &owner),
             _ => TokenStream::new(),
@@ -363,7 +363,7 @@ fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
         };
         let each = cases(&predicate).into_iter().zip(functions);
         open.extend(each.rev().map(|(case, function)| ImplItem::Verbatim(quote!(#case #attr #function))));
-        if open.len() + done.len() > MOST_CASES
+        if open.len() + done.len() > MAX_CASES
             && let Some((_, function)) = method(item)
         {
             errors.over(&function.sig.ident, text::TOO_MANY_CASES);

@@ -7,29 +7,29 @@ mod diag;
 mod entry;
 mod expand;
 #[cfg(test)]
-mod halfway;
+mod incomplete_tests;
 mod model;
+mod print;
 mod resolve;
-mod show;
 #[cfg(test)]
 mod snapshots;
 mod syntax;
 
+use print::show;
 use proc_macro::TokenStream;
-use show::show;
 
 #[doc = include_str!("docs/tool.md")]
 #[proc_macro_attribute]
 pub fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[tool]", show::name(&item), entry::tool(&args.into(), item)).into()
+    show("#[tool]", print::name(&item), entry::tool(&args.into(), item)).into()
 }
 
 #[doc = include_str!("docs/tools.md")]
 #[proc_macro_attribute]
 pub fn tools(args: TokenStream, item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[tools]", show::name(&item), entry::toolset_impl(args.into(), item)).into()
+    show("#[tools]", print::name(&item), entry::toolset_impl(args.into(), item)).into()
 }
 
 /// Combines tools into a set. `tool_runtime::toolset!` calls it with the path of its own crate.
@@ -42,7 +42,7 @@ pub fn toolset(tokens: TokenStream) -> TokenStream {
 #[proc_macro_derive(Provide, attributes(provide))]
 pub fn provide(item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[derive(Provide)]", show::name(&item), entry::provide(item)).into()
+    show("#[derive(Provide)]", print::name(&item), entry::provide(item)).into()
 }
 
 #[doc = include_str!("docs/output.md")]
@@ -55,12 +55,12 @@ pub fn output(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(DynamicInput, attributes(dynamic_input, dynamic, arg))]
 pub fn dynamic_input(item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[derive(DynamicInput)]", show::name(&item), entry::dynamic_input(item)).into()
+    show("#[derive(DynamicInput)]", print::name(&item), entry::dynamic_input(item)).into()
 }
 
 #[doc = include_str!("docs/calls.md")]
 #[proc_macro_derive(Calls, attributes(calls))]
 pub fn calls(item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[derive(Calls)]", show::name(&item), entry::calls(item)).into()
+    show("#[derive(Calls)]", print::name(&item), entry::calls(item)).into()
 }

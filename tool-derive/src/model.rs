@@ -379,7 +379,7 @@ pub fn unknown(params: &[Param], own: &Ident, name: &Ident, waits: bool) -> syn:
         fits && !same(&param.ident, own)
     };
     let known: Vec<String> = params.iter().filter(can_be).map(|param| param.ident.unraw().to_string()).collect();
-    syn::Error::new(name.span(), text::no_parameter(&name.unraw().to_string(), &known))
+    syn::Error::new(name.span(), text::unknown_parameter(&name.unraw().to_string(), &known))
 }
 
 impl<'t> Graph<'t> {

@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::{Attribute, Item, Meta};
 
-use crate::{entry, show};
+use crate::{entry, print};
 
 /// Returns the expansion of the macros on `item`, as the compiler calls them: an attribute alone, and derives beside the item.
 fn expanded(mut item: Item) -> TokenStream {
@@ -46,7 +46,7 @@ fn expanded(mut item: Item) -> TokenStream {
 fn expansion(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let items = file.items.into_iter().map(expanded);
-    let text = show::pretty(&items.collect());
+    let text = print::pretty(&items.collect());
     // A build of the whole workspace has the feature `collect`, too.
     text.lines().filter(|line| !line.trim_start().starts_with("__rt::collect!")).flat_map(|line| [line, "\n"]).collect()
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tool_runtime::model::{ModelError, ModelErrorKind};
 
 /// The maximum number of bytes of an error's body that are read.
-const MOST: usize = 64 << 10;
+const MAX_ERROR_BODY: usize = 64 << 10;
 
 fn kind_of(status: u16) -> ModelErrorKind {
     match status {
@@ -55,14 +55,14 @@ impl Fault {
         let kind = words.iter().find_map(|word| kind_in(word)).or_else(|| {
             status.and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 300).map(kind_of)
         });
-        Some(Self { message: shortened(&message), kind })
+        Some(Self { message: shorten(&message), kind })
     }
 }
 
 /// Reads the data of an event of a stream. `expected` describes the event in the error for other data.
 pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Result<T, ModelError> {
     serde_json::from_str(data).map_err(|error| {
-        let message = format!("an event is not {expected}: {}", shortened(data));
+        let message = format!("an event is not {expected}: {}", shorten(data));
         in_stream(data).unwrap_or_else(|| protocol(&message).with_source(error))
     })
 }
@@ -71,7 +71,7 @@ pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Resu
 pub fn in_stream(data: &str) -> Option<ModelError> {
     let fault = Fault::find(&serde_json::from_str(data).ok()?)?;
     let kind = fault.kind.unwrap_or(ModelErrorKind::Unavailable);
-    Some(ModelError::new(kind, format!("the provider broke off: {}", fault.message)))
+    Some(ModelError::new(kind, format!("the provider reported an error during the stream: {}", fault.message)))
 }
 
 /// Returns the failure for a stream that ended before the model had finished.
@@ -103,7 +103,7 @@ fn kind_in(word: &str) -> Option<ModelErrorKind> {
 }
 
 /// Returns at most 500 characters of `text`, on one line.
-pub fn shortened(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut line = words.next().unwrap_or_default().to_owned();
     for word in words {
@@ -128,7 +128,7 @@ pub async fn read_answer(mut answer: Response, sent: &HeaderMap) -> ModelError {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = answer.chunk().await {
         body.extend_from_slice(&chunk);
-        if body.len() > MOST {
+        if body.len() > MAX_ERROR_BODY {
             break;
         }
     }
@@ -147,7 +147,7 @@ fn read_failure(status: StatusCode, body: &str) -> ModelError {
     let detail = match fault {
         Some(fault) => fault.message,
         None if body.trim_start().starts_with('<') => String::new(),
-        None => shortened(body),
+        None => shorten(body),
     };
     let hint = match kind {
         ModelErrorKind::Unauthorized => " (check the API key)",
@@ -215,8 +215,8 @@ mod tests {
 
     #[test]
     fn shortens_between_characters() {
-        assert_eq!(shortened(" a\n  b "), "a b");
-        let long = shortened(&"ü".repeat(9_000));
+        assert_eq!(shorten(" a\n  b "), "a b");
+        let long = shorten(&"ü".repeat(9_000));
         assert_eq!(long.chars().count(), 501);
         assert!(long.ends_with('…'));
     }

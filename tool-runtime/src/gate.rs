@@ -1,7 +1,7 @@
 //! The gate between the model and the tools: it checks every call and every decision before a run accepts it.
 //!
-//! [`Gate`] lets the tools read arguments, and asks the policies. It passes the answers to the judge in `tool_run`, which makes
-//! the evidence that [`step`](tool_run::run::step) requires.
+//! [`Gate`] lets the tools read arguments. The judge in `tool_run` asks the policies through it, and makes the evidence that
+//! [`step`](tool_run::run::step) requires.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use futures_util::{
 use serde_json::{Map, Value};
 
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, Pattern, Principal, Refusal, Run};
+use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, InterruptKind, Principal, Refusal, Run};
 use crate::schema::Validator;
 use crate::tool::{CallError, Context, DynTool, Failure, Identity, Output, ToolSpec};
 use crate::toolset;
@@ -32,7 +32,7 @@ use tool_schema::json::text;
 
 /// The reference that a run keeps of a tool, and the identity by which records of any age refer to the tool.
 type Ref = (Arc<ToolRef>, Identity);
-type Offer = dyn Fn(&ToolSpec, &Value) -> Option<Pattern> + Send + Sync;
+type Offer = dyn Fn(&ToolSpec, &Value) -> Option<ArgumentPattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
 /// Checks calls and decisions with the tools' own decoders, validators and predicates, and with the policies of the application.
@@ -66,8 +66,8 @@ impl Gate {
         !self.policies.is_empty()
     }
 
-    /// Sets the function that decides whether a call may be allowed for the rest of the run. The pattern that it returns says
-    /// which later calls count as the same.
+    /// Sets the function that decides whether a call may be allowed for the rest of the run. Later calls that match the returned
+    /// pattern need no approval.
     pub fn offer(mut self, offer: Arc<Offer>) -> Self {
         self.offer = Some(offer);
         self
@@ -87,7 +87,7 @@ impl Gate {
     }
 
     /// Replaces the policies, the offer, the deciders and the refinements with those of `other`.
-    pub fn rules_of(mut self, other: &Self) -> Self {
+    pub fn copy_rules(mut self, other: &Self) -> Self {
         self.policies = other.policies.clone();
         self.offer = other.offer.clone();
         self.deciders = other.deciders.clone();
@@ -116,31 +116,32 @@ impl Gate {
     /// Checks whether a call of `run` has acceptable arguments, and whether it may run. Waits for the tool's validators, if it
     /// has any.
     pub async fn inspect(&self, run: &Run, call: &Call, cx: &Context) -> CheckedCall {
-        let read = self.read(call, cx).done().await.read;
+        let read = self.read(call, self.tools.get(&call.name), cx).done().await.read;
         self.judge(run, call, read, cx)
     }
 
-    pub(crate) fn read(&self, call: &Call, cx: &Context) -> Reading {
+    /// Lets `tool`, which the call names, read the arguments.
+    pub(crate) fn read(&self, call: &Call, tool: Option<&Arc<dyn DynTool>>, cx: &Context) -> Reading {
         let refined = |revision: &ArgumentRevision| revision.author == Author::Refinement;
         let is_new = call.stage() == Stage::Proposed && !call.revisions().iter().any(refined);
         let refine = self.refine.get(&call.name).filter(|_| is_new && !refined(call.arguments()));
         let text = &call.arguments().text;
         if call.is_revised() {
-            return Reading::refined(&self.tools, &call.name, text, &cx.clone().revised(), refine);
+            return Reading::begin_refined(&self.tools, tool, &call.name, text, &cx.clone().revised(), refine);
         }
-        Reading::refined(&self.tools, &call.name, text, cx, refine)
+        Reading::begin_refined(&self.tools, tool, &call.name, text, cx, refine)
     }
 
     /// Judges a call whose arguments the tool has read.
     pub(crate) fn judge(&self, run: &Run, call: &Call, read: ReadArguments, cx: &Context) -> CheckedCall {
-        judge::judge_call(&Bench { gate: self, cx }, run, call, read)
+        judge::judge_call(&GateJudge { gate: self, cx }, run, call, read)
     }
 
     /// Checks a decision about an interrupt of `run`, as far as the tool can judge it: edited arguments, an output, an answer.
     /// Waits for the tool's validators, if it has any.
     ///
     /// Fails when one of them is wrong, with feedback for the person. The run itself checks whether the decision is admissible.
-    pub async fn rule(
+    pub async fn judge_decision(
         &self,
         run: &Run,
         interrupt: &InterruptId,
@@ -152,7 +153,7 @@ impl Gate {
             Some(reading) => Some(reading.done().await.read),
             None => None,
         };
-        self.rule_read(run, interrupt, decision, read, cx)
+        self.judge_read_decision(run, interrupt, decision, read, cx)
     }
 
     /// Lets the tool of a call read the arguments of a decision, if the decision is an edit.
@@ -162,13 +163,13 @@ impl Gate {
         if matches!(open.kind, InterruptKind::Inner { .. }) {
             let tool = tool_of(&self.tools, name, open)?;
             let own = Toolset::of(vec![Arc::clone(tool)]).ok()?;
-            return Some(Reading::begin(&own, tool.name(), &arguments, cx));
+            return Some(Reading::begin(&own, Some(tool), tool.name(), &arguments, cx));
         }
-        Some(Reading::begin(&self.tools, name, &arguments, cx))
+        Some(Reading::begin(&self.tools, self.tools.get(name), name, &arguments, cx))
     }
 
     /// Checks a decision. `read` is the tool's answer to edited arguments.
-    pub(crate) fn rule_read(
+    pub(crate) fn judge_read_decision(
         &self,
         run: &Run,
         interrupt: &InterruptId,
@@ -176,17 +177,17 @@ impl Gate {
         read: Option<ReadArguments>,
         cx: &Context,
     ) -> Result<CheckedDecision, Refusal> {
-        judge::judge_decision(&Bench { gate: self, cx }, run, interrupt, decision, read)
+        judge::judge_decision(&GateJudge { gate: self, cx }, run, interrupt, decision, read)
     }
 }
 
-/// A gate that judges in one context.
-struct Bench<'a> {
+/// A gate with the context of the call that it judges.
+struct GateJudge<'a> {
     gate: &'a Gate,
     cx: &'a Context,
 }
 
-impl Judge for Bench<'_> {
+impl Judge for GateJudge<'_> {
     fn tool(&self, name: &str) -> Option<KnownTool<'_>> {
         self.gate.known(name)
     }
@@ -197,7 +198,7 @@ impl Judge for Bench<'_> {
         permissions.fold(Permission::Allow, Permission::and)
     }
 
-    fn offer(&self, spec: &ToolSpec, arguments: &Value) -> Option<Pattern> {
+    fn offer(&self, spec: &ToolSpec, arguments: &Value) -> Option<ArgumentPattern> {
         self.gate.offer.as_ref()?(spec, arguments)
     }
 
@@ -285,7 +286,7 @@ fn outcome(read: Result<AcceptedArguments, CallError>, prepared: Prepared) -> Ou
 }
 
 /// Returns the tool's answer to refined arguments, in the form of a change to the earlier arguments.
-fn refined(read: ReadArguments) -> Outcome {
+fn refined_outcome(read: ReadArguments) -> Outcome {
     let refined = read.outcome.map(|accepted| {
         let normalized = Some(accepted.normalized.clone().unwrap_or(read.text));
         AcceptedArguments { normalized, author: Author::Refinement, ..accepted }
@@ -293,9 +294,10 @@ fn refined(read: ReadArguments) -> Outcome {
     (refined, None)
 }
 
-/// Returns the refined text of accepted arguments. If nothing changes, the error holds the earlier result; if `refine` panics, a
-/// failure.
-fn again(
+/// Returns the refined text of accepted arguments.
+///
+/// Fails with the earlier result if `refine` changes nothing, and with a failure if it panics.
+fn refine_text(
     accepted: AcceptedArguments,
     text: &Arc<str>,
     refine: &Refine,
@@ -354,9 +356,9 @@ impl PendingRead {
 }
 
 impl Reading {
-    /// Lets the tool `name` read `text`.
-    fn begin(tools: &Toolset, name: &str, text: &Arc<str>, cx: &Context) -> Self {
-        let mut prepared = tools.prepare(name, text, cx.clone());
+    /// Lets `tool`, which is called `name` in `tools`, read `text`.
+    fn begin(tools: &Toolset, tool: Option<&Arc<dyn DynTool>>, name: &str, text: &Arc<str>, cx: &Context) -> Self {
+        let mut prepared = tools.prepare(tool, name, text, cx.clone());
         match prepared.poll_read(&mut Task::from_waker(Waker::noop())) {
             Poll::Ready(read) => Self::Done(ReadCall::new(Arc::clone(text), outcome(read, prepared))),
             Poll::Pending => {
@@ -366,12 +368,19 @@ impl Reading {
         }
     }
 
-    /// Lets the tool `name` read `text`. If the tool accepts it, lets the tool read again what `refine` makes of it.
-    fn refined(tools: &Toolset, name: &str, text: &Arc<str>, cx: &Context, refine: Option<&Arc<Refine>>) -> Self {
-        let first = Self::begin(tools, name, text, cx);
+    /// Lets `tool` read `text`. If the tool accepts it, `refine` changes the arguments, and the tool reads the result.
+    fn begin_refined(
+        tools: &Toolset,
+        tool: Option<&Arc<dyn DynTool>>,
+        name: &str,
+        text: &Arc<str>,
+        cx: &Context,
+        refine: Option<&Arc<Refine>>,
+    ) -> Self {
+        let first = Self::begin(tools, tool, name, text, cx);
         let Some(refine) = refine else { return first };
         let is_done = matches!(first, Self::Done(_));
-        let (tools, cx, name) = (tools.clone(), cx.clone(), name.to_owned());
+        let (tools, tool, cx, name) = (tools.clone(), tool.cloned(), cx.clone(), name.to_owned());
         let (own, refine) = (Arc::clone(text), Arc::clone(refine));
         let mut work = Box::pin(async move {
             let ReadCall { read, prepared } = first.done().await;
@@ -379,9 +388,9 @@ impl Reading {
                 Ok(accepted) => accepted,
                 Err(error) => return (Err(error), None),
             };
-            match again(accepted, &own, &*refine, &cx) {
+            match refine_text(accepted, &own, &*refine, &cx) {
                 Err(outcome) => (outcome, prepared),
-                Ok(text) => refined(Self::begin(&tools, &name, &text, &cx).done().await.read),
+                Ok(text) => refined_outcome(Self::begin(&tools, tool.as_ref(), &name, &text, &cx).done().await.read),
             }
         });
         // A tool without validators answers at once, both times.

@@ -1,5 +1,70 @@
-#![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
-// Its examples need crates above this one: `tests/guide.rs` has them.
+//! Declares tools for language models, and runs them.
+//!
+//! [`#[tool]`](macro@tool) makes a function a tool: with a schema, enforced limits and a rule for approvals. [`toolset!`]
+//! combines tools and binds them to the application's state. An [`Agent`] gives them to a model. The agent validates each call,
+//! waits for the approvals that a tool requires, runs the call, and returns the result to the model. With a
+//! [store](store::Store), a run survives a crash, and continues in another process.
+//!
+//! ```
+//! use tool_runtime::{
+//!     Agent, AgentError,
+//!     model::{ScriptedModel, Turn},
+//!     tool, toolset,
+//! };
+//!
+//! /// Get the usual temperature of a city, in degrees Celsius.
+//! #[tool(effect = read_only)]
+//! async fn get_temperature(
+//!     /// City name in English.
+//!     city: String,
+//!     /// Month, 1 for January.
+//!     #[arg(range(1..=12))]
+//!     month: u8,
+//! ) -> Result<f64, String> {
+//!     match city.as_str() {
+//!         "Oslo" => Ok(if (5..=9).contains(&month) { 14.0 } else { 0.0 }),
+//!         _ => Err(format!("no weather station in {city}")),
+//!     }
+//! }
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), AgentError> {
+//!     // This scripted model replays two turns. The crate `tool-models` has models over HTTP.
+//!     let model = ScriptedModel::new([
+//!         Turn::call("get_temperature", r#"{"city": "Oslo", "month": 7}"#),
+//!         Turn::say("Oslo is usually about 14 °C in July."),
+//!     ]);
+//!     let reply = Agent::new(model).tools(toolset!(get_temperature)).run("How warm is Oslo in July?").await?;
+//!     assert_eq!(reply.text, "Oslo is usually about 14 °C in July.");
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Modules
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`tool`](mod@tool) | one tool: its definition, its context, its outputs and errors, dynamic parameters |
+//! | [`toolset`](mod@toolset) | sets of tools: names, selection, layers, policies, run-time tools, [`Toolset::lint`] |
+//! | [`agent`] | the loop that drives runs: [`Agent`], [`Session`](agent::Session), observers, operators |
+//! | [`run`] | a run as data: its phase, calls, interrupts and limits |
+//! | [`model`] | the interface to a model, and scripted models |
+//! | [`store`] | the interface to a store of runs, and a store in memory |
+//! | [`layer`] | layers around calls: logs, time limits, retries, circuit breakers and others |
+//! | [`gate`] | the checks of a call before it may run |
+//! | [`message`] | the messages of a conversation |
+//! | [`schema`], [`json`], [`feedback`] | JSON Schemas, partial JSON, and the problems in arguments |
+//! | [`observability`] | spans, events and metrics of a run |
+//! | [`test`](mod@test) | test doubles for models, people and clocks |
+//!
+//! # Crates beside this one
+//!
+//! `tool-models` connects models over HTTP. `tool-stores` keeps runs in SQLite or PostgreSQL, `tool-restate` in Restate, and
+//! `tool-temporal` in Temporal. `tool-server` serves agents to frontends and MCP clients, and `tool-terminal` to a person at a
+//! terminal.
+//!
+//! The folder `docs` of the repository has the guide. Begin with its page "The first tool".
+
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "agent")]
@@ -59,7 +124,7 @@ pub use feedback::Rejection;
 pub use message::{Contents, Message, Part};
 pub use tool::{
     Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
-    Failure, Image, Measured, Output, Provide, Ranged, Shown, Text, Textual, Tool, ToolSpec, Validation,
+    Failure, Image, Measured, Output, OutputWithContent, Provide, Ranged, Text, Textual, Tool, ToolSpec, Validation,
 };
 #[cfg(feature = "derive")]
 pub use tool_derive::{Calls, DynamicInput, Provide, ToolOutput, tool, tools};
@@ -83,7 +148,7 @@ macro_rules! lint_test {
         #[test]
         fn $name() {
             let tools: $crate::Toolset = $tools;
-            tools.lint().deny($crate::toolset::Level::Error);
+            tools.lint().deny($crate::toolset::LintLevel::Error);
         }
     };
 }
@@ -120,8 +185,8 @@ pub mod __private {
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::{
         Asking, CheckCall, CheckFuture, Checked, Checker, Choosing, Chosen, DynamicInput, Judged, Judging, Keep,
-        Keeping, Kept, Known, LaterValidation, Lend, Lent, Node, One, Seen, Settling, Understood, Validate, Validator,
-        Validators, Variants, Wanted, Whole, whole,
+        Keeping, Known, LaterValidation, Lend, Lent, Node, One, Seen, Settling, StoredValue, Understood, Validate,
+        Validator, Validators, Variants, Wanted, Whole, whole,
     };
     pub use crate::tool::expansion::{
         AskedFallback, AsksFallback, CallContext, CheckReturnedFallback, CheckerFallback, ChecksFallback,
@@ -138,7 +203,7 @@ pub mod __private {
         def::{Def, Options, UiTexts, Union},
         field::{Answer, Field, Given, Tag, Typed, Usual},
         hooks::{Hook, Hooks},
-        lacking::*,
+        missing_traits::*,
         output::{Fallible, Kind, Plain, Returned},
         rule::{Check, Format, Number, Pattern},
         work::{Executing, ExecutingWith, Executor, Taken, Work},

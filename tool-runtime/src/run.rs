@@ -6,9 +6,9 @@
 #[doc(no_inline)]
 pub use tool_run::run::Decision;
 pub use tool_run::run::{
-    Call, CallId, CallResult, Execution, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy,
-    Limits, OnDeny, OnPrompt, OnTaint, Pattern, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions, StopReason,
-    SupersededBy, Time,
+    ArgumentPattern, Call, CallId, CallResult, Execution, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind,
+    InterruptedBy, Limits, OnDeny, OnPrompt, OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions,
+    StopReason, SupersededBy, Time,
 };
 
 use crate::tool::Tool;

@@ -17,7 +17,7 @@ use tracing::{info, info_span, subscriber::set_default};
 /// Looks something up.
 #[tool(effect = read_only)]
 async fn look(
-    /** What. */
+    /** The item. */
     what: String,
     #[arg(secret)] key: String,
 ) -> Result<String, Failure> {
@@ -123,8 +123,8 @@ async fn a_run_is_a_tree_across_tasks_and_threads() {
     assert_eq!(tools[0].get("gen_ai.tool.call.id"), Some("call_1_0"));
     assert_eq!(tools[0].get("gen_ai.tool.type"), Some("function"));
     assert_eq!(names(&tools[0].children), ["lookup"], "the tool's own spans are below it: {spans}");
-    assert_eq!(tools[0].children[0].said("message").collect::<Vec<_>>(), ["looking"]);
-    assert!(tools[1].said("message").any(|text| text == "counting"), "on a thread of its own: {spans}");
+    assert_eq!(tools[0].children[0].event_values("message").collect::<Vec<_>>(), ["looking"]);
+    assert!(tools[1].event_values("message").any(|text| text == "counting"), "on a thread of its own: {spans}");
     assert_eq!((tools[0].get("error.type"), tools[2].get("error.type")), (None, Some("failed")));
     assert_eq!(tools[2].get("otel.status_code"), Some("ERROR"));
 }
@@ -134,15 +134,15 @@ async fn metrics_are_events_with_units() {
     let turn = Turn::say("hello").with_usage(used(7, 2));
     let spans = traced(Agent::new(ScriptedModel::new([turn]))).await;
     let chat = spans.find("chat scripted").unwrap();
-    let tokens: Vec<&str> = chat.said("histogram.gen_ai.client.token.usage").collect();
+    let tokens: Vec<&str> = chat.event_values("histogram.gen_ai.client.token.usage").collect();
     assert_eq!(tokens, ["7", "2"]);
-    assert_eq!(chat.said("gen_ai.token.type").collect::<Vec<_>>(), ["input", "output"]);
-    assert_eq!(chat.said("unit").collect::<Vec<_>>(), ["s", "{token}", "{token}", "s"]);
-    assert_eq!(chat.said("histogram.gen_ai.client.operation.duration").count(), 1);
-    assert_eq!(chat.said("histogram.gen_ai.client.operation.time_to_first_chunk").count(), 1);
+    assert_eq!(chat.event_values("gen_ai.token.type").collect::<Vec<_>>(), ["input", "output"]);
+    assert_eq!(chat.event_values("unit").collect::<Vec<_>>(), ["s", "{token}", "{token}", "s"]);
+    assert_eq!(chat.event_values("histogram.gen_ai.client.operation.duration").count(), 1);
+    assert_eq!(chat.event_values("histogram.gen_ai.client.operation.time_to_first_chunk").count(), 1);
     let run = spans.find("invoke_agent").unwrap();
     let seconds: Vec<f64> =
-        run.said("histogram.gen_ai.client.operation.duration").map(|text| text.parse().unwrap()).collect();
+        run.event_values("histogram.gen_ai.client.operation.duration").map(|text| text.parse().unwrap()).collect();
     assert!(seconds.len() == 1 && seconds[0] > 0.0 && seconds[0] < 60.0, "{seconds:?}");
 }
 
@@ -152,8 +152,8 @@ async fn content_is_traced_only_if_enabled() {
         ScriptedModel::new([Turn::call("look", json!({"what": "the sky"})).then_reason("hm"), Turn::say("the answer")])
     };
     let quiet = traced(Agent::new(model()).instructions("Be nice.")).await.to_string();
-    for said in ["the prompt", "Be nice", "the sky", "all of", "the answer", "Looks something up.\"", "k-123"] {
-        assert!(!quiet.contains(said), "{said}: {quiet}");
+    for found in ["the prompt", "Be nice", "the sky", "all of", "the answer", "Looks something up.\"", "k-123"] {
+        assert!(!quiet.contains(found), "{found}: {quiet}");
     }
     let spans = traced(Agent::new(model()).instructions("Be nice.").trace_content(true)).await;
     let run = &spans.roots()[0];
@@ -171,9 +171,9 @@ async fn content_is_traced_only_if_enabled() {
             {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1_0", "response": "all of the sky"}]}
         ])
     );
-    let said: serde_json::Value = serde_json::from_str(last.get("gen_ai.output.messages").unwrap()).unwrap();
+    let found: serde_json::Value = serde_json::from_str(last.get("gen_ai.output.messages").unwrap()).unwrap();
     assert_eq!(
-        said,
+        found,
         json!([
             {"role": "assistant", "parts": [{"type": "text", "content": "the answer"}], "finish_reason": "stop"}
         ])
@@ -190,19 +190,19 @@ async fn approvals_and_waiting_are_events() {
     let model = || ScriptedModel::new([Turn::call("pay", json!({"amount": 5})), Turn::say("ok")]);
     let spans = traced(Agent::new(model()).observer(Events::new()).operator(Person::approving())).await;
     let run = &spans.roots()[0];
-    let said: Vec<&str> = run.said("message").collect();
-    assert_eq!(said, ["waiting for a decision: approval", "decided: approve"], "{spans}");
-    assert_eq!(run.said("gen_ai.tool.call.id").collect::<Vec<_>>(), ["call_1_0", "call_1_0"]);
+    let found: Vec<&str> = run.event_values("message").collect();
+    assert_eq!(found, ["waiting for a decision: approval", "decided: approve"], "{spans}");
+    assert_eq!(run.event_values("gen_ai.tool.call.id").collect::<Vec<_>>(), ["call_1_0", "call_1_0"]);
 
     let denied =
         traced(Agent::new(model()).observer(Events::new()).operator(Person::deciding([Decision::deny("no")]))).await;
     let run = &denied.roots()[0];
-    assert_eq!(run.said("message").last(), Some("did not run: denied"), "{denied}");
+    assert_eq!(run.event_values("message").last(), Some("did not run: denied"), "{denied}");
     assert!(denied.find("execute_tool pay").is_none());
 
     let later = traced(Agent::new(model()).operator(Suspend)).await;
     let run = &later.roots()[0];
-    assert_eq!(run.said("message").last(), Some("waiting for a decision"), "{later}");
+    assert_eq!(run.event_values("message").last(), Some("waiting for a decision"), "{later}");
     assert_eq!((run.get("tool.run.phase"), run.get("error.type")), (Some("suspended"), None));
 }
 
@@ -215,7 +215,7 @@ async fn errors_have_a_type() {
     let flaky = errors.iter().filter(|error| **error == ("execute_tool flaky", Some("failed"))).count();
     assert_eq!(flaky, 2, "each attempt is a span: {spans}");
     assert!(errors.contains(&("execute_tool slow", Some("timed_out"))), "{spans}");
-    assert!(run.said("message").any(|text| text == "did not run: rejected"), "{spans}");
+    assert!(run.event_values("message").any(|text| text == "did not run: rejected"), "{spans}");
     assert_eq!(errors.last(), Some(&("chat scripted", Some("script"))), "{spans}");
     assert_eq!((run.get("error.type"), run.get("otel.status_code")), (Some("script"), Some("ERROR")));
 }

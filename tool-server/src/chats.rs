@@ -16,15 +16,18 @@ use crate::{
     host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
     protocol::{
         prompt_id,
-        ui_stream::{Level, StreamSettings, UiMessage, history},
+        ui_stream::{Level, UiMessage, history},
     },
 };
 
 /// The maximum length of a title, in bytes.
-const MOST_TITLE: usize = 200;
+const MAX_TITLE: usize = 200;
 
 /// The default number of chats in a list, and the maximum.
 const CHATS: (usize, usize) = (100, 1000);
+
+/// The maximum number of chats before those in a list.
+const MAX_OFFSET: usize = 10_000;
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()
@@ -46,9 +49,11 @@ async fn list(
     Caller(principal): Caller,
     asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Vec<ListedChat>>, ApiError> {
-    let wrong =
-        |_| ApiError::bad_request("invalid query: `offset` and `limit` are numbers, such as `?offset=100&limit=50`");
-    let Query(Asked { offset, limit }) = asked.map_err(wrong)?;
+    let wrong = || {
+        let text = "are numbers, such as `?offset=100&limit=50`";
+        ApiError::bad_request(format!("invalid query: `offset` (at most {MAX_OFFSET}) and `limit` {text}"))
+    };
+    let Query(Asked { offset, limit }) = asked.ok().filter(|asked| asked.offset <= MAX_OFFSET).ok_or_else(wrong)?;
     let page = Page { offset, limit: limit.unwrap_or(CHATS.0).min(CHATS.1) };
     Ok(Json(shared.chats(&principal, page).await?))
 }
@@ -62,12 +67,12 @@ async fn messages_of<const LEVEL: u8>(
 ) -> Result<Json<Vec<UiMessage>>, ApiError> {
     let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
     let chat = enter(&shared, principal, &id).await?;
-    let settings = (shared.ui)(StreamSettings::new(shared.agent.toolset().clone()).level(level));
-    let (session, active) = chat.reload().await?;
+    let settings = shared.ui_settings(level);
+    let (session, active, is_elsewhere) = chat.reload_and_keep().await?;
     let read = move || {
         let run = session.run();
         let pending = active.as_ref().and_then(|active| active.pending_prompt(run));
-        let mut messages = history(run, &settings, active.is_some() && pending.is_none());
+        let mut messages = history(run, &settings, is_elsewhere || active.is_some() && pending.is_none());
         if let Some((id, content)) = pending {
             messages.push(UiMessage::user(prompt_id(id.as_deref(), run.messages().len()), content));
         }
@@ -89,9 +94,9 @@ async fn rename(
     let named: Option<Named> = serde_json::from_slice(&body).ok();
     let title = named.map(|named| named.title.trim().to_owned());
     let is_title =
-        |title: &String| !title.is_empty() && title.len() <= MOST_TITLE && !title.chars().any(char::is_control);
+        |title: &String| !title.is_empty() && title.len() <= MAX_TITLE && !title.chars().any(char::is_control);
     let title = title.filter(is_title).ok_or_else(|| {
-        let text = "a text of 1 to 200 bytes, without control characters";
+        let text = "a string of 1 to 200 bytes, without control characters";
         ApiError::bad_request(format!("invalid title: send `{{\"title\": \"…\"}}` with {text}"))
     })?;
     let chat = enter(&shared, principal, &id).await?;

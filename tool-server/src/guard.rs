@@ -94,7 +94,7 @@ impl Guard {
 
     /// Checks and returns the host that a request names. It may be missing only if every name is accepted.
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
-        let asked = asked(uri, headers);
+        let asked = requested_host(uri, headers);
         let is_allowed = |host: &Authority| match &self.hosts {
             Hosts::Loopback => host.is_loopback(),
             Hosts::Named(hosts) => hosts.iter().any(|allowed| allowed.covers(host)),
@@ -146,7 +146,7 @@ fn read_origin(value: &HeaderValue) -> Option<Origin> {
 /// Returns the host that a request names, in `Host` or in the URI (`:authority` of HTTP/2).
 ///
 /// Fails when there is no host, when there are several, or when the header and the URI differ.
-fn asked(uri: &Uri, headers: &HeaderMap) -> Result<Authority, ApiError> {
+fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, ApiError> {
     let refused = |message: String| ApiError::new(StatusCode::BAD_REQUEST, "invalid_host", message);
     let read = |text: &[u8]| {
         std::str::from_utf8(text).ok().and_then(Authority::read).ok_or_else(|| {

@@ -27,12 +27,12 @@ mod ag_ui;
 mod chats;
 mod guard;
 mod host;
+mod http_settings;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod protocol;
 mod serve;
 mod server;
-mod surface;
 mod typescript;
 mod ui;
 
@@ -43,8 +43,8 @@ pub use ag_ui::AgUi;
 pub use axum::Router;
 pub use guard::InvalidOrigin;
 pub use host::{ApiError, Authenticate, BearerToken, Everybody, ShutdownHandle};
+pub use http_settings::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE};
 pub use serve::serve;
-pub use server::{DEFAULT_MAX_ANSWERS, Server};
-pub use surface::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE};
+pub use server::{DEFAULT_MAX_ANSWERS, DEFAULT_MAX_TAKEOVERS, Server};
 pub use typescript::typescript;
 pub use ui::{Chunks, answer_with};

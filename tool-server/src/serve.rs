@@ -8,7 +8,8 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 /// The time in which a client must send the headers of a request. A connection without a request for this long is closed, too.
@@ -25,7 +26,8 @@ impl Exposed {
     }
 }
 
-/// Serves `router` on `listener` until `shutdown` completes, and until the connections that are open by then have ended.
+/// Serves `router` on `listener` until `shutdown` completes. Then the connections that are open have the time `grace` to end.
+/// `serve` closes those that are left, such as one whose client does not read, and returns.
 ///
 /// Services without authentication refuse requests to an address that is not loopback, as [`Server::serve`](crate::Server::serve)
 /// refuses to listen there.
@@ -37,12 +39,14 @@ pub async fn serve(
     mut listener: TcpListener,
     router: Router,
     shutdown: impl Future<Output = ()> + Send + 'static,
+    grace: Duration,
 ) -> io::Result<()> {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
     // As in `axum::serve`: the routes are made once, not for each connection.
     let router: Router = router.with_state(());
     let (stop, stopped) = watch::channel(());
+    let closed = CancellationToken::new();
     let mut shutdown = pin!(shutdown);
     loop {
         let (stream, _) = tokio::select! {
@@ -60,7 +64,7 @@ pub async fn serve(
             request
         });
         let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).with_upgrades();
-        let mut stopped = stopped.clone();
+        let (mut stopped, closed) = (stopped.clone(), closed.clone());
         tokio::spawn(async move {
             let mut connection = pin!(connection);
             // An error of a connection concerns its client alone.
@@ -68,11 +72,17 @@ pub async fn serve(
                 _ = &mut connection => return,
                 _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
             }
-            let _ = connection.await;
+            tokio::select! {
+                _ = connection => {}
+                () = closed.cancelled() => {}
+            }
         });
     }
     drop((listener, stopped));
     stop.send_replace(());
-    stop.closed().await;
+    if timeout(grace, stop.closed()).await.is_err() {
+        closed.cancel();
+        stop.closed().await;
+    }
     Ok(())
 }

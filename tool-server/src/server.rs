@@ -4,21 +4,24 @@ use std::{io, sync::Arc, time::Duration};
 
 use axum::{Json, Router, extract::State, http::header, response::IntoResponse, routing::get};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tool_runtime::{Agent, run::OnPrompt, store::MemoryStore};
+use tokio::{net::TcpListener, task::JoinSet};
+use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 
 use crate::ag_ui::{self, AgUi};
-use crate::host::{Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, UiSettings};
-use crate::protocol::ui_stream::StreamSettings;
+use crate::host::{Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, UiSettings, Worker};
+use crate::http_settings::{Surface, surface_settings};
+use crate::protocol::{Visibility, Visible, ui_stream::StreamSettings};
 use crate::serve::serve;
-use crate::surface::{Surface, surface_settings};
 
 /// The default of [`Server::max_answers`].
 pub const DEFAULT_MAX_ANSWERS: usize = 100;
 
-/// The maximum size of the logs in the default store, in bytes.
-const MEMORY_LIMIT: usize = 1 << 30;
+/// The default of [`Server::max_takeovers`].
+pub const DEFAULT_MAX_TAKEOVERS: usize = 64;
+
+/// The maximum size of the chats in the default store, in bytes: of all, and of one principal.
+const MEMORY: (usize, usize) = (1 << 30, 128 << 20);
 
 /// An agent as a service for frontends.
 pub struct Server {
@@ -28,15 +31,17 @@ pub struct Server {
     ag_ui: Option<AgUi>,
     registry: Arc<Registry>,
     max_answers: usize,
+    max_takeovers: usize,
     seals: Option<Seals>,
     ui: UiSettings,
+    visible: Visible,
     merged: Router,
 }
 
 impl Server {
     /// Creates a server for `agent`. It accepts only the host names of loopback until [`Server::hosts`] sets others. All callers
     /// are one anonymous principal until [`Server::authenticate`] sets the authentication. An agent without a store gets one in
-    /// memory, which is full at 1 GiB.
+    /// memory. It is full for a principal at 128 MiB, and for all at 1 GiB; then requests get 507.
     ///
     /// A prompt supersedes the calls that wait, because a frontend's user can always send another message.
     pub fn new(agent: Agent) -> Self {
@@ -48,8 +53,10 @@ impl Server {
             ag_ui: None,
             registry: Arc::default(),
             max_answers: DEFAULT_MAX_ANSWERS,
+            max_takeovers: DEFAULT_MAX_TAKEOVERS,
             seals: None,
             ui: Arc::new(|settings| settings),
+            visible: Visible::default(),
             merged: Router::new(),
         }
     }
@@ -77,6 +84,13 @@ impl Server {
         self
     }
 
+    /// Sets the maximum number of chats of servers that are gone that this server continues at once ([`Server::take_over`]). With 0
+    /// it continues none that no client asks for. The default is [`DEFAULT_MAX_TAKEOVERS`].
+    pub fn max_takeovers(mut self, chats: usize) -> Self {
+        self.max_takeovers = chats;
+        self
+    }
+
     /// Sets a function that changes the settings of AI SDK streams, for example whether they carry the model's reasoning.
     ///
     /// ```
@@ -92,6 +106,27 @@ impl Server {
     /// ```
     pub fn ui(mut self, change: impl Fn(StreamSettings) -> StreamSettings + Send + Sync + 'static) -> Self {
         self.ui = Arc::new(change);
+        self
+    }
+
+    /// Sets the part of each tool's calls that clients see, in every protocol and on every route. It applies to answers, to the
+    /// messages of a chat that is loaded again, and to the list of tools. By default they see all of it, except tools with
+    /// `meta(hidden = true)`. It does not concern MCP, whose clients make the calls themselves.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+    /// use tool_server::{Server, protocol::Visibility};
+    ///
+    /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+    /// let server = Server::new(agent).visibility(|spec| match spec.name.as_str() {
+    ///     "find_customer" => Visibility::WithoutResult,
+    ///     "audit" => Visibility::Hidden,
+    ///     _ => Visibility::Shown,
+    /// });
+    /// # let _ = server;
+    /// ```
+    pub fn visibility(mut self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visible = Visible::new(visible);
         self
     }
 
@@ -115,7 +150,7 @@ impl Server {
     ///
     /// Keys that outlive the process need nonces that outlive it, too: a `SqliteStore`, or a `PostgresStore` for several
     /// machines. All processes with the same keys must share that store. `MemoryNonces` forgets spent runs when the process ends.
-    /// It refuses runs with an open interrupt that were sealed before it was created, so it fits a key that lives as long as the
+    /// It refuses runs with an open interrupt that were sealed before it was created. So it fits a key that lives as long as the
     /// process:
     ///
     /// ```
@@ -150,8 +185,19 @@ impl Server {
         ShutdownHandle { registry: Arc::clone(&self.registry) }
     }
 
-    /// Serves on `listener` until `shutdown` completes. Then the server refuses new requests, and lets answers go on for at most
-    /// the time of [`Server::grace`]. Runs whose answers have not ended by then stay in the store as they are.
+    /// Continues the chats of servers that are gone, until [`ShutdownHandle::suspend`] ends it. [`Server::serve`] does it; an
+    /// application that serves the routes itself spawns it.
+    ///
+    /// An answer whose lease has ended ([`Agent::lease_time`]) is continued within a third of a lease, on behalf of the chat's owner. A
+    /// person still approves what needs it. Approvals that nobody gave in time expire. The server leaves runs alone that are not
+    /// chats. Without a store of the application, there is nothing to continue.
+    pub fn take_over(&self) -> impl Future<Output = ()> + Send + use<> {
+        let most = if self.seals.is_some() { 0 } else { self.max_takeovers };
+        Worker::new(&self.agent, &self.registry, most).work()
+    }
+
+    /// Serves on `listener` until `shutdown` completes. Then the server refuses new requests, and ends within the time of
+    /// [`Server::grace`], whatever its clients do. Runs whose answers have not ended by then stay in the store as they are.
     ///
     /// Fails when the address is not loopback and [`Server::authenticate`] is not set, because then everybody who reaches the
     /// machine could use the agent.
@@ -161,24 +207,28 @@ impl Server {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         self.surface.check_listener(&listener)?;
-        let (handle, grace) = (self.handle(), self.surface.grace);
-        serve(listener, self.router(), async move {
+        let (handle, grace, to_end) = (self.handle(), self.surface.grace, self.surface.time_to_end());
+        let mut worker = JoinSet::new();
+        worker.spawn(self.take_over());
+        let shutdown = async move {
             shutdown.await;
             // Spawned, so that idle connections are closed meanwhile.
-            tokio::spawn(async move { handle.suspend(grace).await });
-        })
-        .await
+            tokio::spawn(async move { handle.suspend(to_end).await });
+        };
+        serve(listener, self.router(), shutdown, grace).await?;
+        while worker.join_next().await.is_some() {}
+        Ok(())
     }
 
     /// Returns the routes, to nest in an application's router or to pass to [`serve`].
     ///
-    /// An application that serves them otherwise should limit the time for the headers of a request, set `TCP_NODELAY`, and not
-    /// serve anonymous callers at an address that is not loopback. `axum::serve` does none of this.
+    /// An application that serves them otherwise should limit the time for the headers of a request, and set `TCP_NODELAY`. It
+    /// should not serve anonymous callers at an address that is not loopback. `axum::serve` does none of this.
     pub fn router(self) -> Router {
-        let agent = match (&self.seals, self.agent.stored_in()) {
+        let agent = match (&self.seals, self.agent.run_store()) {
             (Some(_), _) => self.agent.without_store(),
             (None, Some(_)) => self.agent,
-            (None, None) => self.agent.store(MemoryStore::new().limit(MEMORY_LIMIT)),
+            (None, None) => self.agent.store(MemoryStore::new().limit(MEMORY.0).owner_limit(MEMORY.1)),
         };
         let shared = Arc::new(Shared {
             agent,
@@ -188,6 +238,7 @@ impl Server {
             limits: self.replay,
             buffers: Arc::default(),
             ui: self.ui,
+            visible: self.visible,
         });
         let router = Router::new()
             .merge(crate::ui::routes())
@@ -209,8 +260,8 @@ impl std::fmt::Debug for Server {
 }
 
 async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value> {
-    let specs = shared.agent.toolset().iter().map(|tool| tool.spec()).filter(|spec| !spec.is_hidden());
-    let tools = specs.map(|spec| {
+    let tools = shared.visible_tools();
+    let tools = tools.iter().map(|tool| tool.spec()).map(|spec| {
         json!({
             "name": spec.name,
             "title": spec.title,
@@ -227,5 +278,5 @@ async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value>
 
 /// Returns the tools as types, for the developer of a frontend.
 async fn list_types(State(shared): State<Arc<Shared>>, _: Caller) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(shared.agent.toolset()))
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], crate::typescript(&shared.visible_tools()))
 }

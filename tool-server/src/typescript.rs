@@ -124,7 +124,7 @@ impl Module {
 const LEVELS: usize = 48;
 
 /// The maximum length of a list that is written as a tuple.
-const MOST_ITEMS: u64 = 16;
+const MAX_ITEMS: u64 = 16;
 
 /// A type's text, and the precedence of its outermost operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -273,7 +273,7 @@ impl<'a> Printer<'a> {
         let kinds: Vec<&str> = match members.get("type") {
             Some(Value::String(kind)) => vec![kind],
             Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-            _ => vec![implied(members)?],
+            _ => vec![implied_type(members)?],
         };
         let types = kinds.into_iter().map(|kind| match kind {
             "string" | "boolean" | "null" => Type::plain(kind),
@@ -394,7 +394,7 @@ impl<'a> Printer<'a> {
             let item = rest.unwrap_or_else(Type::unknown);
             return match most {
                 Some(0) => Type::plain("[]"),
-                Some(most) if most == least && most <= MOST_ITEMS => {
+                Some(most) if most == least && most <= MAX_ITEMS => {
                     let items = vec![item.text; usize::try_from(most).unwrap_or_default()];
                     Type::plain(format!("[{}]", items.join(", ")))
                 }
@@ -419,7 +419,7 @@ impl<'a> Printer<'a> {
 }
 
 /// Returns the type of value that the keywords apply to, for a schema without `type`.
-fn implied(members: &Map<String, Value>) -> Option<&'static str> {
+fn implied_type(members: &Map<String, Value>) -> Option<&'static str> {
     let has = |words: &[&str]| words.iter().any(|word| members.contains_key(*word));
     if has(&["properties", "required", "additionalProperties", "patternProperties", "propertyNames"]) {
         Some("object")
@@ -497,10 +497,10 @@ fn comment(text: &str, indent: &str) -> String {
 }
 
 /// The maximum number of definitions that one may reach and still be shared between schemas.
-const MOST_REACHED: usize = 64;
+const MAX_REACHED: usize = 64;
 
 /// The maximum number of places that are visited in search of a cycle. An unfinished search counts as a cycle.
-const MOST_STEPS: usize = 10_000;
+const MAX_STEPS: usize = 10_000;
 
 /// Returns the place that `schema` itself refers to (`$ref`, `$dynamicRef`), and the schema there.
 fn reference<'a>(root: &'a Value, at: &str, schema: &Value) -> Option<(String, &'a Value)> {
@@ -520,7 +520,7 @@ fn identity(root: &Value, at: &str) -> Option<String> {
                 todo.push(at);
             }
         }
-        if reached.len() > MOST_REACHED {
+        if reached.len() > MAX_REACHED {
             return None;
         }
     }
@@ -543,7 +543,7 @@ fn needs(root: &Value, from: &str, to: &str) -> bool {
     let mut seen = HashSet::new();
     let mut todo = vec![from.to_owned()];
     while let Some(at) = todo.pop() {
-        if at == to || seen.len() > MOST_STEPS {
+        if at == to || seen.len() > MAX_STEPS {
             return true;
         }
         let Some(schema) = root.pointer(&at).filter(|_| !seen.contains(&at)) else { continue };
@@ -718,7 +718,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_becomes_unknown() {
+    fn types_that_are_too_large_become_unknown() {
         let mut deep = json!({"type": "string"});
         for _ in 0..60 {
             deep = json!({"items": deep});

@@ -1,6 +1,11 @@
 //! The chat endpoints for the Vercel AI SDK, and answers that the application writes itself.
 
-use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -22,10 +27,10 @@ use crate::{
         cancel_open, detach, name, stream,
     },
     protocol::{
-        Encoder, End,
+        Encoder, End, approval_id,
         ui_stream::{
             ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Level, Matched, StreamSettings, Trigger,
-            UiStream, frame, match_claims,
+            UiStream, frame, last_answer_id, match_claims,
         },
     },
 };
@@ -38,8 +43,8 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/api/chat", post(chat_of::<7>))
         .route("/api/v6/chat", post(chat_of::<6>))
-        .route("/api/chat/{id}/stream", get(resume))
-        .route("/api/v6/chat/{id}/stream", get(resume))
+        .route("/api/chat/{id}/stream", get(resume_of::<7>))
+        .route("/api/v6/chat/{id}/stream", get(resume_of::<6>))
         .route("/api/chat/{id}/stop", post(stop))
         .route("/api/chat/{id}/steer", post(steer))
 }
@@ -52,20 +57,35 @@ async fn chat_of<const LEVEL: u8>(
 ) -> Result<Response, ApiError> {
     let read = aside(body.len(), move || ChatRequest::read(&body)).await?;
     let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
-    let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
-    let settings = (shared.ui)(StreamSettings::new(shared.agent.toolset().clone()).level(level));
+    let settings = settings::<LEVEL>(&shared);
     // Boxed, so that a request that is refused earlier does not need the space of this future.
     Box::pin(answer(&shared, principal, request, settings)).await
 }
 
-/// Streams the answer in progress, from its beginning.
-async fn resume(
+fn settings<const LEVEL: u8>(shared: &Shared) -> StreamSettings {
+    let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
+    shared.ui_settings(level)
+}
+
+/// Streams the answer in progress, from its beginning. An answer of another server is followed.
+async fn resume_of<const LEVEL: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let replay = shared.replay(Protocol::Ui, &principal, &id)?;
-    Ok(replay.map_or_else(|| StatusCode::NO_CONTENT.into_response(), with_stream_header))
+    if let Some(replay) = shared.replay(Protocol::Ui, &principal, &id)? {
+        return Ok(with_stream_header(replay));
+    }
+    let mut chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
+    let data = lend_data(&mut chat);
+    let Some((session, start)) = chat.open_elsewhere().await? else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    chat.check_room()?;
+    let run = chat.open().await?;
+    let message = last_answer_id(run.as_ref().map_or(session.run(), Session::run));
+    let encoder = Box::new(UiStream::new(message, session.id(), settings::<LEVEL>(&shared)).data(data));
+    detach(Box::pin(chat.answer(session, start, encoder, None, OnLeave::GoOn))).await.map(with_stream_header)
 }
 
 /// Cancels the answer in progress.
@@ -75,7 +95,11 @@ async fn stop(
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     if let Some(active) = shared.registry.active(&name(&principal, &id)?) {
+        // At once: the request that began the answer may hold the chat's lock.
         active.cancel.cancel();
+    } else if !shared.keeps_nothing() {
+        let chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
+        detach(Box::pin(async move { chat.stop().await })).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -87,11 +111,11 @@ async fn steer(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
-    let said = aside(body.len(), move || ChatMessage::read(&body)).await?;
-    let said = said.map_err(|error| ApiError::bad_request(error.to_string()))?;
-    check_readable(&said)?;
+    let chat_message = aside(body.len(), move || ChatMessage::read(&body)).await?;
+    let chat_message = chat_message.map_err(|error| ApiError::bad_request(error.to_string()))?;
+    check_readable(&chat_message)?;
     let chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
-    detach(Box::pin(async move { chat.steer(said.id, said.content).await })).await?;
+    detach(Box::pin(async move { chat.steer(chat_message.id, chat_message.content).await })).await?;
     Ok(StatusCode::ACCEPTED)
 }
 
@@ -113,22 +137,28 @@ async fn answer(
     }
     let mut chat = Chat::enter(shared, Protocol::Ui, principal, &request.chat).await?;
     chat.check_room()?;
-    let data = DataParts::new();
-    data.on_change(chat.flush_fn());
-    let attached = data.clone();
-    chat.change_agent(|agent| agent.with_context(|cx| cx.with(attached)));
+    let data = lend_data(&mut chat);
     detach(Box::pin(async move {
         match request.prompt() {
-            Some(prompt) => answer_prompt(chat, &request, prompt, settings, data).await,
+            Some(prompt) => Box::pin(answer_prompt(chat, &request, prompt, settings, data)).await,
             None => continue_answer(chat, &request, settings, data).await,
         }
     }))
     .await
 }
 
+/// Lends the chat's tools the way to send data parts with the answer.
+fn lend_data(chat: &mut Chat) -> DataParts {
+    let data = DataParts::new();
+    data.on_change(chat.flush_fn());
+    let attached = data.clone();
+    chat.change_agent(|agent| agent.edit_context(|cx| cx.with(attached)));
+    data
+}
+
 /// Checks that a message of the user has content that the model can read.
-fn check_readable(said: &ChatMessage) -> Result<(), ApiError> {
-    if said.by_user && said.content.is_empty() {
+fn check_readable(chat_message: &ChatMessage) -> Result<(), ApiError> {
+    if chat_message.is_from_user && chat_message.content.is_empty() {
         let message =
             "the message has neither text nor an image that is all there (a `data:` URL), and nothing else can be read";
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "empty_message", message));
@@ -195,7 +225,7 @@ async fn continue_answer(
         let message = if matched.unasked > 0 {
             "nobody waits for this decision: it was used before, belongs to another chat, or was never asked for"
         } else {
-            "nothing new is said, and nothing that the request says is waited for"
+            "the request has no new message, and no decision or output that the run waits for"
         };
         return Err(ApiError::conflict(message));
     }
@@ -208,7 +238,12 @@ async fn continue_answer(
         chat.replace_active().await?;
     }
     let by = chat.principal().clone();
+    let asked = |id: &InterruptId| Some((id.clone(), approval_id(session.run().id(), session.run().interrupt(id)?)));
+    let asked: HashMap<_, _> = matched.decisions.iter().filter_map(|(id, _)| asked(id)).collect();
     for (interrupt, decision) in &decide(&mut chat, &mut session, matched).await? {
+        if let Some(id) = asked.get(interrupt) {
+            retold.handed_back(id, decision, &mut recap);
+        }
         // Another client that reads this answer sees who decided.
         if let Some(call) = session.run().call(interrupt.call()) {
             retold.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut recap);
@@ -236,12 +271,15 @@ enum Insertion {
 }
 
 fn insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Insertion {
-    let known = prompt.id.as_ref().and_then(|id| run.prompts().iter().rposition(|said| said.id.as_ref() == Some(id)));
+    let known = prompt
+        .id
+        .as_ref()
+        .and_then(|id| run.prompts().iter().rposition(|chat_message| chat_message.id.as_ref() == Some(id)));
     match (known, request.trigger) {
         (Some(at), _) => Insertion::Branch(at),
         (None, Trigger::Regenerate) if !run.prompts().is_empty() => {
             // Steering messages are part of the answer.
-            Insertion::Branch(run.prompts().iter().rposition(|said| !said.steers).unwrap_or(0))
+            Insertion::Branch(run.prompts().iter().rposition(|chat_message| !chat_message.steers).unwrap_or(0))
         }
         (None, Trigger::Submit) if request.message_id.is_some() && request.message_id == prompt.id => Insertion::New,
         (None, _) => Insertion::End,
@@ -269,27 +307,27 @@ async fn decide(
 /// Returns the content of all the user's messages that the run does not have yet: an earlier request may not have arrived.
 fn new_content(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Vec<Part> {
     let known: HashSet<_> = run.prompts().iter().filter_map(|known| known.id.as_deref()).collect();
-    let is_known = |said: &ChatMessage| said.id.as_deref().is_some_and(|id| known.contains(id));
+    let is_known = |chat_message: &ChatMessage| chat_message.id.as_deref().is_some_and(|id| known.contains(id));
     let Some(last) = request.messages.iter().rposition(is_known) else { return prompt.content.clone() };
-    let new = request.messages[last + 1..].iter().filter(|said| said.by_user);
-    new.flat_map(|said| said.content.iter().cloned()).collect()
+    let new = request.messages[last + 1..].iter().filter(|chat_message| chat_message.is_from_user);
+    new.flat_map(|chat_message| chat_message.content.iter().cloned()).collect()
 }
 
 /// Returns the texts of the history before the last message, as one message. They are context only.
 fn import_history(request: &ChatRequest) -> Vec<Message> {
     let before = request.messages.split_last().map_or(&[][..], |(_, before)| before);
-    let said: Vec<_> = before
+    let chat_message: Vec<_> = before
         .iter()
-        .filter_map(|said| {
-            let text = said.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
-            let by = if said.by_user { "user" } else { "assistant" };
+        .filter_map(|chat_message| {
+            let text = chat_message.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+            let by = if chat_message.is_from_user { "user" } else { "assistant" };
             (!text.is_empty()).then(|| serde_json::json!({ "by": by, "text": text }))
         })
         .collect();
-    if said.is_empty() {
+    if chat_message.is_empty() {
         return Vec::new();
     }
-    let json = serde_json::Value::from(said).to_string();
+    let json = serde_json::Value::from(chat_message).to_string();
     vec![Message::User { content: vec![Part::text(UNTRUSTED), Part::Json { json }] }]
 }
 

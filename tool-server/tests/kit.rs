@@ -8,7 +8,7 @@ use axum::{
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-/// What came of a request.
+/// The response to a request.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) text: String,

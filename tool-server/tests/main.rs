@@ -2,11 +2,13 @@
 
 mod ag_ui;
 mod both;
+mod fleet;
 mod guard;
 mod kit;
 mod lost;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod model;
+mod reloads;
 mod tools;
 mod ui;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tool_runtime::{
     Message,
     message::Usage,
-    model::{Asked, Delta, FinishReason, ModelError, ModelErrorKind},
+    model::{Delta, FinishReason, ModelError, ModelErrorKind, OwnedRequest},
 };
 
 /// One thing that a model does.
@@ -37,17 +37,17 @@ pub(crate) enum Finish {
     ContentFilter,
 }
 
-/// What a model does, turn by turn.
+/// The turns of a model, in order.
 pub(crate) type Script = Vec<Vec<Step>>;
 
 #[allow(clippy::needless_pass_by_value, reason = "a model is asked like this")]
-pub(crate) fn play(asked: Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+pub(crate) fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let said = asked.messages.iter().rposition(|message| matches!(message, Message::User { .. }));
-    let played = said.map_or(0, |said| {
-        asked.messages[said..].iter().filter(|message| matches!(message, Message::Assistant { .. })).count()
+    let last_prompt = asked.messages.iter().rposition(|message| matches!(message, Message::User { .. }));
+    let played = last_prompt.map_or(0, |last_prompt| {
+        asked.messages[last_prompt..].iter().filter(|message| matches!(message, Message::Assistant { .. })).count()
     });
-    let script: Script = match said.map(|at| &asked.messages[at]) {
+    let script: Script = match last_prompt.map(|at| &asked.messages[at]) {
         Some(Message::User { content }) => {
             let text = content.iter().filter_map(tool_runtime::Part::as_text).next_back();
             text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()

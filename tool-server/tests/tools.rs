@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tool_runtime::{Context, Failure, Provide, Toolset, tool, toolset};
 use tool_server::protocol::ag_ui::Frontend;
 
-/// What of the tools the server has.
+/// Returns the tools of the server.
 pub(crate) fn tools() -> Toolset {
     toolset!(fine, fails, panics, asks, asks_within, eager, grows, locate, share, draw, secret)
 }
@@ -59,7 +59,7 @@ struct Removing {
 /// Remove something.
 #[tool(effect = destructive, approval = always)]
 fn remove(
-    /** What. */
+    /** The item. */
     what: String,
     #[state] removed: &Arc<AtomicUsize>,
 ) -> String {
@@ -70,7 +70,7 @@ fn remove(
 /// Do something.
 #[tool(effect = read_only)]
 fn fine(
-    /** What. */
+    /** The item. */
     #[arg(default)]
     what: String,
 ) -> String {
@@ -92,7 +92,7 @@ fn panics() -> String {
 /// Ask before.
 #[tool(effect = destructive, approval = always)]
 fn asks(
-    /** What. */
+    /** The item. */
     what: String,
 ) -> String {
     format!("removed {what}")
@@ -126,7 +126,7 @@ async fn grows(#[context] cx: &Context) -> usize {
     lines.len()
 }
 
-/// Where the person is.
+/// Get the position of the person.
 #[tool(effect = read_only, external, output = Value)]
 #[allow(non_camel_case_types, reason = "a tool's name")]
 struct locate {}
@@ -135,14 +135,14 @@ struct locate {}
 #[tool(external, output = Vec<String>, approval = always)]
 #[allow(non_camel_case_types, reason = "a tool's name")]
 struct share {
-    /// Which window.
+    /// The window's name.
     window: String,
 }
 
 /// Draw something that both sides see.
 #[tool]
 async fn draw(
-    /** What. */
+    /** The item. */
     what: String,
     #[context] cx: &Context,
 ) -> Result<usize, Failure> {
@@ -159,7 +159,7 @@ async fn draw(
     drawn.map_err(|error| Failure::new(error.to_string()))
 }
 
-/// What no browser may see.
+/// Return text that no browser may see.
 #[tool(effect = read_only)]
 fn secret() -> String {
     "42 Main Street".to_owned()

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-mod columns;
+mod convert;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "sealed")]

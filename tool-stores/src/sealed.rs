@@ -264,12 +264,12 @@ impl fmt::Display for SealError {
                 write!(out, "a sealed run has at most {limit} bytes; keep larger ones in a store")
             }
             Self::Malformed(reason) => write!(out, "the sealed run is damaged: {reason}"),
-            Self::UnknownKey => out.write_str("the run was sealed with a key that is not on the ring"),
+            Self::UnknownKey => out.write_str("the run was sealed with an unknown key; add the key to the `Keyring`, or begin a new run"),
             Self::Forged => out.write_str("the sealed run was changed, or sealed by another party"),
             Self::Audience => out.write_str("the run was sealed for another application"),
             Self::Forbidden => out.write_str("the run was sealed for another principal"),
             Self::Expired { .. } => out.write_str("the sealed run is too old; begin again"),
-            Self::Replayed => out.write_str("the sealed run was opened before; each can be opened once"),
+            Self::Replayed => out.write_str("the sealed run was used before, and each can be used once; send a new message"),
             Self::Forgotten => out.write_str(
                 "the run was sealed when another nonce store was in use, so it may have been opened before; begin again. \
                  Where sealed runs must survive a restart, keep nonces in SQLite or PostgreSQL",
@@ -435,8 +435,8 @@ pub(crate) fn unique() -> String {
     note = "use `SqliteStore` or `PostgresStore`, or `MemoryNonces` within one process; or implement `NonceStore`"
 )]
 pub trait NonceStore: Send + Sync {
-    /// Returns the identity of the store's memory. A text can be opened only if the identity is the one that it was sealed with:
-    /// a new store does not know which earlier texts were opened.
+    /// Returns the identity of the store's memory. A text can be opened only if the identity is the one that it was sealed with.
+    /// A new store does not know which earlier texts were opened.
     ///
     /// The default is `None`, for a store that never forgets and is the only one for its keys.
     fn id(&self) -> Option<&str> {
@@ -452,9 +452,9 @@ pub trait NonceStore: Send + Sync {
 
 /// A nonce store in memory, for one process.
 ///
-/// With it, no text can be opened that was sealed before it was created, or by another process, because it does not know whether
-/// that text was opened. So use it for tests, and with a key of the process, [`Key::random`]. For keys that outlive the process,
-/// use a persistent nonce store.
+/// With it, no text can be opened that was sealed before it was created, or by another process. It does not know whether that
+/// text was opened. So use it for tests, and with a key of the process, [`Key::random`]. For keys that outlive the process, use a
+/// persistent nonce store.
 #[derive(Debug)]
 pub struct MemoryNonces {
     id: String,

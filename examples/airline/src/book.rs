@@ -1,11 +1,11 @@
-//! Booking: a tool that can be called with what is known so far, and tells what is possible.
+//! Booking: a tool that can be called with the known values, and returns the possible others.
 
 use chrono::NaiveDate;
 use tool_runtime::{Context, ExecuteWith, Rejection, Validation, tool};
 
 use crate::desk::{Booking, Desk, Wish};
 
-/// Book a flight. Call it even if only a part is known: it tells what is missing, and what there is to choose from.
+/// Book a flight. Call it even if only some values are known: it returns the missing and the allowed values.
 #[tool(
     name = "book_flight",
     title = "Book a flight",
@@ -23,7 +23,7 @@ pub(crate) struct BookFlight {
     /// The day of the flight.
     #[dynamic(validate = date, requires(departure, arrival), hints(passengers))]
     date: NaiveDate,
-    /// How many people fly.
+    /// The number of passengers.
     #[arg(range(1..=9))]
     #[dynamic(validate = passengers, requires(departure, arrival, date))]
     passengers: u32,

@@ -28,11 +28,11 @@ pub(crate) struct Booking {
     arrival: &'static str,
     date: NaiveDate,
     passengers: u32,
-    /// What all passengers pay, in euros.
+    /// The price for all passengers, in euros.
     total: u32,
 }
 
-/// What somebody wants, as far as it is known.
+/// The parameters that are known so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Wish<'a> {
     pub(crate) departure: Option<&'a str>,
@@ -84,7 +84,7 @@ impl Desk {
         days
     }
 
-    /// How many people can fly together.
+    /// Returns the largest number of free seats on one flight.
     pub(crate) fn seats(&self, wish: Wish<'_>) -> u32 {
         self.possible(wish, |flight| flight.seats).into_iter().max().unwrap_or(0)
     }

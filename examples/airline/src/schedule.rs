@@ -1,4 +1,4 @@
-//! Which flights there are.
+//! The flights.
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ pub(crate) struct Flight {
     pub(crate) departure: &'static str,
     pub(crate) arrival: &'static str,
     pub(crate) date: NaiveDate,
-    /// How many seats are free.
+    /// The number of free seats.
     pub(crate) seats: u32,
     /// The price for one passenger, in euros.
     pub(crate) price: u32,

@@ -104,7 +104,7 @@ function Output({ part }: { part: ToolPart & { state: 'output-available' } }) {
     case 'tool-get_weather':
       return (
         <p className="weather">
-          <span aria-label={part.output.sky}>{SKY[part.output.sky]}</span> {part.output.city}, {part.output.temperature} °C
+          <span role="img" aria-label={part.output.sky}>{SKY[part.output.sky]}</span> {part.output.city}, {part.output.temperature} °C
         </p>
       );
     case 'tool-check_folder': {

@@ -26,7 +26,7 @@ export type WriteNoteInput = {
 
 export type WriteNoteOutput = Written;
 
-/** What was written. */
+/** A written file. */
 export type Written = {
   file: string;
   words: number;
@@ -36,11 +36,11 @@ export type CheckFolderInput = { [key: string]: never };
 
 export type CheckFolderOutput = Checked;
 
-/** How far the check has come. */
+/** The progress of the check. */
 export type Checked = {
   /** The files that were looked at, in order. */
   files: string[];
-  /** How many there are. */
+  /** The number of all files. */
   total: number;
 };
 
@@ -51,7 +51,7 @@ export type DeleteFileInput = {
 
 export type DeleteFileOutput = Deleted;
 
-/** What was deleted. */
+/** A deleted file. */
 export type Deleted = {
   deleted: string;
   /** The files that are left. */
@@ -63,7 +63,7 @@ export type BookTrainInput = {
   from?: string;
   /** The city of arrival. */
   to?: string;
-  /** How many people travel. */
+  /** The number of travellers. */
   seats?: number;
 };
 
@@ -74,7 +74,7 @@ export type Ticket = {
   from: string;
   to: string;
   seats: number;
-  /** What all seats cost, in euros. */
+  /** The price of all seats, in euros. */
   total: number;
 };
 

@@ -13,7 +13,7 @@ use serde_json::json;
 use tool_runtime::{
     Agent, AgentError,
     agent::{ApprovalRequest, Decision, Operator},
-    layer::Log,
+    layer::CallLog,
     model::{ScriptedModel, Turn},
     tool, toolset,
 };
@@ -45,7 +45,7 @@ impl Operator for Clerk {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), AgentError> {
     let model = ScriptedModel::new([Turn::call("refund", r#"{"amount": 40}"#), Turn::say("Done.")]);
-    let log = Log::new(|entry| {
+    let log = CallLog::new(|entry| {
         let output = entry.result.as_ref().ok().and_then(|output| output.as_json()).unwrap_or_default();
         println!("{} {} ran: {output}", entry.call.spec.name, entry.call.arguments);
     });

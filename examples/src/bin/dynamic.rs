@@ -18,10 +18,10 @@ struct Routes(Vec<(&'static str, &'static str)>);
 /// Book a flight.
 #[tool]
 async fn book_flight(
-    /// Where it leaves.
+    /// The airport of departure.
     #[dynamic(validate = is_served)]
     from: String,
-    /// Where it lands.
+    /// The airport of arrival.
     #[dynamic(validate = is_on_the_way, requires(from))]
     to: String,
     #[state] routes: &Routes,

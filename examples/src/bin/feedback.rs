@@ -5,7 +5,7 @@
 //! ```text
 //! rejected book_table {"restaurnt": "Luigi", "guests": 40}
 //!   call: `restaurnt`: unknown name: expected `restaurant`, `guests`, `hour`; did you mean `restaurant`?
-//!   restaurant: missing: expected a text of 1 to 80 characters
+//!   restaurant: missing: expected a string of 1 to 80 characters
 //!   guests: expected a whole number from 1 to 12, got 40
 //!   hour: missing: expected a whole number from 17 to 22
 //! ok book_table {"restaurant": "Luigi", "guests": 4, "hour": 20}

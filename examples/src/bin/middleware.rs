@@ -1,5 +1,5 @@
 //! A search behind two layers: one rejects evil queries, and one removes secrets from results. It prints the JSON that a model
-//! would receive.
+//! would receive. The search reverses the query, so `1terces` makes it return the secret `secret1`.
 //!
 //! `printf '%s\n' hello satan 1terces | cargo run -q -p examples --bin middleware` prints:
 //!

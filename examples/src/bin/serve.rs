@@ -1,7 +1,13 @@
 //! The smallest chat server: `useChat` of the Vercel AI SDK and every AG-UI client can talk to it.
 //!
-//! `cargo run -p examples --bin serve` prints `http://127.0.0.1:3000/api/chat and /agent`. In another terminal, this prints the
-//! answer as a stream of events. The model without a network asks for what is missing: "What is the person's name?".
+//! `cargo run -p examples --bin serve` prints the addresses for both kinds of clients:
+//!
+//! ```text
+//! useChat: http://127.0.0.1:3000/api/chat
+//! AG-UI:   http://127.0.0.1:3000/agent
+//! ```
+//!
+//! In another terminal, this prints the answer as a stream of events. The model without a network asks for the name.
 //!
 //! ```sh
 //! curl -N http://127.0.0.1:3000/api/chat -H 'content-type: application/json' \
@@ -28,7 +34,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // In place of the model without a network: `tool_models::OpenAi::new("gpt-5")`.
     let agent = Agent::new(NegotiatingModel::new()).tools(toolset!(greet));
     let listener = TcpListener::bind("127.0.0.1:3000").await?;
-    println!("http://{}/api/chat and /agent", listener.local_addr()?);
+    let address = listener.local_addr()?;
+    println!("useChat: http://{address}/api/chat\nAG-UI:   http://{address}/agent");
     let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
     Server::new(agent).ag_ui(AgUi::new()).serve(listener, stop).await?;
     Ok(())

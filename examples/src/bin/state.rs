@@ -1,11 +1,12 @@
-//! Methods of a type as tools: the type is their state. Each tool goes by the name of the type and its own.
+//! Methods of a type as tools: the type is their state. The type of each tool is named after both:
+//! `NotesWriteNote`.
 //!
 //! `cargo run -p examples --bin state` prints:
 //!
 //! ```text
 //! {"title":"buy milk","number":1}
 //! ["buy milk"]
-//! there are 1 notes
+//! there is no note 7
 //! ```
 
 use std::sync::{Mutex, PoisonError};
@@ -58,7 +59,7 @@ impl Notes {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if number > notes.len() {
             // The model receives this text. With `?`, it would learn only that the tool failed.
-            return Err(Failure::new(format!("there are {} notes", notes.len())));
+            return Err(Failure::new(format!("there is no note {number}")));
         }
         Ok(notes.remove(number - 1))
     }

@@ -15,7 +15,7 @@ use tool_runtime::{
     agent::{Decision, Suspend},
     model::{ScriptedModel, Turn},
     run::Phase,
-    store::Waiting,
+    store::WaitingFilter,
     tool, toolset,
 };
 use tool_stores::SqliteStore;
@@ -32,11 +32,7 @@ async fn refund(
 /// Returns the agent, as each process makes it for itself.
 fn agent(runs: &Path, turn: Turn) -> Result<Agent, AgentError> {
     let store = SqliteStore::open(runs)?;
-    Ok(Agent::new(ScriptedModel::new([turn]))
-        .tools(toolset!(refund))
-        .store(store)
-        .operator(Suspend)
-        .with_principal("ann"))
+    Ok(Agent::new(ScriptedModel::new([turn])).tools(toolset!(refund)).store(store).operator(Suspend).principal("ann"))
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -53,8 +49,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let run = session.id().clone();
     drop((session, monday));
 
+    // To decide asks no model, so this turn is never used.
     let tuesday = agent(&runs, Turn::say("unused"))?;
-    for item in tuesday.waiting(&Waiting::new().by("ann")).await? {
+    for item in tuesday.waiting(&WaitingFilter::new().for_principal("ann")).await? {
         println!("tuesday: {} {} waits; ann approves", item.interrupt.shown.tool, item.interrupt.shown.arguments);
         tuesday.decide(&item.run, &item.interrupt.id, Decision::Approve, "ann").await?;
     }

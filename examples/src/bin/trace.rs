@@ -28,7 +28,7 @@ use tool_terminal::Terminal;
 async fn cook(
     /// The dish.
     dish: String,
-    /// How long it takes, in minutes.
+    /// The time in minutes.
     #[arg(range(1..=240))]
     minutes: u32,
     #[context] cx: &Context,

@@ -1,4 +1,4 @@
-//! An answer of a type in place of text. A wrong answer goes back to the model with what is wrong.
+//! An answer of a Rust type in place of text. The model receives the problems of a wrong answer, and tries again.
 //!
 //! `cargo run -p examples --bin typed` prints:
 //!

@@ -1,4 +1,4 @@
-//! One function, one attribute, one agent: the README's first example with a table of real temperatures.
+//! One function, one attribute, one agent: a variant of the README's first tool, with real temperatures and a unit.
 //!
 //! `cargo run -p examples --bin weather` starts a conversation. Without a key in the environment, the model needs no network.
 //!
@@ -24,7 +24,7 @@ use serde::Serialize;
 use tool_runtime::{Agent, agent::StopWhen, lint_test, tool, toolset};
 use tool_terminal::Terminal;
 
-/// How warm a city usually is.
+/// The usual temperatures of a city.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Climate {
     city: &'static str,
@@ -50,13 +50,13 @@ async fn get_climate(
     let found = CLIMATE.iter().find(|(name, _)| name.eq_ignore_ascii_case(city.trim()));
     let (city, means) = found.ok_or_else(|| {
         let known = CLIMATE.map(|(city, _)| city).join(", ");
-        format!("nothing is known about `{city}`; known cities: {known}")
+        format!("no data about `{city}`; known cities: {known}")
     })?;
     Ok(Climate { city, month: MONTHS[month - 1], mean: unit.of(means[month - 1]), unit })
 }
 
-const INSTRUCTIONS: &str = "You tell how warm cities are. You do not know it yourself: call `get_climate` for each question, \
-    and answer with what it says.";
+const INSTRUCTIONS: &str =
+    "Answer questions about the climate of cities. Always call `get_climate`, and use only its result.";
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {

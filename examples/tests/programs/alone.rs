@@ -66,11 +66,11 @@ fn censorship_finds_other_words() {
 fn censorship_asks_the_model_that_is_named() {
     let search =
         r#"{"tool_calls":[{"index":0,"id":"c1","function":{"name":"search","arguments":"{\"q\":\"puny\"}"}}]}"#;
-    for (answer, status, said) in [("302", 0, "Right."), ("It is 301.", 1, "Wrong: it is 302.")] {
+    for (answer, status, expected) in [("302", 0, "Right."), ("It is 301.", 1, "Wrong: it is 302.")] {
         let (url, asked) = chat_server(vec![search.to_owned(), format!(r#"{{"content":"{answer}"}}"#)]);
         let run = Run::with(&[("OPENAI_BASE_URL", &url), ("OPENAI_MODEL", "parrot")], "censorship", &[]);
         run.ends_with(status);
-        run.shows(&["(model: parrot)", r#"search {"q":"puny"}"#, answer, said]);
+        run.shows(&["(model: parrot)", r#"search {"q":"puny"}"#, answer, expected]);
         let asked = asked.join().unwrap();
         assert!(asked[0].contains("\\\"little\\\"") && asked[0].contains("Exact-match search"), "{}", asked[0]);
         assert!(asked[1].contains("diminutive puny DOC_ID: 302"), "{}", asked[1]);
@@ -114,8 +114,8 @@ mod real_model {
         let called = calls(&shown, "get_climate");
         tell("weather: it called get_climate", !called.is_empty());
         tell("weather: for Oslo in July", called.iter().any(|call| call.contains("Oslo") && call.contains('7')));
-        let said: String = shown.lines().filter(|line| !line.starts_with('·')).collect();
-        tell("weather: it says 17", said.contains("17"));
+        let text: String = shown.lines().filter(|line| !line.starts_with('·')).collect();
+        tell("weather: it says 17", text.contains("17"));
         tell("weather: it called no more than twice", called.len() <= 2);
         let shown = say(&mut desk, "And Paris in January, in Fahrenheit?");
         sound(&shown);

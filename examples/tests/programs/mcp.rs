@@ -77,9 +77,9 @@ fn a_desktop_client_reads_nothing_but_the_protocol() {
     assert!(write["isError"] == true && !files.0.join("files/b.txt").exists(), "{write}");
     drop(stdin);
     assert!(answers.next().is_none(), "nothing else is said");
-    let mut said = String::new();
-    server.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("serving ") && server.wait().unwrap().success(), "{said}");
+    let mut printed = String::new();
+    server.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert!(printed.contains("serving ") && server.wait().unwrap().success(), "{printed}");
 }
 
 /// Returns the response to a request: the head, and the body.
@@ -117,29 +117,32 @@ fn a_proxy_serves_mcp_the_ai_sdk_and_ag_ui() {
     }
     let proxy = command.args(["--http", "127.0.0.1:0"]).arg(&config).stderr(Stdio::piped()).spawn().unwrap();
     let mut proxy = Running(proxy);
-    let mut said = BufReader::new(proxy.0.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let line = said.find(|line| line.starts_with("MCP at ")).expect("it says where it serves");
+    let mut printed = BufReader::new(proxy.0.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let line = printed.find(|line| line.starts_with("MCP at ")).expect("it says where it serves");
     let address = line["MCP at http://".len()..].split('/').next().unwrap().to_owned();
 
     let (head, _) = post(&address, "/mcp", &[], &hello());
     let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session").to_owned();
     let in_session = [("Mcp-Session-Id", session.as_str())];
-    let (_, said) = post(&address, "/mcp", &in_session, &call(2, "files_read", &json!({ "path": "a.txt" })));
-    assert!(said.contains("hello there"), "{said}");
+    let (_, printed) = post(&address, "/mcp", &in_session, &call(2, "files_read", &json!({ "path": "a.txt" })));
+    assert!(printed.contains("hello there"), "{printed}");
     let delete = call(3, "files_delete", &json!({ "path": "a.txt" }));
-    let (_, said) = post(&address, "/mcp", &in_session, &delete);
-    assert!(said.contains("did not run") && files.0.join("files/a.txt").exists(), "{said}");
+    let (_, printed) = post(&address, "/mcp", &in_session, &delete);
+    assert!(printed.contains("did not run") && files.0.join("files/a.txt").exists(), "{printed}");
 
     // Without a model in the environment, the offline model calls the tool that the prompt names.
     let parts = json!([{ "type": "text", "text": "files_read a.txt" }]);
     let chat = json!({ "id": "c", "messages": [{ "id": "m", "role": "user", "parts": parts }] });
-    let (_, said) = post(&address, "/api/chat", &[], &chat);
-    assert!(said.contains("tool-output-available") && said.contains("hello there"), "{said}");
+    let (_, printed) = post(&address, "/api/chat", &[], &chat);
+    assert!(printed.contains("tool-output-available") && printed.contains("hello there"), "{printed}");
     let message = json!({ "id": "m", "role": "user", "content": "files_delete a.txt" });
     let run = json!({ "threadId": "t", "runId": "r", "state": {}, "messages": [message], "tools": [], "context": [],
         "forwardedProps": {} });
-    let (_, said) = post(&address, "/agent", &[], &run);
-    assert!(said.contains("interrupt") && files.0.join("files/a.txt").exists(), "an approval is asked for: {said}");
+    let (_, printed) = post(&address, "/agent", &[], &run);
+    assert!(
+        printed.contains("interrupt") && files.0.join("files/a.txt").exists(),
+        "an approval is asked for: {printed}"
+    );
     // All of them also refuse a page with a foreign host name.
     for (path, body) in [("/mcp", &hello()), ("/api/chat", &chat), ("/agent", &run)] {
         let (head, _) = post(&address, path, &[("Host", "evil.example")], body);

@@ -25,7 +25,7 @@ fn says(input: &[u8]) -> (bool, String) {
 
 #[test]
 fn queries_are_filtered_on_the_way_in_and_answers_on_the_way_out() {
-    let (fine, said) =
+    let (fine, printed) =
         says("hello\nSatan!\n1terces\nsecret1\n\nx 1drowssap y\r\ntorch \"light\"\nis\u{1b}[2J".as_bytes());
     let expected = r#"Enter a query: {
   "ok": true,
@@ -82,7 +82,7 @@ Enter a query: {
 }
 Enter a query: 
 "#;
-    assert_eq!(said, expected);
+    assert_eq!(printed, expected);
     assert!(fine);
     assert_eq!(says(b""), (true, "Enter a query: \n".to_owned()));
     assert!(!says(b"\xff\n").0, "what is no text is an error and no panic");

@@ -21,18 +21,18 @@ use tool_runtime::{
 };
 use tool_schema::json::Change;
 
-use super::{Heard, end, heard, piece, start};
+use super::{Recording, end, piece, recorded, start};
 use crate::agent::watched;
 
 /// A flight, booked by a client.
 #[tool(external, output = bool, on_input_available = booked)]
 struct Book {
-    /// Where to.
+    /// The destination.
     to: String,
 }
 
 fn booked(input: &Book, cx: &Context) {
-    Heard::of(cx).say(format!("booked {}", input.to));
+    Recording::of(cx).say(format!("booked {}", input.to));
 }
 
 /// Does one of two things.
@@ -41,7 +41,7 @@ fn booked(input: &Book, cx: &Context) {
 enum Choose {
     /// To go.
     Go {
-        /// Where.
+        /// The destination.
         to: String,
     },
     /// To stay.
@@ -58,7 +58,7 @@ impl Execute for Choose {
 }
 
 fn chosen(input: Partial<'_, Choose>, _: &str, cx: &Context) {
-    Heard::of(cx).say(format!("{:?}", input.get::<&str>("kind")));
+    Recording::of(cx).say(format!("{:?}", input.get::<&str>("kind")));
 }
 
 fn choice(input: &Choose, cx: &Context) {
@@ -66,7 +66,7 @@ fn choice(input: &Choose, cx: &Context) {
         Choose::Go { to } => to.as_str(),
         Choose::Stay => "",
     };
-    Heard::of(cx).say(format!("choice {to:?}"));
+    Recording::of(cx).say(format!("choice {to:?}"));
 }
 
 struct Desk;
@@ -77,18 +77,18 @@ impl Desk {
     #[tool(on_input_start = Self::rings, on_input_available = Self::rang)]
     fn ring(
         &self,
-        /// How often.
+        /// The number of times.
         times: u8,
     ) -> u8 {
         times
     }
 
     fn rings(cx: &Context) {
-        Heard::of(cx).say("rings");
+        Recording::of(cx).say("rings");
     }
 
     fn rang(input: &DeskRing, cx: &Context) {
-        Heard::of(cx).say(format!("rang {}", input.times));
+        Recording::of(cx).say(format!("rang {}", input.times));
     }
 }
 
@@ -97,18 +97,18 @@ struct All;
 
 impl InputHooks for All {
     fn start<'a>(&'a self, tool: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
-        Heard::of(cx).say(format!("start {tool}"));
+        Recording::of(cx).say(format!("start {tool}"));
         Box::pin(std::future::ready(()))
     }
 
     fn delta<'a>(&'a self, tool: &'a str, input: &'a Incremental, _: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
-        Heard::of(cx).say(format!("delta {tool} {}", input.value().unwrap()));
+        Recording::of(cx).say(format!("delta {tool} {}", input.value().unwrap()));
         Box::pin(std::future::ready(()))
     }
 
     fn available<'a>(&'a self, tool: &'a str, arguments: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            Heard::of(cx).say(format!("available {tool} {arguments}"));
+            Recording::of(cx).say(format!("available {tool} {arguments}"));
             tokio::time::sleep(Duration::from_mins(1)).await;
         })
     }
@@ -121,13 +121,13 @@ struct Watcher(Mutex<Vec<String>>);
 impl Observer for Watcher {
     fn event(&self, event: Event<'_>) {
         let Event::CallArguments { so_far, .. } = event else { return };
-        let mut told = self.0.lock().unwrap();
+        let mut lines = self.0.lock().unwrap();
         so_far.changes(&mut |path, change| {
             if let Change::Set(value) = change {
-                told.push(format!("{path} = {value}"));
+                lines.push(format!("{path} = {value}"));
             }
         });
-        told.push(PartialArguments::look(so_far, |json| json.value().unwrap().to_string()));
+        lines.push(PartialArguments::look(so_far, |json| json.value().unwrap().to_string()));
     }
 }
 
@@ -149,12 +149,12 @@ async fn tools_of_every_kind_have_hooks_and_so_has_the_agent() {
         .then_call("Choose", r#"{"kind":"go","to":"Oslo"}"#)
         .then_call("ring", r#"{"times":3}"#)
         .then_call("shout", r#"{"a":1}"#);
-    let heard = Heard::default();
+    let recorded = Recording::default();
     let agent = watched(ScriptedModel::new([turn.clone(), Turn::say("ok")]))
         .tools(tools.clone())
         .observer(Watcher::default())
         .operator(Watcher::default())
-        .context(Context::new("").with(heard.clone()));
+        .context(Context::new("").with(recorded.clone()));
     agent.run("go").await.unwrap();
     let of_tools = [
         r#"Some("go")"#,
@@ -167,17 +167,17 @@ async fn tools_of_every_kind_have_hooks_and_so_has_the_agent() {
         // The other calls are accepted meanwhile, because judging a variant's fields takes time.
         r#"choice "Oslo""#,
     ];
-    assert_eq!(heard.all(), of_tools);
+    assert_eq!(recorded.all(), of_tools);
 
-    let heard = Heard::default();
+    let recorded = Recording::default();
     let hide = tools.filter(|spec| spec.name == "ring");
     let agent = watched(ScriptedModel::new([turn, Turn::say("ok")]))
         .tools(hide)
         .input_hooks(All)
-        .context(Context::new("").with(heard.clone()));
+        .context(Context::new("").with(recorded.clone()));
     agent.run("go").await.unwrap();
     let of_agent = ["rings", "start ring", r#"delta ring {"times":3}"#, "rang 3", r#"available ring {"times":3}"#];
-    assert_eq!(heard.all(), of_agent);
+    assert_eq!(recorded.all(), of_agent);
 }
 
 /// Panics in all its hooks, and hears so only of the first.
@@ -190,24 +190,24 @@ fn broken(
 }
 
 fn breaks(cx: &Context) {
-    Heard::of(cx).say("breaks");
+    Recording::of(cx).say("breaks");
     panic!("a hook broke");
 }
 
 fn never(_: Partial<'_, broken>, _: &str, cx: &Context) {
-    Heard::of(cx).say("never");
+    Recording::of(cx).say("never");
 }
 
 #[allow(clippy::unused_async, reason = "a hook may be async")]
 async fn breaks_again(_: &broken, cx: &Context) {
-    Heard::of(cx).say("breaks again");
+    Recording::of(cx).say("breaks again");
     panic!("a hook broke");
 }
 
 #[tokio::test]
 async fn a_hook_that_panics_breaks_nothing() {
     let deltas = vec![start(0, "a", "broken"), piece(0, r#"{"n":"#), piece(0, "1}"), end(0)];
-    assert_eq!(heard(toolset!(broken), deltas).await, ["breaks", "breaks again"]);
+    assert_eq!(recorded(toolset!(broken), deltas).await, ["breaks", "breaks again"]);
 }
 
 /// Hears something that never ends.
@@ -217,35 +217,35 @@ fn patient() -> u8 {
 }
 
 async fn hangs(cx: &Context) {
-    Heard::of(cx).say("hangs");
+    Recording::of(cx).say("hangs");
     std::future::pending::<()>().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_hangs_is_given_up() {
     let before = tokio::time::Instant::now();
-    assert_eq!(heard(toolset!(patient), vec![start(0, "a", "patient"), end(0)]).await, ["hangs"]);
+    assert_eq!(recorded(toolset!(patient), vec![start(0, "a", "patient"), end(0)]).await, ["hangs"]);
     assert_eq!(before.elapsed().as_secs(), 10);
 }
 
 /// Pays.
 #[tool(approval = always, on_input_available = pays)]
 fn pay(
-    /// Whom.
+    /// The recipient.
     to: String,
     #[context] cx: &Context,
 ) -> usize {
-    Heard::of(cx).say(format!("paid {to}"));
+    Recording::of(cx).say(format!("paid {to}"));
     to.len()
 }
 
 fn pays(input: &pay, cx: &Context) {
-    Heard::of(cx).say(format!("pays {}", input.to));
+    Recording::of(cx).say(format!("pays {}", input.to));
 }
 
 #[tokio::test]
 async fn an_edit_is_available_too() {
-    let heard = Heard::default();
+    let recorded = Recording::default();
     let watcher = Arc::new(Watcher::default());
     let pieces = vec![start(0, "a", "pay"), piece(0, r#"{"to":"An"#), piece(0, r#"na"}"#), end(0)];
     let pieces: Vec<_> = pieces.into_iter().chain([Delta::Finish(FinishReason::ToolCalls)]).collect();
@@ -253,9 +253,9 @@ async fn an_edit_is_available_too() {
         .tools(toolset!(pay))
         .observer(Arc::clone(&watcher))
         .operator(Arc::clone(&watcher))
-        .context(Context::new("").with(heard.clone()));
+        .context(Context::new("").with(recorded.clone()));
     agent.run("go").await.unwrap();
-    assert_eq!(heard.all(), ["pays Anna", "pays Ben", "paid Ben"]);
+    assert_eq!(recorded.all(), ["pays Anna", "pays Ben", "paid Ben"]);
     let watched = watcher.0.lock().unwrap().clone();
     let expected = [" = {}", r#"/to = "An""#, r#"{"to":"An"}"#, r#"{"to":"Anna"}"#];
     assert_eq!(watched, expected);

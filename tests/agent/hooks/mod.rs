@@ -19,9 +19,9 @@ use crate::agent::watched;
 
 /// The recorded hook calls, as an extension of the context.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+struct Recording(Arc<Mutex<Vec<String>>>);
 
-impl Heard {
+impl Recording {
     fn of(cx: &Context) -> &Self {
         cx.get::<Self>().unwrap()
     }
@@ -44,23 +44,23 @@ async fn mail(
     text: Option<String>,
     #[context] cx: &Context,
 ) -> usize {
-    Heard::of(cx).say(format!("{}: runs", cx.call_id()));
+    Recording::of(cx).say(format!("{}: runs", cx.call_id()));
     to.len() + text.map_or(0, |text| text.len())
 }
 
 fn begins(cx: &Context) {
-    Heard::of(cx).say(format!("{}: begins", cx.call_id()));
+    Recording::of(cx).say(format!("{}: begins", cx.call_id()));
 }
 
 async fn more(input: Partial<'_, mail>, delta: &str, cx: &Context) {
     // The hook really waits, and so does the model's stream.
     tokio::time::sleep(Duration::from_millis(1)).await;
     let (to, is_complete) = (input.get::<&str>("to"), input.is_complete("to"));
-    Heard::of(cx).say(format!("{}: {delta:?} to {to:?} {is_complete}", cx.call_id()));
+    Recording::of(cx).say(format!("{}: {delta:?} to {to:?} {is_complete}", cx.call_id()));
 }
 
 fn written(input: &mail, cx: &Context) {
-    Heard::of(cx).say(format!("{}: to {} {:?}", cx.call_id(), input.to, input.text));
+    Recording::of(cx).say(format!("{}: to {} {:?}", cx.call_id(), input.to, input.text));
 }
 
 fn start(index: usize, id: &str, name: &str) -> Delta {
@@ -76,14 +76,14 @@ fn end(index: usize) -> Delta {
 }
 
 /// Returns the hook calls of a turn with these deltas.
-async fn heard(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
+async fn recorded(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
     let mut deltas = deltas;
     deltas.push(Delta::Finish(FinishReason::ToolCalls));
-    let heard = Heard::default();
+    let recorded = Recording::default();
     let model = ScriptedModel::new([deltas]).then(Turn::say("ok"));
-    let agent = watched(model).tools(tools).context(Context::new("").with(heard.clone()));
+    let agent = watched(model).tools(tools).context(Context::new("").with(recorded.clone()));
     assert_eq!(agent.run("go").await.unwrap().text, "ok");
-    heard.all()
+    recorded.all()
 }
 
 #[tokio::test]
@@ -98,11 +98,11 @@ async fn parallel_calls_have_separate_hooks() {
         end(0),
         end(1),
     ];
-    let mut heard = heard(toolset!(mail), deltas).await;
+    let mut recorded = recorded(toolset!(mail), deltas).await;
     // From here on, both calls run, in any order.
-    heard[8..].sort();
+    recorded[8..].sort();
     assert_eq!(
-        heard,
+        recorded,
         [
             "a: begins",
             r#"a: "{\"to\": \"An" to Some("An") false"#,
@@ -121,39 +121,39 @@ async fn parallel_calls_have_separate_hooks() {
 #[tokio::test]
 async fn hooks_receive_arguments_once_for_any_chunks() {
     let whole = r#"{"to": "Anna"}"#;
-    let told = |delta: &str| format!(r#"a: {delta:?} to Some("Anna") true"#);
+    let line = |delta: &str| format!(r#"a: {delta:?} to Some("Anna") true"#);
     let after = ["a: to Anna None", "a: runs"].map(str::to_owned);
     let begins = || vec!["a: begins".to_owned()];
 
     // Gemini sends the name and the arguments in one chunk.
-    let heard_whole = heard(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole), end(0)]).await;
-    let expected: Vec<_> = begins().into_iter().chain([told(whole)]).chain(after.clone()).collect();
-    assert_eq!(heard_whole, expected);
+    let recorded_whole = recorded(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole), end(0)]).await;
+    let expected: Vec<_> = begins().into_iter().chain([line(whole)]).chain(after.clone()).collect();
+    assert_eq!(recorded_whole, expected);
     // The arguments are repeated at the end, before and after the end of the call.
     let again = vec![start(0, "a", "mail"), piece(0, whole), piece(0, whole), end(0), piece(0, whole)];
-    assert_eq!(heard(toolset!(mail), again).await, expected);
+    assert_eq!(recorded(toolset!(mail), again).await, expected);
     // Without an end of the call.
-    assert_eq!(heard(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole)]).await, expected);
+    assert_eq!(recorded(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole)]).await, expected);
 }
 
 /// Looks around.
 #[tool(effect = read_only, on_input_start = begins, on_input_delta = nothing_comes, on_input_available = looks)]
 async fn look(
-    /// Where.
+    /// The place.
     place: Option<String>,
     #[context] cx: &Context,
 ) -> bool {
-    Heard::of(cx).say("looks");
+    Recording::of(cx).say("looks");
     place.is_none()
 }
 
 fn nothing_comes(input: Partial<'_, look>, _: &str, cx: &Context) {
-    Heard::of(cx).say(format!("piece {:?}", input.value()));
+    Recording::of(cx).say(format!("piece {:?}", input.value()));
 }
 
 #[allow(clippy::unused_async, reason = "a hook may be async")]
 async fn looks(input: &look, cx: &Context) {
-    Heard::of(cx).say(format!("at {:?}", input.place));
+    Recording::of(cx).say(format!("at {:?}", input.place));
 }
 
 #[tokio::test]
@@ -163,23 +163,23 @@ async fn arguments_that_are_empty_or_never_come_are_an_empty_object() {
         vec![start(0, "a", "look"), piece(0, ""), end(0)],
         vec![start(0, "a", "look")],
     ] {
-        assert_eq!(heard(toolset!(look), deltas).await, ["a: begins", "at None", "looks"]);
+        assert_eq!(recorded(toolset!(look), deltas).await, ["a: begins", "at None", "looks"]);
     }
-    let empty = heard(toolset!(look), vec![start(0, "a", "look"), piece(0, "{}"), end(0)]).await;
+    let empty = recorded(toolset!(look), vec![start(0, "a", "look"), piece(0, "{}"), end(0)]).await;
     assert_eq!(empty, ["a: begins", "piece Some(Object {})", "at None", "looks"]);
 }
 
 #[tokio::test]
 async fn refused_or_cut_arguments_are_never_available() {
     let wrong = vec![start(0, "a", "mail"), piece(0, r#"{"to": 1}"#), end(0)];
-    assert_eq!(heard(toolset!(mail), wrong).await, ["a: begins", r#"a: "{\"to\": 1}" to None true"#]);
+    assert_eq!(recorded(toolset!(mail), wrong).await, ["a: begins", r#"a: "{\"to\": 1}" to None true"#]);
     let no_json = vec![start(0, "a", "mail"), piece(0, r#"{"to": x"#), piece(0, "y"), end(0)];
-    assert_eq!(heard(toolset!(mail), no_json).await.len(), 3, "what is no JSON is heard as text");
+    assert_eq!(recorded(toolset!(mail), no_json).await.len(), 3, "arguments that are not JSON arrive as text");
 
-    let heard = Heard::default();
+    let recorded = Recording::default();
     let dead = ModelError::new(ModelErrorKind::Unavailable, "dead");
     let model = ScriptedModel::new([vec![Ok(start(0, "a", "mail")), Ok(piece(0, r#"{"to"#)), Err(dead)]]);
-    let agent = watched(model).tools(toolset!(mail)).context(Context::new("").with(heard.clone()));
+    let agent = watched(model).tools(toolset!(mail)).context(Context::new("").with(recorded.clone()));
     agent.run("go").await.unwrap_err();
-    assert_eq!(heard.all(), ["a: begins", r#"a: "{\"to" to None false"#]);
+    assert_eq!(recorded.all(), ["a: begins", r#"a: "{\"to" to None false"#]);
 }

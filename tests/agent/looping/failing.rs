@@ -37,12 +37,12 @@ async fn temporary_failures_are_retried_before_the_next_model() {
         let mut session = agent.session();
         let reply = session.send("go").await.unwrap();
         assert_eq!((reply.text.as_str(), reply.steps), ("here I am", 1), "{kind:?}: what came to nothing is no step");
-        assert_eq!(first.asked().len(), asked, "{kind:?}");
-        assert_eq!(listener.heard().iter().filter(|line| *line == "failed, again: it failed").count(), asked);
+        assert_eq!(first.requests().len(), asked, "{kind:?}");
+        assert_eq!(listener.lines().iter().filter(|line| *line == "failed, again: it failed").count(), asked);
         assert_eq!(session.run().retries() as usize, asked);
         // The next prompt begins with the first model again.
         session.send("and?").await.unwrap();
-        assert_eq!(first.asked().len(), 2 * asked);
+        assert_eq!(first.requests().len(), 2 * asked);
     }
 }
 
@@ -51,41 +51,42 @@ async fn without_another_model_the_run_stops_and_can_go_on() {
     let model = Arc::new(ScriptedModel::new([down(), down()]).then(Turn::say("back")));
     let mut session = Agent::new(Arc::clone(&model)).model_retries(1).session();
     let Err(AgentError::Model(error)) = session.send("go").await else { panic!("it is down") };
-    assert_eq!((error.to_string().as_str(), model.asked().len()), ("down", 2));
+    assert_eq!((error.to_string().as_str(), model.requests().len()), ("down", 2));
     assert_eq!(session.run().phase(), Phase::Stopped(StopReason::ModelFailed("down".into())));
     assert_eq!(session.resume().await.unwrap().text, "back");
     let script = Arc::new(ScriptedModel::new(Vec::<Turn>::new()));
     let fallback = Arc::new(ScriptedModel::new([Turn::say("no")]));
     let over = Agent::new(script).fallback(Arc::clone(&fallback)).run("go").await;
     assert!(
-        matches!(over, Err(AgentError::Model(_))) && fallback.asked().is_empty(),
+        matches!(over, Err(AgentError::Model(_))) && fallback.requests().is_empty(),
         "a script that ran out is a mistake"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_double_and_respect_the_provider() {
-    let told =
+async fn retry_delays_double_and_respect_the_provider() {
+    let retry_after =
         |seconds| ModelError::new(ModelErrorKind::RateLimited, "slow").retry_after(Some(Duration::from_secs(seconds)));
     let started = tokio::time::Instant::now();
-    let model = ScriptedModel::new([down(), down(), told(7)]).then(Turn::say("ok"));
+    let model = ScriptedModel::new([down(), down(), retry_after(7)]).then(Turn::say("ok"));
     Agent::new(model).model_retries(5).run("go").await.unwrap();
     let waited = started.elapsed();
     assert!(waited >= Duration::from_millis(7_750) && waited < Duration::from_secs(9), "{waited:?}");
     // With another model available, nobody waits an hour.
     let started = tokio::time::Instant::now();
-    let agent =
-        Agent::new(ScriptedModel::new([told(3_600)])).model_retries(5).fallback(ScriptedModel::new([Turn::say("ok")]));
+    let agent = Agent::new(ScriptedModel::new([retry_after(3_600)]))
+        .model_retries(5)
+        .fallback(ScriptedModel::new([Turn::say("ok")]));
     agent.run("go").await.unwrap();
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_tries_of_a_run_come_out_of_one_purse() {
+async fn all_retries_of_a_run_share_one_budget() {
     let model = Arc::new(ScriptedModel::new((0..9).map(|_| down())));
     let agent = Agent::new(Arc::clone(&model)).model_retries(8).options(|options| options.limits.retries = 3);
     assert!(matches!(agent.run("go").await, Err(AgentError::Model(_))));
-    assert_eq!(model.asked().len(), 4);
+    assert_eq!(model.requests().len(), 4);
 }
 
 /// A complete call that started early is kept and answered when the turn breaks off, and not repeated.
@@ -113,11 +114,11 @@ async fn a_turn_that_breaks_off_never_runs_a_call_twice() {
         assert_eq!(ran(&seen), 1, "once, and what was cut not at all");
         let calls = session.run().calls();
         assert!(calls.len() == 1 && calls[0].result().unwrap().is_success());
-        let said = session.messages().iter().any(|message| format!("{message:?}").contains("I add"));
-        assert!(!said, "what else the turn said is void");
+        let has_text = session.messages().iter().any(|message| format!("{message:?}").contains("I add"));
+        assert!(!has_text, "what else the turn said is void");
         assert_eq!(reply.usage, used(10, 5), "but it was paid for");
-        let heard = listener.heard();
-        assert!(heard.iter().any(|line| line.starts_with("failed, again")), "{heard:?}");
+        let lines = listener.lines();
+        assert!(lines.iter().any(|line| line.starts_with("failed, again")), "{lines:?}");
     }
 }
 
@@ -134,7 +135,7 @@ async fn another_model_takes_over_in_the_middle() {
     let seen = Arc::<Ran>::default();
     let reply = Agent::new(first).tools(tools(&seen)).fallback(Arc::clone(&second)).run("go").await.unwrap();
     assert_eq!((reply.text.as_str(), ran(&seen)), ("done", 2));
-    assert_eq!(second.asked()[0].messages.len(), 3, "the prompt, the call and its answer");
+    assert_eq!(second.requests()[0].messages.len(), 3, "the prompt, the call and its answer");
     let names: Vec<_> = reply.by_model().into_iter().map(|(name, _)| name.to_owned()).collect();
     assert_eq!(names, ["function", "scripted"]);
 }
@@ -154,8 +155,8 @@ async fn a_paused_turn_continues() {
     let mut session = Agent::new(Arc::clone(&model)).session();
     let reply = session.send("go").await.unwrap();
     assert_eq!((reply.text.as_str(), reply.steps, reply.phase), ("and found it", 2, Phase::Finished));
-    let said = |message: &tool_runtime::Message| format!("{message:?}").contains("I search");
-    assert!(model.asked()[1].messages.iter().any(said));
+    let has_text = |message: &tool_runtime::Message| format!("{message:?}").contains("I search");
+    assert!(model.requests()[1].messages.iter().any(has_text));
     let has = |part: &AssistantPart| matches!(part, AssistantPart::Text { text } if text == "and found it");
     assert!(
         matches!(session.messages().last(), Some(tool_runtime::Message::Assistant { content }) if content.iter().any(has))

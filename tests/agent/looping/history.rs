@@ -24,7 +24,7 @@ async fn the_model_sees_the_pruned_conversation_and_the_run_keeps_all() {
     let mut session = agent.prune(Prune::new().keep_rounds(1).drop_reasoning()).session();
     session.send("1").await.unwrap();
     session.send("2").await.unwrap();
-    let asked = model.asked();
+    let asked = model.requests();
     assert_eq!(asked[2].messages, [Message::system("Be kind."), Message::user("2")]);
     assert_eq!(asked[3].messages.len(), 4, "with the call and its answer");
     assert_eq!(session.messages().len(), 8);
@@ -46,7 +46,7 @@ async fn a_history_from_outside_is_repaired_and_reported() {
     ];
     let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
     let seen = Arc::<Ran>::default();
-    let mut session = Agent::new(Arc::clone(&model)).tools(tools(&seen)).session_after(history);
+    let mut session = Agent::new(Arc::clone(&model)).tools(tools(&seen)).session_from_messages(history);
     let id = |id: &str| id.to_owned();
     assert_eq!(
         session.repaired(),
@@ -57,10 +57,10 @@ async fn a_history_from_outside_is_repaired_and_reported() {
         ]
     );
     session.send("on").await.unwrap();
-    let messages = &model.asked()[0].messages;
-    assert!(matches!(&messages[2], Message::Tool(told) if told.call_id == "a" && told.is_error));
-    assert!(matches!(&messages[3], Message::Tool(told) if told.call_id == "b" && !told.is_error));
-    let whole = Agent::new(ScriptedModel::new([Turn::say("x")])).session_after(vec![Message::user("hi")]);
+    let messages = &model.requests()[0].messages;
+    assert!(matches!(&messages[2], Message::Tool(answer) if answer.call_id == "a" && answer.is_error));
+    assert!(matches!(&messages[3], Message::Tool(answer) if answer.call_id == "b" && !answer.is_error));
+    let whole = Agent::new(ScriptedModel::new([Turn::say("x")])).session_from_messages(vec![Message::user("hi")]);
     assert!(whole.repaired().is_empty());
 }
 
@@ -78,7 +78,7 @@ fn unreadable_parts_are_left_out_and_reported() {
     ]);
     assert_eq!(messages.len(), 2);
     let at: Vec<usize> =
-        unread.iter().map(|told| if let Repaired::Unread { at, .. } = told { *at } else { 99 }).collect();
+        unread.iter().map(|answer| if let Repaired::Unread { at, .. } = answer { *at } else { 99 }).collect();
     assert_eq!(at, [0, 1, 2, 3]);
     assert_eq!(tool_run::message::repair(messages.clone()), (messages, vec![]));
 }

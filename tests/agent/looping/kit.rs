@@ -106,7 +106,7 @@ pub(crate) fn says(turn: Turn) -> Vec<Piece> {
 pub(crate) struct Listener(Mutex<Vec<String>>);
 
 impl Listener {
-    pub(crate) fn heard(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
@@ -116,8 +116,8 @@ impl Observer for Listener {
         let line = match event {
             Event::StepStarted { step } => format!("step {step}"),
             Event::ModelAsked { model, failures } => format!("asked {model} after {failures}"),
-            Event::StepFailed { error, again } => format!("failed{}: {error}", if again { ", again" } else { "" }),
-            Event::StepFinished { reason, .. } => format!("finished: {reason:?}"),
+            Event::TurnFailed { error, again } => format!("failed{}: {error}", if again { ", again" } else { "" }),
+            Event::TurnFinished { reason, .. } => format!("finished: {reason:?}"),
             Event::ChoiceIgnored(choice) => format!("ignored: {choice:?}"),
             Event::Prompted(prompt) => format!("prompted: {}", prompt.content[0].as_text().unwrap_or_default()),
             Event::PromptQueued(prompt) => format!("queued: {}", prompt.content[0].as_text().unwrap_or_default()),

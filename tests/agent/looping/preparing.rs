@@ -22,7 +22,7 @@ async fn active_tools_and_their_order() {
     let agent = agent.active_tools(["add", "done", "sleep"]).tool_order(["sleep", "pay", "done"]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
-    assert_eq!(model.asked()[0].tools, ["sleep", "done", "add"]);
+    assert_eq!(model.requests()[0].tools, ["sleep", "done", "add"]);
     let ended: Vec<_> = session.run().calls().iter().map(|call| call.result().unwrap().is_success()).collect();
     assert_eq!((ended, ran(&seen)), (vec![false, true], 1));
     assert_eq!(session.run().calls()[0].result(), Some(&CallResult::NotAvailable { suggestion: None }));
@@ -36,9 +36,10 @@ async fn the_preparation_receives_the_state_of_the_run() {
     let known = Arc::<Mutex<Vec<String>>>::default();
     let (notes, small) = (Arc::clone(&known), Arc::clone(&other));
     let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).instructions("Be kind.").prepare_step(move |step| {
-        let said: usize = step.said().count();
+        let prompts: usize = step.new_prompts().count();
         let turns = step.turns().len();
-        let line = format!("{} {said} {turns} {} {}", step.number(), step.usage().input_tokens, step.messages().len());
+        let line =
+            format!("{} {prompts} {turns} {} {}", step.number(), step.usage().input_tokens, step.messages().len());
         notes.lock().unwrap().push(line);
         match step.number() {
             1 => {
@@ -57,10 +58,10 @@ async fn the_preparation_receives_the_state_of_the_run() {
         }
     });
     assert_eq!(agent.run("go").await.unwrap().text, "ok");
-    let asked = model.asked();
+    let asked = model.requests();
     assert_eq!((&asked[0].tools, &asked[0].tool_choice), (&vec!["add".to_owned()], &ToolChoice::Required));
     assert_eq!(asked[0].settings, Settings { temperature: Some(0.0), ..Settings::default() });
-    assert_eq!(other.asked()[0].tools.len(), 4, "what a step changes, it changes for itself alone");
+    assert_eq!(other.requests()[0].tools.len(), 4, "what a step changes, it changes for itself alone");
     assert_eq!(asked[1].messages[0], Message::system("Be brief."));
     assert_eq!(asked[1].tools[0], "pay");
     assert_eq!(asked[2].messages, [Message::user("only this")]);
@@ -69,7 +70,8 @@ async fn the_preparation_receives_the_state_of_the_run() {
 
 #[tokio::test]
 async fn a_preparation_may_fail_and_panic() {
-    for (panics, told) in [(true, "the preparation of the step panicked"), (false, "no plan: \"the disk is full\"")] {
+    for (panics, expected) in [(true, "the preparation of the step panicked"), (false, "no plan: \"the disk is full\"")]
+    {
         let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
         let seen = Arc::<Ran>::default();
         let listener = Arc::<Listener>::default();
@@ -84,10 +86,10 @@ async fn a_preparation_may_fail_and_panic() {
         });
         let mut session = agent.session();
         let Err(AgentError::Model(error)) = session.send("go").await else { panic!("it failed") };
-        assert_eq!(error.to_string(), format!("the step could not be prepared: {told}"));
-        assert_eq!(model.asked().len(), 1, "with what it would have been asked, nobody knows");
-        let heard = listener.heard();
-        assert_eq!(heard.last().unwrap(), &format!("failed: the step could not be prepared: {told}"));
+        assert_eq!(error.to_string(), format!("the step could not be prepared: {expected}"));
+        assert_eq!(model.requests().len(), 1, "with what it would have been asked, nobody knows");
+        let lines = listener.lines();
+        assert_eq!(lines.last().unwrap(), &format!("failed: the step could not be prepared: {expected}"));
         // The session can continue, and counts steps from zero.
         assert_eq!(session.resume().await.unwrap().text, "ok");
     }
@@ -100,7 +102,7 @@ async fn calls_of_forbidden_tools_are_not_available() {
     let agent = Agent::new(ScriptedModel::new([call(1), Turn::say("sorry")])).tools(tools(&seen));
     let reply = agent.tool_choice(ToolChoice::None).observer(Arc::clone(&listener)).run("go").await.unwrap();
     assert_eq!((reply.text.as_str(), reply.steps, ran(&seen)), ("sorry", 2, 0));
-    assert!(listener.heard().contains(&"add: there is no tool called `add`".to_owned()), "{:?}", listener.heard());
+    assert!(listener.lines().contains(&"add: there is no tool called `add`".to_owned()), "{:?}", listener.lines());
 }
 
 #[tokio::test]
@@ -122,8 +124,8 @@ async fn an_ignored_tool_choice_is_reported() {
             }
         });
         assert_eq!(agent.run("go").await.unwrap().phase, Phase::Finished);
-        let heard = listener.heard();
-        assert_eq!(heard.iter().any(|line| line.starts_with("ignored")), ignored, "{heard:?}");
+        let lines = listener.lines();
+        assert_eq!(lines.iter().any(|line| line.starts_with("ignored")), ignored, "{lines:?}");
         let ran_any = ran(&seen) == 1;
         assert_eq!(ran_any, has_call.is_some() && !ignored, "another tool than the one does not run");
     }

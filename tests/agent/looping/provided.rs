@@ -35,7 +35,7 @@ async fn a_providers_tool_is_part_of_the_turn_and_not_a_call() {
     let Message::Assistant { content } = &session.messages()[1] else { panic!() };
     assert!(matches!(&content[0], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Call));
     assert!(matches!(&content[1], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Result));
-    assert!(listener.heard().contains(&"provider's Result: web_search".to_owned()));
+    assert!(listener.lines().contains(&"provider's Result: web_search".to_owned()));
     // The run stores it.
     let frozen = session.run().freeze();
     assert_eq!(tool_runtime::run::Run::thaw(&frozen).unwrap().messages(), session.messages());

@@ -41,11 +41,11 @@ async fn a_model_that_is_too_slow_has_failed() {
         ),
         (|| vec![], "the model's answer was cut off before its end"),
     ];
-    for (pieces, told) in cases {
+    for (pieces, expected) in cases {
         let model = streaming(move |request| if request == 1 { pieces() } else { says(Turn::say("ok")) });
         let mut session = Agent::new(model).timeouts(limits).session();
         let Err(AgentError::Model(error)) = session.send("go").await else { panic!("too slow") };
-        assert_eq!(error.to_string(), told);
+        assert_eq!(error.to_string(), expected);
         assert_eq!(session.resume().await.unwrap().text, "ok", "it can go on");
     }
     // With retries, the run continues normally.
@@ -53,11 +53,11 @@ async fn a_model_that_is_too_slow_has_failed() {
     let listener = Arc::<Listener>::default();
     let agent = Agent::new(model).timeouts(limits).model_retries(1).observer(Arc::clone(&listener));
     assert_eq!(agent.run("go").await.unwrap().text, "ok");
-    assert!(listener.heard().iter().any(|line| line.starts_with("failed, again: the model did not begin")));
+    assert!(listener.lines().iter().any(|line| line.starts_with("failed, again: the model did not begin")));
 }
 
 #[tokio::test(start_paused = true)]
-async fn pieces_that_come_in_time_are_enough() {
+async fn deltas_in_time_keep_a_model_alive() {
     let limits = Timeouts { first_chunk: Some(3 * SECOND), chunk: Some(2 * SECOND), ..Timeouts::default() };
     let model = streaming(|_| {
         let mut pieces: Vec<Piece> = (0..60).flat_map(|_| [Piece::Waits(SECOND), text("a")]).collect();

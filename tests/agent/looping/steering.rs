@@ -16,7 +16,7 @@ use tool_runtime::{
 
 use crate::looping::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
 
-fn said(message: &Message) -> Option<String> {
+fn prompt_text(message: &Message) -> Option<String> {
     match message {
         Message::User { content } => Some(content.iter().filter_map(Part::as_text).collect()),
         _ => None,
@@ -49,12 +49,12 @@ async fn a_steering_message_reaches_the_next_turn() {
     *meddler.steering.lock().unwrap() = Some(session.steering());
     let reply = session.send("go to Oslo").await.unwrap();
     assert_eq!((reply.phase, reply.steps), (Phase::Finished, 3), "no step is given back");
-    let asked = model.asked();
-    let prompts: Vec<String> = asked.last().unwrap().messages.iter().filter_map(said).collect();
+    let asked = model.requests();
+    let prompts: Vec<String> = asked.last().unwrap().messages.iter().filter_map(prompt_text).collect();
     assert_eq!(prompts, ["go to Oslo", "rather in Rome", "and soon"]);
     assert_eq!(ran(&seen), 2);
-    let heard = meddler.listener.heard();
-    let at = |line: &str| heard.iter().position(|heard| heard == line).unwrap_or_else(|| panic!("{line}: {heard:?}"));
+    let lines = meddler.listener.lines();
+    let at = |line: &str| lines.iter().position(|seen| seen == line).unwrap_or_else(|| panic!("{line}: {lines:?}"));
     assert!(at("queued: rather in Rome") < at("prompted: rather in Rome"));
     assert!(at("prompted: rather in Rome") < at("prompted: and soon"));
 }
@@ -81,7 +81,7 @@ async fn a_steering_message_during_the_last_turn_continues_the_run() {
     // Nobody drives the run, so the message waits for the next prompt.
     assert!(steering.say("by train"));
     session.send("and how?").await.unwrap();
-    let prompts: Vec<String> = session.messages().iter().filter_map(said).collect();
+    let prompts: Vec<String> = session.messages().iter().filter_map(prompt_text).collect();
     assert_eq!(prompts, ["where?", "not Oslo", "and how?", "by train"]);
     drop(session);
     assert!(!steering.say("hello?"), "the session is gone");
@@ -105,7 +105,7 @@ async fn a_suspended_run_keeps_steering_messages() {
     session.decide(&open, Decision::Approve, "").await.unwrap();
     let reply = session.resume().await.unwrap();
     assert_eq!((reply.text.as_str(), ran(&seen)), ("paid, in Rome", 1));
-    let prompts: Vec<String> = model.asked()[1].messages.iter().filter_map(said).collect();
+    let prompts: Vec<String> = model.requests()[1].messages.iter().filter_map(prompt_text).collect();
     assert_eq!(prompts, ["pay", "in Rome"]);
     let late = agent.steer(session.id(), vec![Part::text("still there?")], "").await;
     assert!(matches!(late, Err(AgentError::Refused(Refusal::Idle))), "{late:?}");
@@ -132,7 +132,7 @@ async fn another_process_steers_a_run_that_is_driven_here() {
     tokio::time::sleep(Duration::from_millis(90)).await;
     agent.steer(&id, vec![Part::text("Rome")], "").await.unwrap();
     let session = run.await.unwrap();
-    let prompts: Vec<String> = session.messages().iter().filter_map(said).collect();
+    let prompts: Vec<String> = session.messages().iter().filter_map(prompt_text).collect();
     assert_eq!(prompts, ["where?", "Rome"]);
     assert_eq!((session.run().phase(), session.run().last_text()), (Phase::Finished, "Rome".to_owned()));
     assert!(session.run().queue().is_empty());
@@ -153,9 +153,9 @@ async fn a_driver_that_looks_reads_messages_before_the_next_turn() {
     let run = tokio::spawn(async move { session.send("where?").await.unwrap() });
     tokio::time::sleep(Duration::from_millis(100)).await;
     agent.steer_named(&id, Some("m2".to_owned()), vec![Part::text("Rome")], "").await.unwrap();
-    handle.look();
+    handle.poll_store();
     assert_eq!(run.await.unwrap().steps, 2);
-    let prompts: Vec<String> = model.asked()[1].messages.iter().filter_map(said).collect();
+    let prompts: Vec<String> = model.requests()[1].messages.iter().filter_map(prompt_text).collect();
     assert_eq!(prompts, ["where?", "Rome"]);
     let run = agent.open(&id).await.unwrap();
     assert_eq!(run.run().prompts()[1].id.as_deref(), Some("m2"));

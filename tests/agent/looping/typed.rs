@@ -46,7 +46,7 @@ async fn an_answer_follows_a_decision() {
     agent.decide(&id, &open, Decision::Approve, "").await.unwrap();
     let mut other = agent.open(&id).await.unwrap();
     assert_eq!(other.resume_for::<Trip>().await.unwrap(), rome());
-    assert!(model.asked()[1].tools.contains(&"final_answer".to_owned()));
+    assert!(model.requests()[1].tools.contains(&"final_answer".to_owned()));
     // A second request returns the same answer without asking the model.
     assert_eq!(agent.open(&id).await.unwrap().resume_for::<Trip>().await.unwrap(), rome());
     assert_eq!(model.left(), 1);

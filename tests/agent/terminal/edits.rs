@@ -22,7 +22,7 @@ async fn an_edit_is_checked_and_asked_again() {
     assert_eq!(seen.removed, ["a 2 true"], "{}", seen.screen);
 }
 
-/// Where it can go.
+/// Accepts the attic and the cellar.
 fn place(value: Option<String>, _: MoveFilePlace<'_>) -> Validation<String> {
     match value.as_deref().map(str::trim) {
         Some("attic" | "cellar") => Validation::accept(value.unwrap_or_default().trim().to_owned()),
@@ -37,7 +37,7 @@ async fn move_file(
     /// The file.
     #[dynamic(validate = file)]
     file: String,
-    /// Where it goes.
+    /// The destination.
     #[dynamic(validate = place)]
     place: String,
 ) -> String {
@@ -61,7 +61,7 @@ async fn an_edit_is_kept_and_its_normalized_form_is_shown() {
     assert!(seen.screen.contains("Not with these arguments"), "{}", seen.screen);
     assert!(seen.screen.contains("  file [b]:   place [moon]:   The tool makes this of it:"), "{}", seen.screen);
     assert!(seen.screen.contains("\n  file   \"b\"\n  place  \"attic\"\nAllow it?"), "{}", seen.screen);
-    assert!(seen.told[0].contains("b is in the attic"), "{:?}", seen.told);
+    assert!(seen.outputs[0].contains("b is in the attic"), "{:?}", seen.outputs);
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn an_answer_need_not_be_typed_again() {
     let turns = vec![Turn::call("Rate", json!({"what": "the soup"})), Turn::say("Thanks.")];
     let seen = see("go\n9\ny\n4\n\n", Toolset::new(), turns).await;
     assert!(seen.screen.contains("  stars [9]:   again [true]: "), "{}", seen.screen);
-    assert_eq!(seen.told, [r#"{"stars":4,"again":true}"#]);
+    assert_eq!(seen.outputs, [r#"{"stars":4,"again":true}"#]);
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn an_edit_that_changes_nothing_is_the_same_call() {
     let late = RuntimeTool::new("late", "").input(schema).approval().handler(|arguments, _| async { Ok(arguments) });
     let turns = vec![Turn::call("late", json!({"name": "a\nb"})), Turn::say("ok")];
     let seen = see("go\ne\n\n\ny\n", Toolset::new().with(late.unwrap()).unwrap(), turns).await;
-    assert_eq!(seen.told, [r#"{"name":"a\nb"}"#], "{}", seen.screen);
+    assert_eq!(seen.outputs, [r#"{"name":"a\nb"}"#], "{}", seen.screen);
     assert!(seen.screen.contains("name [a\\u{a}b]"), "on one line: {}", seen.screen);
     assert!(seen.screen.contains("  Nothing is changed:\n"), "{}", seen.screen);
 }

@@ -37,10 +37,10 @@ impl io::Write for Screen {
 /// Removes a file.
 #[tool(approval = always, effect = destructive, title = "Remove a file")]
 fn remove(
-    /// Where it is.
+    /// The path.
     #[arg(length(1..=200))]
     path: String,
-    /// How often to try.
+    /// The number of attempts.
     #[arg(default = 3, range(1..=5))]
     tries: u8,
     #[arg(default)] force: bool,
@@ -64,7 +64,7 @@ async fn double(
 /// Asks the person to rate it.
 #[tool(external, output = Rating)]
 struct Rate {
-    /// What to rate.
+    /// The thing to rate.
     what: String,
 }
 
@@ -80,7 +80,7 @@ struct Rating {
 struct Seen {
     screen: String,
     removed: Vec<String>,
-    told: Vec<String>,
+    outputs: Vec<String>,
 }
 
 fn results(messages: &[Message]) -> Vec<String> {
@@ -95,8 +95,8 @@ fn results(messages: &[Message]) -> Vec<String> {
 async fn see(lines: &str, tools: Toolset, turns: Vec<Turn>) -> Seen {
     let model = Arc::new(ScriptedModel::new(turns));
     let (screen, removed) = chat(lines.as_bytes(), tools, Arc::clone(&model)).await;
-    let told = model.asked().last().map(|asked| results(&asked.messages)).unwrap_or_default();
-    Seen { screen, removed, told }
+    let outputs = model.requests().last().map(|asked| results(&asked.messages)).unwrap_or_default();
+    Seen { screen, removed, outputs }
 }
 
 async fn chat(lines: &[u8], tools: Toolset, model: impl Model + 'static) -> (String, Vec<String>) {
@@ -121,7 +121,7 @@ async fn text_and_calls_are_shown() {
     let expected = "Hello.\n\n> One moment.\n· double {\"n\":21}\n  1 of 2 half\\u{202e}";
     assert!(seen.screen.starts_with(expected), "{}", seen.screen);
     assert!(seen.screen.contains("It is 42.\n\n> \n> "), "an empty line asks again: {}", seen.screen);
-    assert_eq!(seen.told, ["42"]);
+    assert_eq!(seen.outputs, ["42"]);
 }
 
 #[tokio::test]
@@ -132,15 +132,15 @@ async fn a_call_is_approved_as_it_is_shown() {
     assert!(seen.screen.contains(shown), "{}", seen.screen);
     assert!(seen.screen.contains("Please answer y, n or e."));
     assert_eq!(seen.removed, ["a b 3 false"]);
-    assert_eq!(seen.told, ["removed"]);
+    assert_eq!(seen.outputs, ["removed"]);
 }
 
 #[tokio::test]
 async fn a_call_is_denied_with_a_reason_or_without() {
     let seen = see("go\nno\nnot that one\n", Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
-    assert_eq!(seen.told, ["the call was denied, and did not run: not that one"]);
+    assert_eq!(seen.outputs, ["the call was denied, and did not run: not that one"]);
     let seen = see("go\nN\n\n", Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
-    assert_eq!((seen.told, seen.removed.len()), (vec!["the call was denied, and did not run".to_owned()], 0));
+    assert_eq!((seen.outputs, seen.removed.len()), (vec!["the call was denied, and did not run".to_owned()], 0));
 }
 
 #[tokio::test]
@@ -148,10 +148,10 @@ async fn the_end_of_the_input_is_a_denial() {
     for lines in ["go\n", "go\ne\n", "go\ne\n\n2\n", "go\nperhaps"] {
         let seen = see(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
         assert!(seen.removed.is_empty(), "{lines:?}");
-        assert_eq!(seen.told, ["the call was denied, and did not run: nobody answered"], "{lines:?}");
+        assert_eq!(seen.outputs, ["the call was denied, and did not run: nobody answered"], "{lines:?}");
     }
     let seen = see("go", Toolset::new(), vec![Turn::call("Rate", json!({"what": "it"})), Turn::say("Pity.")]).await;
-    assert_eq!(seen.told, ["the call needs an outside executor, and none was available"]);
+    assert_eq!(seen.outputs, ["no client executed the call"]);
 }
 
 #[tokio::test]
@@ -160,13 +160,13 @@ async fn an_external_call_is_answered_by_the_person() {
     let seen = see("go\n9\n\n4\ny\n", Toolset::new(), turns).await;
     assert!(seen.screen.contains("  what  \"the soup\"\n"), "{}", seen.screen);
     assert!(seen.screen.contains("  ! `stars`: expected"), "{}", seen.screen);
-    assert_eq!(seen.told, [r#"{"stars":4,"again":true}"#]);
+    assert_eq!(seen.outputs, [r#"{"stars":4,"again":true}"#]);
 }
 
 const EVIL: &str = "a\u{1b}[2J\u{7}\u{202e}b\u{200b}\u{feff}\r\n  path   \"harmless\"\u{9b}31m\u{e0041}";
 
 #[tokio::test]
-async fn nothing_that_is_shown_fools_the_eye() {
+async fn misleading_characters_are_escaped() {
     let late = RuntimeTool::new("late", "")
         .title(EVIL)
         .approval()
@@ -184,9 +184,9 @@ async fn nothing_that_is_shown_fools_the_eye() {
     for c in ['\u{1b}', '\u{7}', '\u{202e}', '\u{200b}', '\u{feff}', '\r', '\u{9b}', '\u{e0041}'] {
         assert!(!seen.screen.contains(c), "{c:?}: {:?}", seen.screen);
     }
-    let (calls, said) = seen.screen.split_at(seen.screen.rfind("a\\u{1b}").unwrap());
+    let (calls, last_line) = seen.screen.split_at(seen.screen.rfind("a\\u{1b}").unwrap());
     assert!(!calls.contains("\n  path   \"harmless\""), "no line is made up: {calls}");
-    assert!(said.contains("\\u{202e}"), "{said}");
+    assert!(last_line.contains("\\u{202e}"), "{last_line}");
     assert!(calls.contains("double {") && calls.contains("\\u{1b}[2J\\u{7}\\u{202e}b"), "{calls}");
     let whole = serde_json::to_string(EVIL).unwrap();
     assert!(calls.contains(&escape(&whole)), "and nothing is cut");
@@ -206,7 +206,7 @@ async fn calls_that_cannot_be_shown_do_not_run() {
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(127), "]".repeat(127));
     let seen =
         see("go\ny\n", Toolset::new().with(late).unwrap(), vec![Turn::call("late", deep), Turn::say("ok")]).await;
-    assert!(!seen.screen.contains("Allow it?") && !seen.told[0].contains("ran"), "{}", seen.screen);
+    assert!(!seen.screen.contains("Allow it?") && !seen.outputs[0].contains("ran"), "{}", seen.screen);
 }
 
 #[tokio::test]

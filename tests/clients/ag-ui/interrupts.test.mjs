@@ -1,7 +1,7 @@
 // T18 to T20, T28 and T29: interrupts, and how clients answer them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answer, chat, deleted, id, input, keeping, post, tool, url, user } from './kit.mjs';
+import { answer, chat, deleted, id, input, isV1, keeping, post, tool, url, user } from './kit.mjs';
 
 const path = () => `/tmp/${id()}`;
 const resolved = (interrupt, payload) => ({ interruptId: interrupt.id, status: 'resolved', payload });
@@ -21,7 +21,7 @@ test('T18 approved: the original call has a result, once', async () => {
   const file = path();
   const { agent, calls, interrupts } = await waiting(file);
   const [interrupt] = interrupts;
-  assert.equal(interrupt.reason, 'tool_call');
+  assert.equal(interrupt.reason, isV1 ? 'tool_call' : 'confirmation');
   assert.equal(interrupt.toolCallId, calls[0].id);
   assert.match(interrupt.message, new RegExp(file));
   assert.deepEqual(interrupt.responseSchema.required, ['approved']);

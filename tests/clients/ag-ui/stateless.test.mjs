@@ -43,7 +43,7 @@ test('an approval counts once, however often it is sent', async () => {
   assert.match(text, new RegExp(file));
   const again = await Promise.all(Array.from({ length: 20 }, () => post(request)));
   assert.deepEqual(new Set(again.map(({ status }) => status)), new Set([409]));
-  assert.match(JSON.parse(again[0].body).error.message, /opened before/);
+  assert.match(JSON.parse(again[0].body).error.message, /used before/);
   assert.equal(await times(file), 1);
   assert.equal((await agent.go('say Next.')).text, 'Next.');
 });

@@ -1,5 +1,6 @@
 // The example page, driven through all that it can do, over both protocols.
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { before, describe, test } from 'node:test';
 import { opened, picture, seen, served } from './kit.mjs';
 
@@ -84,6 +85,26 @@ function conversation(mode) {
     const card = await page.card('delete_file', 'output-available');
     assert.match(await card.innerText(), /deleted\s+todo.txt/);
     assert.equal(await left(card), before - 1, 'only what was approved is gone');
+    page.fine();
+  });
+
+  test('an approval is found and given with the keyboard alone', async () => {
+    const page = await open();
+    await page.say('Delete the file "nobody.txt"');
+    const card = await page.card('delete_file', 'approval-requested');
+    assert.equal(await card.getByRole('status').innerText(), 'Needs your approval');
+    await page.rests();
+    // Backwards from the line for messages, over what the page offers, and over the buttons of the card.
+    const focused = () => page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent);
+    const order = [];
+    while (order.at(-1) !== 'Approve' && order.length < 20) {
+      await page.keyboard.press('Shift+Tab');
+      order.push(await focused());
+    }
+    assert.deepEqual(order.slice(-4), ['Deny', 'Reason', 'Edit', 'Approve']);
+    await page.keyboard.press('Enter');
+    await page.card('delete_file', 'output-error');
+    await page.told('no file called nobody');
     page.fine();
   });
 
@@ -286,6 +307,8 @@ function conversation(mode) {
     await page.rests();
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 360, `the page is ${wide} wide`);
+    const ideas = await page.getByRole('group', { name: 'Ideas' }).boundingBox();
+    assert.ok(ideas.height < 60, `the ideas are ${ideas.height} high: more than one line`);
     await picture(page, `${mode}-narrow`);
     const item = page.getByRole('button', { name: /^Weather in Rome.*:/ }).first();
     assert.ok(!(await item.isVisible()));
@@ -345,6 +368,18 @@ function anything() {
     await page.press('Sign in');
     await page.say('Weather in Oslo');
     assert.match(await page.getByRole('alert').innerText(), /this token is not known/);
+  });
+
+  test('no other page can frame it', async () => {
+    const evil = createServer((_, response) => response.setHeader('content-type', 'text/html').end(`<iframe src="${base}/"></iframe>`));
+    await new Promise(ready => evil.listen(0, '127.0.0.1', ready));
+    const page = await opened(base);
+    const refused = page.waitForEvent('console', message => /frame-ancestors/.test(message.text()));
+    await page.goto(`http://127.0.0.1:${evil.address().port}/`);
+    await refused;
+    assert.equal(await page.frames().at(-1).getByRole('heading', { name: 'Tool chat' }).count(), 0);
+    evil.close();
+    evil.closeAllConnections();
   });
 
   test('nobody is kept from using it', async () => {

@@ -76,7 +76,7 @@ impl Tool {
                 _ => false,
             },
             Answer::Refused(refusal) => match &self.input {
-                Input::Fields(fields) => is_of_call(refusal) && refusal.reports().iter().all(|one| said(fields, one)),
+                Input::Fields(fields) => is_of_call(refusal) && refusal.reports().iter().all(|one| agrees(fields, one)),
                 Input::Value(schema) => {
                     refusal.reports().is_empty() && fits(schema, refusal.normalized(), refusal.choices())
                 }
@@ -89,7 +89,7 @@ fn is_of_call(refusal: &Refusal) -> bool {
     (refusal.normalized(), refusal.schema(), refusal.choices()) == (None, None, &Choices::Open)
 }
 
-fn said(fields: &[(&str, Validator)], (name, report): &(String, Report)) -> bool {
+fn agrees(fields: &[(&str, Validator)], (name, report): &(String, Report)) -> bool {
     let known = |name: &String| fields.iter().find(|(known, _)| known == name);
     let Some((_, schema)) = known(name) else { return false };
     let required = report.refused.iter().flat_map(Reasons::required);

@@ -30,14 +30,14 @@ fn a_value_may_be_normalised_to_null() {
 
 #[test]
 fn a_model_cannot_give_null_where_the_schema_refuses_it() {
-    let told = call(finish(begin(trip()).field(given("from"))), r#"{"from":null,"to":"Rome","class":"first"}"#);
-    let problem = told.unwrap_err()["validationResults"]["from"]["problems"][0].clone();
+    let feedback = call(finish(begin(trip()).field(given("from"))), r#"{"from":null,"to":"Rome","class":"first"}"#);
+    let problem = feedback.unwrap_err()["validationResults"]["from"]["problems"][0].clone();
     assert!(problem.as_str().unwrap().contains("got null"), "{problem}");
     // Only the parameter itself may be null, not its content.
     let schema = json!({ "type": "object", "properties": { "seat": { "items": { "type": "string" } } } });
     let seat = DynamicField::new("seat").validate(|_, _| Validation::accept(json!([null])));
-    let told = call(finish(begin(schema).field(seat)), "{}").unwrap_err();
-    let problem = &told["validationResults"]["seat"]["problems"][0];
+    let feedback = call(finish(begin(schema).field(seat)), "{}").unwrap_err();
+    let problem = &feedback["validationResults"]["seat"]["problems"][0];
     assert_eq!(problem, "the value could not be checked; try again later");
 }
 

@@ -124,7 +124,7 @@ fn model(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> {
             }
         }
         if wrong.is_some() {
-            refuse("expected a text, got 5; did you mean \"5\"?");
+            refuse("expected a string, got 5; did you mean \"5\"?");
             now = None;
         }
         if !missing.is_empty() {
@@ -215,7 +215,7 @@ proptest! {
             Err(CallError::Rejected(rejection)) => Err(rejection.to_json()),
             Err(other) => panic!("{other:?}"),
         };
-        let written = |told: &Result<Value, Value>| format!("{told:?}");
+        let written = |result: &Result<Value, Value>| format!("{result:?}");
         prop_assert!(!written(&got).contains("secret"));
         let expected = model(&fields, &given);
         prop_assert_eq!(&got, &expected);

@@ -104,25 +104,25 @@ fn a_model_may_leave_dynamic_parameters_out() {
 fn an_unreadable_value_is_its_parameters_problem() {
     let tool =
         || finish(begin(trip()).field(given("from")).field(given("to").requires(["from"])).field(given("seats")));
-    let told = call(tool(), r#"{"from":"Rome","to":"x","seets":2,"class":"first"}"#).unwrap_err();
-    let results = &told["validationResults"];
+    let answer = call(tool(), r#"{"from":"Rome","to":"x","seets":2,"class":"first"}"#).unwrap_err();
+    let results = &answer["validationResults"];
     assert_eq!(results["from"], json!({ "valid": true }));
-    assert!(results["to"]["problems"][0].as_str().unwrap().contains("at least 2 characters"), "{told}");
-    assert!(results["seats"]["problems"][0].as_str().unwrap().contains("did you mean `seats`"), "{told}");
+    assert!(results["to"]["problems"][0].as_str().unwrap().contains("at least 2 characters"), "{answer}");
+    assert!(results["seats"]["problems"][0].as_str().unwrap().contains("did you mean `seats`"), "{answer}");
 
-    let told = call(tool(), r#"{"to":5,"class":"first"}"#).unwrap_err();
+    let answer = call(tool(), r#"{"to":5,"class":"first"}"#).unwrap_err();
     let both = json!({
         "valid": false,
-        "problems": ["expected a text of at least 2 characters, got 5"],
+        "problems": ["expected a string of at least 2 characters, got 5"],
         "requiresValidParameters": ["from"],
     });
-    assert_eq!(told["validationResults"]["to"], both);
+    assert_eq!(answer["validationResults"]["to"], both);
 
-    let told = call(tool(), r#"{"from":"Rome","to":"Paris"}"#).unwrap_err();
+    let answer = call(tool(), r#"{"from":"Rome","to":"Paris"}"#).unwrap_err();
     let waits = json!({ "valid": false, "requiresValidParameters": ["class"] });
-    assert_eq!(told["validationResults"]["from"], waits);
+    assert_eq!(answer["validationResults"]["from"], waits);
     assert_eq!(
-        told["validationResults"]["class"]["problems"],
+        answer["validationResults"]["class"]["problems"],
         json!(["missing: expected one of \"first\", \"second\""])
     );
     assert!(call(tool(), "[]").is_err() && call(tool(), "{").is_err());
@@ -145,9 +145,9 @@ fn a_schema_may_be_a_reference_and_open() {
     });
     let tool = || finish(begin(schema.clone()).field(given("to")));
     assert_eq!(call(tool(), r#"{"to":"x","more":1}"#), Ok(json!({ "to": "x", "more": 1 })));
-    let told = call(tool(), r#"{"next":{}}"#).unwrap_err();
-    assert_eq!(told["validationResults"]["to"]["requiresValidParameters"], json!(["next"]));
-    assert!(told["validationResults"]["next"]["problems"][0].as_str().unwrap().contains("to"), "{told}");
+    let answer = call(tool(), r#"{"next":{}}"#).unwrap_err();
+    assert_eq!(answer["validationResults"]["to"]["requiresValidParameters"], json!(["next"]));
+    assert!(answer["validationResults"]["next.to"]["problems"][0].as_str().unwrap().starts_with("missing"), "{answer}");
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn a_hidden_failure_shows_no_cause() {
     let tools = Toolset::new().with(finish(tool)).unwrap();
     let called = tools.call("trip", r#"{"class":"first"}"#, &Context::new("call")).now_or_never().unwrap();
     let error = called.unwrap_err();
-    let told = error.feedback().unwrap().to_json();
-    assert!(!told.to_string().contains("42"), "{told}");
+    let answer = error.feedback().unwrap().to_json();
+    assert!(!answer.to_string().contains("42"), "{answer}");
     for name in ["from", "to"] {
-        assert_eq!(told["validationResults"][name]["problems"][0], "the value could not be checked; try again later");
+        assert_eq!(answer["validationResults"][name]["problems"][0], "the value could not be checked; try again later");
     }
     let log = error.for_log();
     assert!(log.contains("the secret is 42") && log.contains("a validator sees what it `requires`"), "{log}");
@@ -218,8 +218,8 @@ fn accepted_values_fit_the_schema() {
     let tools = Toolset::new().with(finish(begin(trip()).field(seats))).unwrap();
     let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
     let error = tools.call("trip", text, &Context::new("call")).now_or_never().unwrap().unwrap_err();
-    let told = error.feedback().unwrap().to_json();
-    assert_eq!(told["validationResults"]["seats"]["problems"][0], "the value could not be checked; try again later");
+    let answer = error.feedback().unwrap().to_json();
+    assert_eq!(answer["validationResults"]["seats"]["problems"][0], "the value could not be checked; try again later");
     assert!(error.for_log().contains("a validator accepted a value that the schema refuses"), "{}", error.for_log());
 }
 
@@ -231,8 +231,8 @@ fn arguments_are_checked_as_a_whole() {
         });
         finish(tool)
     };
-    let told = call(tool(), r#"{"from":"Rome","to":"Rome","class":"first"}"#).unwrap_err();
-    assert_eq!(told["validationResults"]["to"]["problems"], json!(["somewhere else"]));
+    let answer = call(tool(), r#"{"from":"Rome","to":"Rome","class":"first"}"#).unwrap_err();
+    assert_eq!(answer["validationResults"]["to"]["problems"], json!(["somewhere else"]));
     assert!(call(tool(), r#"{"from":"Rome","to":"Paris","class":"first"}"#).is_ok());
 }
 

@@ -29,10 +29,10 @@ fn affordable(input: &pay, known: PayCheck<'_>) -> Result<(), Rejection> {
 fn the_whole_call_is_checked() {
     let tools = toolset!(Limit(100); pay);
     assert_eq!(call(&tools, "pay", json!({ "amount": 90, "fee": 10 })), Ok(json!("90 + 10 of 100")));
-    let told = call(&tools, "pay", json!({ "amount": 90, "fee": 11 })).unwrap_err();
-    assert_eq!(told, json!({ "ok": false, "problems": ["too much"] }));
-    let told = call(&tools, "pay", json!({ "fee": 11 })).unwrap_err();
-    assert_eq!(told["validationResults"]["amount"]["problems"], json!(["how much?"]));
+    let feedback = call(&tools, "pay", json!({ "amount": 90, "fee": 11 })).unwrap_err();
+    assert_eq!(feedback, json!({ "ok": false, "problems": ["too much"] }));
+    let feedback = call(&tools, "pay", json!({ "fee": 11 })).unwrap_err();
+    assert_eq!(feedback["validationResults"]["amount"]["problems"], json!(["how much?"]));
 }
 
 /// Ships something.
@@ -62,8 +62,8 @@ fn a_check_needs_no_dynamic_parameter_and_may_wait() {
     let tools = toolset!(Limit(100); Ship);
     assert_eq!(call(&tools, "Ship", json!({ "weight": 90 })), Ok(json!(90)));
     assert_eq!(call(&tools, "Ship", json!({ "weight": 101 })).unwrap_err()["problems"], json!(["too heavy"]));
-    let told = call(&tools, "Ship", json!({})).unwrap_err();
-    assert_eq!(told["validationResults"]["weight"]["valid"], json!(false));
+    let feedback = call(&tools, "Ship", json!({})).unwrap_err();
+    assert_eq!(feedback["validationResults"]["weight"]["valid"], json!(false));
 }
 
 #[tools]

@@ -10,7 +10,7 @@ fn any<T, C>(value: Option<T>, _: C) -> Validation<T> {
     value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
-/// What is asked in which order.
+/// Records the order of the validators.
 #[tool]
 fn order(
     #[dynamic(validate = any)] m: u8,
@@ -24,14 +24,14 @@ fn order(
     m + a + z + b + last
 }
 
-fn told(name: &str, tools: &tool_runtime::Toolset) -> Vec<String> {
-    let told = call(tools, name, json!({})).unwrap_err();
-    told["validationResults"].as_object().unwrap().keys().cloned().collect()
+fn feedback(name: &str, tools: &tool_runtime::Toolset) -> Vec<String> {
+    let feedback = call(tools, name, json!({})).unwrap_err();
+    feedback["validationResults"].as_object().unwrap().keys().cloned().collect()
 }
 
 #[test]
 fn the_order_is_the_documented_one() {
-    assert_eq!(told("order", &toolset!(order)), ["A", "m", "a", "b", "z"]);
+    assert_eq!(feedback("order", &toolset!(order)), ["A", "m", "a", "b", "z"]);
 }
 
 /// Reads a key.
@@ -61,11 +61,11 @@ fn defaults_limits_hints_and_secrets() {
     let run = |arguments: &str| tools.call("unlock", arguments, &cx).now_or_never().unwrap();
     let output = run(r#"{ "class": "x", "hint": 3 }"#).unwrap();
     assert_eq!(output.as_json(), Some(r#""5 x Some(3) 0 k""#));
-    let Err(CallError::Rejected(told)) = run(r#"{ "code": 10, "hint": "h", "tries": 2 }"#) else { panic!() };
-    let told = told.to_json();
-    let code = &told["validationResults"]["code"];
+    let Err(CallError::Rejected(feedback)) = run(r#"{ "code": 10, "hint": "h", "tries": 2 }"#) else { panic!() };
+    let feedback = feedback.to_json();
+    let code = &feedback["validationResults"]["code"];
     assert_eq!(code["feedback"][0], r#"None Some(String("h")) Some(Number(2))"#);
-    assert!(code["problems"][0].as_str().unwrap().contains('9'), "{told}");
+    assert!(code["problems"][0].as_str().unwrap().contains('9'), "{feedback}");
 }
 
 /// Asks somebody.

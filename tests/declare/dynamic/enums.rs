@@ -15,7 +15,7 @@ use super::call;
 enum Travel {
     /// By plane.
     Flight {
-        /// Where it begins.
+        /// The start.
         #[dynamic(validate = any)]
         from: String,
         #[dynamic(validate = to, requires(from))]
@@ -99,12 +99,12 @@ fn every_variant_runs() {
 fn the_tag_comes_first() {
     let tags = json!(["flight", "night_train", "foot", "stay"]);
     for given in [json!({}), json!({ "kind": "plane", "from": 5 }), json!({ "kind": 1 })] {
-        let told = run(given.clone()).unwrap_err();
-        assert_eq!(told["validationResults"]["kind"]["allowedValues"], tags, "{given} {told:#}");
-        assert_eq!(told["validationResults"].as_object().unwrap().len(), 1, "{told:#}");
+        let feedback = run(given.clone()).unwrap_err();
+        assert_eq!(feedback["validationResults"]["kind"]["allowedValues"], tags, "{given} {feedback:#}");
+        assert_eq!(feedback["validationResults"].as_object().unwrap().len(), 1, "{feedback:#}");
     }
-    let told = run(json!([])).unwrap_err();
-    assert!(told["problems"][0].as_str().unwrap().contains("object"), "{told:#}");
+    let feedback = run(json!([])).unwrap_err();
+    assert!(feedback["problems"][0].as_str().unwrap().contains("object"), "{feedback:#}");
 }
 
 #[test]
@@ -114,16 +114,16 @@ fn only_the_fields_of_the_variant_are_judged() {
         "to": { "valid": false, "problems": ["no 1 seats"], "allowedValues": ["Rome", "Oslo"] },
     }});
     assert_eq!(run(json!({ "kind": "flight", "from": "Bonn" })), Err(expected));
-    let told = run(json!({ "kind": "night_train", "seats": 1 })).unwrap_err();
-    let results = &told["validationResults"];
-    assert_eq!(results["first_class"]["problems"], json!(["missing: expected true or false"]), "{told:#}");
-    assert_eq!(results["bed"]["requiresValidParameters"], json!(["first_class"]), "{told:#}");
+    let feedback = run(json!({ "kind": "night_train", "seats": 1 })).unwrap_err();
+    let results = &feedback["validationResults"];
+    assert_eq!(results["first_class"]["problems"], json!(["missing: expected true or false"]), "{feedback:#}");
+    assert_eq!(results["bed"]["requiresValidParameters"], json!(["first_class"]), "{feedback:#}");
     let expected = "`seats`: unknown name: expected `kind`, `bed`, `first_class`";
-    assert_eq!(told["problems"], json!([expected]), "{told:#}");
-    let told = run(json!({ "kind": "flight", "from": "a", "to": "rome", "seats": 10 })).unwrap_err();
-    assert!(told["validationResults"]["seats"]["problems"][0].as_str().unwrap().contains('9'), "{told:#}");
-    let told = run(json!({ "kind": "foot", "steps": 1_000_001 })).unwrap_err();
-    assert_eq!(told["problems"], json!(["too far"]));
+    assert_eq!(feedback["problems"], json!([expected]), "{feedback:#}");
+    let feedback = run(json!({ "kind": "flight", "from": "a", "to": "rome", "seats": 10 })).unwrap_err();
+    assert!(feedback["validationResults"]["seats"]["problems"][0].as_str().unwrap().contains('9'), "{feedback:#}");
+    let feedback = run(json!({ "kind": "foot", "steps": 1_000_001 })).unwrap_err();
+    assert_eq!(feedback["problems"], json!(["too far"]));
 }
 
 #[tokio::test]
@@ -201,6 +201,6 @@ fn serde_attributes_define_the_tag() {
         let paid = call(&tools, "Pay", given.clone()).unwrap();
         assert_eq!(paid["paid"], given);
     }
-    let told = call(&tools, "Pay", json!({ "by": "BANK-TRANSFER" })).unwrap_err();
-    assert_eq!(told["validationResults"]["account"]["allowedValues"], json!([1, 2]));
+    let feedback = call(&tools, "Pay", json!({ "by": "BANK-TRANSFER" })).unwrap_err();
+    assert_eq!(feedback["validationResults"]["account"]["allowedValues"], json!([1, 2]));
 }

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unused_async, reason = "a validator may be async without waiting")]
 
-mod alike;
 mod checks;
 mod edges;
 mod enums;
+mod equivalence;
 mod nested;
 mod shapes;
 

@@ -16,7 +16,7 @@ struct Network {
 #[derive(DynamicInput)]
 #[dynamic_input(state = Network)]
 struct Leg {
-    /// Where it begins.
+    /// The start.
     #[dynamic(validate = from)]
     from: String,
     #[dynamic(validate = to, requires(from), hints(seat))]
@@ -28,7 +28,7 @@ struct Leg {
     seat: Seat,
 }
 
-/// Where one sits.
+/// A place to sit.
 #[derive(DynamicInput)]
 struct Seat {
     #[dynamic(validate = Seat::judged)]
@@ -93,12 +93,12 @@ fn app() -> App {
     App { network: Network { cities: vec!["Bonn", "Rome"], asked: AtomicUsize::new(0) } }
 }
 
-fn told(arguments: Value) -> Value {
+fn feedback(arguments: Value) -> Value {
     call(&toolset!(app(); journey), "journey", arguments).unwrap_err()
 }
 
 #[test]
-fn the_tool_gets_it_whole() {
+fn the_tool_gets_the_whole_object() {
     let given = json!({ "there": { "from": "Bonn", "to": "Rome", "class": 1, "seat": { "row": 3, "window": true } } });
     assert_eq!(call(&toolset!(app(); journey), "journey", given), Ok(json!("Bonn Rome 1 3 true 7 ")));
 }
@@ -111,42 +111,48 @@ fn reports_have_dotted_names() {
         "there.seat.row": { "valid": false, "problems": ["no such row"], "suggestedValues": [1, 2] },
         "nights": { "valid": false, "requiresValidParameters": ["there.to", "there.seat.row"] },
     }});
-    assert_eq!(told(json!({ "there": { "from": "bonn", "class": 1 } })), expected);
+    assert_eq!(feedback(json!({ "there": { "from": "bonn", "class": 1 } })), expected);
 }
 
 #[test]
 fn a_missing_field_reports_its_choices() {
-    let told = told(json!({}));
-    assert_eq!(told["validationResults"]["there.class"]["problems"], json!(["missing: expected a value"]));
-    assert_eq!(told["validationResults"]["there.from"]["requiresValidParameters"], json!(["there.class"]));
-    let result = &told["validationResults"];
+    let feedback = feedback(json!({}));
+    assert_eq!(feedback["validationResults"]["there.class"]["problems"], json!(["missing: expected a value"]));
+    assert_eq!(feedback["validationResults"]["there.from"]["requiresValidParameters"], json!(["there.class"]));
+    let result = &feedback["validationResults"];
     assert_eq!(result["nights"]["requiresValidParameters"][0], json!("there.class"));
-    assert_eq!(told.get("problems"), None);
+    assert_eq!(feedback.get("problems"), None);
 }
 
 #[test]
 fn mistakes_in_nested_fields_have_their_place() {
-    let one = |inside: Value| told(json!({ "there": inside }))["validationResults"].clone();
-    let told = one(json!({ "from": 5, "class": 1, "seat": 7 }));
-    assert!(told["there.from"]["problems"][0].as_str().unwrap().starts_with("expected a text, got 5"), "{told:#}");
-    assert_eq!(told["there.from"]["allowedValues"], json!(["Bonn", "Rome"]));
-    assert_eq!(told["there.to"]["requiresValidParameters"], json!(["there.from"]));
-    assert!(told["there.seat"]["problems"][0].as_str().unwrap().contains("object"), "{told:#}");
-    assert_eq!(told["there.seat.row"]["problems"], json!(["no such row"]));
-    let told = one(json!({ "class": 3, "frm": "Bonn", "other": 1, "seat": { "rows": 1 } }));
-    assert!(told["there.class"]["problems"][0].as_str().unwrap().contains('2'), "{told:#}");
+    let one = |inside: Value| feedback(json!({ "there": inside }))["validationResults"].clone();
+    let feedback = one(json!({ "from": 5, "class": 1, "seat": 7 }));
+    assert!(
+        feedback["there.from"]["problems"][0].as_str().unwrap().starts_with("expected a string, got 5"),
+        "{feedback:#}"
+    );
+    assert_eq!(feedback["there.from"]["allowedValues"], json!(["Bonn", "Rome"]));
+    assert_eq!(feedback["there.to"]["requiresValidParameters"], json!(["there.from"]));
+    assert!(feedback["there.seat"]["problems"][0].as_str().unwrap().contains("object"), "{feedback:#}");
+    assert_eq!(feedback["there.seat.row"]["problems"], json!(["no such row"]));
+    let feedback = one(json!({ "class": 3, "frm": "Bonn", "other": 1, "seat": { "rows": 1 } }));
+    assert!(feedback["there.class"]["problems"][0].as_str().unwrap().contains('2'), "{feedback:#}");
     assert_eq!(
-        told["there.from"]["problems"],
+        feedback["there.from"]["problems"],
         json!(["`there.frm`: unknown name: expected `from`, `to`, `class`, `seat`; did you mean `from`?"])
     );
-    assert!(told["there"]["problems"][0].as_str().unwrap().starts_with("`there.other`: unknown name"), "{told:#}");
+    assert!(
+        feedback["there"]["problems"][0].as_str().unwrap().starts_with("`there.other`: unknown name"),
+        "{feedback:#}"
+    );
 }
 
 #[test]
 fn a_wrong_object_is_its_own_mistake() {
-    let told = told(json!({ "there": [], "thre": {} }));
-    assert!(told["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("object"), "{told:#}");
-    assert!(told["problems"].is_array(), "{told:#}");
+    let feedback = feedback(json!({ "there": [], "thre": {} }));
+    assert!(feedback["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("object"), "{feedback:#}");
+    assert!(feedback["problems"].is_array(), "{feedback:#}");
 }
 
 #[test]
@@ -156,11 +162,14 @@ fn accepted_arguments_are_read_as_one_input() {
     let input = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, "from": "a", "to": "b", {seat} }} }}"#));
     let journey { outbound, nights, .. } = input.unwrap();
     assert_eq!((&*outbound.to, outbound.seat.row, nights), ("b", 3, 1));
-    let Err(Refused::Arguments(told)) = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, {seat} }} }}"#))
+    let Err(Refused::Arguments(feedback)) = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, {seat} }} }}"#))
     else {
         panic!()
     };
-    assert!(told.to_json()["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("from"), "{told}");
+    assert!(
+        feedback.to_json()["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("from"),
+        "{feedback}"
+    );
 }
 
 #[tokio::test]
@@ -173,8 +182,8 @@ async fn normalized_values_are_written_back() {
         r#"{"there":{"class":2,"seat":{"window":true,"row":2},"from":"Rome","to":"x"},"note":"n","nights":1}"#;
     assert_eq!(started.normalized.as_deref(), Some(expected));
     let output = started.work.await.unwrap();
-    let told = format!("{:?}", output.for_model());
-    assert!(told.contains("`there.from` is understood as"), "{told}");
+    let feedback = format!("{:?}", output.for_model());
+    assert!(feedback.contains("`there.from` is understood as"), "{feedback}");
 }
 
 #[test]

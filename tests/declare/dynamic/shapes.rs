@@ -13,7 +13,7 @@ use super::call;
 /// Books a trip.
 #[tool]
 struct Trip {
-    /// Where it begins.
+    /// The start.
     #[dynamic(validate = from)]
     from: String,
     #[dynamic(validate = to, requires(from), hints(seats))]
@@ -63,18 +63,18 @@ impl Execute for Trip {
 #[test]
 fn a_struct() {
     let tools = toolset!(Trip);
-    let told = json!({ "ok": false, "validationResults": {
+    let feedback = json!({ "ok": false, "validationResults": {
         "from": { "valid": true, "normalizedValue": "Berlin" },
         "to": { "valid": false, "problems": ["somewhere else"], "suggestedValues": ["Rome"] },
         "seats": { "valid": false, "problems": ["nobody knows yet"] },
     }});
     let given = json!({ "from": "berlin", "class": "first" });
-    assert_eq!(call(&tools, "Trip", given).unwrap_err().to_string(), told.to_string());
+    assert_eq!(call(&tools, "Trip", given).unwrap_err().to_string(), feedback.to_string());
     let given = json!({ "from": "Berlin", "to": "Rome", "class": "first" });
     assert_eq!(call(&tools, "Trip", given), Ok(json!("Berlin Rome 1 first")));
-    let told =
+    let feedback =
         call(&tools, "Trip", json!({ "from": "Berlin", "to": "Rome", "seats": "many", "class": "x" })).unwrap_err();
-    assert_eq!(told["validationResults"]["to"]["problems"], json!(["no flight is that large"]));
+    assert_eq!(feedback["validationResults"]["to"]["problems"], json!(["no flight is that large"]));
 }
 
 struct Lines {
@@ -85,7 +85,7 @@ struct Lines {
 /// Books a bus.
 #[tool(effect = read_only)]
 async fn book_bus(
-    /// Where it begins.
+    /// The start.
     #[dynamic(validate = stop)]
     stop: String,
     #[state] lines: &Lines,
@@ -105,8 +105,8 @@ fn stop(value: Option<String>, known: BookBusStop<'_>) -> Validation<String> {
 fn a_function_with_state() {
     let tools = toolset!(Lines { cities: vec!["Bonn"], asked: AtomicUsize::new(0) }; book_bus);
     assert_eq!(call(&tools, "book_bus", json!({ "stop": "Bonn" })), Ok(json!("Bonn 1")));
-    let told = call(&tools, "book_bus", json!({})).unwrap_err();
-    assert_eq!(told["validationResults"]["stop"]["allowedValues"], json!(["Bonn"]));
+    let feedback = call(&tools, "book_bus", json!({})).unwrap_err();
+    assert_eq!(feedback["validationResults"]["stop"]["allowedValues"], json!(["Bonn"]));
 }
 
 /// Books a train.
@@ -172,9 +172,9 @@ async fn nights(value: Option<u8>, known: DeskBookRoomNights<'_>) -> Validation<
 fn a_method() {
     let tools = Desk { rooms: vec![7, 8] }.toolset();
     assert_eq!(call(&tools, "book_room", json!({ "room": 7, "nights": 2 })), Ok(json!("7 of 2 for 2")));
-    let told = call(&tools, "book_room", json!({ "room": 9, "nights": 2 })).unwrap_err();
-    assert_eq!(told["validationResults"]["room"]["allowedValues"], json!([7, 8]));
-    let told = call(&tools, "book_room", json!({})).unwrap_err();
-    assert_eq!(told["validationResults"]["nights"]["problems"], json!(["how many in [7, 8]?"]));
-    assert_eq!(told["validationResults"]["room"]["requiresValidParameters"], json!(["nights"]));
+    let feedback = call(&tools, "book_room", json!({ "room": 9, "nights": 2 })).unwrap_err();
+    assert_eq!(feedback["validationResults"]["room"]["allowedValues"], json!([7, 8]));
+    let feedback = call(&tools, "book_room", json!({})).unwrap_err();
+    assert_eq!(feedback["validationResults"]["nights"]["problems"], json!(["how many in [7, 8]?"]));
+    assert_eq!(feedback["validationResults"]["room"]["requiresValidParameters"], json!(["nights"]));
 }

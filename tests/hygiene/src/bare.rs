@@ -22,9 +22,9 @@ pub struct App {
 /// Names the shop.
 #[tool(approval = when(|input| input.loud), effect = destructive, retries = 1, idempotent, crate = ::tool_runtime)]
 async fn name(
-    /// Whether to shout.
+    /// Set if the greeting is loud.
     loud: bool,
-    /// What to say first.
+    /// The greeting.
     #[arg(default = <String as ::core::convert::From<&str>>::from("a@b.no"), length(..=9), pattern = "^[a-z@.]*$", format = "email")]
     greeting: String,
     #[state] shop: &Shop,
@@ -129,7 +129,7 @@ enum AppCall {
     Add(TypedCall<Add>),
 }
 
-/// What is called.
+/// Returns the name of the called tool.
 #[must_use]
 pub fn called(call: &::tool_runtime::message::ToolCall) -> u8 {
     match AppCall::read(call) {

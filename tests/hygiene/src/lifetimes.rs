@@ -37,7 +37,7 @@ where
 /// Counts on.
 #[tool]
 fn count_on(
-    /// How far.
+    /// The largest distance.
     most: u8,
 ) -> impl Stream<Item = u8> + Send {
     stream::iter(0..most)
@@ -46,7 +46,7 @@ fn count_on(
 /// Counts on, and can fail.
 #[tool]
 async fn count_on_or_fail(
-    /// How far.
+    /// The largest distance.
     most: u8,
 ) -> impl Stream<Item = Result<u8, String>> + Send + use<> {
     stream::iter(0..most).map_ok()
@@ -65,7 +65,7 @@ impl<S: Stream<Item = u8> + Send> MapOk for S {
 /// Works on something generic.
 #[tool(state = Store<String>)]
 struct Find {
-    /// What.
+    /// The item.
     what: String,
 }
 
@@ -84,7 +84,7 @@ impl Store<u8> {
     #[tool]
     fn sum<'a>(
         &'a self,
-        /// How many.
+        /// The largest number of results.
         #[arg(default = Self::MOST)]
         most: usize,
         #[context] cx: &'a Context,

@@ -45,17 +45,17 @@ fn judged(
     call: u8,
     /// D.
     #[dynamic(validate = any)]
-    told: u8,
+    reported: u8,
     /// E.
     r#type: u8,
     /// F.
     #[dynamic(nested)]
     state: Inner,
 ) -> u8 {
-    value + known + call + told + r#type + state.input + state.judge
+    value + known + call + reported + r#type + state.input + state.judge
 }
 
-/// What is nested.
+/// A nested type.
 #[derive(Clone, Copy, Debug, DynamicInput)]
 pub struct Inner {
     /// G.

@@ -5,9 +5,9 @@ use tool_runtime::{Calls, Context, Execute, Toolset, TypedCall, tool, tools, too
 /// A keyword as a name.
 #[tool]
 fn r#match(
-    /// Where.
+    /// The place.
     r#in: String,
-    /// How many.
+    /// The number.
     r#mut: u8,
 ) -> String {
     format!("{in}{mut}", r#in = r#in, r#mut = r#mut)
@@ -67,7 +67,7 @@ impl std::fmt::Debug for AppCall {
     }
 }
 
-/// What is called.
+/// Returns the name of the called tool.
 #[must_use]
 pub fn called(call: &tool_runtime::message::ToolCall) -> &'static str {
     AppCall::read(call).map_or("", |call| call.parts().1)

@@ -79,7 +79,7 @@ type Infallible = ::std::convert::Infallible;
 /// Gives a result.
 #[tool(timeout = "3s", title = "Give", ui(icon = "x"), examples = ["{}"], meta(a = 1), approval = when(|input| input.more))]
 const fn give(
-    /// How much.
+    /// The amount.
     #[arg(default = 3, range(0..=10), example = 4)]
     amount: u8,
     /// More.
@@ -93,14 +93,14 @@ const fn give(
 /// Asks.
 #[tool(external, output = u8)]
 struct Ask {
-    /// How often.
+    /// The number of times.
     times: u8,
 }
 
 /// Works.
 #[tool(state = Input)]
 struct WorkHard {
-    /// How often.
+    /// The number of times.
     #[arg(range(1..))]
     times: u8,
 }
@@ -119,7 +119,7 @@ impl ExecuteWith<Input> for WorkHard {
 enum Either {
     /// One.
     Some {
-        /// How often.
+        /// The number of times.
         times: u8,
     },
     /// None.
@@ -141,7 +141,7 @@ impl Execute for Either {
 /// Nested.
 #[derive(DynamicInput)]
 pub struct Inner {
-    /// How often.
+    /// The number of times.
     #[dynamic(validate = any)]
     pub times: u8,
 }

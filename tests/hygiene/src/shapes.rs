@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use tool_runtime::{
-    Calls, Content, Context, Execute, Failure, Image, Shown, Text, Tool, ToolOutput, Toolset, TypedCall, tool,
-    tool::Resources, tools, toolset,
+    Calls, Content, Context, Execute, Failure, Image, OutputWithContent, Text, Tool, ToolOutput, Toolset, TypedCall,
+    tool, tool::Resources, tools, toolset,
 };
 
 #[derive(Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -13,7 +13,7 @@ enum Private {
     B,
 }
 
-/// What comes out.
+/// A booking.
 #[derive(Clone, Copy, Debug, serde::Serialize, schemars::JsonSchema, ToolOutput)]
 pub struct Booked {
     /// The number.
@@ -46,10 +46,10 @@ pub async fn book_a_seat(
     /// The row.
     #[arg(range(1..=40), default = 3, example = 7)]
     row: u8,
-    /// For whom.
+    /// The passenger.
     #[arg(length(1..=80), pattern = "^[A-Z]", rename = "for")]
     person: Option<String>,
-    /// When.
+    /// The day of travel.
     #[arg(format = "date")]
     day: Option<String>,
     #[arg(secret)] key: Option<String>,
@@ -69,7 +69,7 @@ fn known(input: &book_a_seat, cx: &Context) {
 /// Takes a private type.
 #[tool(blocking, sequential)]
 fn private(
-    /// Which.
+    /// The item.
     which: Private,
 ) -> Private {
     which
@@ -83,9 +83,9 @@ const fn content() -> Content {
 
 /// Gives an image.
 #[tool]
-fn image() -> Shown<u8> {
+fn image() -> OutputWithContent<u8> {
     drop(Image { media_type: String::new(), data: String::new() });
-    Shown { value: 3, model: Vec::new() }
+    OutputWithContent { value: 3, model: Vec::new() }
 }
 
 /// An outer module.
@@ -105,7 +105,7 @@ pub mod outer {
 #[tool(external, output = bool)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// What.
+    /// The item.
     what: String,
 }
 
@@ -129,7 +129,7 @@ impl Execute for Ping {
 pub enum Lookup {
     /// By number.
     Number {
-        /// Which.
+        /// The number.
         number: u32,
     },
     /// The last.

@@ -8,9 +8,13 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
-use tool_runtime::store::{MemoryStore, Store};
+use tool_runtime::{
+    run::Time,
+    store::{MemoryStore, Store},
+};
 use tool_stores::{PostgresOptions, PostgresStore, SqliteStore};
 
 /// Two handles of the same store.
@@ -19,19 +23,35 @@ pub struct Stores {
     pub one: Arc<dyn Store>,
     /// The handle of another process.
     pub other: Arc<dyn Store>,
+    /// The schema, if the clock of its database judges leases.
+    schema: Option<Schema>,
 }
 
 impl Stores {
+    /// Creates the two handles of a store whose callers' clocks judge leases.
+    pub fn of(one: Arc<dyn Store>, other: Arc<dyn Store>) -> Self {
+        Self { one, other, schema: None }
+    }
+
     /// Creates two handles of a store in memory.
     pub fn memory() -> Self {
         let one: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        Self { other: Arc::clone(&one), one }
+        Self::of(Arc::clone(&one), one)
     }
 
     /// Creates two handles of an SQLite store in memory.
     pub fn sqlite_memory() -> Self {
         let one: Arc<dyn Store> = Arc::new(SqliteStore::in_memory().unwrap());
-        Self { other: Arc::clone(&one), one }
+        Self::of(Arc::clone(&one), one)
+    }
+
+    /// Lets time pass for leases, and returns the callers' time after it. Nobody can set the clock of a database, so its leases
+    /// move into the past.
+    pub async fn pass(&self, now: Time, time: Duration) -> Time {
+        if let Some(schema) = &self.schema {
+            schema.pass(time).await;
+        }
+        now.after(time)
     }
 
     /// Returns one of the handles, alternating with `number`.
@@ -66,7 +86,7 @@ impl File {
     /// Opens the file twice.
     pub fn stores(&self) -> Stores {
         let open = || Arc::new(SqliteStore::open(self.path()).unwrap());
-        Stores { one: open(), other: open() }
+        Stores::of(open(), open())
     }
 }
 
@@ -77,6 +97,7 @@ impl Drop for File {
 }
 
 /// A schema in PostgreSQL.
+#[derive(Clone)]
 pub struct Schema {
     /// The URL of the server.
     pub url: String,
@@ -97,6 +118,29 @@ impl Schema {
         Self { url, name: unique() }
     }
 
+    /// Returns the URL of the server under which connections have the name of the schema.
+    pub fn named_url(&self) -> String {
+        let mark = if self.url.contains('?') { '&' } else { '?' };
+        format!("{}{mark}application_name={}", self.url, self.name)
+    }
+
+    /// Returns the ids of the database's processes for the connections of [`Self::named_url`].
+    pub async fn processes(&self) -> Vec<i32> {
+        let (client, connection) = tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let query = "SELECT pid FROM pg_stat_activity WHERE application_name = $1";
+        let found = client.query(query, &[&self.name]).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+        found.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// Cuts the connections of [`Self::named_url`].
+    pub async fn cut(&self) {
+        let of = "FROM pg_stat_activity WHERE application_name";
+        self.sql(&format!("SELECT pg_terminate_backend(pid) {of} = '{}'", self.name)).await;
+    }
+
     /// Opens a store in the schema.
     pub async fn open(&self) -> PostgresStore {
         PostgresOptions::new().schema(&self.name).connections(4).connect(&self.url).await.unwrap()
@@ -104,7 +148,15 @@ impl Schema {
 
     /// Opens two stores in the schema.
     pub async fn stores(&self) -> Stores {
-        Stores { one: Arc::new(self.open().await), other: Arc::new(self.open().await) }
+        let (one, other) = (Arc::new(self.open().await), Arc::new(self.open().await));
+        Stores { one, other, schema: Some(self.clone()) }
+    }
+
+    /// Moves all leases into the past by `time`, as if that time had passed.
+    pub async fn pass(&self, time: Duration) {
+        let (name, millis, forever) = (&self.name, time.as_millis(), i64::MAX);
+        let until = format!("CASE WHEN until < {forever} THEN until - {millis} ELSE until END");
+        self.sql(&format!("UPDATE {name}.runs SET until = {until}, taken = taken - {millis} WHERE taken > 0")).await;
     }
 
     /// Executes statements on a separate connection.

@@ -21,16 +21,16 @@ pub struct App {
     shop: Shop,
 }
 
-/// What was found.
+/// A search result.
 #[derive(Debug, ToolOutput)]
 pub struct Found;
 
 /// Look something up.
 #[tool(crate = kit, approval = when(is_long))]
 fn look(
-    /// What.
+    /// The words to look for.
     query: String,
-    /// How many.
+    /// The largest number of results.
     #[cfg(not(any()))]
     #[arg(default = 3, range(1..=9))]
     most: usize,
@@ -60,7 +60,7 @@ fn city(value: Option<String>, _: StopCity<'_>) -> Validation<String> {
 /// Travel.
 #[tool(crate = kit)]
 struct Travel {
-    /// Where to.
+    /// The destination.
     #[dynamic(nested)]
     to: Stop,
 }
@@ -99,7 +99,7 @@ pub fn all() -> Toolset {
     toolset!(app; look, Travel).merge(methods).unwrap_or_default()
 }
 
-/// What is looked up, if the call is one of ours.
+/// Returns the words of a call of `search`.
 #[must_use]
 pub fn query(call: &kit::message::ToolCall) -> Option<String> {
     match AppCall::read(call).ok()? {

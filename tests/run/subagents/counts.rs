@@ -1,17 +1,16 @@
 //! Limits, events and taint of an agent that is a tool, in the outer run.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::json;
 use tool_runtime::{
     Agent, Context, Toolset,
-    agent::{Event, Observer},
     model::{ModelAnswer, ModelError, ModelErrorKind, ScriptedModel, Turn, Usage},
     run::{CallResult, OnTaint, Phase, StopReason},
 };
 
 use super::{call, inner_tools, outer};
-use crate::kit::{World, agent, ends, memory, millis, told, tools, until};
+use crate::kit::{Placed as _, World, agent, ends, millis, store, tool_results, tools, until};
 
 #[tokio::test]
 async fn its_calls_and_tokens_count_outside_and_end_with_the_outer_runs() {
@@ -21,7 +20,7 @@ async fn its_calls_and_tokens_count_outside_and_end_with_the_outer_runs() {
         (0..count).fold(Turn::default(), |turn, at| turn.then_call("note", json!({"text": at.to_string()})))
     };
     let inner = [used(notes(2), 10), used(notes(4), 100), used(Turn::say("ok"), 1000)];
-    let agent = outer(&memory(), &world, inner).options(|options| options.limits.calls = 5);
+    let agent = outer(&store(), &world, inner).options(|options| options.limits.calls = 5).anywhere();
     let mut session = agent.session();
     let reply = session.send("go").await.unwrap();
     assert_eq!(reply.usage.input_tokens, 1110);
@@ -35,49 +34,12 @@ async fn the_outer_runs_remaining_tokens_limit_the_inner_run() {
         let turn = Turn::call("note", json!({"text": "x"}));
         turn.with_usage(Usage { input_tokens: tokens, ..Usage::default() })
     };
-    let agent = outer(&memory(), &world, [note(10), note(100), note(1000)]);
-    let mut session = agent.options(|options| options.limits.tokens = Some(50)).session();
+    let agent = outer(&store(), &world, [note(10), note(100), note(1000)]);
+    let mut session = agent.options(|options| options.limits.tokens = Some(50)).anywhere().session();
     let reply = session.send("go").await.unwrap();
     assert!(matches!(reply.phase, Phase::Stopped(StopReason::OverBudget(_))), "{:?}", reply.phase);
     assert_eq!(reply.usage.input_tokens, 110, "the inner run stops when it has used them");
-    assert!(told(&session)[0].contains("the model may use 50 tokens"), "{:?}", told(&session));
-}
-
-#[tokio::test]
-async fn inner_events_are_reported_with_the_outer_call() {
-    #[derive(Default)]
-    struct Seen(Mutex<Vec<String>>);
-    impl Observer for Seen {
-        fn event(&self, event: Event<'_>) {
-            let line = |event: &Event<'_>| match event {
-                Event::CallStarted(call) => format!("{} started", call.name),
-                Event::Text(text) => format!("says {text}"),
-                _ => String::new(),
-            };
-            let mut path = Vec::new();
-            let mut event = &event;
-            while let Event::Inner { call, event: inside } = event {
-                path.push(call.to_string());
-                event = inside;
-            }
-            let line = line(event);
-            if !line.is_empty() {
-                self.0.lock().unwrap().push(format!("{} {line}", path.len()));
-            }
-        }
-    }
-    let world = World::new();
-    let deepest = Agent::new(ScriptedModel::new([Turn::call("note", json!({"text": "x"})), Turn::say("deep")]));
-    let deepest = Toolset::new().with(deepest.tools(tools(&world)).as_tool("deepest", "Digs.")).unwrap();
-    let middle = Agent::new(ScriptedModel::new([call("deepest"), Turn::say("middle")])).tools(deepest);
-    let middle = Toolset::new().with(middle.as_tool("middle", "Asks.")).unwrap();
-    let seen = Arc::new(Seen::default());
-    let agent =
-        Agent::new(ScriptedModel::new([call("middle"), Turn::say("top")])).tools(middle).observer(Arc::clone(&seen));
-    agent.run("go").await.unwrap();
-    let expected =
-        ["0 middle started", "1 deepest started", "2 note started", "2 says deep", "1 says middle", "0 says top"];
-    assert_eq!(*seen.0.lock().unwrap(), expected);
+    assert!(tool_results(&session)[0].contains("the model may use 50 tokens"), "{:?}", tool_results(&session));
 }
 
 #[tokio::test]
@@ -88,7 +50,7 @@ async fn taint_goes_both_ways() {
     let strict = Agent::new(ScriptedModel::new([Turn::call("note", json!({"text": "x"})), Turn::say("noted")]));
     let strict = strict.tools(tools(&world)).options(|options| options.on_taint = OnTaint::Ask);
     let tools = Toolset::new().with(tainting).unwrap().with(strict.as_tool("strict", "Notes.")).unwrap();
-    let agent = agent(&memory(), tools, [call("tainting"), call("strict"), Turn::say("ok")]);
+    let agent = agent(&store(), tools, [call("tainting"), call("strict"), Turn::say("ok")]);
     let mut session = agent.session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
     assert_eq!(session.run().taint(), ["tainting"]);
@@ -113,7 +75,7 @@ async fn cancelling_the_outer_run_drops_the_work_inside() {
     let inner = inner.tools(tools(&world).with(wait.unwrap()).unwrap()).as_tool("helper", "Helps.");
     let stop = tool_runtime::Cancellation::new();
     let agent = Agent::new(ScriptedModel::new([call("helper")])).tools(Toolset::new().with(inner).unwrap());
-    let mut session = agent.context(Context::new("").with_cancellation(stop.clone())).session();
+    let mut session = agent.context(Context::new("").with_cancellation(stop.clone())).anywhere().session();
     let (ended, ()) = tokio::join!(session.send("go"), async {
         until(|| slow.count("begins") == 1).await;
         stop.cancel();
@@ -132,7 +94,7 @@ async fn a_failed_inner_model_is_reported_and_continues_where_it_was() {
     ];
     let inner = Agent::new(ScriptedModel::new(answers)).tools(tools(&world)).as_tool("helper", "Helps.");
     let tools = Toolset::new().with(inner.traits(|traits| traits.retries = 1)).unwrap();
-    let mut session = agent(&memory(), tools, [call("helper"), Turn::say("done")]).session();
+    let mut session = agent(&store(), tools, [call("helper"), Turn::say("done")]).session();
     session.send("go").await.unwrap();
-    assert_eq!((told(&session), world.count("note one")), (vec!["noted".to_owned()], 1));
+    assert_eq!((tool_results(&session), world.count("note one")), (vec!["noted".to_owned()], 1));
 }

@@ -16,12 +16,14 @@ use tool_test_kit::AllAndSome as _;
 
 mod counts;
 
-use crate::kit::{Events, Person, World, agent, ends, memory, open, pays, refusal, stores, told, tools};
+use crate::kit::{
+    Events, Person, Placed as _, World, agent, answered, ends, open, pays, refusal, store, stores, tool_results, tools,
+};
 
 /// Asks a person, if there is one.
 #[tool(external, output = String)]
 struct Poll {
-    /// What.
+    /// The question.
     question: String,
 }
 
@@ -38,7 +40,7 @@ fn fetch() -> &'static str {
     "pay 100"
 }
 
-fn inner_tools(world: &Arc<World>) -> Toolset {
+pub(crate) fn inner_tools(world: &Arc<World>) -> Toolset {
     tools(world).merge(toolset!(Arc::clone(world); Poll, muse, fetch)).unwrap()
 }
 
@@ -46,7 +48,7 @@ fn task() -> Value {
     json!({ "task": "do it" })
 }
 
-fn call(name: &str) -> Turn {
+pub(crate) fn call(name: &str) -> Turn {
     Turn::call(name, task())
 }
 
@@ -101,7 +103,7 @@ async fn an_inner_approval_is_decided_outside_and_continues_in_another_process()
         let mut session = third.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
         assert_eq!(world.seen(), ["pay 50 to Ann"], "what ran is not run again");
-        assert_eq!(told(&session), ["paid"]);
+        assert_eq!(tool_results(&session), ["paid"]);
     }
 }
 
@@ -113,56 +115,16 @@ async fn an_operator_is_asked_about_all_inner_interrupts() {
     let wrong = Decision::Edit { arguments: json!({"amount": 0}) };
     let decisions = [wrong, Decision::Approve, Decision::Answer { value: json!("fun") }];
     let person = Person::deciding(decisions).executing(["\"yes\""]);
-    let agent = outer(&memory(), &world, turns).observer(Events::new()).operator(person.clone());
+    let agent = outer(&store(), &world, turns).observer(Events::new()).operator(person.clone()).anywhere();
     let mut session = agent.session();
-    session.send("go").await.unwrap();
-    assert_eq!(told(&session), ["all done"]);
+    answered(&mut session, "go").await;
+    assert_eq!(tool_results(&session), ["all done"]);
     assert_eq!(world.seen(), ["muse", "pay 5 to Ann"]);
     let approvals = person.approvals();
     assert_eq!(approvals.len(), 2);
     assert!(approvals[1].feedback.is_some() && approvals.iter().all_and_some(|asked| asked.spec.name == "pay"));
     assert_eq!(person.executed()[0].spec.name, "Poll");
     assert_eq!(person.questions()[0].question.text, "What for?");
-}
-
-#[tokio::test]
-async fn a_dead_process_is_taken_over_without_a_question() {
-    let (store, world) = (memory(), World::new());
-    let inner = |model: ScriptedModel| Agent::new(model).tools(inner_tools(&world)).as_tool("helper", "Helps.");
-    let note = || Turn::call("note", json!({"text": "one"}));
-    {
-        let tools = inner(ScriptedModel::new([note()]));
-        // The inner model answers once. The run is left at its next request.
-        let tools = Toolset::new().with(tools).unwrap().layer(Stuck);
-        let agent = agent(&store, tools, [call("helper")]).lease(std::time::Duration::from_millis(1));
-        let mut session = agent.session();
-        let id = session.id().clone();
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), session.send("go")).await;
-        drop(session);
-        assert_eq!(world.count("note one"), 1);
-        let tools = Toolset::new().with(inner(ScriptedModel::new([Turn::say("noted")]))).unwrap();
-        let again = crate::kit::agent(&store, tools, [Turn::say("done")]);
-        let mut session = again.open(&id).await.unwrap();
-        assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-        assert_eq!(told(&session), ["noted"]);
-        assert_eq!(world.count("note one"), 1, "it goes on where it was");
-    }
-}
-
-/// A layer that never returns from a failed call, like a process that dies then.
-struct Stuck;
-
-impl tool_runtime::toolset::Layer for Stuck {
-    fn call<'a>(
-        &'a self,
-        _: tool_runtime::toolset::Invocation<'a>,
-        mut next: tool_runtime::toolset::Next<'a>,
-    ) -> tool_runtime::CallFuture<'a> {
-        Box::pin(async move {
-            let _ = next.run().await;
-            std::future::pending().await
-        })
-    }
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -204,10 +166,10 @@ async fn input_and_output_are_typed() {
         Turn::call("plan", json!({"from": "Rome", "days": 3})),
         Turn::say("ok"),
     ];
-    let mut session = Agent::new(ScriptedModel::new(turns)).tools(tools).session();
+    let mut session = Agent::new(ScriptedModel::new(turns)).tools(tools).anywhere().session();
     session.send("go").await.unwrap();
-    assert!(told(&session)[0].contains("days"), "{:?}", told(&session));
-    assert_eq!(told(&session)[1], "{\"cost\":7}");
+    assert!(tool_results(&session)[0].contains("days"), "{:?}", tool_results(&session));
+    assert_eq!(tool_results(&session)[1], "{\"cost\":7}");
     assert_eq!(*seen.lock().unwrap(), "Rome for 3 days");
 }
 
@@ -233,7 +195,7 @@ async fn an_approval_two_deep_is_decided_outside() {
         second.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let mut session = second.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().text, "c");
-        assert_eq!((world.seen(), told(&session)), (vec!["pay 5 to Ann".to_owned()], vec!["b".to_owned()]));
+        assert_eq!((world.seen(), tool_results(&session)), (vec!["pay 5 to Ann".to_owned()], vec!["b".to_owned()]));
     }
 }
 
@@ -250,8 +212,9 @@ async fn without_an_outer_run_no_person_can_be_asked() {
 #[tokio::test]
 async fn a_policy_outside_judges_the_call_of_the_agent_itself() {
     let world = World::new();
-    let agent = outer(&memory(), &world, [Turn::say("never")])
-        .policy(|_: &tool_runtime::toolset::Proposal<'_>| Permission::deny("no"));
+    let agent = outer(&store(), &world, [Turn::say("never")])
+        .policy(|_: &tool_runtime::toolset::Proposal<'_>| Permission::deny("no"))
+        .anywhere();
     let mut session: Session = agent.session();
     session.send("go").await.unwrap();
     assert!(matches!(ends(&session)[..], [CallResult::PolicyDenied { .. }]));

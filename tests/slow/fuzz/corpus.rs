@@ -1,4 +1,4 @@
-//! The first texts of a fuzzing run: logs, snapshots and sealed forms of runs in all states.
+//! The seed corpus of the fuzz tests: logs, snapshots and sealed forms of runs in all states.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -18,7 +18,7 @@ use tool_stores::sealed::Sealer;
 /// Charges a card.
 #[tool(approval = always, challenge = "charge {amount}", untrusted)]
 async fn charge(
-    /// How much.
+    /// The amount.
     amount: u32,
     #[context] cx: &Context,
 ) -> Result<String, Failure> {
@@ -30,7 +30,7 @@ async fn charge(
 /// Looks something up.
 #[tool(effect = read_only, retries = 1)]
 fn look(
-    /// What.
+    /// The word.
     word: String,
 ) -> Result<String, Failure> {
     if word == "bad" { Err(Failure::new("no").retryable()) } else { Ok(word) }
@@ -39,7 +39,7 @@ fn look(
 /// Shows something to the person.
 #[tool(external, output = bool)]
 struct Show {
-    /// What.
+    /// The text.
     text: String,
 }
 
@@ -77,7 +77,7 @@ async fn run(folder: &Path, sealer: &Sealer) {
     let agent = Agent::new(model)
         .tools(toolset!(charge, look, Show))
         .operator(Suspend)
-        .with_principal("anna")
+        .principal("anna")
         .options(|options| {
             options.on_prompt = OnPrompt::Supersede;
             options.approval_expiry = Some(1_000_000);

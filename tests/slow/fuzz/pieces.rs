@@ -11,10 +11,10 @@ pub(crate) fn read(text: &str) {
     let mut random = Random::new(seed);
     let longest = 1 + random.below(24);
     let (mut json, mut copy) = (Incremental::new(), Incremental::new());
-    let (mut rest, mut told) = (text.as_bytes(), 0usize);
+    let (mut rest, mut reported) = (text.as_bytes(), 0usize);
     while !rest.is_empty() {
         let (piece, after) = rest.split_at((1 + random.below(longest)).min(rest.len()));
-        let result = json.feed_with(piece, &mut |path, _| told += path.segments().count());
+        let result = json.feed_with(piece, &mut |path, _| reported += path.segments().count());
         assert_eq!(copy.feed(piece), result, "an error is one whether anybody listens");
         assert_eq!(result.is_err(), json.error().is_some());
         rest = after;

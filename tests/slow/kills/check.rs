@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use tool_run::run::{LogEvent, record};
+use tool_run::run::{LogEntry, record};
 use tool_runtime::{
     Message,
     message::AssistantPart,
@@ -19,7 +19,7 @@ use crate::kills::{
 
 /// Checks `run`, which was loaded with its snapshot, if there is one; `records` are its whole log.
 pub(crate) fn check(case: &Case, run: &Run, records: &[Record], dir: &Path) {
-    let log: Vec<LogEvent> = records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
+    let log: Vec<LogEntry> = records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
     assert_eq!(Run::fold(log.clone()).unwrap().freeze(), run.freeze(), "{case:?}");
     let world = World::of(dir);
     let person = child::people()[case.person];
@@ -34,7 +34,7 @@ pub(crate) fn check(case: &Case, run: &Run, records: &[Record], dir: &Path) {
     answered_once_and_in_order(case, run);
 }
 
-fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &World) {
+fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], world: &World) {
     let arguments: Value = serde_json::from_str(&call.arguments().text).unwrap();
     let effects = world.count(&call.name, &arguments["n"], call.id.as_str());
     let result = call.result().unwrap();
@@ -48,18 +48,18 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEvent], world: &W
     let (mut asked, mut again) = (Vec::new(), 0);
     for event in log {
         match event {
-            LogEvent::Granted { call: id, .. } if *id == call.id => grants += 1,
-            LogEvent::Started { call: id, .. } if *id == call.id => starts += 1,
-            LogEvent::Opened { call: id, interrupt } if *id == call.id => {
+            LogEntry::Granted { call: id, .. } if *id == call.id => grants += 1,
+            LogEntry::Started { call: id, .. } if *id == call.id => starts += 1,
+            LogEntry::Opened { call: id, interrupt } if *id == call.id => {
                 asked.extend((interrupt.kind == InterruptKind::Reconcile).then_some(&interrupt.id));
             }
-            LogEvent::Decided { interrupt, decision: Decision::Approve, .. } if asked.contains(&interrupt) => {
+            LogEntry::Decided { interrupt, decision: Decision::Approve, .. } if asked.contains(&interrupt) => {
                 again += 1;
             }
-            LogEvent::Stepped { call: id, name, .. } if *id == call.id && name == "first" => {
+            LogEntry::Stepped { call: id, name, .. } if *id == call.id && name == "first" => {
                 (kept, starts_before_step) = (kept + 1, starts);
             }
-            LogEvent::Ended { call: id, .. } if *id == call.id => ends += 1,
+            LogEntry::Ended { call: id, .. } if *id == call.id => ends += 1,
             _ => {}
         }
     }

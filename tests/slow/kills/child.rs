@@ -79,7 +79,7 @@ async fn lives() {
 async fn works() {
     let dir = started();
     // No process dies here, and a slow process on a busy machine must not be taken for dead.
-    let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]).lease(MOST / 3);
+    let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]).lease_time(MOST / 3);
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").unwrap();
     while !dir.join("go").exists() {
         std::thread::yield_now();

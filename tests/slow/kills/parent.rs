@@ -21,7 +21,7 @@ use tool_test_kit::stores::File;
 use crate::kills::{check, child, world::SCRIPTS};
 
 /// The maximum number of processes for one run.
-const MOST_PROCESSES: usize = 60;
+const MAX_PROCESSES: usize = 60;
 /// The number of cases in parallel. A process mostly waits: for the disk, or for the end of a lease.
 const SIDE_BY_SIDE: usize = 3;
 
@@ -69,7 +69,7 @@ pub(crate) fn play(case: &Case) -> Count {
     let dir = path.parent().unwrap();
     let mut kills: VecDeque<Kill> = case.kills.iter().copied().collect();
     let (mut count, mut log) = (Count::default(), Vec::new());
-    for _ in 0..MOST_PROCESSES {
+    for _ in 0..MAX_PROCESSES {
         let mut command = process("lives", dir, case.script);
         command.env(child::PERSON, case.person.to_string());
         match kills.front() {
@@ -82,8 +82,8 @@ pub(crate) fn play(case: &Case) -> Count {
             assert!(kills.pop_front().is_some(), "{case:?}: nobody was to die");
             count = Count { kills: count.kills + 1, points: 0 };
         } else {
-            let said = fs::read_to_string(dir.join("said")).unwrap_or_default();
-            assert!(status.success(), "{case:?}: {status}\n{said}");
+            let errors = fs::read_to_string(dir.join("said")).unwrap_or_default();
+            assert!(status.success(), "{case:?}: {status}\n{errors}");
             count.points += fs::read_to_string(dir.join("passed")).unwrap().parse::<u64>().unwrap();
             kills.pop_front_if(|kill| matches!(kill, Kill::Micros(_)));
         }
@@ -101,7 +101,7 @@ pub(crate) fn play(case: &Case) -> Count {
 /// Starts this program again, as one of the processes of a run.
 pub(crate) fn process(what: &str, dir: &Path, script: usize) -> Command {
     assert!(script < SCRIPTS.len());
-    let said = fs::File::create(dir.join("said")).unwrap();
+    let errors = fs::File::create(dir.join("said")).unwrap();
     let mut command = Command::new(env::current_exe().unwrap());
     command
         .args([&format!("kills::child::{what}"), "--exact", "--ignored", "--nocapture"])
@@ -109,7 +109,7 @@ pub(crate) fn process(what: &str, dir: &Path, script: usize) -> Command {
         .env(child::SCRIPT, script.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(said);
+        .stderr(errors);
     command
 }
 

@@ -14,7 +14,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use tool_runtime::{
     agent::{Event, Observer},
     run::{Principal, RunId, Time},
-    store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem},
+    store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem},
 };
 
 /// The number of the point at which this process dies, or 0.
@@ -100,7 +100,7 @@ impl Store for PointedStore {
         around(self.0.release(run, lease))
     }
 
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> Promise<'a, Vec<WaitingItem>> {
+    fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> Promise<'a, Vec<WaitingItem>> {
         self.0.waiting(filter)
     }
 

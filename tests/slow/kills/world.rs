@@ -52,7 +52,7 @@ impl World {
 /// Needs an approval, and must not run twice.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
-    /** How much. */
+    /** The amount. */
     n: u32,
     #[state] world: &World,
     #[context] cx: &Context,
@@ -64,7 +64,7 @@ async fn pay(
 /// Must not run twice.
 #[tool]
 async fn add(
-    /** How much. */
+    /** The amount. */
     n: u32,
     #[state] world: &World,
     #[context] cx: &Context,
@@ -76,7 +76,7 @@ async fn add(
 /// May run twice.
 #[tool(idempotent)]
 async fn set(
-    /** How much. */
+    /** The amount. */
     n: u32,
     #[state] world: &World,
     #[context] cx: &Context,
@@ -123,14 +123,14 @@ async fn step(n: u32, world: &World, cx: &Context) -> Result<(), Failure> {
     cx.step("first", work).await.map(drop)
 }
 
-/// Which call.
+/// The number of the call.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Number(u32);
 
 /// Is executed elsewhere.
 #[tool(external, output = u32)]
 struct Elsewhere {
-    /// How much.
+    /// The amount.
     n: u32,
 }
 
@@ -157,7 +157,8 @@ fn model(script: Script) -> FunctionModel {
         point();
         let turn = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
         let Some(calls) = script.get(turn) else { return Turn::say("done") };
-        let call = |said: Turn, (index, name): (usize, &&str)| said.then_call(*name, json!({"n": number(turn, index)}));
+        let call =
+            |answer: Turn, (index, name): (usize, &&str)| answer.then_call(*name, json!({"n": number(turn, index)}));
         calls.iter().enumerate().fold(Turn::say("well"), call)
     })
 }
@@ -168,7 +169,7 @@ pub(crate) fn agent(store: Arc<dyn Store>, dir: &Path, script: Script) -> Agent 
         .observer(Pointed)
         .operator(Suspend)
         .store(PointedStore(store))
-        .lease(Duration::from_millis(60))
+        .lease_time(Duration::from_millis(60))
 }
 
 /// A person who always decides in the same way.

@@ -14,7 +14,7 @@ use tokio::{
     runtime::Runtime,
     time::Instant,
 };
-use tool_server::{AgUi, Server, serve};
+use tool_server::{AgUi, DEFAULT_GRACE, Server, serve};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 
 use tool_test_kit::memory;
@@ -44,7 +44,7 @@ impl Served {
         let address = std.local_addr().unwrap();
         runtime.spawn(async move {
             let listener = TcpListener::from_std(std).unwrap();
-            serve(listener, router, std::future::pending()).await
+            serve(listener, router, std::future::pending(), DEFAULT_GRACE).await
         });
         let mut served = Self { runtime: Some(runtime), address, tasks: 0 };
         served.look(address);
@@ -95,7 +95,7 @@ impl Drop for Served {
 }
 
 /// Raises the limit of open files to the maximum.
-fn raise_limit() {
+pub(crate) fn raise_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
@@ -129,6 +129,12 @@ pub(crate) fn run(thread: &str, text: &str, resumable: bool) -> Vec<u8> {
         "protocolVersion": "1.0",
     });
     post("/agent", &input.to_string())
+}
+
+/// Returns the request of a client that has nothing of an AG-UI thread.
+pub(crate) fn connect(thread: &str) -> Vec<u8> {
+    let input = json!({ "threadId": thread, "runId": "connecting", "messages": [], "protocolVersion": "1.0" });
+    post("/agent/connect", &input.to_string())
 }
 
 fn post(path: &str, body: &str) -> Vec<u8> {

@@ -8,3 +8,4 @@ mod many;
 mod model;
 mod slow;
 mod vanish;
+mod waiting;

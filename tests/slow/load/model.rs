@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::{Barrier, Semaphore};
 use tool_runtime::{
     Agent, Context, Message, Part, Provide, Toolset,
-    model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
+    model::{Delta, FinishReason, FunctionModel, ModelError, OwnedRequest},
     tool, toolset,
 };
 
@@ -77,7 +77,7 @@ async fn work(#[state] world: &Arc<World>) -> String {
 /// Look something up.
 #[tool(effect = read_only)]
 fn look(
-    /// What.
+    /// The word.
     word: String,
 ) -> String {
     format!("about {word}")
@@ -86,7 +86,7 @@ fn look(
 /// Report more than anybody can read in time.
 #[tool(effect = read_only)]
 async fn flood(
-    /// How often.
+    /// The number of times.
     times: usize,
     #[state] world: &Arc<World>,
     #[context] cx: &Context,
@@ -103,7 +103,7 @@ async fn flood(
 /// Report as much as is read.
 #[tool(effect = read_only)]
 fn pour(
-    /// How often.
+    /// The number of times.
     times: usize,
     #[state] world: &Arc<World>,
 ) -> impl Stream<Item = String> + Send + use<> {
@@ -127,13 +127,13 @@ pub(crate) fn agent(world: &Arc<World>) -> Agent {
 }
 
 /// Streams a word, then the requested call or a few words after the barrier, and a last word.
-fn play(asked: &Asked, world: Arc<World>) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
-    let said = match asked.messages.last() {
+fn play(asked: &OwnedRequest, world: Arc<World>) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
+    let prompt = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text).unwrap_or_default(),
         _ => "",
     };
     let mut deltas = vec![Delta::Text("so ".to_owned())];
-    let (name, arguments) = said.split_once(' ').unwrap_or((said, "{}"));
+    let (name, arguments) = prompt.split_once(' ').unwrap_or((prompt, "{}"));
     let waits = name == "gather";
     if waits {
         deltas.extend((0..10).map(|number| Delta::Text(format!("word{number} "))));

@@ -49,8 +49,8 @@ fn no_request_runs_a_call_without_permission() {
     runtime.block_on(async {
         let mut world = World::new(false);
         for (name, text) in &corpus {
-            let told = world.send(Kind::of(name), text, false).await;
-            assert!(told.is_ok(), "{name}: {told:?}");
+            let response = world.send(Kind::of(name), text, false).await;
+            assert!(response.is_ok(), "{name}: {response:?}");
         }
         let mut random = Random::new(seed);
         let (end, mut count, mut taken) = (Instant::now() + Duration::from_secs(seconds), 0, 0);

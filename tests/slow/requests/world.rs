@@ -17,7 +17,7 @@ use futures_util::{Stream, future::BoxFuture, stream};
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Message, Provide,
-    model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
+    model::{Delta, FinishReason, FunctionModel, ModelError, OwnedRequest},
     run::Principal,
     tool, toolset,
 };
@@ -58,7 +58,7 @@ struct State {
 /// Wipe the disk.
 #[tool(effect = destructive, approval = always)]
 fn wipe(
-    /// Which.
+    /// The disk.
     disk: String,
     #[state] wiped: &Arc<AtomicUsize>,
 ) -> String {
@@ -66,7 +66,7 @@ fn wipe(
     format!("wiped {disk}")
 }
 
-/// Where the user is; the browser knows.
+/// Get the position of the user from the browser.
 #[tool(external, effect = read_only, output = Value)]
 struct Locate {}
 
@@ -139,8 +139,8 @@ impl World {
     /// Asserts that a normal chat works: the tool runs once after its approval.
     pub(crate) async fn goes_on(&self) {
         let before = self.wiped.load(Ordering::SeqCst);
-        let said = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "wipe it" }] });
-        let first = json!({ "id": "last", "messages": [said] }).to_string();
+        let prompt = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "wipe it" }] });
+        let first = json!({ "id": "last", "messages": [prompt] }).to_string();
         let (_, text) = self.post("/api/chat", "bert", first).await;
         let chunks = text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
         let chunks: Vec<Value> = chunks.filter_map(|data| serde_json::from_str(data).ok()).collect();
@@ -156,7 +156,7 @@ impl World {
         });
         let parts = [json!({ "type": "step-start" }), part];
         let answer = json!({ "id": "a1", "role": "assistant", "parts": parts, "metadata": kept });
-        let second = json!({ "id": "last", "messages": [said, answer] }).to_string();
+        let second = json!({ "id": "last", "messages": [prompt, answer] }).to_string();
         for _ in 0..2 {
             self.post("/api/chat", "bert", second.clone()).await;
         }
@@ -165,7 +165,7 @@ impl World {
 }
 
 /// Calls both tools, and answers with a word after their results.
-fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
+fn play(asked: &OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let is_answered = matches!(asked.messages.last(), Some(Message::Tool(_)));
     let mut deltas = vec![Delta::Text("Well.".to_owned())];
     if is_answered {

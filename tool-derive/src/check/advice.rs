@@ -9,7 +9,7 @@ use crate::model::{NestedInput, Param, ToolDef};
 use crate::syntax::attribute::Doc;
 
 /// The most characters of a description that every provider accepts.
-const MOST_CHARACTERS: usize = 1024;
+const MAX_CHARACTERS: usize = 1024;
 
 /// Returns advice about a tool, with places; without the kinds that are allowed.
 pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
@@ -51,7 +51,7 @@ fn parameter(param: &Param) -> Option<(Span, Advice)> {
 }
 
 fn is_long(doc: Option<&Doc>) -> bool {
-    matches!(doc, Some(Doc::Text(text)) if text.chars().count() > MOST_CHARACTERS)
+    matches!(doc, Some(Doc::Text(text)) if text.chars().count() > MAX_CHARACTERS)
 }
 
 /// Returns the argument that a predicate ignores.

@@ -16,17 +16,17 @@ pub fn check(params: &[Param], errors: &mut Errors) {
         if param.is_secret() {
             errors.at(dynamic.span, text::DYNAMIC_SECRET);
         }
-        nested(param, dynamic, errors);
-        names(params, param, dynamic, errors);
+        check_nested(param, dynamic, errors);
+        check_names(params, param, dynamic, errors);
     }
     for cycle in Graph::of(params).cycles() {
         let path: Vec<String> = cycle.path.iter().map(|name| name.unraw().to_string()).collect();
-        errors.at(cycle.at.span(), text::cycle(&path));
+        errors.at(cycle.at.span(), text::dependency_cycle(&path));
     }
 }
 
 /// Checks that a nested parameter has no options that belong to its fields.
-fn nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
+fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let Some(span) = dynamic.options.nested else { return };
     if let Type::Path(path) = &param.ty
         && let Some(last) = path.path.segments.last()
@@ -47,13 +47,13 @@ fn nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
 }
 
 /// Checks that each name is that of another parameter which it can wait for or see, and is given once.
-fn names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) {
+fn check_names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let mut seen: Vec<&Ident> = Vec::new();
     let waits = dynamic.before().map(|name| (name, true));
     for (name, waits) in waits.chain(dynamic.options.hints.iter().map(|name| (name, false))) {
         let word = name.unraw().to_string();
         if seen.iter().any(|earlier| same(earlier, name)) {
-            errors.at(name.span(), text::named_twice(&word));
+            errors.at(name.span(), text::named_more_than_once(&word));
             continue;
         }
         seen.push(name);
@@ -68,7 +68,7 @@ fn names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) 
 }
 
 /// Checks that the context types of validators have different names; `check` is the check of the whole call.
-pub fn contexts<'m>(
+pub fn check_contexts<'m>(
     all: impl Iterator<Item = Judged<'m>>,
     check: Option<(Judged<'m>, &'m Validator)>,
     errors: &mut Errors,

@@ -1,14 +1,14 @@
-//! Checks whether a text is JSON, as RFC 8259 defines it.
+//! A minimal parser of JSON (RFC 8259), which returns the keys of an object.
 
-/// The most levels of nested values.
-const DEEPEST: usize = 128;
+/// The maximum nesting depth.
+const MAX_DEPTH: usize = 128;
 
 /// Returns the keys of the object in `text`, as they are written; `None` if it is not an object.
 pub fn keys(text: &str) -> Option<Vec<&str>> {
     let mut rest = Rest { text, left: text.as_bytes(), keys: Vec::new() };
     rest.space();
     let is_object = rest.left.first() == Some(&b'{');
-    rest.value(DEEPEST)?;
+    rest.value(MAX_DEPTH)?;
     (is_object && rest.left.is_empty()).then_some(rest.keys)
 }
 
@@ -72,7 +72,7 @@ impl Rest<'_> {
         self.space();
         let start = self.text.len() - self.left.len();
         self.text()?;
-        if depth == DEEPEST - 1 {
+        if depth == MAX_DEPTH - 1 {
             self.keys.push(&self.text[start + 1..self.text.len() - self.left.len() - 1]);
         }
         self.space();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_told_from_all_else() {
+    fn objects_are_distinguished_from_other_values() {
         let every_kind = r#"{"a": [1, -2.5e+3, 0, true, false, null, "\u00e9\n\"", {}, []], "b" : {"c":"ü"}}"#;
         for text in ["{}", " { } ", r#"{"a":1}"#, every_kind] {
             assert!(is_object(text), "{text}");

@@ -1,4 +1,4 @@
-//! Checks that a parameter's limits are possible, and that its default and examples keep to them.
+//! Checks that a parameter's limits are valid, and that its default and examples satisfy the range and the length.
 
 use syn::{Expr, Lit, Type};
 
@@ -12,22 +12,22 @@ use crate::syntax::{
 
 /// Runs every rule on one parameter.
 pub fn check(param: &Param, errors: &mut Errors) {
-    secret(param, errors);
-    possible(param, errors);
-    pattern(param, errors);
-    format(param, errors);
-    inside(param, errors);
+    check_secret(param, errors);
+    check_bounds(param, errors);
+    check_pattern(param, errors);
+    check_format(param, errors);
+    check_literals(param, errors);
 }
 
 /// Checks a secret: it has no schema, so no option may describe its value.
-fn secret(param: &Param, errors: &mut Errors) {
+fn check_secret(param: &Param, errors: &mut Errors) {
     if let Some(span) = param.attrs.arg.secret.filter(|_| param.attrs.says_something()) {
         errors.at(span, text::SECRET_WITH);
     }
 }
 
-/// Checks that some value can fit.
-fn possible(param: &Param, errors: &mut Errors) {
+/// Checks that the range and the length are not empty, and that the length has no negative or fractional bounds.
+fn check_bounds(param: &Param, errors: &mut Errors) {
     for range in [&param.attrs.arg.range, &param.attrs.arg.length].into_iter().flatten() {
         if range.is_empty() {
             let text = if range.exclusive { text::RANGE_EMPTY_EXCLUSIVE } else { text::RANGE_EMPTY };
@@ -43,11 +43,11 @@ fn possible(param: &Param, errors: &mut Errors) {
 }
 
 /// Checks that a pattern is a regular expression of the engine that will run it.
-fn pattern(param: &Param, errors: &mut Errors) {
+fn check_pattern(param: &Param, errors: &mut Errors) {
     if let Some(pattern) = &param.attrs.arg.pattern
         && let Err(error) = regex_syntax::parse(&pattern.value())
     {
-        errors.at(pattern.span(), text::pattern(&error.to_string()));
+        errors.at(pattern.span(), text::invalid_regex(&error.to_string()));
     }
 }
 
@@ -75,18 +75,18 @@ const FORMATS: &[&str] = &[
 ];
 
 /// Checks that a format is known: an unknown one would never be checked.
-fn format(param: &Param, errors: &mut Errors) {
+fn check_format(param: &Param, errors: &mut Errors) {
     if let Some(format) = &param.attrs.arg.format
         && !FORMATS.contains(&format.value().as_str())
     {
-        errors.at(format.span(), text::format(&format.value(), FORMATS));
+        errors.at(format.span(), text::unknown_format(&format.value(), FORMATS));
     }
 }
 
 /// Checks that a literal default or example keeps to the range and length.
-fn inside(param: &Param, errors: &mut Errors) {
+fn check_literals(param: &Param, errors: &mut Errors) {
     if let Some(Default::Value(value)) = &param.attrs.arg.default {
-        if let Some(ty) = unlike(&param.ty, value).filter(|_| is_literal(value)) {
+        if let Some(ty) = mismatched_type(&param.ty, value).filter(|_| is_literal(value)) {
             errors.over(value, text::default_type(&ty));
         } else if is_outside(param, value) {
             errors.over(value, text::DEFAULT_OUT);
@@ -95,7 +95,7 @@ fn inside(param: &Param, errors: &mut Errors) {
     for example in &param.attrs.arg.examples {
         if !is_literal(example) {
             errors.over(example, text::EXAMPLE);
-        } else if let Some(ty) = unlike(&param.ty, example) {
+        } else if let Some(ty) = mismatched_type(&param.ty, example) {
             errors.over(example, text::example_type(&ty));
         } else if is_outside(param, example) {
             errors.over(example, text::EXAMPLE_OUT);
@@ -107,10 +107,10 @@ fn is_literal(value: &Expr) -> bool {
     Number::of(value).is_some() || literal(value).is_some()
 }
 
-/// Returns the type, if it is a built-in one and `value` is a literal of another kind.
-fn unlike(ty: &Type, value: &Expr) -> Option<String> {
+/// Returns the name of `ty` if it is built in and the literal `value` has another kind, such as a text for a number.
+fn mismatched_type(ty: &Type, value: &Expr) -> Option<String> {
     if let Some(inner) = argument(ty, "Option") {
-        return unlike(inner, value);
+        return mismatched_type(inner, value);
     }
     let Type::Path(path) = ty else { return None };
     let name = path.path.get_ident()?.to_string();

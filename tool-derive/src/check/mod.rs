@@ -24,44 +24,44 @@ use crate::syntax::{
 use names::find_name;
 
 /// The most parameters of a tool, including the tag of a variant.
-const MOST_PARAMETERS: usize = 64;
+const MAX_PARAMETERS: usize = 64;
 
-/// Runs every rule on a tool. Each adds its errors.
+/// Checks a tool against every rule, and adds the errors to `errors`.
 pub fn check(tool: &ToolDef, errors: &mut Errors) {
-    name(tool, errors);
-    description(tool, errors);
-    examples(tool, errors);
+    check_name(tool, errors);
+    check_description(tool, errors);
+    check_examples(tool, errors);
     if let Input::Params(params) = &tool.input {
-        parameters(params, errors);
+        check_parameters(params, errors);
     }
-    defaults(tool, errors);
-    effect(tool, errors);
-    external(tool, errors);
-    placement(tool, errors);
-    touches(tool, errors);
-    challenge(tool, errors);
-    versions(tool, errors);
-    strict(tool, errors);
+    check_defaults(tool, errors);
+    check_effect(tool, errors);
+    check_external(tool, errors);
+    check_placement(tool, errors);
+    check_touches(tool, errors);
+    check_challenge(tool, errors);
+    check_versions(tool, errors);
+    check_strict(tool, errors);
     let own = tool.judged();
     let check = tool.options.check.as_ref().map(|check| (own, check));
     match &tool.input {
         Input::Params(params) => {
             dynamic::check(&params.fields, errors);
-            dynamic::contexts(std::iter::once(own), check, errors);
+            dynamic::check_contexts(std::iter::once(own), check, errors);
             params.fields.iter().for_each(|param| limits::check(param, errors));
             if let Some(tag) = &tool.options.tag {
-                errors.at(tag.span(), text::TAG_HERE);
+                errors.at(tag.span(), text::TAG_WITHOUT_ENUM);
             }
         }
         Input::Enum(union) => {
-            variants(union, errors);
-            dynamic::contexts(union.variants.iter().map(Variant::judged), check, errors);
+            check_variants(union, errors);
+            dynamic::check_contexts(union.variants.iter().map(Variant::judged), check, errors);
         }
     }
 }
 
 /// Checks that variants have different tags, and checks each like a tool of its own.
-fn variants(union: &Union, errors: &mut Errors) {
+fn check_variants(union: &Union, errors: &mut Errors) {
     let tag = &union.tag;
     for param in union.variants.iter().flat_map(|variant| &variant.params.fields) {
         if param.name == tag.value {
@@ -69,7 +69,7 @@ fn variants(union: &Union, errors: &mut Errors) {
         }
     }
     if !is_name(&tag.value) {
-        errors.at(tag.span, text::tag(&tag.value));
+        errors.at(tag.span, text::invalid_tag(&tag.value));
     }
     let mut values = HashSet::new();
     for variant in &union.variants {
@@ -78,17 +78,17 @@ fn variants(union: &Union, errors: &mut Errors) {
         {
             errors.at(variant.head.ident.span(), text::same_tag(&tag.value));
         }
-        parameters(&variant.params, errors);
+        check_parameters(&variant.params, errors);
         dynamic::check(&variant.params.fields, errors);
         variant.params.fields.iter().for_each(|param| limits::check(param, errors));
     }
 }
 
 /// Runs every rule on a nested struct.
-pub fn input(input: &NestedInput, errors: &mut Errors) {
-    parameters(&input.params, errors);
+pub fn check_input(input: &NestedInput, errors: &mut Errors) {
+    check_parameters(&input.params, errors);
     dynamic::check(&input.params.fields, errors);
-    dynamic::contexts(std::iter::once(input.judged()), None, errors);
+    dynamic::check_contexts(std::iter::once(input.judged()), None, errors);
     for param in &input.params.fields {
         if let Some(span) = param.attrs.arg.secret {
             errors.at(span, text::INPUT_SECRET);
@@ -98,17 +98,17 @@ pub fn input(input: &NestedInput, errors: &mut Errors) {
 }
 
 /// Checks that every provider accepts the name: `[A-Za-z0-9_-]{1,64}`.
-fn name(tool: &ToolDef, errors: &mut Errors) {
+fn check_name(tool: &ToolDef, errors: &mut Errors) {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let Head { name, ident, .. } = &tool.head;
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
         let span = tool.options.name.as_ref().map_or_else(|| ident.span(), syn::LitStr::span);
-        errors.at(span, text::name(name));
+        errors.at(span, text::invalid_name(name));
     }
 }
 
 /// Checks that a tool has a description: without one, a model cannot choose it.
-fn description(tool: &ToolDef, errors: &mut Errors) {
+fn check_description(tool: &ToolDef, errors: &mut Errors) {
     if tool.head.description.is_none() {
         match &tool.options.description {
             Some(given) => errors.over(given, text::NO_DESCRIPTION),
@@ -118,13 +118,13 @@ fn description(tool: &ToolDef, errors: &mut Errors) {
 }
 
 /// Checks that example arguments are possible arguments: an object whose keys are parameters.
-fn examples(tool: &ToolDef, errors: &mut Errors) {
+fn check_examples(tool: &ToolDef, errors: &mut Errors) {
     let shown = tool.fields().iter().filter(|param| !param.is_secret());
     let known: Vec<&str> = shown.map(|param| param.name.as_str()).collect();
     for example in &tool.options.examples {
         let value = example.value();
         match json::keys(&value) {
-            // The known keys depend on the variant; a key with escapes is left to `lint`.
+            // The keys of an enum are not checked here: they depend on the variant. `lint` checks keys with escapes.
             Some(keys) if matches!(tool.input, Input::Params(_)) => {
                 let strange = keys.into_iter().filter(|key| !known.contains(key) && !key.contains('\\'));
                 strange.for_each(|key| errors.at(example.span(), text::example_key(key, &known)));
@@ -135,23 +135,23 @@ fn examples(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that parameters have different names that every provider accepts, `[A-Za-z0-9_.-]{1,64}`, and are not too many.
-fn parameters(params: &Params, errors: &mut Errors) {
+/// Checks that parameter names are unique and valid for every provider (`[A-Za-z0-9_.-]{1,64}`), and that there are at most 64.
+fn check_parameters(params: &Params, errors: &mut Errors) {
     let mut names = HashSet::new();
     for param in &params.fields {
         if !is_name(&param.name) {
-            errors.at(param.name_span(), text::parameter(&param.name));
+            errors.at(param.name_span(), text::invalid_parameter_name(&param.name));
         } else if !names.insert(param.name.as_str()) {
             errors.at(param.name_span(), text::same_parameter(&param.name));
         }
     }
-    if let Some((_, param)) = params.placed().find(|(place, _)| *place == MOST_PARAMETERS) {
+    if let Some((_, param)) = params.placed().find(|(place, _)| *place == MAX_PARAMETERS) {
         errors.at(param.ident.span(), text::TOO_MANY);
     }
 }
 
 /// Checks that no default uses a parameter: it is computed before there are any arguments.
-fn defaults(tool: &ToolDef, errors: &mut Errors) {
+fn check_defaults(tool: &ToolDef, errors: &mut Errors) {
     for param in tool.fields() {
         let Some(Default::Value(value)) = &param.attrs.arg.default else { continue };
         for other in tool.fields() {
@@ -167,16 +167,17 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
-/// Checks that a call that may run twice, early or without a person is harmless, or declared so.
-fn effect(tool: &ToolDef, errors: &mut Errors) {
+/// Checks that `eager`, `retries` and `resumable` fit the rest of the declaration, and that a destructive tool declares
+/// `approval`.
+fn check_effect(tool: &ToolDef, errors: &mut Errors) {
     let options = &tool.options;
     let effect = options.effect.as_ref();
     if let Some(effect) = effect.filter(|effect| effect.value == Effect::Destructive && options.approval.is_none()) {
-        errors.at(effect.span, text::DESTRUCTIVE);
+        errors.at(effect.span, text::DESTRUCTIVE_NEEDS_APPROVAL);
     }
     let harmless = options.idempotent.is_some() || effect.is_some_and(|effect| effect.value == Effect::ReadOnly);
     if let Some(span) = options.eager.filter(|_| !harmless) {
-        errors.at(span, text::EAGER);
+        errors.at(span, text::EAGER_NEEDS_IDEMPOTENT);
     }
     let always = options.approval.as_ref().filter(|approval| matches!(approval.value, Approval::Always));
     if let (Some(span), Some(_)) = (options.eager, always) {
@@ -199,12 +200,12 @@ fn effect(tool: &ToolDef, errors: &mut Errors) {
 }
 
 /// Checks that an external tool is a struct with an `output`, and that no other tool has one.
-fn external(tool: &ToolDef, errors: &mut Errors) {
+fn check_external(tool: &ToolDef, errors: &mut Errors) {
     let options = &tool.options;
     match (options.external, &options.output) {
         (Some(span), _) if matches!(tool.body, Body::Function(_)) => errors.at(span, text::EXTERNAL_FN),
         (Some(span), None) => errors.at(span, text::EXTERNAL_OUTPUT),
-        (None, Some(output)) => errors.at(output.span, text::OUTPUT_HERE),
+        (None, Some(output)) => errors.at(output.span, text::OUTPUT_WITHOUT_EXTERNAL),
         _ => {}
     }
     if options.external.is_some() {
@@ -220,14 +221,14 @@ fn external(tool: &ToolDef, errors: &mut Errors) {
             }
         }
     }
-    // The validators of an external tool run here.
+    // The validators of an external tool run in this process and may need state.
     if let (Some(_), Some(state), false) = (options.external, &options.state, tool.start == Start::Asking) {
         errors.at(state.span, text::EXTERNAL_STATE);
     }
 }
 
 /// Checks that a tool does not replace its own version, but earlier ones.
-fn versions(tool: &ToolDef, errors: &mut Errors) {
+fn check_versions(tool: &ToolDef, errors: &mut Errors) {
     let Some(version) = &tool.options.version else { return };
     for own in tool.options.migrate_from.iter().filter(|from| from.value() == version.value()) {
         errors.at(own.span(), text::MIGRATE_SELF);
@@ -235,7 +236,7 @@ fn versions(tool: &ToolDef, errors: &mut Errors) {
 }
 
 /// Checks that a challenge names parameters that a person may see.
-fn challenge(tool: &ToolDef, errors: &mut Errors) {
+fn check_challenge(tool: &ToolDef, errors: &mut Errors) {
     let Some(challenge) = &tool.options.challenge else { return };
     let text = challenge.value();
     let shown = tool.all_fields().filter(|param| !param.is_secret());
@@ -247,24 +248,24 @@ fn challenge(tool: &ToolDef, errors: &mut Errors) {
     for place in text.split('{').skip(1) {
         match place.split_once('}') {
             Some((name, _)) if known.contains(&name) => {}
-            Some((name, _)) => errors.at(challenge.span(), text::place(name, &known)),
+            Some((name, _)) => errors.at(challenge.span(), text::unknown_placeholder(name, &known)),
             None => errors.at(challenge.span(), text::CHALLENGE),
         }
     }
 }
 
-/// Checks that a tool that runs alone has no `touches`: it waits for all others anyway.
-fn touches(tool: &ToolDef, errors: &mut Errors) {
+/// Rejects `touches` on a `sequential` tool, which never overlaps another call.
+fn check_touches(tool: &ToolDef, errors: &mut Errors) {
     if let (Some(touches), Some(_)) = (&tool.options.touches, tool.options.sequential) {
         errors.at(touches.span, text::TOUCHES_ALONE);
     }
 }
 
 /// Checks that options are on items where they have an effect.
-fn placement(tool: &ToolDef, errors: &mut Errors) {
+fn check_placement(tool: &ToolDef, errors: &mut Errors) {
     if let Body::Function(function) = &tool.body {
         if let Some(state) = &tool.options.state {
-            errors.at(state.span, text::STATE_HERE);
+            errors.at(state.span, text::STATE_ON_FUNCTION);
         }
         if let Some(span) = tool.options.blocking.filter(|_| function.is_async) {
             errors.at(span, text::BLOCKING_ASYNC);
@@ -273,7 +274,7 @@ fn placement(tool: &ToolDef, errors: &mut Errors) {
 }
 
 /// Checks that with `strict`, no parameter has a type that allows any keys, or any value.
-pub fn strict(tool: &ToolDef, errors: &mut Errors) {
+pub fn check_strict(tool: &ToolDef, errors: &mut Errors) {
     if tool.options.strict.is_none() {
         return;
     }
@@ -317,11 +318,11 @@ fn of_type(argument: &GenericArgument) -> Option<&Type> {
     }
 }
 
-/// The keys of an answer.
+/// The keys that the runtime itself writes into a tool's answer.
 const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
 /// Refuses each field whose key is also a key of the answer. Only structs are checked.
-pub fn collisions(item: &DeriveInput, errors: &mut Errors) {
+pub fn check_collisions(item: &DeriveInput, errors: &mut Errors) {
     let Data::Struct(data) = &item.data else { return };
     let Fields::Named(fields) = &data.fields else { return };
     if serde::says(&item.attrs, &["transparent"]) {
@@ -334,7 +335,10 @@ pub fn collisions(item: &DeriveInput, errors: &mut Errors) {
         }
         let name = written_name(field, rule);
         if RESERVED.contains(&&*name) {
-            errors.at(field.ident.as_ref().map_or_else(|| field.span(), syn::Ident::span), text::collision(&name));
+            errors.at(
+                field.ident.as_ref().map_or_else(|| field.span(), syn::Ident::span),
+                text::reserved_answer_key(&name),
+            );
         }
     }
 }

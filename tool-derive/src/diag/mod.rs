@@ -5,9 +5,9 @@ pub mod text;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
-/// The errors found so far. Every stage adds to it; none stops at the first.
+/// The errors found so far. Each stage adds errors and continues.
 ///
-/// Dropping errors that were not reported is a mistake in a macro, and panics.
+/// Panics if dropped with unreported errors.
 #[derive(Default)]
 pub struct Errors {
     found: Option<syn::Error>,
@@ -63,7 +63,7 @@ impl Drop for Errors {
     }
 }
 
-/// Returns the known word that is at most a third of its length away from `word`.
+/// Returns the known word nearest to `word`, if at most a third of its letters differ, or one letter of a short word.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |candidate: &&'a str| {
         let edits = edits(word.as_bytes(), candidate.as_bytes());
@@ -72,7 +72,7 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().filter_map(near).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
 }
 
-/// Returns the number of letters to add, remove, change or swap with a neighbour.
+/// Returns the edit distance of two words in bytes; swapping neighbours counts as one edit.
 fn edits(a: &[u8], b: &[u8]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {

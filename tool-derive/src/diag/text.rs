@@ -14,23 +14,25 @@ pub const TOOL_TWICE: &str = "this is a tool already: keep one `#[tool]`, with a
 pub const NOT_A_METHOD: &str = "in an impl, `#[tool]` goes on methods: remove it here";
 pub const NOT_AN_IMPL: &str = "`#[tools]` goes on an `impl Type { … }` block without a trait";
 pub const NO_TOOLS: &str = "no method here is marked `#[tool]`: mark those that a model may call";
-pub const GENERIC: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
+pub const GENERIC_TOOL: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
 pub const GENERIC_IMPL: &str =
     "a toolset has one state type, so an impl with tools cannot be generic: write out the types";
-pub const UNSAFE: &str = "a model calls a tool with any arguments it likes, so a tool cannot be `unsafe`: check the arguments in a safe function around this one";
-pub const EXTERN: &str = "a panic in an `extern` function ends the process, and a panic in a tool must not: leave out `extern`, or make a tool of a function that calls this one";
-pub const AWAIT: &str = "a tool that waits is an `async fn`: write `async` before `fn`";
+pub const UNSAFE_TOOL: &str = "a model calls a tool with any arguments it likes, so a tool cannot be `unsafe`: check the arguments in a safe function around this one";
+pub const EXTERN_TOOL: &str = "a panic in an `extern` function ends the process, and a panic in a tool must not: leave out `extern`, or make a tool of a function that calls this one";
+pub const AWAIT_WITHOUT_ASYNC: &str = "a tool that waits is an `async fn`: write `async` before `fn`";
 pub const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
 pub const TOUCHES_ALONE: &str = "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
-pub const REFERENCE: &str = "a parameter that the model gives is owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; application state is marked `#[state]`, the call's context `#[context]`";
-pub const PATTERN: &str = "the model needs one name for each parameter: destructure it inside the function";
+pub const REFERENCE_PARAMETER: &str = "a parameter of the model cannot be a reference: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; mark application state with `#[state]`, and the call's context with `#[context]`";
+pub const PATTERN_PARAMETER: &str = "the model needs one name for each parameter: destructure it inside the function";
 pub const PATTERN_WILD: &str = "the model needs a name for each parameter: name this one, or leave it out";
-pub const UNSIZED: &str =
+pub const UNSIZED_PARAMETER: &str =
     "a parameter needs a type of known size: write `String` for `str`, `Vec<T>` for `[T]`, and an enum for `dyn Trait`";
-pub const CONTEXT_UNMARKED: &str = "the call's context is marked: `#[context] cx: &Context`";
-pub const IMPL_TRAIT: &str = "the model's input needs one concrete type: write it out";
-pub const IMPL_OUTPUT: &str = "the output needs one concrete type, so that its schema is known: write it out";
-pub const FUTURE: &str = "a tool that waits is an `async fn`: write one, and return the output of the future";
+pub const CONTEXT_UNMARKED: &str =
+    "this parameter is the call's context, but is not marked: write `#[context] cx: &Context`";
+pub const IMPL_TRAIT: &str = "the model's input needs one concrete type: write the type instead of `impl Trait`";
+pub const IMPL_OUTPUT: &str =
+    "the output needs one concrete type, so that its schema is known: write the type instead of `impl Trait`";
+pub const RETURNED_FUTURE: &str = "a tool that waits is an `async fn`: write one, and return the output of the future";
 pub const STREAM_ITEM: &str =
     "a stream of outputs needs an item type, for its schema: write `impl Stream<Item = T>`, or `Item = Result<T, E>`";
 pub const STREAM_IN_RESULT: &str =
@@ -41,28 +43,28 @@ pub const BORROWED_STATE: &str =
     "a toolset keeps its state, so the type of a state borrows nothing: take the owned form of this type";
 pub const MUT_SELF: &str = "calls run concurrently, so a tool method takes `&self`: use a lock for state that changes";
 pub const MUT_STATE: &str = "calls run concurrently, so a tool takes `&T`: use a lock for state that changes";
-pub const OWNED_SELF: &str = "a tool is called more than once, so a tool method takes `&self`";
-pub const NO_SELF: &str =
-    "a tool method takes `&self`; a function without state can be a tool of its own, outside the impl";
+pub const OWNED_SELF: &str = "a tool is called more than once, so a tool method cannot consume `self`: write `&self`";
+pub const NO_SELF: &str = "a tool method needs `&self`: add it, or move a function without state out of the impl";
 pub const TUPLE_STRUCT: &str = "the model needs a name for each parameter: use named fields";
 pub const TUPLE_VARIANT: &str = "the model needs a name for each parameter: give the variant named fields, or none";
 pub const NO_VARIANTS: &str = "a tool whose input is an enum needs a variant that can be called: add one";
 pub const VARIANT_ARG: &str =
     "a variant has no value of its own: only `#[arg(rename = \"…\")]` goes on it, to set its tag";
-pub const TAG_HERE: &str = "`tag` is for an enum, where it names the field that selects the variant: leave it out";
-pub const DESTRUCTIVE: &str = "a destructive tool needs a rule for its approval: add `approval = always` or `approval = when(…)`, or `approval = never` if nobody has to approve it";
-pub const EAGER: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`";
+pub const TAG_WITHOUT_ENUM: &str =
+    "`tag` is for an enum, where it names the field that selects the variant: leave it out";
+pub const DESTRUCTIVE_NEEDS_APPROVAL: &str = "a destructive tool needs a rule for its approval: add `approval = always` or `approval = when(…)`, or `approval = never` if nobody has to approve it";
+pub const EAGER_NEEDS_IDEMPOTENT: &str = "an eager tool may start before the model has finished: that is safe only with `effect = read_only` or `idempotent`; add one of them, or leave out `eager`";
 pub const EXTERNAL_OUTPUT: &str =
     "an external tool needs the type of its output: add `output = Type`, so that the client's answer can be checked";
 pub const EXTERNAL_FN: &str = "an external tool is executed by a client, so it has no body: declare it on a struct whose fields are its parameters";
-pub const OUTPUT_HERE: &str =
+pub const OUTPUT_WITHOUT_EXTERNAL: &str =
     "`output` is for external tools, and the output of this one is known from its code: leave it out";
-pub const STATE_HERE: &str = "`state` is for structs; a function takes state with a parameter marked `#[state]`";
+pub const STATE_ON_FUNCTION: &str = "`state` is for structs; a function takes state with a parameter marked `#[state]`";
 pub const EXTERNAL_STATE: &str = "an external tool does not run here, so it has no `state`: leave it out";
 pub const BLOCKING_ASYNC: &str =
     "`blocking` is for a function that blocks its thread; an `async fn` should await instead";
 pub const EAGER_APPROVAL: &str = "an eager tool starts before the model has finished, and this one waits for a person first: leave out `eager`, or ask with `approval = when(…)`";
-pub const MIGRATE_SELF: &str = "this is the tool's own version: name earlier ones only";
+pub const MIGRATE_SELF: &str = "`migrate_from` contains the tool's own version: list earlier versions only";
 pub const RETRIES_WRITE: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
 pub const RESUMABLE_AGAIN: &str = "a tool that is `idempotent` or `effect = read_only` is started again anyway: leave out `resumable`, or leave out the other if a second call does harm";
@@ -75,8 +77,8 @@ pub const DYNAMIC_SECRET: &str =
     "the application provides a secret, and the model never sees it: leave out `#[dynamic]`";
 pub const NO_VALIDATOR: &str =
     "a dynamic parameter needs a validator: name its function with `#[dynamic(validate = path)]`";
-pub const VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
-pub const HOOK: &str = "expected the path of a function, such as `typed` or `hooks::typed`";
+pub const EXPECTED_VALIDATOR: &str = "expected the path of a function, such as `departure` or `rules::departure`";
+pub const EXPECTED_HOOK: &str = "expected the path of a function, such as `typed` or `hooks::typed`";
 pub const NESTED_VALIDATE: &str =
     "the fields of a nested parameter have validators of their own: leave out `validate`, or `nested`";
 pub const NESTED_TYPE: &str = "a nested parameter is one object: write the struct itself, or leave out `nested` and judge the whole value with `validate`";
@@ -111,12 +113,12 @@ pub const EXAMPLES: &str = "expected the JSON of an object with arguments, such 
 pub const DURATION: &str = "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"5m\"` or `\"1h\"`, above zero";
 pub const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
 pub const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
-pub const META_VALUE: &str = "expected a literal: a text, a number, `true` or `false`";
+pub const META_VALUE: &str = "expected a literal: a string, a number, `true` or `false`";
 pub const CHALLENGE: &str = "a placeholder in the challenge ends with `}`, such as `{path}`";
 pub const TEXT_ALONE: &str = "a description is a doc comment above the item, or `description = \"…\"`";
 pub const TOOLSET_STATE: &str = "expected the name of a tool; state comes first and ends with `;`, as in `toolset!(state; tool, …)`, and sets are put together with `merge`";
 pub const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the value, or an `Arc` of it";
-pub const KEY: &str = "expected an option, such as `name = \"search\"`";
+pub const EXPECTED_OPTION: &str = "expected an option, such as `name = \"search\"`";
 pub const COMMA: &str = "expected `,` between two options";
 pub const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
 pub const PROVIDE: &str = "`Provide` can be derived for a struct: it provides each of its fields";
@@ -152,13 +154,13 @@ impl Advice {
     pub const ALL: [Self; 3] = [Self::UNDESCRIBED, Self::LONG_DESCRIPTION, Self::IGNORED_ARGUMENTS];
 }
 
-pub fn name(name: &str) -> String {
+pub fn invalid_name(name: &str) -> String {
     wrong_length("tool", name).unwrap_or_else(|| {
         format!("invalid tool name `{name}`: use A-Z, a-z, 0-9, `_` and `-` only, or write `#[tool(name = \"…\")]`")
     })
 }
 
-pub fn parameter(name: &str) -> String {
+pub fn invalid_parameter_name(name: &str) -> String {
     wrong_length("parameter", name).unwrap_or_else(|| {
         format!(
             "invalid parameter name `{name}`: use A-Z, a-z, 0-9, `_`, `-` and `.` only, or write `#[arg(rename = \"…\")]`"
@@ -176,12 +178,12 @@ fn wrong_length(of: &str, name: &str) -> Option<String> {
 }
 
 /// Returns the message for an unknown option. `of` is empty, or the attribute that the option belongs to, such as "arg".
-pub fn unknown(key: &str, of: &str, known: &[&str]) -> String {
+pub fn unknown_option(key: &str, of: &str, known: &[&str]) -> String {
     let instead = match of {
-        "" if known.len() > 1 => of_tool(key),
-        "arg" => of_arg(key),
-        "dynamic" => of_dynamic(key),
-        "tools" => of_impl(key),
+        "" if known.len() > 1 => tool_option_for(key),
+        "arg" => arg_option_for(key),
+        "dynamic" => dynamic_option_for(key),
+        "tools" => tools_option_for(key),
         _ => None,
     };
     let whose = if of.is_empty() { String::new() } else { format!(" of `{of}`") };
@@ -223,27 +225,27 @@ pub fn on_a_parameter(word: &str) -> String {
     format!("`#[{word}]` goes on a parameter: move it to the one that it concerns")
 }
 
-pub fn of_others(word: &str) -> String {
+pub fn attribute_of_fields(word: &str) -> String {
     format!(
         "`#[{word}]` is for fields of types: write the name and the limits of a parameter as `#[arg(rename = \"…\", range(1..=50))]`"
     )
 }
 
-pub fn no_advice(name: &str, known: &[&str]) -> String {
+pub fn unknown_advice(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(near) => format!("there is no advice called `{name}`; did you mean `{near}`?"),
         None => format!("there is no advice called `{name}`: expected one of {}", list(known)),
     }
 }
 
-pub fn format(name: &str, known: &[&str]) -> String {
+pub fn unknown_format(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(near) => format!("unknown format `{name}`; did you mean `{near}`?"),
         None => format!("unknown format `{name}`: use `pattern`, or one of {}", list(known)),
     }
 }
 
-pub fn place(name: &str, known: &[&str]) -> String {
+pub fn unknown_placeholder(name: &str, known: &[&str]) -> String {
     match (nearest(name, known), known) {
         (Some(near), _) => format!("unknown parameter `{name}` in the challenge; did you mean `{near}`?"),
         (None, []) => format!("unknown parameter `{name}` in the challenge: this tool has none that can be shown"),
@@ -280,7 +282,7 @@ pub fn default_of(name: &str) -> String {
     )
 }
 
-pub fn expected(example: &str) -> String {
+pub fn expected_value(example: &str) -> String {
     format!("expected a value such as `{example}`")
 }
 
@@ -291,8 +293,8 @@ pub fn unknown_word(word: &str, expected: &str, known: &[&str]) -> String {
     }
 }
 
-pub fn twice(key: &str) -> String {
-    format!("`{key}` is given twice: keep one of them")
+pub fn given_more_than_once(key: &str) -> String {
+    format!("`{key}` is repeated: keep one")
 }
 
 pub fn needs_value(key: &str, example: &str) -> String {
@@ -303,7 +305,7 @@ pub fn takes_no_value(key: &str) -> String {
     format!("`{key}` is a flag: write it without a value")
 }
 
-pub fn tag(name: &str) -> String {
+pub fn invalid_tag(name: &str) -> String {
     format!("invalid tag name `{name}`: use 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.` only")
 }
 
@@ -319,15 +321,15 @@ pub fn same_parameter(name: &str) -> String {
     format!("two parameters have the name `{name}`: the model distinguishes parameters by name, so rename one")
 }
 
-pub fn names(key: &str) -> String {
+pub fn expected_parameter_names(key: &str) -> String {
     format!("expected names of parameters, such as `{key}(departure, arrival)`")
 }
 
-pub fn named_twice(name: &str) -> String {
+pub fn named_more_than_once(name: &str) -> String {
     format!("`{name}` is named twice: name it once, in `requires`, `after` or `hints`")
 }
 
-pub fn no_parameter(name: &str, known: &[String]) -> String {
+pub fn unknown_parameter(name: &str, known: &[String]) -> String {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     match (nearest(name, &known), &known[..]) {
         (Some(near), _) => format!("unknown parameter `{name}`; did you mean `{near}`?"),
@@ -349,11 +351,11 @@ pub fn secret_name(name: &str) -> String {
     format!("`{name}` is a secret: only the tool's work sees it")
 }
 
-pub fn cycle(path: &[String]) -> String {
+pub fn dependency_cycle(path: &[String]) -> String {
     format!("these parameters wait for each other, `{}`: leave out one of them", path.join(" -> "))
 }
 
-pub fn collision(key: &str) -> String {
+pub fn reserved_answer_key(key: &str) -> String {
     format!("the answer of a tool has a key `{key}` of its own: rename this field")
 }
 
@@ -363,9 +365,9 @@ pub fn same_context(name: &str) -> String {
     )
 }
 
-pub fn pattern(error: &str) -> String {
+pub fn invalid_regex(error: &str) -> String {
     let reason = error.lines().last().unwrap_or(error).trim_start_matches("error: ");
-    format!("invalid regular expression: {reason}")
+    format!("invalid regular expression: {reason}: rewrite the pattern, or check the value in the function")
 }
 
 fn list(words: &[&str]) -> String {
@@ -373,7 +375,7 @@ fn list(words: &[&str]) -> String {
 }
 
 /// Returns the replacement for the option `key` of `#[tool]`.
-pub fn of_tool(key: &str) -> Option<&'static str> {
+pub fn tool_option_for(key: &str) -> Option<&'static str> {
     Some(match key {
         "read_only" | "readonly" | "read_only_hint" | "readonly_hint" => "write `effect = read_only`",
         "write" | "mutating" => "write `effect = write`",
@@ -404,7 +406,7 @@ pub fn of_tool(key: &str) -> Option<&'static str> {
 }
 
 /// Returns the replacement for the option `key` of `#[arg]`.
-pub fn of_arg(key: &str) -> Option<&'static str> {
+pub fn arg_option_for(key: &str) -> Option<&'static str> {
     Some(match key {
         "description" | "desc" | "doc" | "docs" | "about" | "help" | "title" => "write a doc comment on the parameter",
         "min" | "max" | "minimum" | "maximum" | "ge" | "le" | "gt" | "lt" | "bounds" => "write `range(1..=50)`",
@@ -427,7 +429,7 @@ pub fn of_arg(key: &str) -> Option<&'static str> {
 }
 
 /// Returns the replacement for the option `key` of `#[dynamic]`.
-pub fn of_dynamic(key: &str) -> Option<&'static str> {
+pub fn dynamic_option_for(key: &str) -> Option<&'static str> {
     Some(match key {
         "validator" | "with" | "check" | "via" | "function" => "write `validate = path`",
         "depends_on" | "dependsOn" | "depends" | "needs" | "require" | "deps" => "write `requires(other)`",
@@ -437,7 +439,7 @@ pub fn of_dynamic(key: &str) -> Option<&'static str> {
 }
 
 /// Returns the replacement for the option `key` of `#[tools]`.
-pub fn of_impl(key: &str) -> Option<&'static str> {
+pub fn tools_option_for(key: &str) -> Option<&'static str> {
     Some(match key {
         "prefix" | "namespace" => "call `prefix` on the toolset that it makes",
         "state" | "deps" | "context" => "leave it out: the state is the type of the impl",

@@ -10,7 +10,7 @@ use super::runtime;
 use crate::model::{Judged, NestedInput, Param, StateArg, ToolDef, Variant, same, unknown};
 use crate::syntax::{
     params::Dynamic,
-    types::{borrowed, unnamed},
+    types::{find_borrow, unnamed},
 };
 
 /// The context of one validator, or of the check of the whole call.
@@ -175,7 +175,7 @@ impl<'m> Context<'m> {
 
     /// Returns the type on which the tool is declared, unless it borrows, which has been reported.
     fn owner(&self) -> Option<&'m Type> {
-        self.judged.owner.filter(|ty| borrowed(ty, true).is_none())
+        self.judged.owner.filter(|ty| find_borrow(ty, true).is_none())
     }
 }
 
@@ -208,7 +208,7 @@ impl Known<'_> {
 /// Returns the states of a function, each under its own name.
 fn known_states(judged: Judged<'_>) -> impl Iterator<Item = Known<'_>> {
     let first = usize::from(judged.owner.is_some());
-    let owned = judged.states().enumerate().filter(|(_, state)| borrowed(&state.ty, true).is_none());
+    let owned = judged.states().enumerate().filter(|(_, state)| find_borrow(&state.ty, true).is_none());
     owned.filter_map(move |(index, StateArg { ident, ty, .. })| {
         Some(Known { ident: ident.as_ref()?, source: Source::State(first + index, ty) })
     })
@@ -216,7 +216,7 @@ fn known_states(judged: Judged<'_>) -> impl Iterator<Item = Known<'_>> {
 
 /// Returns whether a type can be in a struct; others have been reported.
 fn is_usable(ty: &Type) -> bool {
-    borrowed(ty, false).is_none() && unnamed(ty).is_none()
+    find_borrow(ty, false).is_none() && unnamed(ty).is_none()
 }
 
 /// Returns a name for a private field that no parameter has.

@@ -87,7 +87,7 @@ pub fn asking_items(judged: Judged<'_>, states: &TokenStream, lent: impl Fn(usiz
 
             fn ask<'a: 'b, 'b>(
                 #node: ::core::primitive::usize,
-                #given: ::core::option::Option<__rt::Kept>,
+                #given: ::core::option::Option<__rt::StoredValue>,
                 #known: __rt::Known<'b, #states>,
             ) -> __rt::Asking<'b> {
                 #[allow(unused_imports)]

@@ -11,7 +11,7 @@ use crate::model::{Param, Params, Tag};
 use crate::syntax::{
     options::literal,
     params::{Default, Number, Range},
-    types::{argument, inside},
+    types::{argument, innermost},
 };
 
 /// Returns the parameters as data: the items that they need, and a reference to all of them.
@@ -71,7 +71,7 @@ fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
         Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
         None if is_usual(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #doc)),
         None => {
-            let inside = inside(ty);
+            let inside = innermost(ty);
             quote_spanned!(inside.span()=> __rt::Answer::field(#typed::CODE.fits::<#inside>(), #name, #doc))
         }
     };
@@ -192,8 +192,8 @@ pub fn json(expr: &syn::Expr) -> Option<String> {
 /// Returns the JSON text of a literal.
 pub fn lit_json(lit: &Lit) -> Option<String> {
     match lit {
-        Lit::Str(text) => Some(quoted(&text.value())),
-        Lit::Char(char) => Some(quoted(&char.value().to_string())),
+        Lit::Str(text) => Some(json_string(&text.value())),
+        Lit::Char(char) => Some(json_string(&char.value().to_string())),
         Lit::Bool(bool) => Some(bool.value.to_string()),
         Lit::Int(int) => int.base10_parse::<i128>().ok().map(|int| int.to_string()),
         Lit::Float(float) => float.base10_parse::<f64>().ok().map(|float| float.to_string()),
@@ -201,7 +201,7 @@ pub fn lit_json(lit: &Lit) -> Option<String> {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn json_string(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

@@ -1,5 +1,5 @@
-//! The expansion to `impl DynamicInput`, for a struct that is nested and for the hidden struct of a variant; and of the tool
-//! whose input is an enum of variants.
+//! The expansion to `impl DynamicInput`, for a nested struct and for the hidden struct of a variant. Also the expansion of the
+//! tool whose input is an enum of variants.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -39,7 +39,7 @@ fn body(judged: Judged<'_>, ident: &Ident, params: &Params, values: &TokenStream
     let name = &judged.head.name;
     let description = judged.head.description.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
     let (statics, fields) = fields(params);
-    let wants = wants(judged, params);
+    let wants = state_part(judged, params);
     let asking = asking_items(judged, &quote!(__rt::Lent<'a, Self>), |nested| {
         let ones = std::iter::repeat_n(quote!(1), nested + 1);
         quote!(#(#ones.)* 0)
@@ -96,7 +96,7 @@ pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
 
             fn ask<'a: 'b, 'b>(
                 _: ::core::primitive::usize,
-                _: ::core::option::Option<__rt::Kept>,
+                _: ::core::option::Option<__rt::StoredValue>,
                 _: __rt::Known<'b, __rt::Lent<'a, Self>>,
             ) -> __rt::Asking<'b> {
                 ::core::unreachable!("this does not compile")
@@ -115,7 +115,7 @@ pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
 }
 
 /// Returns the type of its part of the application's state: its own state, followed by the part of each nested field.
-fn wants(judged: Judged<'_>, params: &Params) -> TokenStream {
+fn state_part(judged: Judged<'_>, params: &Params) -> TokenStream {
     let nested: Vec<_> = params.nested().collect();
     let nested = nested.into_iter().rev().fold(quote!(()), |rest, ty| {
         let input = as_input(ty);

@@ -107,14 +107,14 @@ impl Access {
                 let states = tool.states();
                 let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
                 let lends = tool.nested().map(|ty| {
-                    let wants = wants(ty);
+                    let wants = nested_state(ty);
                     quote_spanned!(ty.span()=> __S: __rt::Lend<#wants>)
                 });
                 let all = provides.chain(lends).chain(inputs);
                 quote!(where #(#all),*)
             }
             Self::Collected => {
-                let wanted = tool.nested().map(wants);
+                let wanted = tool.nested().map(nested_state);
                 let collects = wanted.map(|wants| quote!(for<'__n> __rt::States: __rt::Collect<#wants>));
                 let all = inputs.into_iter().chain(collects);
                 quote!(where #(#all),*)
@@ -133,7 +133,7 @@ impl Access {
 
     /// Returns a nested parameter's part of the state.
     fn lent_expr(self, ty: &Type) -> TokenStream {
-        let (state, wants) = (hidden("state"), wants(ty));
+        let (state, wants) = (hidden("state"), nested_state(ty));
         match self {
             Self::Provided => quote_spanned!(ty.span()=> __rt::Lend::<#wants>::lend(#state)),
             Self::Collected => quote_spanned!(ty.span()=> __rt::Collect::<#wants>::taken(#state)),
@@ -167,7 +167,7 @@ pub fn collect_item(tool: &ToolDef) -> TokenStream {
     let mut lent = None;
     if tool.nested().next().is_some() {
         let all = hidden("_all");
-        lent = Some(lent_items(tool, &start));
+        lent = Some(nested_items(tool, &start));
         start = quote!(__Lent::START);
         needs = quote!({
             let mut #all = #needs;
@@ -192,9 +192,9 @@ pub fn collect_item(tool: &ToolDef) -> TokenStream {
 
 /// Returns the items of a collected tool for its nested parameters. An error about a type that is not an input is reported
 /// elsewhere: the compiler finds an inherent constant before a trait's.
-fn lent_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
+fn nested_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
     let (all, bounds) = (hidden("_all"), Access::Collected.bounds(tool));
-    let wanted = tool.nested().map(wants);
+    let wanted = tool.nested().map(nested_state);
     quote! {
         struct __Lent;
 
@@ -310,7 +310,7 @@ pub fn execute_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
 }
 
 /// Returns the type of a nested parameter's part of the state.
-fn wants(ty: &Type) -> TokenStream {
+fn nested_state(ty: &Type) -> TokenStream {
     let input = as_input(ty);
     quote_spanned!(ty.span()=> #input::Wants)
 }

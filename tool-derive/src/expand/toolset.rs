@@ -9,7 +9,7 @@ use syn::{Ident, ItemImpl, Path, spanned::Spanned as _};
 
 use super::{hidden, runtime};
 use crate::model::{CallsDef, MethodTool, ProvideDef};
-use crate::show::watch_stmt;
+use crate::print::watch_stmt;
 use crate::syntax::{list::List, params::last};
 
 /// Returns the set of the listed tools.

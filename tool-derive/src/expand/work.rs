@@ -6,17 +6,17 @@ use syn::{Expr, GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
 use super::{evidence, fields::input_fallbacks, hidden};
 use crate::model::{Argument, Body, Function, Param, StateArg, ToolDef};
-use crate::syntax::{options::Approval, params::last, types::inside};
+use crate::syntax::{options::Approval, params::last, types::innermost};
 
-/// Returns the evidence that the work can be done and its output returned: the static that does a struct's work, and the value
-/// that describes the output.
+/// Returns the evidence that the work can be done and its output returned. It has two parts: the static that does a struct's
+/// work, and the value that describes the output.
 pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
     let marker = &tool.head.ident;
     match &tool.body {
         Body::Function(function) => {
             let Function { returns, returns_span, .. } = &**function;
             let kind = quote_spanned!(*returns_span=> __rt::Kind::<#returns>::KIND);
-            let inside = inside(value_of(returns));
+            let inside = innermost(value_of(returns));
             let output = quote_spanned!(*returns_span=> #kind.fits::<#inside>());
             let value = quote!({
                 #[allow(unused_imports)]
@@ -26,7 +26,7 @@ pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
             (None, value)
         }
         Body::External { output, .. } => {
-            let (typed, fallbacks, inside) = (evidence(output, "Typed"), input_fallbacks(true), inside(output));
+            let (typed, fallbacks, inside) = (evidence(output, "Typed"), input_fallbacks(true), innermost(output));
             let answer = quote_spanned!(inside.span()=> #typed::CODE.fits::<#inside>());
             let value = quote!({ #fallbacks #answer });
             output_static(&quote!(__rt::Answer), &value)

@@ -1,4 +1,4 @@
-//! From a struct or an enum to a tool, a nested input, or the item of a `Provide` or `Calls`.
+//! Resolves a struct or an enum into a tool, a nested input, or the item of a `Provide` or `Calls`.
 
 use quote::{ToTokens as _, format_ident, quote};
 use syn::{
@@ -21,7 +21,7 @@ const TAG: &str = "kind";
 /// Returns a struct as a tool.
 pub fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> ToolDef {
     let (fields, is_sound) = errors.watch(|errors| {
-        let is_generic = refuse_generics(&item.generics, text::GENERIC, errors);
+        let is_generic = refuse_generics(&item.generics, text::GENERIC_TOOL, errors);
         let mut fields = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
         rename_all(&item.attrs, &mut fields);
         fields
@@ -35,7 +35,7 @@ pub fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> To
 /// Returns an enum as a tool.
 pub fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors) -> ToolDef {
     let (union, is_sound) = errors.watch(|errors| {
-        refuse_generics(&item.generics, text::GENERIC, errors);
+        refuse_generics(&item.generics, text::GENERIC_TOOL, errors);
         if item.variants.is_empty() {
             errors.over(&item.ident, text::NO_VARIANTS);
         }
@@ -229,12 +229,12 @@ pub fn calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
         errors.over(&item.generics.params, text::CALLS_GENERIC);
         return None;
     }
-    let variants = variants.iter().map(|variant| (variant.ident.clone(), held(variant, errors))).collect();
+    let variants = variants.iter().map(|variant| (variant.ident.clone(), variant_type(variant, errors))).collect();
     Some(CallsDef { ident: item.ident, variants })
 }
 
 /// Returns the type that a variant holds.
-fn held(variant: &syn::Variant, errors: &mut Errors) -> Option<Type> {
+fn variant_type(variant: &syn::Variant, errors: &mut Errors) -> Option<Type> {
     match &variant.fields {
         Fields::Unnamed(fields) if fields.unnamed.len() == 1 => Some(fields.unnamed[0].ty.clone()),
         _ => {

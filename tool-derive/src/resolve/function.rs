@@ -1,4 +1,4 @@
-//! From a function's signature to a tool.
+//! Resolves a function's signature into a tool.
 
 use quote::{format_ident, quote};
 use syn::{
@@ -15,7 +15,7 @@ use crate::syntax::{
     options::Options,
     params::{ParamAttrs, Role},
     serde::pascal,
-    types::{Returns, borrowed, is_future, returns, unnamed},
+    types::{Returns, find_borrow, is_future, returns, unnamed},
 };
 
 /// Returns a function as a tool with the marker `marker`; `owner` is the type of which it is a method.
@@ -45,16 +45,16 @@ fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Funct
     let sig = &item.sig;
     generics(&sig.generics, errors);
     if let Safety::Unsafe(unsafety) = &sig.safety {
-        errors.over(unsafety, text::UNSAFE);
+        errors.over(unsafety, text::UNSAFE_TOOL);
     }
     if let Some(abi) = &sig.abi {
-        errors.over(abi, text::EXTERN);
+        errors.over(abi, text::EXTERN_TOOL);
     }
     if !item.has_body() {
         errors.over(sig, text::NO_BODY);
     }
     if let Some(span) = item.awaits() {
-        errors.at(span, text::AWAIT);
+        errors.at(span, text::AWAIT_WITHOUT_ASYNC);
     }
     let mut args = Vec::new();
     let mut fields = Vec::new();
@@ -85,7 +85,7 @@ fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Funct
 /// Checks the generics: a function may have lifetimes, for its state. Lifetimes that reach further are reported there.
 fn generics(generics: &Generics, errors: &mut Errors) {
     for param in generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))) {
-        errors.over(param, text::GENERIC);
+        errors.over(param, text::GENERIC_TOOL);
     }
 }
 
@@ -115,10 +115,10 @@ fn output(sig: &Signature, errors: &mut Errors) -> (Type, bool) {
         }
     };
     if is_future(ty) {
-        errors.over(ty, text::FUTURE);
+        errors.over(ty, text::RETURNED_FUTURE);
     } else if let Some(found) = unnamed(value) {
         errors.over(found, text::IMPL_OUTPUT);
-    } else if let Some(found) = borrowed(value, true) {
+    } else if let Some(found) = find_borrow(value, true) {
         errors.over(found, text::BORROWED_OUTPUT);
     }
     (value.clone(), is_stream)
@@ -151,7 +151,7 @@ fn argument(given: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Op
     if role == Role::Context {
         return Some(Argument::Context { ty, by_ref });
     }
-    if let Some(found) = borrowed(&ty, true) {
+    if let Some(found) = find_borrow(&ty, true) {
         errors.over(found, text::BORROWED_STATE);
     }
     let ident = match &*given.pat {
@@ -180,7 +180,7 @@ fn field(given: &PatType, attrs: ParamAttrs, is_sound: bool, errors: &mut Errors
             return Some(param(&pat.ident, &given.ty, &given.attrs, attrs));
         }
         (Pat::Wild(_), None) => text::PATTERN_WILD,
-        (_, None) => text::PATTERN,
+        (_, None) => text::PATTERN_PARAMETER,
     };
     errors.over(&given.pat, wrong);
     None

@@ -1,4 +1,4 @@
-//! From what was written to what was meant, with every check of a declaration's shape.
+//! Resolves a parsed declaration into the model, and checks its shape.
 
 pub mod data;
 pub mod function;
@@ -13,7 +13,7 @@ use crate::syntax::{
     attribute::Doc,
     options::Options,
     params::{ParamAttrs, Role},
-    types::{borrowed, is_context, is_unsized, unnamed},
+    types::{find_borrow, is_context, is_unsized, unnamed},
 };
 
 /// Assembles a tool, and decides how its calls start.
@@ -35,7 +35,7 @@ fn tool(head: Head, options: Options, input: Input, body: Body) -> ToolDef {
 /// Returns the head of a declaration, from its name, visibility, attributes and options.
 fn head(ident: &Ident, vis: &Visibility, attrs: &[Attribute], options: &Options, is_sound: bool) -> Head {
     let description = match &options.description {
-        Some(expr) => Doc::given(expr),
+        Some(expr) => Doc::from_expr(expr),
         None => Doc::of(attrs),
     };
     let name = options.name.as_ref().map_or_else(|| ident.unraw().to_string(), syn::LitStr::value);
@@ -65,10 +65,10 @@ fn find_unowned(ty: &Type) -> Option<(TokenStream, &'static str)> {
     if let Some(found) = unnamed(ty) {
         Some((found, text::IMPL_TRAIT))
     } else if is_unsized(ty) {
-        Some((ty.to_token_stream(), text::UNSIZED))
+        Some((ty.to_token_stream(), text::UNSIZED_PARAMETER))
     } else if is_context(ty) {
         Some((ty.to_token_stream(), text::CONTEXT_UNMARKED))
     } else {
-        borrowed(ty, false).map(|found| (found, text::REFERENCE))
+        find_borrow(ty, false).map(|found| (found, text::REFERENCE_PARAMETER))
     }
 }

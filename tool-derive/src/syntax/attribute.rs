@@ -27,7 +27,7 @@ pub fn refusal(attr: &Attribute) -> Option<String> {
         return None;
     }
     if OTHERS.contains(&&*word) {
-        return Some(text::of_others(&word));
+        return Some(text::attribute_of_fields(&word));
     }
     let ours = match &*word {
         "ctx" | "cx" => Some("context"),
@@ -44,7 +44,7 @@ pub fn is_taken(attr: &Attribute) -> bool {
 }
 
 /// Removes attributes that belong on a parameter, or that make the item a tool twice, and reports them.
-pub fn misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
+pub fn remove_misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
     attrs.retain(|attr| {
         if is_tool(attr) {
             errors.over(attr.path(), text::TOOL_TWICE);
@@ -97,7 +97,7 @@ impl Doc {
     }
 
     /// Returns the value of `description = …`.
-    pub fn given(value: &Expr) -> Option<Self> {
+    pub fn from_expr(value: &Expr) -> Option<Self> {
         match value {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
                 (!text.value().trim().is_empty()).then(|| Self::Text(text.value()))

@@ -85,11 +85,11 @@ pub fn read_only<T>(tokens: TokenStream, keys: &Keys<T>, only: &[&str], target: 
         let word = key.unraw().to_string();
         let known = keys.known.iter().find(|(known, _)| *known == word && only.contains(known));
         let Some((_, read)) = known else {
-            errors.at(key.span(), text::unknown(&word, keys.of, only));
+            errors.at(key.span(), text::unknown_option(&word, keys.of, only));
             return skip(input);
         };
         if word != keys.many && seen.contains(&word) {
-            errors.at(key.span(), text::twice(&word));
+            errors.at(key.span(), text::given_more_than_once(&word));
             return skip(input);
         }
         seen.push(word);
@@ -107,7 +107,7 @@ pub fn each(
         while !input.is_empty() {
             let outcome = match input.call(Ident::parse_any) {
                 Ok(key) => entry(&key, input, errors),
-                Err(error) => Err(syn::Error::new(error.span(), text::KEY)),
+                Err(error) => Err(syn::Error::new(error.span(), text::EXPECTED_OPTION)),
             };
             match outcome {
                 Err(error) => {
@@ -139,7 +139,7 @@ pub fn skip(input: ParseStream<'_>) -> syn::Result<()> {
 
 /// Reads `= value`.
 pub fn value<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<T> {
-    value_or(key, input, example, &text::expected(example))
+    value_or(key, input, example, &text::expected_value(example))
 }
 
 /// Reads `= value`; `wrong` is the error for anything else.
@@ -182,7 +182,7 @@ pub fn flag(key: &Ident, input: ParseStream<'_>) -> syn::Result<Span> {
 }
 
 /// Reads `( … )`.
-pub fn inside(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<TokenStream> {
+pub fn parenthesized(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<TokenStream> {
     let needed = || syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example));
     if !input.peek(Paren) {
         return Err(needed());

@@ -1,4 +1,4 @@
-//! Items: a function with an unparsed body, and parameters that are not in every build.
+//! Parses items. The body of a function stays unparsed, and parameters may be under `cfg`.
 //!
 //! A macro cannot know which predicates of `cfg` hold. So it writes the item twice, with the parameters of either case, and each
 //! copy is a tool where its predicate holds.
@@ -12,7 +12,7 @@ use syn::{
     punctuated::Punctuated,
 };
 
-use super::types::{borrowed, unnamed};
+use super::types::{find_borrow, unnamed};
 
 /// A function. Everything but its body is parsed, so that the compiler reports mistakes in the body.
 #[derive(Clone)]
@@ -59,10 +59,10 @@ impl ToolFn {
     /// Makes a function valid whose output borrows from no parameter, which has been reported. Otherwise the compiler would
     /// report the missing lifetime, and then what the body borrows.
     pub fn give_lifetime(&mut self) {
-        let is_lent = self.sig.receiver().is_some() || borrowed(&self.sig.inputs, false).is_some();
+        let is_lent = self.sig.receiver().is_some() || find_borrow(&self.sig.inputs, false).is_some();
         let ReturnType::Type(_, output) = &mut self.sig.output else { return };
         // Only the body determines the type of an `impl Trait`.
-        if is_lent || borrowed(&*output, true).is_none() || unnamed(&*output).is_some() {
+        if is_lent || find_borrow(&*output, true).is_none() || unnamed(&*output).is_some() {
             return;
         }
         self.body = quote!(;);
@@ -167,7 +167,7 @@ pub trait Parts: Clone {
         let first = first?;
         let with = |holds| {
             let mut item = self.clone();
-            item.retain(&mut |attrs| settled(attrs, &first, holds));
+            item.retain(&mut |attrs| resolve_cfg(attrs, &first, holds));
             item
         };
         Some((first.clone(), [with(true), with(false)]))
@@ -177,7 +177,7 @@ pub trait Parts: Clone {
 impl Parts for ToolFn {
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
         let inputs = std::mem::take(&mut self.sig.inputs);
-        self.sig.inputs = retained(inputs, |input| match input {
+        self.sig.inputs = retain(inputs, |input| match input {
             FnArg::Receiver(receiver) => keep(&mut receiver.attrs),
             FnArg::Typed(param) => keep(&mut param.attrs),
         });
@@ -193,7 +193,7 @@ impl Parts for ItemStruct {
 impl Parts for ItemEnum {
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
         let variants = std::mem::take(&mut self.variants);
-        self.variants = retained(variants, |variant: &mut Variant| {
+        self.variants = retain(variants, |variant: &mut Variant| {
             let is_kept = keep(&mut variant.attrs);
             retain_fields(&mut variant.fields, keep);
             is_kept
@@ -204,11 +204,11 @@ impl Parts for ItemEnum {
 fn retain_fields(fields: &mut Fields, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
     if let Fields::Named(fields) = fields {
         let named = std::mem::take(&mut fields.named);
-        fields.named = retained(named, |field: &mut Field| keep(&mut field.attrs));
+        fields.named = retain(named, |field: &mut Field| keep(&mut field.attrs));
     }
 }
 
-fn retained<T>(list: Punctuated<T, Token![,]>, mut keep: impl FnMut(&mut T) -> bool) -> Punctuated<T, Token![,]> {
+fn retain<T>(list: Punctuated<T, Token![,]>, mut keep: impl FnMut(&mut T) -> bool) -> Punctuated<T, Token![,]> {
     list.into_iter().filter_map(|mut one| keep(&mut one).then_some(one)).collect()
 }
 
@@ -235,7 +235,7 @@ fn parsed(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
 }
 
 /// Resolves the attributes with the predicate `first`. Returns whether the part exists at all.
-fn settled(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool {
+fn resolve_cfg(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool {
     let asks = |other: &TokenStream| other.to_string() == first.to_string();
     let mut is_there = true;
     let mut rest = Vec::with_capacity(attrs.len());

@@ -8,7 +8,7 @@ use syn::{
 };
 
 use super::{
-    grammar::{Keys, each, flag, inside, options, or_stand_in, read, read_only, value, value_or},
+    grammar::{Keys, each, flag, options, or_stand_in, parenthesized, read, read_only, value, value_or},
     params::{Validator, validator},
 };
 use crate::diag::{
@@ -38,7 +38,7 @@ options! {
         let value = or_stand_in(ty, || syn::parse_quote!(()), input, errors)?;
         Ok(Spanned { value, span: key.span() })
     };
-    "state" => state: Option<Spanned<Type>> = |key, input, _| spanned(key, input, "state = Workspace");
+    "state" => state: Option<Spanned<Type>> = |key, input, _| read_spanned(key, input, "state = Workspace");
     "timeout" =>
         /// Milliseconds.
         timeout: Option<u64> = |key, input, _| duration(key, input);
@@ -51,14 +51,14 @@ options! {
     "untrusted" => untrusted: Option<Span> = |key, input, _| flag(key, input);
     "challenge" => challenge: Option<LitStr> = |key, input, _| value(key, input, "challenge = \"delete {path}\"");
     "tag" => tag: Option<LitStr> = |key, input, _| value(key, input, "tag = \"kind\"");
-    "check" => check: Option<Validator> = |key, input, _| validator(key, input, "check = prices", text::VALIDATOR);
-    "touches" => touches: Option<Spanned<Expr>> = |key, input, _| spanned(key, input, "touches = files");
+    "check" => check: Option<Validator> = |key, input, _| validator(key, input, "check = prices", text::EXPECTED_VALIDATOR);
+    "touches" => touches: Option<Spanned<Expr>> = |key, input, _| read_spanned(key, input, "touches = files");
     "on_input_start" =>
-        on_input_start: Option<Validator> = |key, input, _| validator(key, input, "on_input_start = begun", text::HOOK);
+        on_input_start: Option<Validator> = |key, input, _| validator(key, input, "on_input_start = begun", text::EXPECTED_HOOK);
     "on_input_delta" =>
-        on_input_delta: Option<Validator> = |key, input, _| validator(key, input, "on_input_delta = typed", text::HOOK);
+        on_input_delta: Option<Validator> = |key, input, _| validator(key, input, "on_input_delta = typed", text::EXPECTED_HOOK);
     "on_input_available" =>
-        on_input_available: Option<Validator> = |key, input, _| validator(key, input, "on_input_available = known", text::HOOK);
+        on_input_available: Option<Validator> = |key, input, _| validator(key, input, "on_input_available = known", text::EXPECTED_HOOK);
     "version" => version: Option<LitStr> = |key, input, _| value(key, input, "version = \"2\"");
     "migrate_from" => migrate_from: Vec<LitStr> = |key, input, _| strings(key, input, "migrate_from = [\"1\"]");
     "examples" =>
@@ -81,12 +81,12 @@ const TOOLS: (Keys<Options>, &[&str]) = (Keys { of: "tools", ..TOOL }, &["crate"
 const INPUT: (Keys<Options>, &[&str]) = (Keys { of: "dynamic_input", ..TOOL }, &["state", "crate", "allow"]);
 
 /// Reads `= value`, with the place of its key.
-fn spanned<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<T>> {
+fn read_spanned<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<T>> {
     Ok(Spanned { value: value(key, input, example)?, span: key.span() })
 }
 
 impl Options {
-    /// Reads the options of `#[tool]`. Mistakes go to `errors`, and the rest is read all the same.
+    /// Reads the options of `#[tool]`. Adds mistakes to `errors`, and continues reading.
     pub fn of_tool(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let tokens = options.text_alone(tokens, errors);
@@ -111,13 +111,12 @@ impl Options {
             None => {}
         }
         for again in own {
-            errors.over(again.path(), text::twice("dynamic_input"));
+            errors.over(again.path(), text::given_more_than_once("dynamic_input"));
         }
         options
     }
 
-    /// Accepts a description without its key, so that it does not also count as missing, and reports it. Returns the other
-    /// tokens.
+    /// Reports a description without `description =`, and keeps it, so that only one error appears. Returns the other tokens.
     fn text_alone(&mut self, tokens: TokenStream, errors: &mut Errors) -> TokenStream {
         let mut rest = tokens.clone().into_iter();
         let Some(TokenTree::Literal(first)) = rest.next() else { return tokens };
@@ -180,7 +179,7 @@ pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
         "never" => Ok(Approval::Never),
         "always" => Ok(Approval::Always),
         "when" => {
-            let content = inside(&word, input, "when(is_expensive)")?;
+            let content = parenthesized(&word, input, "when(is_expensive)")?;
             syn::parse2(content).map(Approval::When).map_err(|_| syn::Error::new(word.span(), text::APPROVAL))
         }
         other => {
@@ -204,7 +203,7 @@ pub fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
     }
 }
 
-/// Reads `= "30s"` in milliseconds.
+/// Reads `= "30s"`, and returns milliseconds.
 pub fn duration(key: &Ident, input: ParseStream<'_>) -> syn::Result<u64> {
     let time: LitStr = value_or(key, input, "timeout = \"30s\"", text::DURATION)?;
     millis(&time.value()).ok_or_else(|| syn::Error::new(time.span(), text::DURATION))
@@ -227,14 +226,14 @@ fn millis(time: &str) -> Option<u64> {
 /// Reads `= 2`.
 pub fn count(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<u32>> {
     let count: LitInt = value(key, input, example)?;
-    let value = count.base10_parse().map_err(|_| syn::Error::new(count.span(), text::expected(example)))?;
+    let value = count.base10_parse().map_err(|_| syn::Error::new(count.span(), text::expected_value(example)))?;
     Ok(Spanned { value, span: key.span() })
 }
 
 /// Reads `= ["1", "2"]`.
 pub fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Vec<LitStr>> {
     let list: Expr = value(key, input, example)?;
-    let wrong = || syn::Error::new_spanned(&list, text::expected(example));
+    let wrong = || syn::Error::new_spanned(&list, text::expected_value(example));
     let Expr::Array(ExprArray { elems, .. }) = &list else { return Err(wrong()) };
     let text = |elem| match elem {
         &Expr::Lit(ExprLit { lit: Lit::Str(ref text), .. }) => Ok(text.clone()),
@@ -245,7 +244,7 @@ pub fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Resul
 
 /// Reads `(icon = "cloud", …)`.
 pub fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Ui> {
-    let content = inside(key, input, "ui(icon = \"cloud\", running = \"Looking up the weather\")")?;
+    let content = parenthesized(key, input, "ui(icon = \"cloud\", running = \"Looking up the weather\")")?;
     let mut ui = Ui::default();
     read(content, &UI, &mut ui, errors);
     Ok(ui)
@@ -253,13 +252,13 @@ pub fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Resu
 
 /// Reads `(undescribed, …)`.
 pub fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<Advice>> {
-    let content = inside(key, input, "allow(undescribed)")?;
+    let content = parenthesized(key, input, "allow(undescribed)")?;
     let mut allowed = Vec::new();
     each(content, errors, |key, _, errors| {
         let word = key.unraw().to_string();
         match Advice::ALL.into_iter().find(|advice| advice.0 == word) {
             Some(advice) => allowed.push(advice),
-            None => errors.at(key.span(), text::no_advice(&word, &Advice::ALL.map(|advice| advice.0))),
+            None => errors.at(key.span(), text::unknown_advice(&word, &Advice::ALL.map(|advice| advice.0))),
         }
         Ok(())
     });
@@ -268,13 +267,13 @@ pub fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::R
 
 /// Reads `(team = "search", …)`.
 pub fn meta(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<(String, Lit)>> {
-    let content = inside(key, input, "meta(team = \"search\")")?;
+    let content = parenthesized(key, input, "meta(team = \"search\")")?;
     let mut meta: Vec<(String, Lit)> = Vec::new();
     each(content, errors, |key, input, _| {
         let word = key.unraw().to_string();
         let literal = value_or(key, input, &format!("{word} = \"…\""), text::META_VALUE)?;
         if meta.iter().any(|(known, _)| *known == word) {
-            return Err(syn::Error::new(key.span(), text::twice(&word)));
+            return Err(syn::Error::new(key.span(), text::given_more_than_once(&word)));
         }
         meta.push((word, literal));
         Ok(())

@@ -12,7 +12,7 @@ use syn::{
 
 use super::{
     attribute::is_ours,
-    grammar::{Keys, flag, inside, options, read, value, value_or},
+    grammar::{Keys, flag, options, parenthesized, read, value, value_or},
     options::Spanned,
 };
 use crate::diag::{Errors, text};
@@ -38,8 +38,8 @@ options! {
     ArgOptions, ARG_OPTIONS:
     "default" => default: Option<Default> = |key, input, _| default(key, input);
     "rename" => rename: Option<LitStr> = |key, input, _| value(key, input, "rename = \"type\"");
-    "range" => range: Option<Range> = |key, input, _| range(inside(key, input, "range(1..=50)")?, text::RANGE);
-    "length" => length: Option<Range> = |key, input, _| range(inside(key, input, "length(1..=100)")?, text::LENGTH);
+    "range" => range: Option<Range> = |key, input, _| range(parenthesized(key, input, "range(1..=50)")?, text::RANGE);
+    "length" => length: Option<Range> = |key, input, _| range(parenthesized(key, input, "length(1..=100)")?, text::LENGTH);
     "pattern" => pattern: Option<LitStr> = |key, input, _| value(key, input, "pattern = \"^[a-z]+$\"");
     "format" => format: Option<LitStr> = |key, input, _| value(key, input, "format = \"email\"");
     "example" => examples: Vec<Expr> = |key, input, _| value::<Expr>(key, input, "example = \"Paris\"");
@@ -73,7 +73,7 @@ impl ParamAttrs {
 
     fn dynamic(&mut self, attr: &Attribute, errors: &mut Errors) {
         if self.dynamic.is_some() {
-            errors.over(attr.path(), text::twice("dynamic"));
+            errors.over(attr.path(), text::given_more_than_once("dynamic"));
         } else {
             self.dynamic = Some(Dynamic::parse(attr, errors));
         }
@@ -131,7 +131,7 @@ fn range(tokens: TokenStream, wrong: &str) -> syn::Result<Range> {
 options! {
     /// The options of `#[dynamic(…)]`.
     DynamicOptions, DYNAMIC_OPTIONS:
-    "validate" => validate: Option<Validator> = |key, input, _| validator(key, input, "validate = departure", text::VALIDATOR);
+    "validate" => validate: Option<Validator> = |key, input, _| validator(key, input, "validate = departure", text::EXPECTED_VALIDATOR);
     "nested" =>
         /// The place of the flag that makes the parameter's own fields judged.
         nested: Option<Span> = |key, input, _| flag(key, input);
@@ -196,9 +196,11 @@ pub fn last(path: &Path) -> Span {
 
 /// Reads `(a, b)`.
 fn names(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Ident>> {
-    let content = inside(key, input, &format!("{key}(departure)"))?;
+    let content = parenthesized(key, input, &format!("{key}(departure)"))?;
     let parse = |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, Ident::parse_any);
-    let names = parse.parse2(content).map_err(|error| syn::Error::new(error.span(), text::names(&key.to_string())))?;
+    let names = parse
+        .parse2(content)
+        .map_err(|error| syn::Error::new(error.span(), text::expected_parameter_names(&key.to_string())))?;
     Ok(names.into_iter().collect())
 }
 

@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::{AngleBracketedGenericArguments, GenericArgument, Path, PathArguments, Type, TypeParamBound};
 
 /// Returns the first reference in `ty`, or a lifetime that is not `'static`. With `statics`, `&'static T` does not count.
-pub fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
+pub fn find_borrow(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
     let mut tokens = ty.into_token_stream().into_iter();
     while let Some(token) = tokens.next() {
         let rest = tokens.clone();
@@ -22,7 +22,7 @@ pub fn borrowed(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
                 return Some([token].into_iter().chain(until_comma(rest)).collect());
             }
             TokenTree::Group(group) => {
-                if let Some(found) = borrowed(group.stream(), statics) {
+                if let Some(found) = find_borrow(group.stream(), statics) {
                     return Some(found);
                 }
             }
@@ -103,9 +103,9 @@ pub fn argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
 }
 
 /// Returns the type in `Option`, `Vec` and `Box`, which lacks what they lack.
-pub fn inside(ty: &Type) -> &Type {
+pub fn innermost(ty: &Type) -> &Type {
     let inner = ["Option", "Vec", "Box"].iter().find_map(|name| argument(ty, name));
-    inner.filter(|inner| !is_unsized(inner)).map_or(ty, inside)
+    inner.filter(|inner| !is_unsized(inner)).map_or(ty, innermost)
 }
 
 /// The kind of a return type.

@@ -87,7 +87,7 @@ const _: () = {
         ];
         fn ask<'a: 'b, 'b>(
             _node: ::core::primitive::usize,
-            _given: ::core::option::Option<__rt::Kept>,
+            _given: ::core::option::Option<__rt::StoredValue>,
             _known: __rt::Known<'b, Self::States<'a>>,
         ) -> __rt::Asking<'b> {
             #[allow(unused_imports)]

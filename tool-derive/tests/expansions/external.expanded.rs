@@ -1,7 +1,7 @@
 #[allow(dead_code)]
 /// Ask the person which one they like.
 struct Choose {
-    /// What there is to choose from.
+    /// The choices.
     options: Vec<String>,
 }
 
@@ -11,7 +11,7 @@ const _: () = {
     use __rt::UsualFallback as _;
     use ::tool_runtime::__private as __rt;
     static __F0: __rt::Field = __rt::Usual::<Vec<String>>::CODE
-        .field("options", "What there is to choose from.")
+        .field("options", "The choices.")
         .limits(&[__rt::Check::<Vec<String>>::length(2usize, ::core::option::Option::Some(9usize))]);
     static __FIELDS: [__rt::Field; 1usize] = [__F0];
     static __OUTPUT: __rt::Answer = {

@@ -1,7 +1,7 @@
 /// Ask the person which one they like.
 #[tool(external, output = String)]
 struct Choose {
-    /// What there is to choose from.
+    /// The choices.
     #[arg(length(2..=9))]
     options: Vec<String>,
 }

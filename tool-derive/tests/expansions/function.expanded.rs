@@ -40,7 +40,7 @@ const _: () = {
             false,
         )]);
     static __F1: __rt::Field = __rt::Usual::<usize>::CODE
-        .field("limit", "How many.")
+        .field("limit", "The largest number of results.")
         .default(&__rt::Given::<usize>(|| 10), || __rt::constant("10"));
     static __FIELDS: [__rt::Field; 2usize] = [__F0, __F1];
     static __DEF: __rt::Def = __rt::Def::new("find_orders", "Find a customer's orders.", &__FIELDS, {

@@ -4,7 +4,7 @@ async fn find_orders(
     /// The customer's number.
     #[arg(range(1..))]
     customer: u32,
-    /// How many.
+    /// The largest number of results.
     #[arg(default = 10)]
     limit: usize,
     #[state] orders: &Orders,

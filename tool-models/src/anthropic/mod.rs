@@ -68,10 +68,15 @@ impl Anthropic {
         }
     }
 
-    /// Creates the model that the environment names: `ANTHROPIC_MODEL`, with `ANTHROPIC_API_KEY`, at `ANTHROPIC_BASE_URL`
-    /// (Anthropic's own if unset), in the protocol's version `ANTHROPIC_VERSION` (2023-06-01 if unset), with at most
-    /// `ANTHROPIC_MAX_TOKENS` for a turn (8192 if unset). Fails if no model is named, if neither an address nor a key is given,
-    /// or if the limit is not a number.
+    /// Creates the model that the environment names:
+    ///
+    /// - `ANTHROPIC_MODEL` is the name of the model.
+    /// - `ANTHROPIC_API_KEY` is the key.
+    /// - `ANTHROPIC_BASE_URL` is the server's address, or Anthropic's own if unset.
+    /// - `ANTHROPIC_VERSION` is the version of the protocol, or 2023-06-01 if unset.
+    /// - `ANTHROPIC_MAX_TOKENS` is the maximum number of tokens in a turn, or 8192 if unset.
+    ///
+    /// Fails if no model is named, if neither an address nor a key is given, or if the limit is not a number.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }

@@ -1,6 +1,6 @@
 //! The transport of all models over HTTP: a POST that is answered by a stream of events.
 //!
-//! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and [`Limits`],
+//! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and [`RateLimits`],
 //! so several models with clones of one `Http` stay within one quota.
 
 pub(crate) mod reading;
@@ -34,11 +34,11 @@ pub use reading::deltas;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_models::http::{Http, Limits, Retry, Timeouts};
+/// use tool_models::http::{Http, RateLimits, Retry, Timeouts};
 ///
 /// let http = Http::new()
 ///     .retry(Retry { max: 5, ..Retry::default() })
-///     .limits(Limits { in_flight: 8, per_minute: 60 })
+///     .limits(RateLimits { in_flight: 8, per_minute: 60 })
 ///     .timeouts(Timeouts { idle: Duration::from_secs(30), ..Timeouts::default() })
 ///     .header("x-title", "my application");
 /// # let _ = http;
@@ -95,7 +95,7 @@ pub(super) struct Post {
 }
 
 impl Http {
-    /// Creates the default settings: see [`Retry`], [`Timeouts`] and [`Limits`].
+    /// Creates the default settings: see [`Retry`], [`Timeouts`] and [`RateLimits`].
     pub fn new() -> Self {
         Self::default()
     }
@@ -116,7 +116,7 @@ impl Http {
     }
 
     /// Sets the rate limits. They apply to this value and its later clones; earlier clones keep their limits.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: RateLimits) -> Self {
         self.limiter = Arc::new(Limiter::new(limits));
         self
     }
@@ -271,20 +271,20 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 /// The rate limits. Requests above a limit wait in the order of their arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RateLimits {
     /// The maximum number of requests whose answers are still being read. By default there is no limit.
     pub in_flight: usize,
     /// The maximum number of requests that begin within any 60 seconds, including retries. By default there is no limit.
     pub per_minute: usize,
 }
 
-impl Default for Limits {
+impl Default for RateLimits {
     fn default() -> Self {
         Self { in_flight: Semaphore::MAX_PERMITS, per_minute: usize::MAX }
     }
 }
 
-/// The limiter that enforces [`Limits`] on all clones that share it.
+/// The limiter that enforces [`RateLimits`] on all clones that share it.
 #[derive(Debug)]
 struct Limiter {
     slots: Arc<Semaphore>,
@@ -295,12 +295,12 @@ struct Limiter {
 
 impl Default for Limiter {
     fn default() -> Self {
-        Self::new(Limits::default())
+        Self::new(RateLimits::default())
     }
 }
 
 impl Limiter {
-    fn new(limits: Limits) -> Self {
+    fn new(limits: RateLimits) -> Self {
         // With zero, requests would wait forever.
         let slots = Arc::new(Semaphore::new(limits.in_flight.clamp(1, Semaphore::MAX_PERMITS)));
         Self { slots, per_minute: limits.per_minute.max(1), begun: Mutex::default() }
@@ -342,7 +342,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn begins_no_more_than_the_quota_in_any_minute() {
-        let limiter = Limiter::new(Limits { per_minute: 3, ..Limits::default() });
+        let limiter = Limiter::new(RateLimits { per_minute: 3, ..RateLimits::default() });
         let start = Instant::now();
         let mut begun = Vec::new();
         for _ in 0..8 {
@@ -354,7 +354,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_that_is_given_up_does_not_use_up_the_quota() {
-        let limiter = Limiter::new(Limits { per_minute: 1, ..Limits::default() });
+        let limiter = Limiter::new(RateLimits { per_minute: 1, ..RateLimits::default() });
         drop(limiter.acquire().await);
         assert!(tokio::time::timeout(Duration::from_secs(1), limiter.acquire()).await.is_err());
         let start = Instant::now();
@@ -364,7 +364,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_slot_is_free_again_when_its_permit_is_dropped() {
-        let limiter = Limiter::new(Limits { in_flight: 1, ..Limits::default() });
+        let limiter = Limiter::new(RateLimits { in_flight: 1, ..RateLimits::default() });
         let held = limiter.acquire().await;
         let brief = Duration::from_millis(10);
         assert!(tokio::time::timeout(brief, limiter.acquire()).await.is_err());

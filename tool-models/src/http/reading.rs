@@ -60,7 +60,7 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
             let answer = answer.await.map_err(unreachable)?;
             if answer.status().is_success() { Ok(answer) } else { Err(fault::read_answer(answer, sent).await) }
         };
-        let answer = timeout_at(deadline, head).await.map_err(|_| silent(wait))??;
+        let answer = timeout_at(deadline, head).await.map_err(|_| timed_out(wait))??;
         let is_json =
             answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         let bytes = chunks(answer, deadline, wait, http.timeouts.idle);
@@ -146,7 +146,7 @@ fn chunks(
     idle: Duration,
 ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ModelError>> + Send {
     stream::try_unfold((answer, deadline, first), move |(mut answer, deadline, wait)| async move {
-        let chunk = timeout_at(deadline, answer.chunk()).await.map_err(|_| silent(wait))?.map_err(broken)?;
+        let chunk = timeout_at(deadline, answer.chunk()).await.map_err(|_| timed_out(wait))?.map_err(broken_off)?;
         Ok(chunk.map(|chunk| (chunk, (answer, Instant::now() + idle, idle))))
     })
 }
@@ -176,7 +176,7 @@ fn whole<'a, B: AsRef<[u8]> + Send + 'a>(
                 if body.len() > most { Err(too_long(most)) } else { Ok(body) }
             })
             .await?;
-        String::from_utf8(body).map_err(|error| garbled().with_source(error))
+        String::from_utf8(body).map_err(|error| not_utf8().with_source(error))
     };
     stream::once(body).boxed()
 }
@@ -191,12 +191,12 @@ pub fn unreachable(error: reqwest::Error) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("{host} {what}")).with_source(error.without_url())
 }
 
-fn broken(error: reqwest::Error) -> ModelError {
+fn broken_off(error: reqwest::Error) -> ModelError {
     let message = "the connection broke while the answer was read";
     ModelError::new(ModelErrorKind::Unavailable, message).with_source(error.without_url())
 }
 
-fn silent(wait: Duration) -> ModelError {
+fn timed_out(wait: Duration) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("the provider sent nothing for {wait:?}"))
 }
 
@@ -256,7 +256,7 @@ impl Events {
             self.line.clear();
             let data = std::mem::take(&mut self.data);
             return std::mem::take(&mut self.has_data)
-                .then(|| String::from_utf8(data).map_err(|error| garbled().with_source(error)));
+                .then(|| String::from_utf8(data).map_err(|error| not_utf8().with_source(error)));
         }
         let value = line.strip_prefix(b"data").and_then(|rest| match rest {
             [] => Some(rest),
@@ -279,7 +279,7 @@ fn too_long(most: usize) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
 }
 
-fn garbled() -> ModelError {
+fn not_utf8() -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, "the answer is not text in UTF-8")
 }
 

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     calls::Calls,
-    fault::{self, protocol, shortened},
+    fault::{self, protocol, shorten},
     http::reading::Decode,
 };
 use tool_runtime::{
@@ -196,7 +196,7 @@ fn provider_result(annotation: &RawValue) -> Option<Delta> {
 fn text_of(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
     let unread =
-        |error| protocol(&format!("a content is neither text nor parts: {}", shortened(json))).with_source(error);
+        |error| protocol(&format!("a content is neither text nor parts: {}", shorten(json))).with_source(error);
     if json.starts_with('[') {
         for part in serde_json::from_str::<Vec<Part>>(json).map_err(unread)? {
             let thought: String = part.thinking.into_iter().map(|thought| thought.text).collect();

@@ -76,10 +76,15 @@ impl OpenAi {
         }
     }
 
-    /// Creates the model that the environment names: `OPENAI_MODEL`, at `OPENAI_BASE_URL` (OpenAI's own if unset), with
-    /// `OPENAI_API_KEY` (needed by OpenAI, not by most local servers), at most `OPENAI_MAX_TOKENS` for a turn (no limit if
-    /// unset), and with [`calls_in_text`](Self::calls_in_text) if `OPENAI_CALLS_IN_TEXT` is `1`. Fails if no model is named, if
-    /// neither an address nor a key is given, or if the limit is not a number.
+    /// Creates the model that the environment names:
+    ///
+    /// - `OPENAI_MODEL` is the name of the model.
+    /// - `OPENAI_BASE_URL` is the server's address, or OpenAI's own if unset.
+    /// - `OPENAI_API_KEY` is the key. OpenAI needs it; most local servers do not.
+    /// - `OPENAI_MAX_TOKENS` is the maximum number of tokens in a turn. There is no limit if unset.
+    /// - `OPENAI_CALLS_IN_TEXT` turns on [`calls_in_text`](Self::calls_in_text) if it is `1`.
+    ///
+    /// Fails if no model is named, if neither an address nor a key is given, or if the limit is not a number.
     pub fn from_env() -> Result<Self, ModelError> {
         Self::from_vars(&env::var)
     }

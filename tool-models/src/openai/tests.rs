@@ -418,7 +418,10 @@ fn ollama() {
     assert_eq!(turn.content[0], AssistantPart::Reasoning { text: "Two cities.".into(), signature: None });
 
     let gone = answered(&[json!({"error": {"message": "model runner has unexpectedly stopped", "type": "api_error"}})]);
-    assert_eq!(gone.unwrap_err().to_string(), "the provider broke off: model runner has unexpectedly stopped");
+    assert_eq!(
+        gone.unwrap_err().to_string(),
+        "the provider reported an error during the stream: model runner has unexpectedly stopped"
+    );
 }
 
 #[test]

@@ -11,18 +11,18 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-/// The maximum number of bytes of a text that are held back until it is clear whether it is a call.
-const MOST: usize = 64 << 10;
+/// The maximum length, in bytes, of a buffered text that may still be a call.
+const MAX_BUFFERED: usize = 64 << 10;
 
-/// The pairs of marks that can enclose such a text.
+/// The delimiters that may surround a call.
 const WRAPS: [(&str, &str); 3] = [("```json", "```"), ("```", "```"), ("<tool_call>", "</tool_call>")];
 
-/// A decoder that reads a text as a call if the whole text is the JSON of a call of an offered tool.
+/// A decoder that turns a text into a call if the text is exactly one JSON call of an offered tool.
 pub struct TextCalls {
     inner: Decoder,
     tools: ToolList,
     calls: Calls,
-    /// The text that may be a call; `None` once that is decided.
+    /// The text that may be a call; `None` after the decision, or if the decoder does not look for calls.
     held: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl TextCalls {
     /// Turns the text into a call, if it is one. Returns whether it was.
     fn call(&mut self, out: &mut Vec<Delta>) -> bool {
         let Some(held) = &self.held else { return false };
-        let Ok(written) = serde_json::from_str::<Written<'_>>(unwrapped(held)) else { return false };
+        let Ok(written) = serde_json::from_str::<Written<'_>>(without_wrap(held)) else { return false };
         let arguments = written.arguments.get();
         if self.tools.get(&written.name).is_none() || !arguments.starts_with('{') {
             return false;
@@ -107,10 +107,10 @@ impl Decode for TextCalls {
 fn may_be_call(text: &str) -> bool {
     let start = text.trim_ascii_start();
     let begins = |wrap: &str| start.starts_with(wrap) || wrap.starts_with(start);
-    text.len() <= MOST && (begins("{") || WRAPS.iter().any(|(open, _)| begins(open)))
+    text.len() <= MAX_BUFFERED && (begins("{") || WRAPS.iter().any(|(open, _)| begins(open)))
 }
 
-fn unwrapped(text: &str) -> &str {
+fn without_wrap(text: &str) -> &str {
     let text = text.trim_ascii();
     let inside = |(open, close): &(&str, &str)| text.strip_prefix(*open)?.strip_suffix(*close);
     WRAPS.iter().find_map(inside).unwrap_or(text).trim_ascii()

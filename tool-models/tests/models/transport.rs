@@ -6,7 +6,7 @@ use futures_util::{StreamExt, future::join};
 use serde_json::Value;
 use tool_models::{
     Anthropic, OpenAi,
-    http::{Http, Limits, Retry, Timeouts},
+    http::{Http, RateLimits, Retry, Timeouts},
 };
 use tool_runtime::{
     message::Message,
@@ -216,7 +216,7 @@ async fn nothing_is_sent_before_the_first_poll() {
 async fn limits_are_shared_by_clones() {
     let slow = || vec![head(), event(TEXT), Step::Wait(millis(300)), event(STOP), event("[DONE]"), end()];
     let server = Server::start([slow(), slow()]).await;
-    let http = Http::new().limits(Limits { in_flight: 1, ..Limits::default() });
+    let http = Http::new().limits(RateLimits { in_flight: 1, ..RateLimits::default() });
     let (one, two) = (model(&server, http.clone()), model(&server, http));
     let ((_, first), (_, second)) = join(ask(&one), ask(&two)).await;
     assert!(first.is_none() && second.is_none(), "{first:?} {second:?}");

@@ -76,7 +76,7 @@ impl Prune {
                 }
                 (Message::Tool(result), Some((keep, bytes))) if answer + keep <= answers => {
                     kept.push(Message::Tool(ToolMessage {
-                        content: shortened(&result.content, bytes),
+                        content: shorten(&result.content, bytes),
                         ..result.clone()
                     }));
                 }
@@ -87,7 +87,7 @@ impl Prune {
     }
 }
 
-fn shortened(content: &[Part], bytes: usize) -> Vec<Part> {
+fn shorten(content: &[Part], bytes: usize) -> Vec<Part> {
     let length: usize = content.iter().filter_map(Part::as_text).map(str::len).sum();
     if length <= bytes && content.iter().all(|part| part.as_text().is_some()) {
         return content.to_vec();

@@ -161,7 +161,7 @@ impl History {
         let mut slots = mem::take(&mut self.slots).into_iter().peekable();
         let mut turn = 0;
         for (at, message, has_calls) in mem::take(&mut self.kept) {
-            match merged(&mut whole, message) {
+            match merge_into_last(&mut whole, message) {
                 Some(message) => whole.push(message),
                 None => self.repaired.push(Repaired::Merged { at }),
             }
@@ -192,7 +192,7 @@ fn first_of_latest(turns: &mut Vec<VecDeque<usize>>) -> Option<usize> {
 }
 
 /// Appends the content of `message` to the last message if both have the same role. Otherwise returns `message`.
-fn merged(whole: &mut [Message], message: Message) -> Option<Message> {
+fn merge_into_last(whole: &mut [Message], message: Message) -> Option<Message> {
     match (whole.last_mut(), message) {
         (Some(Message::User { content }), Message::User { content: more }) => content.extend(more),
         (Some(Message::Assistant { content }), Message::Assistant { content: more }) => content.extend(more),
@@ -509,7 +509,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn whatever_comes_providers_accept_it(history in prop::collection::vec(message(), 0..16)) {
+        fn any_history_is_repaired_for_providers(history in prop::collection::vec(message(), 0..16)) {
             let (whole, repaired) = repair(history.clone());
             prop_assert_eq!(refused(&whole), None, "{:?}", whole);
             prop_assert_eq!(repaired.is_empty(), whole == history, "{:?}", repaired);

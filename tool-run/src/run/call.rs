@@ -241,10 +241,10 @@ impl Call {
 
     /// Returns the ids of all interrupts of the call, open and closed.
     pub fn interrupt_ids(&self) -> impl Iterator<Item = InterruptId> {
-        (1..self.next_obligation().number).map(|number| InterruptId { call: self.id.clone(), number })
+        (1..self.next_interrupt_id().number).map(|number| InterruptId { call: self.id.clone(), number })
     }
 
-    pub(super) fn next_obligation(&self) -> InterruptId {
+    pub(super) fn next_interrupt_id(&self) -> InterruptId {
         let number = self.past.as_ref().map_or(0, |past| past.interrupts).saturating_add(1);
         InterruptId { call: self.id.clone(), number }
     }

@@ -13,14 +13,14 @@ use crate::run::{
 };
 use crate::tool::{CallError, Output};
 
-/// An event of a run, as the run's driver reports it.
+/// An input of [`step`](super::step): an event of a run, as the run's driver reports it.
 ///
-/// Fields that several have: `call` is the call that the event is about, `at` is the time of the event, and `model` is the model,
-/// if it is known.
+/// Fields that several have: `call` is the call that the event is about. `at` is the time of the event. `model` is the model, if
+/// it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum StepEvent {
+pub enum StepInput {
     /// A prompt.
     Prompt(Prompt),
     /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
@@ -159,7 +159,7 @@ pub enum Action {
     CallModel,
     /// Abort the request to the model.
     AbortModel,
-    /// Check a call, and answer with [`StepEvent::Inspected`]. A repetition does no harm.
+    /// Check a call, and answer with [`StepInput::Inspected`]. A repetition does no harm.
     Inspect(CallId),
     /// Start the work of a call, or continue it after an answer.
     Execute {
@@ -172,7 +172,7 @@ pub enum Action {
     Abort(CallId),
     /// Notify those who may decide that an interrupt is open.
     Announce(InterruptId),
-    /// Send [`StepEvent::Tick`] at this time.
+    /// Send [`StepInput::Tick`] at this time.
     Wake(Time),
 }
 
@@ -238,7 +238,7 @@ impl Prompt {
 /// The place of a prompt in the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Said {
+pub struct PromptPosition {
     /// The author's id of the prompt ([`Prompt::id`](super::Prompt::id)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -260,7 +260,7 @@ pub enum TurnPart {
         call: CallId,
     },
     /// Text or reasoning.
-    Said(AssistantPart),
+    Content(AssistantPart),
 }
 
 /// The reason for the refusal of an event. The run does not change.
@@ -280,7 +280,7 @@ pub enum Refusal {
         /// The id that the event named.
         interrupt: InterruptId,
     },
-    /// The interrupt is closed: it expired, or another event closed it.
+    /// The interrupt is closed.
     Closed {
         /// The id that the event named.
         interrupt: InterruptId,
@@ -329,23 +329,27 @@ impl fmt::Display for Refusal {
             }
             Self::Idle => out.write_str("the run is not active; prompt it"),
             Self::NotStopped => out.write_str("the run was not stopped; prompt it"),
-            Self::Forbidden => out.write_str("this principal may not decide here"),
+            Self::Forbidden => out.write_str("this principal may not do this in the run; its owner or a decider may"),
             Self::Unknown { interrupt } => {
                 write!(out, "the run never had an interrupt {interrupt}")
             }
             Self::Closed { interrupt } => {
-                write!(out, "{interrupt} is closed: it expired, or another event closed it")
+                write!(out, "interrupt {interrupt} is already closed; load the run again to see its open interrupts")
             }
-            Self::Conflict { decided } => write!(out, "another decision was made before: {}", decided.verb()),
+            Self::Conflict { decided } => {
+                write!(out, "another decision was made before ({}); load the run again", decided.verb())
+            }
             Self::NotOffered { decision, possible } => {
-                write!(out, "cannot {decision} here; possible: {}", possible.join(", "))
+                write!(out, "this interrupt does not accept `{decision}`; use one of: {}", possible.join(", "))
             }
             Self::Invalid { feedback } => write!(out, "the decision does not fit: {feedback}"),
             Self::PolicyDenied { reason: None } => out.write_str("a policy does not allow the edited call"),
             Self::PolicyDenied { reason: Some(reason) } => {
                 write!(out, "a policy does not allow the edited call: {reason}")
             }
-            Self::ToolChanged => out.write_str("the tool was changed since the call was checked"),
+            Self::ToolChanged => {
+                out.write_str("the tool has changed since the call was checked; resume the run to check the call again")
+            }
             Self::OverBudget { limit } => out.write_str(limit),
             Self::Misplaced { reason } => out.write_str(reason),
         }

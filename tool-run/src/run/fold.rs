@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
 use crate::run::{
     Allowance, Answered, ArgumentRevision, Author, Call, CallId, CallResult, CallState, Corrupt, Decision, Grant,
-    GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy, LogEvent, NestedUsage, Principal, Prompt, Run,
-    RunId, RunOptions, Said, Stage, StepResult, StopReason, Time, ToolRef, TurnPart, TurnUsage,
+    GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy, LogEntry, NestedUsage, Principal, Prompt,
+    PromptPosition, Run, RunId, RunOptions, Stage, StepResult, StopReason, Time, ToolRef, TurnPart, TurnUsage,
     call::Decided,
     state::{Activity, Index, STAGES, TurnEnd},
 };
@@ -21,7 +21,7 @@ impl Run {
     /// Builds the run from its log.
     ///
     /// Fails if an entry does not follow from those before it: then the log was changed, or is incomplete.
-    pub fn fold(log: impl IntoIterator<Item = LogEvent>) -> Result<Self, Corrupt> {
+    pub fn fold(log: impl IntoIterator<Item = LogEntry>) -> Result<Self, Corrupt> {
         let mut log = log.into_iter();
         let first = log.next().ok_or_else(|| Corrupt { rev: 0, entry: "created", reason: "it is empty".to_owned() })?;
         let mut run = Self::create(first)?;
@@ -32,28 +32,28 @@ impl Run {
     }
 
     /// Creates a run. Returns it, and the first entry of its log.
-    pub fn new(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>, at: Time) -> (Self, LogEvent) {
+    pub fn new(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>, at: Time) -> (Self, LogEntry) {
         let event =
-            LogEvent::Created { run: id.clone(), owner: owner.clone(), options, messages: messages.clone(), at };
+            LogEntry::Created { run: id.clone(), owner: owner.clone(), options, messages: messages.clone(), at };
         (Self::begin(id, owner, options, messages), event)
     }
 
     /// Creates a run from the conversation before the prompt number `prompt`, from 0. Returns it, and the first entries of
     /// its log. Later messages and all allowances are left out.
-    pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Time) -> (Self, Vec<LogEvent>) {
+    pub fn branch(&self, id: RunId, options: RunOptions, prompt: usize, at: Time) -> (Self, Vec<LogEntry>) {
         let kept = self.prompts.get(prompt).map_or(self.messages.len(), |prompt| prompt.at as usize);
         let messages = self.messages[..kept.min(self.messages.len())].to_vec();
         let (mut run, created) = Self::new(id, self.owner.clone(), options, messages, at);
-        let prompts: Vec<Said> = self.prompts.iter().take(prompt).cloned().collect();
+        let prompts: Vec<PromptPosition> = self.prompts.iter().take(prompt).cloned().collect();
         (run.prompts, run.taint, run.title) = (prompts.clone(), self.taint.clone(), self.title.clone());
         run.rev += 1;
         let (of, taint, title) = (self.id.clone(), self.taint.clone(), self.title.clone());
-        (run, vec![created, LogEvent::Branched { of, prompts, taint, title }])
+        (run, vec![created, LogEntry::Branched { of, prompts, taint, title }])
     }
 
-    fn create(event: LogEvent) -> Result<Self, Corrupt> {
+    fn create(event: LogEntry) -> Result<Self, Corrupt> {
         let entry = event.name();
-        let LogEvent::Created { run, owner, options, messages, .. } = event else {
+        let LogEntry::Created { run, owner, options, messages, .. } = event else {
             return Err(Corrupt { rev: 0, entry, reason: "it does not begin with the run's creation".to_owned() });
         };
         Ok(Self::begin(run, owner, options, messages))
@@ -76,9 +76,9 @@ impl Run {
             turns: Vec::new(),
             offered: None,
             activity: Activity::Idle,
-            first: 0,
-            passed: 0,
-            recent: 0,
+            first_of_turn: 0,
+            settled_before: 0,
+            last_changed: 0,
             stages: [0; STAGES],
             retries: 0,
             inner_calls: 0,
@@ -102,81 +102,81 @@ impl Run {
     /// Fails if the entry does not follow from the run, and names the entry and the reason. The run is then unchanged. This
     /// can also happen with an entry that [`step`](super::step) returned. Then a driver must not store anything that `step`
     /// returned, and must not take any of its actions.
-    pub fn apply(&mut self, event: &LogEvent) -> Result<(), Corrupt> {
+    pub fn apply(&mut self, event: &LogEntry) -> Result<(), Corrupt> {
         let (rev, entry) = (self.rev, event.name());
         self.change(event).map_err(|reason| Corrupt { rev, entry, reason })?;
         self.rev = rev.saturating_add(1);
         Ok(())
     }
 
-    fn change(&mut self, event: &LogEvent) -> Applied {
+    fn change(&mut self, event: &LogEntry) -> Applied {
         match event {
-            LogEvent::Created { .. } => return Err("it is created twice".to_owned()),
-            LogEvent::Branched { prompts, taint, title, .. } => {
+            LogEntry::Created { .. } => return Err("it is created twice".to_owned()),
+            LogEntry::Branched { prompts, taint, title, .. } => {
                 self.branched(prompts.clone(), taint.clone())?;
                 self.title.clone_from(title);
             }
-            LogEvent::Titled { by, .. } if !self.is_owner(by) => return Err(format!("{by} named it, and may not")),
-            LogEvent::Titled { title, .. } => self.title = Some(title.clone()),
-            LogEvent::Queued { prompt } => self.queue.push(prompt.clone()),
-            LogEvent::Prompted { prompt, queued } => self.prompted(prompt.clone(), *queued)?,
-            LogEvent::TurnStarted { .. } => self.turn_started()?,
-            LogEvent::Offered { tools } => {
-                if self.activity != Activity::Generating || !self.current().is_empty() {
+            LogEntry::Titled { by, .. } if !self.is_owner(by) => return Err(format!("{by} named it, and may not")),
+            LogEntry::Titled { title, .. } => self.title = Some(title.clone()),
+            LogEntry::Queued { prompt } => self.queue.push(prompt.clone()),
+            LogEntry::Prompted { prompt, queued } => self.prompted(prompt.clone(), *queued)?,
+            LogEntry::TurnStarted { .. } => self.turn_started()?,
+            LogEntry::Offered { tools } => {
+                if self.activity != Activity::Generating || !self.current_calls().is_empty() {
                     return Err("the tools on offer change in the middle of a turn".to_owned());
                 }
                 self.offered = Some(tools.clone());
             }
-            LogEvent::Called { call, provider_id, name, arguments } => {
+            LogEntry::Called { call, provider_id, name, arguments } => {
                 self.called(call.clone(), provider_id.clone(), name.clone(), arguments.clone())?;
             }
-            LogEvent::TurnEnded { parts, finish, usage, model, .. } => {
+            LogEntry::TurnEnded { parts, finish, usage, model, .. } => {
                 self.turn_ended(parts, finish.clone(), *usage, model.clone())?;
             }
-            LogEvent::TurnFailed { error, again, usage, model, .. } => {
+            LogEntry::TurnFailed { error, again, usage, model, .. } => {
                 self.turn_failed(error.clone(), *again, *usage, model.clone())?;
             }
-            LogEvent::Checked { call, tool, arguments, touches } => {
+            LogEntry::Checked { call, tool, arguments, touches } => {
                 self.checked(call, tool, *arguments, touches.as_ref())?;
             }
-            LogEvent::Opened { call, interrupt } => self.opened(call, interrupt.clone())?,
-            LogEvent::Decided { interrupt, decision, by, at } => {
+            LogEntry::Opened { call, interrupt } => self.opened(call, interrupt.clone())?,
+            LogEntry::Decided { interrupt, decision, by, at } => {
                 self.decided(interrupt, decision.clone(), by.clone(), *at)?;
             }
-            LogEvent::Normalized { call, arguments, by } => {
+            LogEntry::Normalized { call, arguments, by } => {
                 let at = self.at(call, &[Stage::Proposed])?;
                 self.calls[at].revise(ArgumentRevision::new(arguments.clone(), *by));
             }
-            LogEvent::Repaired { call, name, arguments, by, usage } => {
+            LogEntry::Repaired { call, name, arguments, by, usage } => {
                 self.repaired(call, name.clone(), arguments.clone(), *by)?;
                 self.used(*usage, None);
             }
-            LogEvent::StopRequested { by, .. } => self.stop_requested(by)?,
-            LogEvent::Edited { call, arguments, by, touches } => {
+            LogEntry::StopRequested { by, .. } => self.stop_requested(by)?,
+            LogEntry::Edited { call, arguments, by, touches } => {
                 self.edited(call, arguments.clone(), by.clone(), touches.clone())?;
             }
-            LogEvent::Answered { call, question, answer } => {
+            LogEntry::Answered { call, question, answer } => {
                 let at = self.at(call, &[Stage::Open])?;
                 self.was_decided(at)?;
                 self.calls[at].past().answers.push(Answered { question: *question, answer: answer.clone() });
             }
-            LogEvent::Allowed { allowance } => self.allowed(allowance.clone())?,
-            LogEvent::Granted { call, tool, arguments, shown, by, expires } => {
+            LogEntry::Allowed { allowance } => self.allowed(allowance.clone())?,
+            LogEntry::Granted { call, tool, arguments, shown, by, expires } => {
                 self.granted(call, *tool, *arguments, *shown, by, *expires)?;
             }
-            LogEvent::Started { call, .. } => self.started(call)?,
-            LogEvent::Stepping { call, name } => {
+            LogEntry::Started { call, .. } => self.started(call)?,
+            LogEntry::Stepping { call, name } => {
                 let at = self.stepper(call)?;
                 self.calls[at].past().begun.push(name.clone());
             }
-            LogEvent::Stepped { call, name, value, spent } => {
+            LogEntry::Stepped { call, name, value, spent } => {
                 self.stepped(call, name.clone(), value.clone(), *spent)?;
             }
-            LogEvent::Lost { call } => {
+            LogEntry::Lost { call } => {
                 let at = self.at(call, &[Stage::Running])?;
                 self.enter(at, CallState::Unknown);
             }
-            LogEvent::Migrated { call, .. } => {
+            LogEntry::Migrated { call, .. } => {
                 let at = self.at(call, &[Stage::Open, Stage::Ready])?;
                 if self.calls[at].attempts > 0 {
                     return Err(format!("{call} is migrated after its start"));
@@ -184,18 +184,18 @@ impl Run {
                 (self.calls[at].tool, self.calls[at].touches) = (None, None);
                 self.enter(at, CallState::Proposed);
             }
-            LogEvent::Ended { call, result, at } => self.ended(call, result, *at)?,
-            LogEvent::Finished { .. } => self.stop(Activity::Finished)?,
-            LogEvent::Stopped { reason, .. } => self.stop(Activity::Stopped(reason.clone()))?,
+            LogEntry::Ended { call, result, at } => self.ended(call, result, *at)?,
+            LogEntry::Finished { .. } => self.stop(Activity::Finished)?,
+            LogEntry::Stopped { reason, .. } => self.stop(Activity::Stopped(reason.clone()))?,
         }
         Ok(())
     }
 
     /// Returns the position of a call of the present turn that is at one of `stages`.
     fn at(&mut self, id: &CallId, stages: &[Stage]) -> Result<usize, String> {
-        let at = self.place(id).filter(|at| self.current_range().contains(at));
+        let at = self.position_of(id).filter(|at| self.current_range().contains(at));
         let at = at.ok_or_else(|| format!("the present turn has no call {id}"))?;
-        self.recent = as_u32(at);
+        self.last_changed = as_u32(at);
         let stage = self.calls[at].stage();
         if stages.contains(&stage) {
             Ok(at)
@@ -216,7 +216,7 @@ impl Run {
         if self.activity == Activity::Generating {
             return Err("the model is asked".to_owned());
         }
-        if self.count(Stage::Done) < as_u32(self.current().len()) {
+        if self.count(Stage::Done) < as_u32(self.current_calls().len()) {
             return Err("a call is unanswered".to_owned());
         }
         Ok(())
@@ -229,7 +229,7 @@ impl Run {
         let stage = call.stage();
         self.stages[stage as usize] += 1;
         if matches!(stage, Stage::Proposed | Stage::Ready) {
-            self.passed = self.passed.min(as_u32(at)).max(self.first);
+            self.settled_before = self.settled_before.min(as_u32(at)).max(self.first_of_turn);
         } else {
             self.pass();
         }
@@ -243,8 +243,8 @@ impl Run {
             Stage::Proposed | Stage::Ready => false,
             Stage::Open | Stage::Running | Stage::Unknown => !self.runs_alone(call),
         };
-        let passed = self.calls[self.passed as usize..].iter().take_while(|call| is_passed(call)).count();
-        self.passed += as_u32(passed);
+        let passed = self.calls[self.settled_before as usize..].iter().take_while(|call| is_passed(call)).count();
+        self.settled_before += as_u32(passed);
     }
 
     fn say(&mut self, message: Message) {
@@ -286,16 +286,17 @@ impl Run {
         }
         self.activity = Activity::Prompted;
         self.leave_turn();
-        self.prompts.push(Said { id: prompt.id, at: as_u32(self.messages.len()), steers: prompt.steers });
+        self.prompts.push(PromptPosition { id: prompt.id, at: as_u32(self.messages.len()), steers: prompt.steers });
         self.say(Message::User { content: prompt.content });
         Ok(())
     }
 
-    fn branched(&mut self, prompts: Vec<Said>, taint: Vec<String>) -> Applied {
+    fn branched(&mut self, prompts: Vec<PromptPosition>, taint: Vec<String>) -> Applied {
         if self.rev != 1 {
             return Err("it branches from another run after its beginning".to_owned());
         }
-        let is_prompt = |prompt: &Said| matches!(self.messages.get(prompt.at as usize), Some(Message::User { .. }));
+        let is_prompt =
+            |prompt: &PromptPosition| matches!(self.messages.get(prompt.at as usize), Some(Message::User { .. }));
         if !prompts.iter().all(is_prompt) {
             return Err("a prompt of the other run is not in the conversation".to_owned());
         }
@@ -326,8 +327,8 @@ impl Run {
 
     /// Ends the last turn: its calls are not current any more.
     fn leave_turn(&mut self) {
-        self.first = as_u32(self.calls.len());
-        self.passed = self.first;
+        self.first_of_turn = as_u32(self.calls.len());
+        self.settled_before = self.first_of_turn;
         self.stages = [0; STAGES];
     }
 
@@ -351,7 +352,7 @@ impl Run {
             id,
             provider_id,
             turn: self.turn,
-            index: at - self.first,
+            index: at - self.first_of_turn,
             name,
             tool: None,
             attempts: 0,
@@ -375,16 +376,16 @@ impl Run {
         if self.activity != Activity::Generating {
             return Err("a turn ended without a start".to_owned());
         }
-        let expected = self.current().iter().map(|call| &call.id);
+        let expected = self.current_calls().iter().map(|call| &call.id);
         let named = parts.iter().filter_map(|part| match part {
             TurnPart::Call { call } => Some(call),
-            TurnPart::Said(_) => None,
+            TurnPart::Content(_) => None,
         });
         if !expected.eq(named) {
             return Err("the calls at the end of a turn differ from those before".to_owned());
         }
         let content = parts.iter().map(|part| match part {
-            TurnPart::Said(part) => part.clone(),
+            TurnPart::Content(part) => part.clone(),
             TurnPart::Call { call } => self.as_message(call),
         });
         let content: Vec<AssistantPart> = content.collect();
@@ -408,13 +409,13 @@ impl Run {
         if !matches!(self.activity, Activity::Generating | Activity::Prompted) {
             return Err("a turn failed without a start".to_owned());
         }
-        let content: Vec<_> = self.current().iter().map(|call| self.as_message(&call.id)).collect();
+        let content: Vec<_> = self.current_calls().iter().map(|call| self.as_message(&call.id)).collect();
         if !content.is_empty() {
             self.say(Message::Assistant { content });
         }
         if again {
             self.retries = self.retries.saturating_add(1);
-            if self.current().is_empty() {
+            if self.current_calls().is_empty() {
                 // A failed turn without calls does not count: the next turn is the same step.
                 self.steps = self.steps.saturating_sub(1);
             }
@@ -466,9 +467,9 @@ impl Run {
     fn as_message(&self, id: &CallId) -> AssistantPart {
         let call = self.call(id);
         AssistantPart::Call(ToolCall {
-            id: id.to_string(),
+            id: id.as_str().to_owned(),
             name: call.map(|call| call.name.clone()).unwrap_or_default(),
-            arguments: call.map(|call| call.arguments.text.to_string()).unwrap_or_default(),
+            arguments: call.map(|call| (*call.arguments.text).to_owned()).unwrap_or_default(),
         })
     }
 
@@ -481,7 +482,7 @@ impl Run {
             InterruptKind::Reconcile => &[Stage::Unknown],
         };
         let at = self.at(id, stages)?;
-        if interrupt.id != self.calls[at].next_obligation() {
+        if interrupt.id != self.calls[at].next_interrupt_id() {
             return Err(format!("{} is not the next interrupt of {id}", interrupt.id));
         }
         if interrupt.kind == InterruptKind::External && self.is_held(at) {
@@ -735,7 +736,7 @@ fn answer(call: &Call) -> Option<Message> {
         content.insert(0, Part::text(text));
     }
     Some(Message::Tool(ToolMessage {
-        call_id: call.id.to_string(),
+        call_id: call.id.as_str().to_owned(),
         tool: call.name.clone(),
         content,
         is_error: !result.is_success(),

@@ -94,7 +94,7 @@ impl Run {
 impl Principal {
     /// Returns the principal of a program without authentication.
     pub fn anonymous() -> Self {
-        Self::from("")
+        Self(Arc::default())
     }
 }
 

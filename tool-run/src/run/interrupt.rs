@@ -19,7 +19,7 @@ pub struct Interrupt {
     /// The kind.
     pub kind: InterruptKind,
     /// The view of the call for the person that decides.
-    pub shown: Shown,
+    pub shown: CallView,
     /// The time at which it was opened.
     pub since: Time,
     /// The time at which it expires without an answer.
@@ -38,7 +38,7 @@ pub enum InterruptKind {
     Approval {
         /// The pattern of similar calls that can be allowed for the rest of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        offer: Option<Pattern>,
+        offer: Option<ArgumentPattern>,
     },
     /// The running tool asks a question. Decisions: answer or deny; approve or deny if it asks for permission.
     Answer {
@@ -65,8 +65,13 @@ pub enum InterruptKind {
 
 impl Interrupt {
     /// Creates an interrupt that never expires, and that the run's owner decides.
-    pub fn new(id: InterruptId, kind: InterruptKind, shown: Shown, since: Time) -> Self {
+    pub fn new(id: InterruptId, kind: InterruptKind, shown: CallView, since: Time) -> Self {
         Self { id, kind, shown, since, expires: None, deciders: Vec::new() }
+    }
+
+    /// Returns whether `by` may decide it, in a run of `owner`.
+    pub fn may_be_decided(&self, owner: &Principal, by: &Principal) -> bool {
+        if self.deciders.is_empty() { owner == by } else { self.deciders.contains(by) }
     }
 
     /// Returns the innermost interrupt. This is the interrupt itself, unless it stands for one of a run inside of the call.
@@ -196,9 +201,9 @@ impl<I: Serialize, O: Serialize> Decision<I, O> {
 /// A pattern of similar calls: those whose arguments have these values. Other arguments do not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Pattern(pub Map<String, Value>);
+pub struct ArgumentPattern(pub Map<String, Value>);
 
-impl Pattern {
+impl ArgumentPattern {
     /// Returns whether the pattern covers arguments in written form: each by name, as JSON text, with defaults filled in.
     /// [`ToolSpec::written`](crate::tool::ToolSpec::written) returns them.
     ///
@@ -207,7 +212,7 @@ impl Pattern {
     pub fn covers(&self, written: &[(String, String)]) -> bool {
         let fits = |name: &str, value: &Value| {
             let text = written.iter().find(|(known, _)| known == name);
-            text.is_some_and(|(_, text)| json::same(text, &value.to_string()))
+            text.is_some_and(|(_, text)| json::is_same_value(text, &value.to_string()))
         };
         self.0.iter().all(|(name, value)| fits(name, value))
     }
@@ -220,7 +225,7 @@ pub struct Allowance {
     /// The fingerprint of the tool at that time.
     pub tool: Fingerprint,
     /// The pattern of the arguments.
-    pub pattern: Pattern,
+    pub pattern: ArgumentPattern,
     /// The principal that allowed them.
     pub by: Principal,
 }
@@ -231,7 +236,7 @@ pub struct Allowance {
 /// characters that change the direction of text are escaped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Shown {
+pub struct CallView {
     /// The tool's name.
     pub tool: String,
     /// The tool's name for people.
@@ -254,7 +259,7 @@ pub struct Shown {
     pub tainted_by: Vec<String>,
 }
 
-impl Shown {
+impl CallView {
     /// Creates the view of a call of the tool `spec`.
     ///
     /// Fails if `arguments` are not an object.
@@ -298,17 +303,17 @@ impl Shown {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Decision, InterruptKind, Pattern};
+    use super::{ArgumentPattern, Decision, InterruptKind};
     use crate::run::{Question, Refusal};
 
     /// Checks every kind against every decision, and the text of the refusal.
     #[test]
     fn each_kind_takes_its_decisions_and_no_others() {
-        let approval = |offer: Option<Pattern>| InterruptKind::Approval { offer };
+        let approval = |offer: Option<ArgumentPattern>| InterruptKind::Approval { offer };
         let answer = |question: Question| InterruptKind::Answer { question };
         let table = [
             (approval(None), "x.xxx..", "approve, edit, deny, respond"),
-            (approval(Some(Pattern(serde_json::Map::new()))), "xxxxx..", "approve, edit, deny, respond"),
+            (approval(Some(ArgumentPattern(serde_json::Map::new()))), "xxxxx..", "approve, edit, deny, respond"),
             (answer(Question::approval("May I?")), "x..x...", "approve, deny"),
             (answer(Question::ask("Which?", json!({}))), "...x.x.", "answer, deny"),
             (InterruptKind::External, "...xx.x", "respond, fail, deny"),
@@ -327,7 +332,7 @@ mod tests {
             let taken: String = decisions.iter().map(|decision| if kind.takes(decision) { 'x' } else { '.' }).collect();
             assert_eq!(taken, row, "{kind:?}");
             let refusal = Refusal::NotOffered { decision: "edit", possible: kind.possible() };
-            assert_eq!(refusal.to_string(), format!("cannot edit here; possible: {possible}"));
+            assert_eq!(refusal.to_string(), format!("this interrupt does not accept `edit`; use one of: {possible}"));
         }
     }
 }

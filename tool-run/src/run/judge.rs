@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::message::Part;
 use crate::run::{
-    Author, Call, CallId, CallResult, Decision, Interrupt, InterruptId, InterruptKind, Pattern, Principal, Question,
-    Refusal, Run, RunId, Shown, Time, ToolRef,
+    ArgumentPattern, Author, Call, CallId, CallResult, CallView, Decision, Interrupt, InterruptId, InterruptKind,
+    Principal, Question, Refusal, Run, RunId, Time, ToolRef,
 };
 use crate::schema::Validator;
 use crate::tool::spec::Digest;
@@ -26,7 +26,7 @@ pub trait Judge {
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission;
 
     /// Returns the pattern of similar calls that a person can allow for the rest of the run.
-    fn offer(&self, spec: &ToolSpec, arguments: &Value) -> Option<Pattern>;
+    fn offer(&self, spec: &ToolSpec, arguments: &Value) -> Option<ArgumentPattern>;
 
     /// Returns the principals that may decide about the call; an empty list means the run's owner.
     fn deciders(&self, spec: &ToolSpec, arguments: &Value) -> Vec<Principal>;
@@ -80,9 +80,9 @@ impl ReadArguments {
     /// Returns the view of the call that a person would see with these arguments.
     ///
     /// Fails with the problems if the tool rejects them.
-    pub fn shown(&self, spec: &ToolSpec) -> Result<Shown, Rejection> {
+    pub fn shown(&self, spec: &ToolSpec) -> Result<CallView, Rejection> {
         match &self.outcome {
-            Ok(accepted) => Shown::new(spec, accepted.normalized.as_deref().unwrap_or(&self.text), &[]),
+            Ok(accepted) => CallView::new(spec, accepted.normalized.as_deref().unwrap_or(&self.text), &[]),
             Err(CallError::Rejected(feedback)) => Err(feedback.clone()),
             Err(error) => Err(error.feedback().cloned().unwrap_or_else(|| Rejection::from_message(error.to_string()))),
         }
@@ -178,7 +178,7 @@ fn find(
 }
 
 fn view_of(judge: &impl Judge, run: &Run, spec: &ToolSpec, arguments: &str) -> Result<View, Rejection> {
-    let shown = Shown::new(spec, arguments, &run.taint)?;
+    let shown = CallView::new(spec, arguments, &run.taint)?;
     let written = spec.written(arguments)?;
     // If a pattern did not cover even this call, the person would be asked again for the same call.
     let offer = judge.offer(spec, &shown.arguments).filter(|pattern| pattern.covers(&written));
@@ -196,7 +196,7 @@ fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
     if problems.is_empty() { Ok(()) } else { Err(Refusal::Invalid { feedback: Rejection::new(problems) }) }
 }
 
-/// A call that was checked, for [`StepEvent::Inspected`](super::StepEvent::Inspected).
+/// A call that was checked, for [`StepInput::Inspected`](super::StepInput::Inspected).
 ///
 /// It is evidence: only the judge creates it, and it is about one call with one text of arguments.
 #[derive(Debug)]
@@ -261,16 +261,16 @@ pub struct Accepted {
 /// The view of a call, and the principals that may decide about it.
 #[derive(Debug)]
 pub struct View {
-    pub shown: Shown,
+    pub shown: CallView,
     /// The arguments with all their digits, and defaults filled in.
     pub written: Vec<(String, String)>,
     /// The pattern of similar calls that a person can allow for the rest of the run.
-    pub offer: Option<Pattern>,
+    pub offer: Option<ArgumentPattern>,
     /// The principals that may decide; only the run's owner if the list is empty.
     pub deciders: Vec<Principal>,
 }
 
-/// A decision with the evidence that it fits, for [`StepEvent::Decide`](super::StepEvent::Decide). Only the judge creates it.
+/// A decision with the evidence that it fits, for [`StepInput::Decide`](super::StepInput::Decide). Only the judge creates it.
 #[derive(Debug)]
 pub struct CheckedDecision {
     /// The interrupt that the decision was checked for.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::message::{FinishReason, Message, Usage};
 use crate::run::{
     Allowance, ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Interrupt,
-    InterruptId, NestedUsage, Principal, Prompt, QuestionAnswer, Run, RunId, RunOptions, Said, StopReason, Time,
-    ToolRef, TurnPart, TurnUsage,
+    InterruptId, NestedUsage, Principal, Prompt, PromptPosition, QuestionAnswer, Run, RunId, RunOptions, StopReason,
+    Time, ToolRef, TurnPart, TurnUsage,
     call::Past,
     is_default,
     state::{Activity, Index, STAGES},
@@ -20,13 +20,13 @@ use crate::tool::{Fingerprint, Resources};
 /// An entry of the log of a run. The log holds everything about the run: [`Run::fold`](super::Run::fold) rebuilds the run
 /// from it, in any process.
 ///
-/// Fields that several have: `call` is the call that the entry is about, `at` is the time of the event, and `model` is the model,
-/// if it is known.
+/// Fields that several have: `call` is the call that the entry is about. `at` is the time of the event. `model` is the model, if
+/// it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum LogEvent {
+pub enum LogEntry {
     /// The run was created. This is the first entry, and no other.
     Created {
         run: RunId,
@@ -43,7 +43,7 @@ pub enum LogEvent {
     Branched {
         of: RunId,
         /// The positions of the prompts in that conversation.
-        prompts: Vec<Said>,
+        prompts: Vec<PromptPosition>,
         /// The tools whose outputs contain text of strangers that may be in the conversation.
         taint: Vec<String>,
         /// The title that the owner gave the other run.
@@ -212,7 +212,7 @@ pub enum LogEvent {
     Stopped { reason: StopReason, at: Time },
 }
 
-impl LogEvent {
+impl LogEntry {
     /// Returns the name of the entry's kind, as stored.
     pub fn name(&self) -> &'static str {
         match self {
@@ -262,7 +262,7 @@ pub struct Corrupt {
 
 impl std::fmt::Display for Corrupt {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "the run's log is wrong after {} entries: {}", self.rev, self.reason)
+        write!(out, "the stored log is wrong after {} entries: {}", self.rev, self.reason)
     }
 }
 
@@ -288,12 +288,12 @@ struct Version {
 }
 
 /// Returns log entries that belong together as one text.
-pub fn encode(events: &[LogEvent]) -> String {
+pub fn encode(events: &[LogEntry]) -> String {
     write(events)
 }
 
 /// Returns the entries in a text that [`encode`] wrote, in this version or an earlier one.
-pub fn decode(text: &str) -> Result<Vec<LogEvent>, RecordError> {
+pub fn decode(text: &str) -> Result<Vec<LogEntry>, RecordError> {
     read(text)
 }
 
@@ -317,7 +317,7 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Record
     Ok(data)
 }
 
-/// Returns the version if it stands where [`write`] puts it, so that a long text is not parsed twice.
+/// Returns the version if it is where [`write`] puts it, so that a long text is not parsed twice.
 fn leading(text: &str) -> Option<u32> {
     let (version, _) = text.strip_prefix(r#"{"v":"#)?.split_once(',')?;
     version.parse().ok()
@@ -358,7 +358,7 @@ impl From<Corrupt> for RecordError {
 }
 
 /// A number of interrupts that no call reaches, because its limits are far below.
-const MOST_INTERRUPTS: u32 = 1 << 20;
+const MAX_INTERRUPTS: u32 = 1 << 20;
 
 /// The form in which a run is stored without its log. [`Run::thaw`] computes the fields that are left out.
 #[derive(Serialize, Deserialize)]
@@ -371,7 +371,7 @@ struct FrozenRun {
     rev: u64,
     messages: Vec<Message>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    prompts: Vec<Said>,
+    prompts: Vec<PromptPosition>,
     bytes: u64,
     #[serde(serialize_with = "write_calls", deserialize_with = "read_calls")]
     calls: Vec<Call>,
@@ -386,11 +386,12 @@ struct FrozenRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offered: Option<Vec<String>>,
     activity: Activity,
-    first: u32,
+    #[serde(rename = "first")]
+    first_of_turn: u32,
     #[serde(skip)]
-    passed: u32,
+    settled_before: u32,
     #[serde(skip)]
-    recent: u32,
+    last_changed: u32,
     #[serde(skip)]
     stages: [u32; STAGES],
     retries: u32,
@@ -503,7 +504,7 @@ impl Run {
         let OwnedRun(mut run) = read(text)?;
         let rev = run.rev;
         let corrupt = |reason: &str| Corrupt { rev, entry: "snapshot", reason: reason.to_owned() };
-        let Self { id, calls, index, stages, first, .. } = &mut run;
+        let Self { id, calls, index, stages, first_of_turn: first, .. } = &mut run;
         if *first as usize > calls.len() {
             return Err(corrupt("its turn begins after its calls").into());
         }
@@ -519,7 +520,7 @@ impl Run {
                 }
                 (grant.run, grant.call) = (id.clone(), call.id.clone());
             }
-            if call.past.as_ref().is_some_and(|past| past.interrupts > MOST_INTERRUPTS) {
+            if call.past.as_ref().is_some_and(|past| past.interrupts > MAX_INTERRUPTS) {
                 return Err(corrupt("a call has too many interrupts").into());
             }
             if at >= *first {
@@ -531,7 +532,7 @@ impl Run {
                 return Err(corrupt("a call of an earlier turn has not ended").into());
             }
         }
-        (run.passed, run.recent) = (run.first, run.first);
+        (run.settled_before, run.last_changed) = (run.first_of_turn, run.first_of_turn);
         run.pass();
         Ok(run)
     }

@@ -1,6 +1,6 @@
 //! A run as data: a pure state machine whose state follows from its log.
 //!
-//! [`step`] computes the consequences of an [`StepEvent`]: entries for the log, and actions for the driver. A driver appends the
+//! [`step`] computes the consequences of an [`StepInput`]: entries for the log, and actions for the driver. A driver appends the
 //! entries to the log first, and only then takes the actions. [`Run::fold`] rebuilds the run from its log, in this process or
 //! in another. The state machine uses no clock, no random numbers and no threads: times arrive with the events, and ids are
 //! counted.
@@ -22,11 +22,11 @@ pub use call::{
     Answered, ArgumentRevision, Author, Call, CallResult, CallState, InterruptedBy, Stage, StepResult, SupersededBy,
     ToolRef,
 };
-pub use event::{Action, Prompt, Refusal, Said, StepEvent, TurnPart};
+pub use event::{Action, Prompt, PromptPosition, Refusal, StepInput, TurnPart};
 pub use id::{CallId, InterruptId, NoInterrupt, Principal, RunId, Time};
-pub use interrupt::{Allowance, Decision, Interrupt, InterruptKind, Pattern, Shown};
+pub use interrupt::{Allowance, ArgumentPattern, CallView, Decision, Interrupt, InterruptKind};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
-pub use log::{Corrupt, LogEvent};
+pub use log::{Corrupt, LogEntry};
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::json::is_deeper;
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::run::{
-    Allowance, Call, CallId, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, RunId, Said, Stage, Time,
-    ToolRef,
+    Allowance, Call, CallId, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, PromptPosition, RunId, Stage,
+    Time, ToolRef,
 };
 use crate::tool::{Effect, Permission, Resources};
 
@@ -21,7 +21,7 @@ pub struct Run {
     pub(super) options: RunOptions,
     pub(super) rev: u64,
     pub(super) messages: Vec<Message>,
-    pub(super) prompts: Vec<Said>,
+    pub(super) prompts: Vec<PromptPosition>,
     pub(super) bytes: u64,
     pub(super) calls: Vec<Call>,
     pub(super) index: Index,
@@ -34,11 +34,11 @@ pub struct Run {
     pub(super) offered: Option<Vec<String>>,
     pub(super) activity: Activity,
     /// The position of the first call of the present turn.
-    pub(super) first: u32,
+    pub(super) first_of_turn: u32,
     /// The position before which calls delay no other call, and do not start: [`Run::pass`].
-    pub(super) passed: u32,
+    pub(super) settled_before: u32,
     /// The position of the call that changed last.
-    pub(super) recent: u32,
+    pub(super) last_changed: u32,
     pub(super) stages: [u32; STAGES],
     pub(super) retries: u32,
     /// The number of calls of runs inside of calls.
@@ -88,7 +88,7 @@ impl Run {
     }
 
     /// Returns the positions of the prompts among the messages, oldest first.
-    pub fn prompts(&self) -> &[Said] {
+    pub fn prompts(&self) -> &[PromptPosition] {
         &self.prompts
     }
 
@@ -98,18 +98,18 @@ impl Run {
     }
 
     /// Returns the calls of the present turn.
-    pub fn current(&self) -> &[Call] {
-        &self.calls[self.first as usize..]
+    pub fn current_calls(&self) -> &[Call] {
+        &self.calls[self.first_of_turn as usize..]
     }
 
     /// Returns the positions of the present turn's calls in [`Run::calls`].
     pub(super) fn current_range(&self) -> Range<usize> {
-        self.first as usize..self.calls.len()
+        self.first_of_turn as usize..self.calls.len()
     }
 
     /// Returns the open interrupts, in the model's order.
     pub fn interrupts(&self) -> impl Iterator<Item = &Interrupt> {
-        self.current().iter().filter_map(Call::interrupt).take(self.count(Stage::Open) as usize)
+        self.current_calls().iter().filter_map(Call::interrupt).take(self.count(Stage::Open) as usize)
     }
 
     /// Returns the interrupt with this id, if it is open.
@@ -130,9 +130,9 @@ impl Run {
     }
 
     /// Returns the time at which the next interrupt or grant expires.
-    pub fn wake(&self) -> Option<Time> {
+    pub fn next_expiry(&self) -> Option<Time> {
         let most = self.count(Stage::Open) + self.count(Stage::Ready);
-        self.current().iter().filter_map(Call::expires).take(most as usize).min()
+        self.current_calls().iter().filter_map(Call::expires).take(most as usize).min()
     }
 
     /// Returns the number of the last turn, from 1.
@@ -140,7 +140,7 @@ impl Run {
         self.turn
     }
 
-    /// Returns the number of turns since the run was last prompted or continued.
+    /// Returns the number of steps since the run was last prompted or continued.
     pub fn steps(&self) -> u32 {
         self.steps
     }
@@ -166,7 +166,7 @@ impl Run {
     }
 
     /// Returns the tool whose successful call ends the run, and the schema of its arguments if the run stores it.
-    pub fn until(&self) -> Option<(&str, Option<&Arc<Value>>)> {
+    pub fn final_tool(&self) -> Option<(&str, Option<&Arc<Value>>)> {
         Some((self.until.as_deref()?, self.answer.as_ref()))
     }
 
@@ -220,7 +220,7 @@ impl Run {
 
     /// Returns whether `by` may decide the interrupt `open`.
     pub fn may_decide(&self, open: &Interrupt, by: &Principal) -> bool {
-        if open.deciders.is_empty() { self.is_owner(by) } else { open.deciders.contains(by) }
+        open.may_be_decided(&self.owner, by)
     }
 
     /// Returns whether this principal may prompt, cancel and continue the run.
@@ -237,7 +237,7 @@ impl Run {
 
     /// Returns the call with this id.
     pub fn call(&self, id: &CallId) -> Option<&Call> {
-        self.calls.get(self.place(id)?)
+        self.calls.get(self.position_of(id)?)
     }
 
     /// Returns the call with this id, quickly if calls are requested in order. `last` is the position of the previous one.
@@ -248,8 +248,8 @@ impl Run {
     }
 
     /// Returns the position of a call in [`Run::calls`].
-    pub(super) fn place(&self, id: &CallId) -> Option<usize> {
-        self.place_near(id, self.recent as usize)
+    pub(super) fn position_of(&self, id: &CallId) -> Option<usize> {
+        self.place_near(id, self.last_changed as usize)
     }
 
     /// Returns the position of a call. Most events are about the same call as the last one, or about the next call. So these
@@ -267,7 +267,7 @@ impl Run {
     }
 
     /// Returns how many calls, retries and tokens the run has left.
-    pub fn left(&self) -> (u32, u32, Option<u64>) {
+    pub fn remaining_budget(&self) -> (u32, u32, Option<u64>) {
         let Limits { calls, retries, .. } = self.options.limits;
         let made = u32::try_from(self.calls.len()).unwrap_or(u32::MAX).saturating_add(self.inner_calls);
         let used = self.turns.iter().map(|turn| turn.usage.input_tokens.saturating_add(turn.usage.output_tokens)).sum();
@@ -277,7 +277,7 @@ impl Run {
 
     /// Returns the number of calls before this turn, including those of runs inside of calls.
     pub(super) fn calls_before(&self) -> u32 {
-        self.first.saturating_add(self.inner_calls)
+        self.first_of_turn.saturating_add(self.inner_calls)
     }
 }
 
@@ -447,7 +447,7 @@ impl fmt::Display for StopReason {
             Self::Cut(finish) => write!(out, "the model was cut off ({finish:?})"),
             Self::ModelFailed(error) => write!(out, "the model failed: {error}"),
             Self::Denied => out.write_str("a call was denied"),
-            Self::Cancelled => out.write_str("it was cancelled"),
+            Self::Cancelled => out.write_str("the run was cancelled"),
             Self::Requested => out.write_str("a stop was requested"),
             Self::OverBudget(limit) | Self::TimedOut(limit) | Self::Condition(limit) => out.write_str(limit),
         }
@@ -493,7 +493,7 @@ impl std::ops::AddAssign for NestedUsage {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest number of turns of the model after one prompt or one continuation.
+    /// The largest number of steps after one prompt or one continuation.
     pub steps: u32,
     /// The largest number of calls of one turn.
     pub calls_per_turn: u32,
@@ -509,7 +509,7 @@ pub struct Limits {
     /// The run checks this between turns, so the last turn may exceed it.
     pub tokens: Option<u64>,
     /// The milliseconds that the run may work after one prompt or one continuation; `None` for no limit. Time in which the
-    /// run waits for a decision does not count. The driver enforces this ([`StepEvent::Stop`](super::StepEvent::Stop)), and starts
+    /// run waits for a decision does not count. The driver enforces this ([`StepInput::Stop`](super::StepInput::Stop)), and starts
     /// from zero in another process.
     pub time: Option<u64>,
     /// The largest size of the arguments of one call, in bytes.
@@ -545,7 +545,7 @@ impl Limits {
     /// Returns the text about the limit that the arguments of one call exceed, if any.
     pub fn too_large(&self, arguments: &str) -> Option<String> {
         if arguments.len() > self.argument_bytes {
-            return Some(format!("arguments have at most {} bytes", self.argument_bytes));
+            return Some(format!("the arguments are too large, at most {} bytes are allowed", self.argument_bytes));
         }
         if is_deeper(arguments, self.depth) {
             return Some(format!("arguments are nested at most {} deep", self.depth));

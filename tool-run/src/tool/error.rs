@@ -260,7 +260,7 @@ impl CallError {
             }
             Self::Cancelled => "the call was cancelled; it may have had effects".to_owned(),
             Self::OverBudget { limit } => format!("the call did not run: {limit}"),
-            Self::NotExecuted => "the call needs an outside executor, and none was available".to_owned(),
+            Self::NotExecuted => "no client executed the call".to_owned(),
         }
     }
 }

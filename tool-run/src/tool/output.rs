@@ -72,7 +72,7 @@ impl Output {
     /// Returns the output in the form of an answer: `"ok": true`, the value where `form` puts it, and the remarks. The value
     /// for the application does not change. An output with content of its own is returned unchanged.
     #[doc(hidden)]
-    pub fn told(self, form: Form, remarks: Vec<String>) -> Self {
+    pub fn into_answer(self, form: Form, remarks: Vec<String>) -> Self {
         if self.content.is_some() || self.json.is_none() {
             return self;
         }
@@ -140,8 +140,8 @@ impl ToolSpec {
     /// Returns the outcome of a call of this tool, in the form in which answers cross the wire. A failure has the text for
     /// the model.
     ///
-    /// An output stands where [`Form`] puts it for its schema. Without a schema, an object stands beside `ok`. One that has
-    /// keys of the answer itself stands below `value`.
+    /// [`Form`] determines the place of an output with a schema. Without a schema, an object is beside `ok`. One that has
+    /// keys of the answer itself is below `value`.
     pub fn answer(&self, result: &Result<Output, CallError>) -> Answer {
         match result {
             Ok(output) => {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest as _, Sha256, digest::Output};
 
 use crate::feedback::{Rejection, malformed};
 use crate::json::text;
@@ -287,7 +287,8 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+        // The digits are written in one piece: a log holds several digests for each call.
+        fmt::LowerHex::fmt(&Output::<Sha256>::from(self.0), out)
     }
 }
 
@@ -349,7 +350,7 @@ impl Permission {
 }
 
 /// The largest number of names of a call. A call with more of them counts as touching everything.
-const MOST: usize = 64;
+const MAX_NAMES: usize = 64;
 
 /// The resources that a call reads and writes, named from its arguments. A tool declares them with `#[tool(touches = path)]`,
 /// or with the builder of run-time tools.
@@ -390,13 +391,13 @@ impl Resources {
 
     /// Adds a resource that the call reads.
     pub fn reads(mut self, name: impl AsRef<str>) -> Self {
-        add(&mut self.reads, name.as_ref());
+        add_name(&mut self.reads, name.as_ref());
         self
     }
 
     /// Adds a resource that the call writes, and may also read.
     pub fn writes(mut self, name: impl AsRef<str>) -> Self {
-        add(&mut self.writes, name.as_ref());
+        add_name(&mut self.writes, name.as_ref());
         self
     }
 
@@ -407,10 +408,10 @@ impl Resources {
     }
 }
 
-fn add(names: &mut Vec<String>, name: &str) {
+fn add_name(names: &mut Vec<String>, name: &str) {
     let segments: Vec<&str> = name.split('/').filter(|segment| !matches!(*segment, "" | ".")).collect();
     let name = if segments.contains(&"..") { String::new() } else { segments.join("/") };
-    if names.len() == MOST {
+    if names.len() == MAX_NAMES {
         *names = vec![String::new()];
     }
     if !names.contains(&name) {

@@ -5,12 +5,12 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::play::{next_obligation, owner};
+use super::play::{next_interrupt_id, owner};
 use super::world::{self, Known};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
     Author, Call, CheckedCall, CheckedDecision, Decision, Execution, InterruptId, NestedUsage, OnDeny, OnPrompt,
-    OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StepEvent, StopReason, Time,
+    OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StepInput, StopReason, Time,
 };
 use tool_run::tool::{CallError, Failure, Resources};
 
@@ -78,7 +78,7 @@ fn touches(name: &str, seed: Seed) -> Option<Arc<Resources>> {
 }
 
 fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
-    let known = run.current().iter().map(|call| ToolCall {
+    let known = run.current_calls().iter().map(|call| ToolCall {
         id: call.provider_id.clone(),
         name: call.name.clone(),
         arguments: call.arguments().text.to_string(),
@@ -98,10 +98,10 @@ fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
 }
 
 /// Returns an event that mostly fits the run.
-pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepEvent {
+pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepInput {
     let calls = run.calls();
     let near = calls.len().saturating_sub(8);
-    let open: Vec<_> = run.current().iter().filter(|call| call.result().is_none()).collect();
+    let open: Vec<_> = run.current_calls().iter().filter(|call| call.result().is_none()).collect();
     let any = calls.get(near + usize::from(seed.1) % calls.len().clamp(1, 8));
     let call = open.get(usize::from(seed.1) % open.len().max(1)).copied().filter(|_| seed.0 < 230).or(any);
     // Most events fit. Otherwise nothing would ever happen.
@@ -119,10 +119,10 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepEvent {
     match kind % 24 {
         0 => {
             let prompt = Prompt::new(vec![Part::text("go")], by, at);
-            StepEvent::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
+            StepInput::Prompt(if seed.2.is_multiple_of(3) { prompt.steering() } else { prompt })
         }
-        1 => StepEvent::Continue { by, at },
-        2 => StepEvent::Called {
+        1 => StepInput::Continue { by, at },
+        2 => StepInput::Called {
             index: u32::from(seed.1 % 4),
             provider_id: "early".to_owned(),
             name: format!("t{}", seed.2 % 8),
@@ -136,7 +136,7 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepEvent {
                 3 => FinishReason::Paused,
                 _ => FinishReason::ToolCalls,
             };
-            StepEvent::TurnEnded {
+            StepInput::TurnEnded {
                 parts: parts(seed, run),
                 finish,
                 usage: Usage { input_tokens: 1, ..Usage::default() },
@@ -146,25 +146,25 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepEvent {
         }
         5 if seed.2.is_multiple_of(4) => {
             let (error, again) = ("gone".to_owned(), seed.2.is_multiple_of(8));
-            StepEvent::TurnFailed { error, again, usage: Usage::default(), model: None, at }
+            StepInput::TurnFailed { error, again, usage: Usage::default(), model: None, at }
         }
-        6 if seed.2.is_multiple_of(2) => StepEvent::Recover { at },
-        7 if seed.2.is_multiple_of(8) => StepEvent::Cancel { by, at },
-        7 if seed.2 % 8 == 1 => StepEvent::Stop { reason: StopReason::Condition("enough".to_owned()), at },
-        7 => StepEvent::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
-        8 if seed.2.is_multiple_of(2) => StepEvent::Tick { at },
-        8 if seed.2 % 4 == 1 && seed.3.is_multiple_of(4) => StepEvent::Title { title: "a trip".to_owned(), by, at },
-        8 if seed.2 % 4 == 1 => StepEvent::StopRequested { by, at },
-        8 => StepEvent::Repaired {
+        6 if seed.2.is_multiple_of(2) => StepInput::Recover { at },
+        7 if seed.2.is_multiple_of(8) => StepInput::Cancel { by, at },
+        7 if seed.2 % 8 == 1 => StepInput::Stop { reason: StopReason::Condition("enough".to_owned()), at },
+        7 => StepInput::Offered { tools: (0..seed.2 % 8).map(|number| format!("t{number}")).collect() },
+        8 if seed.2.is_multiple_of(2) => StepInput::Tick { at },
+        8 if seed.2 % 4 == 1 && seed.3.is_multiple_of(4) => StepInput::Title { title: "a trip".to_owned(), by, at },
+        8 if seed.2 % 4 == 1 => StepInput::StopRequested { by, at },
+        8 => StepInput::Repaired {
             call: id,
             name: Some(format!("t{}", seed.3 % 8)),
             arguments: "{\"v\":2}".to_owned(),
             by: Author::Repair,
             usage: Usage::default(),
         },
-        9 => StepEvent::Asked { call: id, attempt, question: Question::approval("may I?"), at },
-        10 if seed.2 % 4 == 1 => StepEvent::Stepping { call: id, attempt, name: "step".to_owned() },
-        10 => StepEvent::Stepped {
+        9 => StepInput::Asked { call: id, attempt, question: Question::approval("may I?"), at },
+        10 if seed.2 % 4 == 1 => StepInput::Stepping { call: id, attempt, name: "step".to_owned() },
+        10 => StepInput::Stepped {
             call: id,
             attempt,
             name: "step".to_owned(),
@@ -178,17 +178,17 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepEvent {
                 2 => Err(CallError::Panicked { message: "ouch".to_owned() }),
                 _ => Ok(world::output()),
             };
-            StepEvent::Ended { call: id, attempt, outcome, at }
+            StepInput::Ended { call: id, attempt, outcome, at }
         }
         15..=18 => {
-            let open = call.map_or(1, next_obligation);
+            let open = call.map_or(1, next_interrupt_id);
             let number = open.saturating_sub(1 + u32::from(seed.3 % 8 == 2));
             let interrupt: InterruptId = format!("{id}.{number}").parse().expect("an id");
-            StepEvent::Decide { ruling: ruling(run, &interrupt, seed), interrupt, by, at }
+            StepInput::Decide { ruling: ruling(run, &interrupt, seed), interrupt, by, at }
         }
         _ => match call {
-            Some(call) => StepEvent::Inspected { inspection: inspection(run, call, seed), call: id, at },
-            None => StepEvent::Tick { at },
+            Some(call) => StepInput::Inspected { inspection: inspection(run, call, seed), call: id, at },
+            None => StepInput::Tick { at },
         },
     }
 }

@@ -7,7 +7,7 @@ use super::play::{grant_of, is_current};
 use super::world::{self, Choice, Gate, Ledger, Move, Says, World};
 use tool_run::message::{Message, Part};
 use tool_run::run::Digest;
-use tool_run::run::{Action, Call, Grant, InterruptKind, LogEvent, Phase, Run, Stage};
+use tool_run::run::{Action, Call, Grant, InterruptKind, LogEntry, Phase, Run, Stage};
 
 /// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ fn hold(invariant: &'static str, holds: bool, what: impl fmt::Display) -> Held {
 pub(super) struct Transition<'a> {
     pub(super) happens: Move,
     pub(super) before: &'a Run,
-    pub(super) events: &'a [LogEvent],
-    pub(super) effects: &'a [Action],
+    pub(super) events: &'a [LogEntry],
+    pub(super) actions: &'a [Action],
     pub(super) after: &'a Run,
 }
 
@@ -44,8 +44,8 @@ impl World {
         for event in seen.events {
             self.logged(event, seen)?;
         }
-        for effect in seen.effects {
-            self.asked_for(effect, seen)?;
+        for action in seen.actions {
+            self.asked_for(action, seen)?;
         }
         for (at, call) in seen.after.calls().iter().enumerate() {
             if !is_current(seen.after, call) || call.result().is_some() {
@@ -90,7 +90,7 @@ impl World {
             }
             Move::End(at, _) => self.calls[at].live = None,
             Move::Tick => {
-                self.now = seen.before.wake().expect("something ends").0;
+                self.now = seen.before.next_expiry().expect("something ends").0;
                 self.troubles -= 1;
                 let now = self.time();
                 for (call, known) in before.iter().zip(&mut self.calls) {
@@ -100,15 +100,15 @@ impl World {
                     };
                     known.vetoed |= expires.is_some_and(|expires| expires <= now);
                 }
-                let is_told = self.wake.is_some_and(|wake| wake <= self.now);
+                let is_reported = self.wake.is_some_and(|wake| wake <= self.now);
                 self.wake = self.wake.filter(|wake| *wake > now.0);
-                hold("I9", is_told, "something ended, and nobody was to be woken")?;
+                hold("I9", is_reported, "something ended, and nobody was to be woken")?;
             }
             Move::Recover => {
                 self.troubles -= 1;
                 (self.model, self.wake) = (false, None);
                 for call in &mut self.calls {
-                    (call.live, call.look, call.told) = (None, false, 0);
+                    (call.live, call.look, call.reported) = (None, false, 0);
                 }
             }
             Move::Steer => self.prompts -= 1,
@@ -124,19 +124,19 @@ impl World {
         Ok(())
     }
 
-    fn logged(&mut self, event: &LogEvent, seen: &Transition<'_>) -> Held {
+    fn logged(&mut self, event: &LogEntry, seen: &Transition<'_>) -> Held {
         let find = |id: &tool_run::run::CallId| {
             seen.after.calls().iter().position(|call| call.id == *id).ok_or_else(|| Broken::new("I5", "another call"))
         };
         match event {
-            LogEvent::Granted { call, tool, arguments, .. } => {
+            LogEntry::Granted { call, tool, arguments, .. } => {
                 let at = find(call)?;
                 let call = &mut self.calls[at];
                 let tool = *tool == world::tool(at, call.kind, true).reference.fingerprint;
                 hold("I4", call.result.is_none(), "granted after the end")?;
                 call.grant = Some(Ledger { arguments: *arguments, tool, used: false });
             }
-            LogEvent::Opened { call, interrupt } => {
+            LogEntry::Opened { call, interrupt } => {
                 let at = find(call)?;
                 hold("I4", self.calls[at].result.is_none(), "opened after the end")?;
                 if interrupt.kind == InterruptKind::External {
@@ -147,7 +147,7 @@ impl World {
                     call.handed_out = true;
                 }
             }
-            LogEvent::Started { call, .. } => {
+            LogEntry::Started { call, .. } => {
                 let at = find(call)?;
                 self.alone(at, seen.after)?;
                 let call = &mut self.calls[at];
@@ -157,15 +157,15 @@ impl World {
                 let is_consented = call.kind.idempotent || call.starts <= call.consents;
                 hold("I3", is_consented, "a start more than anybody agreed to")?;
             }
-            LogEvent::Ended { call, result, .. } => {
+            LogEntry::Ended { call, result, .. } => {
                 let call = &mut self.calls[find(call)?];
                 hold("I4", call.result.is_none(), "ended twice")?;
                 call.result = Some(discriminant(&**result));
                 call.vetoed = true;
             }
-            LogEvent::TurnEnded { finish, .. } => self.turn_end = Some(format!("{finish:?}")),
-            LogEvent::TurnFailed { error, again, .. } => self.turn_end = Some(format!("{error} {again}")),
-            LogEvent::TurnStarted { .. } => {
+            LogEntry::TurnEnded { finish, .. } => self.turn_end = Some(format!("{finish:?}")),
+            LogEntry::TurnFailed { error, again, .. } => self.turn_end = Some(format!("{error} {again}")),
+            LogEntry::TurnStarted { .. } => {
                 self.turn_end = None;
                 let all = self.calls.iter().all(|call| call.result.is_some());
                 hold("I5", all, "the model is asked while a call is unanswered")?;
@@ -188,12 +188,12 @@ impl World {
         conflict && self.calls[other].result.is_none() && !begun(at) && (other < at || begun(other))
     }
 
-    fn asked_for(&mut self, effect: &Action, seen: &Transition<'_>) -> Held {
+    fn asked_for(&mut self, action: &Action, seen: &Transition<'_>) -> Held {
         let find =
             |id: &tool_run::run::CallId| seen.after.calls().iter().position(|call| call.id == *id).expect("a call");
-        match effect {
+        match action {
             Action::Execute { call, attempt } => {
-                let started = |event: &LogEvent| matches!(event, LogEvent::Started { call: id, .. } if id == call);
+                let started = |event: &LogEntry| matches!(event, LogEntry::Started { call: id, .. } if id == call);
                 hold("I1", seen.events.iter().any(started), "executed without a logged start")?;
                 let at = find(call);
                 hold("I1", seen.after.calls()[at].attempts == *attempt, "executed as another attempt")?;
@@ -203,7 +203,7 @@ impl World {
             Action::Abort(call) => self.calls[find(call)].live = None,
             Action::Announce(open) => {
                 hold("I2", seen.after.interrupt(open).is_some(), "announced, and does not wait")?;
-                self.calls[find(open.call())].told = open.number();
+                self.calls[find(open.call())].reported = open.number();
             }
             Action::CallModel => {
                 hold("I5", seen.after.phase() == Phase::Generating, "the model is asked, and nobody waits for it")?;
@@ -244,10 +244,11 @@ impl World {
         if !matches!(run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
             return Ok(());
         }
-        let is_told =
-            |call: &Call| call.interrupt().is_none_or(|open| self.calls[call.index as usize].told == open.id.number());
-        hold("I9", run.current().iter().all(is_told), "waits for somebody whom nobody told")?;
-        let wake = run.wake().is_none_or(|at| self.wake.is_some_and(|wake| wake <= at.0));
+        let is_reported = |call: &Call| {
+            call.interrupt().is_none_or(|open| self.calls[call.index as usize].reported == open.id.number())
+        };
+        hold("I9", run.current_calls().iter().all(is_reported), "waits for somebody whom nobody told")?;
+        let wake = run.next_expiry().is_none_or(|at| self.wake.is_some_and(|wake| wake <= at.0));
         hold("I9", wake, "something ends, and nobody is to be woken")?;
         let current = || run.calls().iter().zip(&self.calls).filter(|(call, _)| is_current(run, call));
         let is_live = current().any(|(_, seen)| seen.live.is_some()) || self.model;

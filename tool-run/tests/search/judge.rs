@@ -5,13 +5,13 @@ use std::{collections::HashMap, sync::Arc};
 use tool_run::message::Message;
 use tool_run::run::Digest;
 use tool_run::run::{
-    Action, CallId, CallResult, Decision, GrantedBy, InterruptId, InterruptKind, LogEvent, Phase, Run, Stage,
+    Action, CallId, CallResult, Decision, GrantedBy, InterruptId, InterruptKind, LogEntry, Phase, Run, Stage,
 };
 use tool_run::tool::{Fingerprint, Resources};
 
 /// The log's entries about one call so far.
 #[derive(Default)]
-struct Told {
+struct Recorded {
     grant: Option<(Fingerprint, Digest)>,
     arguments: Option<Digest>,
     tool: Option<Fingerprint>,
@@ -37,7 +37,7 @@ struct Told {
 /// A reader of a run's log that reports violations.
 #[derive(Default)]
 pub(super) struct Judge {
-    calls: HashMap<CallId, Told>,
+    calls: HashMap<CallId, Recorded>,
     decided: HashMap<InterruptId, Decision>,
     /// The tools on offer in the turn, if the log names them.
     offered: Option<Vec<String>>,
@@ -49,24 +49,24 @@ fn hold(holds: bool, what: &str) -> Result<(), String> {
 
 impl Judge {
     pub(super) fn started(&self) -> usize {
-        self.calls.values().filter(|told| told.starts > 0).count()
+        self.calls.values().filter(|recorded| recorded.starts > 0).count()
     }
 
     pub(super) fn judge(
         &mut self,
         before: &Run,
-        events: &[LogEvent],
-        effects: &[Action],
+        events: &[LogEntry],
+        actions: &[Action],
         after: &Run,
     ) -> Result<(), String> {
         for event in events {
             self.alone(event, after)?;
             self.logged(event)?;
         }
-        for effect in effects {
-            match effect {
+        for action in actions {
+            match action {
                 Action::Execute { call, attempt } => {
-                    let started = |event: &LogEvent| matches!(event, LogEvent::Started { call: id, .. } if id == call);
+                    let started = |event: &LogEntry| matches!(event, LogEntry::Started { call: id, .. } if id == call);
                     hold(events.iter().any(started), "I1: executed without a logged start")?;
                     hold(after.call(call).is_some_and(|call| call.attempts == *attempt), "I1: another attempt")?;
                 }
@@ -83,87 +83,93 @@ impl Judge {
         goes_on(after)
     }
 
-    fn logged(&mut self, event: &LogEvent) -> Result<(), String> {
+    fn logged(&mut self, event: &LogEntry) -> Result<(), String> {
         match event {
-            LogEvent::Offered { tools } => self.offered = Some(tools.clone()),
-            LogEvent::Called { call, name, arguments, .. } => {
+            LogEntry::Offered { tools } => self.offered = Some(tools.clone()),
+            LogEntry::Called { call, name, arguments, .. } => {
                 let is_hidden = self.offered.as_ref().is_some_and(|offered| !offered.contains(name));
                 let arguments = Some(Digest::of(arguments.as_bytes()));
-                let told = Told { arguments, is_hidden, ..Told::default() };
-                hold(self.calls.insert(call.clone(), told).is_none(), "I5: two calls with one id")?;
+                let recorded = Recorded { arguments, is_hidden, ..Recorded::default() };
+                hold(self.calls.insert(call.clone(), recorded).is_none(), "I5: two calls with one id")?;
             }
-            LogEvent::Checked { call, tool, touches, .. } => {
-                let told = self.told(call);
-                told.touches.clone_from(touches);
-                told.tool = Some(tool.fingerprint);
-                (told.is_repeatable, told.is_resumable) = (tool.is_repeatable(), tool.resumable);
-                told.is_external = tool.external;
+            LogEntry::Checked { call, tool, touches, .. } => {
+                let recorded = self.recorded(call);
+                recorded.touches.clone_from(touches);
+                recorded.tool = Some(tool.fingerprint);
+                (recorded.is_repeatable, recorded.is_resumable) = (tool.is_repeatable(), tool.resumable);
+                recorded.is_external = tool.external;
             }
             // The call is checked anew, so earlier grants are void.
-            LogEvent::Migrated { call, .. } => self.told(call).tool = None,
-            LogEvent::Repaired { call, arguments, .. } => {
-                let told = self.told(call);
-                hold(told.tool.is_none(), "I1: repaired when it was judged")?;
-                told.arguments = Some(Digest::of(arguments.as_bytes()));
+            LogEntry::Migrated { call, .. } => self.recorded(call).tool = None,
+            LogEntry::Repaired { call, arguments, .. } => {
+                let recorded = self.recorded(call);
+                hold(recorded.tool.is_none(), "I1: repaired when it was judged")?;
+                recorded.arguments = Some(Digest::of(arguments.as_bytes()));
             }
-            LogEvent::Edited { call, arguments, touches, .. } => {
-                self.told(call).touches.clone_from(touches);
-                self.told(call).arguments = Some(Digest::of(arguments.as_bytes()));
+            LogEntry::Edited { call, arguments, touches, .. } => {
+                self.recorded(call).touches.clone_from(touches);
+                self.recorded(call).arguments = Some(Digest::of(arguments.as_bytes()));
             }
-            LogEvent::Decided { interrupt, decision, .. } => {
-                let told = self.told(interrupt.call());
-                told.denied |= matches!(decision, Decision::Deny { .. } | Decision::Respond { .. });
+            LogEntry::Decided { interrupt, decision, .. } => {
+                let recorded = self.recorded(interrupt.call());
+                recorded.denied |= matches!(decision, Decision::Deny { .. } | Decision::Respond { .. });
                 let first = self.decided.insert(interrupt.clone(), decision.clone()).is_none();
                 hold(first, "I7: decided twice")?;
             }
-            LogEvent::Answered { call, .. } => self.told(call).denied = false,
-            LogEvent::Granted { call, tool, arguments, by, .. } => {
-                let told = self.told(call);
-                hold(!told.ended && !told.denied, "I2: granted after the end, or after a denial")?;
-                hold(!told.is_hidden, "S12: granted, and was not on offer")?;
-                let may_rerun = told.is_repeatable || told.is_resumable && told.steps.is_empty();
+            LogEntry::Answered { call, .. } => self.recorded(call).denied = false,
+            LogEntry::Granted { call, tool, arguments, by, .. } => {
+                let recorded = self.recorded(call);
+                hold(!recorded.ended && !recorded.denied, "I2: granted after the end, or after a denial")?;
+                hold(!recorded.is_hidden, "S12: granted, and was not on offer")?;
+                let may_rerun = recorded.is_repeatable || recorded.is_resumable && recorded.steps.is_empty();
                 hold(*by != GrantedBy::Rerun || may_rerun, "I3: started again, and is not repeatable")?;
-                if std::mem::take(&mut told.is_lost) {
-                    told.steps.clear();
+                if std::mem::take(&mut recorded.is_lost) {
+                    recorded.steps.clear();
                 }
-                told.consents += 1;
-                told.grant = Some((*tool, *arguments));
+                recorded.consents += 1;
+                recorded.grant = Some((*tool, *arguments));
             }
-            LogEvent::Opened { call, interrupt } => {
-                let told = self.told(call);
-                hold(!told.ended, "I4: opened after the end")?;
-                let grant = told.grant.take();
-                told.is_lost = interrupt.kind == InterruptKind::Reconcile;
+            LogEntry::Opened { call, interrupt } => {
+                let recorded = self.recorded(call);
+                hold(!recorded.ended, "I4: opened after the end")?;
+                let grant = recorded.grant.take();
+                recorded.is_lost = interrupt.kind == InterruptKind::Reconcile;
                 if interrupt.kind == InterruptKind::External {
-                    told.begun = true;
-                    hold(grant == told.tool.zip(told.arguments), "I1: handed out without a grant for it")?;
+                    recorded.begun = true;
+                    hold(grant == recorded.tool.zip(recorded.arguments), "I1: handed out without a grant for it")?;
                 }
             }
-            LogEvent::Stepping { call, name } => self.told(call).steps.push(name.clone()),
-            LogEvent::Stepped { call, name, .. } => {
-                let steps = &mut self.told(call).steps;
+            LogEntry::Stepping { call, name } => self.recorded(call).steps.push(name.clone()),
+            LogEntry::Stepped { call, name, .. } => {
+                let steps = &mut self.recorded(call).steps;
                 let begun = steps.iter().position(|begun| begun == name);
                 begun.map(|at| steps.remove(at));
             }
-            LogEvent::Started { call, .. } => {
-                let told = self.told(call);
-                hold(!told.ended && !told.is_external, "I2: started after the end, or here and is external")?;
-                let grant = told.grant.take();
-                hold(grant.is_some() && grant == told.tool.zip(told.arguments), "I1: started without a grant for it")?;
-                told.starts += 1;
-                told.begun = true;
-                hold(told.starts <= told.consents, "I3: more starts than grants")?;
+            LogEntry::Started { call, .. } => {
+                let recorded = self.recorded(call);
+                hold(!recorded.ended && !recorded.is_external, "I2: started after the end, or here and is external")?;
+                let grant = recorded.grant.take();
+                hold(
+                    grant.is_some() && grant == recorded.tool.zip(recorded.arguments),
+                    "I1: started without a grant for it",
+                )?;
+                recorded.starts += 1;
+                recorded.begun = true;
+                hold(recorded.starts <= recorded.consents, "I3: more starts than grants")?;
             }
-            LogEvent::Ended { call, result, .. } => {
-                let told = self.told(call);
-                hold(!told.ended, "I4: ended twice")?;
-                told.ended = true;
+            LogEntry::Ended { call, result, .. } => {
+                let recorded = self.recorded(call);
+                hold(!recorded.ended, "I4: ended twice")?;
+                recorded.ended = true;
                 let is_never = matches!(**result, CallResult::Denied { .. } | CallResult::Responded { .. });
-                hold(!(is_never && told.starts > 0), "I6: denied after a start")?;
+                hold(!(is_never && recorded.starts > 0), "I6: denied after a start")?;
             }
-            LogEvent::TurnStarted { .. } => {
+            LogEntry::TurnStarted { .. } => {
                 self.offered = None;
-                hold(self.calls.values().all(|told| told.ended), "I5: the model is asked, and a call is unanswered")?;
+                hold(
+                    self.calls.values().all(|recorded| recorded.ended),
+                    "I5: the model is asked, and a call is unanswered",
+                )?;
             }
             _ => {}
         }
@@ -171,10 +177,10 @@ impl Judge {
     }
 
     /// I12.
-    fn alone(&self, event: &LogEvent, run: &Run) -> Result<(), String> {
+    fn alone(&self, event: &LogEntry, run: &Run) -> Result<(), String> {
         let call = match event {
-            LogEvent::Started { call, .. } => call,
-            LogEvent::Opened { call, interrupt } if interrupt.kind == InterruptKind::External => call,
+            LogEntry::Started { call, .. } => call,
+            LogEntry::Opened { call, interrupt } if interrupt.kind == InterruptKind::External => call,
             _ => return Ok(()),
         };
         let at = |id: &CallId| run.calls().iter().position(|call| call.id == *id);
@@ -186,7 +192,7 @@ impl Judge {
         hold(!waits, "I12: begins beside a call that touches the same")
     }
 
-    fn told(&mut self, call: &CallId) -> &mut Told {
+    fn recorded(&mut self, call: &CallId) -> &mut Recorded {
         self.calls.entry(call.clone()).or_default()
     }
 }
@@ -199,8 +205,8 @@ fn conversation(run: &Run) -> Result<(), String> {
         _ => None,
     });
     let answers: Vec<_> = answers.collect();
-    let is_open = run.current().iter().any(|call| call.result().is_none()) || run.phase() == Phase::Generating;
-    let expected = if is_open { run.calls().len() - run.current().len() } else { run.calls().len() };
+    let is_open = run.current_calls().iter().any(|call| call.result().is_none()) || run.phase() == Phase::Generating;
+    let expected = if is_open { run.calls().len() - run.current_calls().len() } else { run.calls().len() };
     hold(answers.len() == expected, "I5: not one answer for each call")?;
     for (answer, call) in answers.into_iter().zip(run.calls()) {
         hold(answer.call_id == call.id.as_str(), "I5: answers in another order")?;
@@ -213,7 +219,7 @@ fn conversation(run: &Run) -> Result<(), String> {
 /// I11.
 fn bounded(run: &Run) -> Result<(), String> {
     let limits = &run.options().limits;
-    let count = |stage| run.current().iter().filter(|call| call.stage() == stage).count();
+    let count = |stage| run.current_calls().iter().filter(|call| call.stage() == stage).count();
     hold(count(Stage::Running) <= limits.in_flight as usize, "I11: too many in flight")?;
     // A person is asked about lost calls, even above the limit.
     hold(count(Stage::Open) <= (limits.open + limits.in_flight) as usize, "I11: too many open")?;
@@ -231,7 +237,7 @@ fn goes_on(run: &Run) -> Result<(), String> {
     if !matches!(run.phase(), Phase::Acting | Phase::Suspended) {
         return Ok(());
     }
-    let at = |stage| run.current().iter().any(|call| call.stage() == stage);
+    let at = |stage| run.current_calls().iter().any(|call| call.stage() == stage);
     let moves = at(Stage::Running) || at(Stage::Proposed) || at(Stage::Ready);
     hold(moves || at(Stage::Open), "I9: nothing will come")?;
     hold(!at(Stage::Unknown), "I9: lost, and nobody is asked")?;

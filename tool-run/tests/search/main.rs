@@ -1,7 +1,7 @@
 //! A search through the state machine: every order of events for two calls, with the real `step` and the real `fold`.
 
+mod actions;
 mod draw;
-mod effects;
 mod invariants;
 mod judge;
 mod mutants;
@@ -19,7 +19,7 @@ use self::invariants::{Broken, Transition};
 use self::play::{event, moves, opening, options, thaw};
 use self::touching::Touching;
 use self::world::{Gate, Kind, Move, World};
-use tool_run::run::{Action, CallState, LogEvent, Phase, Run, step};
+use tool_run::run::{Action, CallState, LogEntry, Phase, Run, step};
 
 /// The result of a search.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ struct Found {
 struct Node {
     parent: usize,
     happens: Option<Move>,
-    log: Vec<LogEvent>,
+    log: Vec<LogEntry>,
     /// The successors of a state, without those of a new prompt or a cancellation.
     next: Vec<usize>,
     is_finished: bool,
@@ -60,7 +60,7 @@ fn key(run: &Run, world: &World) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&world, format!("{:?}", run.phase()), run.turn(), run.messages().len(), run.queue().len()).hash(&mut hasher);
     for call in run.calls() {
-        (call.stage(), play::next_obligation(call)).hash(&mut hasher);
+        (call.stage(), play::next_interrupt_id(call)).hash(&mut hasher);
         if call.result().is_none() {
             (call.attempts, call.retries, call.arguments().digest).hash(&mut hasher);
             call.tool.as_ref().map(|tool| tool.fingerprint).hash(&mut hasher);
@@ -116,8 +116,8 @@ impl Search {
         probes::probe(at, run, world).map_err(here)?;
         // Texts and whole logs cost most in a debug build, and are alike in many states.
         if at.is_multiple_of(8) {
-            let log: Vec<&[LogEvent]> = self.path(at).map(|node| &node.log[..]).collect();
-            let log: Vec<LogEvent> = log.into_iter().rev().flatten().cloned().collect();
+            let log: Vec<&[LogEntry]> = self.path(at).map(|node| &node.log[..]).collect();
+            let log: Vec<LogEntry> = log.into_iter().rev().flatten().cloned().collect();
             probes::prefixes(&log, run).map_err(here)?;
             probes::written(&log, run).map_err(here)?;
         }
@@ -129,10 +129,10 @@ impl Search {
     }
 
     fn take(&mut self, at: usize, (run, frozen): (&Run, &str), world: &World, happens: Move) -> Result<(), Broken> {
-        let (events, effects) = step(run, event(run, world, happens))
+        let (events, actions) = step(run, event(run, world, happens))
             .map_err(|refusal| Broken::new("I9", format_args!("refused: {refusal}")))?;
         self.found.transitions += 1;
-        let (after, world) = follow((run, frozen), world, happens, &events, &effects)?;
+        let (after, world) = follow((run, frozen), world, happens, &events, &actions)?;
         let key = key(&after, &world);
         let next = self.nodes.len();
         let next = *self.known.entry(key).or_insert(next);
@@ -183,15 +183,15 @@ fn follow(
     (run, frozen): (&Run, &str),
     world: &World,
     happens: Move,
-    events: &[LogEvent],
-    effects: &[Action],
+    events: &[LogEntry],
+    actions: &[Action],
 ) -> Result<(Run, World), Broken> {
     let mut after = thaw(frozen);
     for event in events {
         after.apply(event).map_err(|corrupt| Broken::new("I10", corrupt))?;
     }
     let mut world = world.clone();
-    world.observe(&Transition { happens, before: run, events, effects, after: &after })?;
+    world.observe(&Transition { happens, before: run, events, actions, after: &after })?;
     Ok((after, world))
 }
 

@@ -3,8 +3,8 @@
 use super::world::{self, ARGUMENTS, Choice, Move, NAMES, Says, World};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
-    Call, CallState, Grant, InterruptId, InterruptKind, LogEvent, OnPrompt, Phase, Principal, Prompt, Run, RunOptions,
-    Stage, StepEvent, StopReason, Time, step,
+    Call, CallState, Grant, InterruptId, InterruptKind, LogEntry, OnPrompt, Phase, Principal, Prompt, Run, RunOptions,
+    Stage, StepInput, StopReason, Time, step,
 };
 use tool_run::tool::{CallError, Failure};
 
@@ -35,9 +35,9 @@ pub(super) fn options() -> RunOptions {
 }
 
 /// Returns the log of a run whose model just made two calls with the same provider id and the same arguments.
-pub(super) fn opening(options: RunOptions) -> Vec<LogEvent> {
+pub(super) fn opening(options: RunOptions) -> Vec<LogEntry> {
     let mut log =
-        vec![LogEvent::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }];
+        vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }];
     let call = |name: &&str| {
         AssistantPart::Call(ToolCall {
             id: "call".to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn opening(options: RunOptions) -> Vec<LogEvent> {
         })
     };
     let parts = NAMES.iter().map(call).collect();
-    let ended = StepEvent::TurnEnded {
+    let ended = StepInput::TurnEnded {
         parts,
         finish: FinishReason::ToolCalls,
         usage: Usage::default(),
@@ -60,8 +60,8 @@ pub(super) fn opening(options: RunOptions) -> Vec<LogEvent> {
     log
 }
 
-fn prompt(at: Time) -> StepEvent {
-    StepEvent::Prompt(Prompt::new(vec![Part::text("go")], owner(), at))
+fn prompt(at: Time) -> StepInput {
+    StepInput::Prompt(Prompt::new(vec![Part::text("go")], owner(), at))
 }
 
 pub(super) fn is_busy(run: &Run) -> bool {
@@ -69,7 +69,7 @@ pub(super) fn is_busy(run: &Run) -> bool {
 }
 
 pub(super) fn is_current(run: &Run, call: &Call) -> bool {
-    run.current().iter().any(|other| other.id == call.id)
+    run.current_calls().iter().any(|other| other.id == call.id)
 }
 
 /// Returns the possible moves.
@@ -90,7 +90,7 @@ pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
             }
         }
         if let Some(open) = call.interrupt()
-            && seen.told >= open.id.number()
+            && seen.reported >= open.id.number()
             && open.expires.is_none_or(|expires| world.time() < expires)
         {
             let choices: &[Choice] = match &open.kind {
@@ -108,7 +108,7 @@ pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
         }
     }
     if world.troubles > 0 {
-        if run.wake().is_some() {
+        if run.next_expiry().is_some() {
             moves.push(Move::Tick);
         }
         if is_busy(run) {
@@ -131,7 +131,7 @@ pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
 }
 
 /// Converts a move to the event of a driver.
-pub(super) fn event(run: &Run, world: &World, happens: Move) -> StepEvent {
+pub(super) fn event(run: &Run, world: &World, happens: Move) -> StepInput {
     let at = world.time();
     match happens {
         Move::Look(which, says, changed) => look(run, world, which, says, changed),
@@ -143,34 +143,34 @@ pub(super) fn event(run: &Run, world: &World, happens: Move) -> StepEvent {
             let attempt = world.calls[which].live.expect("it runs");
             end(run, which, attempt, ok, at)
         }
-        Move::Tick => StepEvent::Tick { at: run.wake().expect("something ends") },
-        Move::Recover => StepEvent::Recover { at },
+        Move::Tick => StepInput::Tick { at: run.next_expiry().expect("something ends") },
+        Move::Recover => StepInput::Recover { at },
         Move::Prompt => prompt(at),
-        Move::Steer => StepEvent::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
-        Move::Cancel => StepEvent::Cancel { by: owner(), at },
-        Move::Stop => StepEvent::Stop { reason: StopReason::TimedOut("it took too long".to_owned()), at },
+        Move::Steer => StepInput::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
+        Move::Cancel => StepInput::Cancel { by: owner(), at },
+        Move::Stop => StepInput::Stop { reason: StopReason::TimedOut("it took too long".to_owned()), at },
         Move::Fail => {
             let error = "it broke off".to_owned();
-            StepEvent::TurnFailed { error, again: true, usage: Usage::default(), model: None, at }
+            StepInput::TurnFailed { error, again: true, usage: Usage::default(), model: None, at }
         }
         Move::Model => {
             let parts = vec![AssistantPart::Text { text: "done".to_owned() }];
-            StepEvent::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), model: None, at }
+            StepInput::TurnEnded { parts, finish: FinishReason::Stop, usage: Usage::default(), model: None, at }
         }
     }
 }
 
-pub(super) fn look(run: &Run, world: &World, which: usize, says: Says, changed: bool) -> StepEvent {
+pub(super) fn look(run: &Run, world: &World, which: usize, says: Says, changed: bool) -> StepInput {
     let call = &run.calls()[which];
     let tool = world::tool(which, world.calls[which].kind, changed);
     let text = &call.arguments().text;
     let inspection = world::accepted(run, call, tool, text, says, world.touching.of(which, text));
-    StepEvent::Inspected { call: call.id.clone(), inspection, at: world.time() }
+    StepInput::Inspected { call: call.id.clone(), inspection, at: world.time() }
 }
 
-pub(super) fn end(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> StepEvent {
+pub(super) fn end(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> StepInput {
     let outcome = if ok { Ok(world::output()) } else { Err(CallError::Failed(Failure::new("it broke"))) };
-    StepEvent::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
+    StepInput::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
 }
 
 pub(super) fn decide(
@@ -181,14 +181,14 @@ pub(super) fn decide(
     choice: Choice,
     by: Principal,
     at: Time,
-) -> StepEvent {
+) -> StepInput {
     let call = &run.calls()[which];
     let seen = &world.calls[which];
     let interrupt = interrupt_id(call, number);
     let touches = world.touching.of(which, &world::edited().to_string());
     let tool = world::tool(which, seen.kind, seen.changed);
     let ruling = world::ruling(run, &interrupt, world::decision(choice), tool, Says::Ask, touches);
-    StepEvent::Decide { interrupt, ruling, by, at }
+    StepInput::Decide { interrupt, ruling, by, at }
 }
 
 /// Returns the id of the interrupt `number` of `call`.
@@ -197,7 +197,7 @@ pub(super) fn interrupt_id(call: &Call, number: u32) -> InterruptId {
 }
 
 /// The number of the next interrupt of `call`.
-pub(super) fn next_obligation(call: &Call) -> u32 {
+pub(super) fn next_interrupt_id(call: &Call) -> u32 {
     u32::try_from(call.interrupt_ids().count()).expect("a few") + 1
 }
 
@@ -209,7 +209,7 @@ pub(super) fn grant_of(call: &Call) -> Option<&Grant> {
 }
 
 /// Returns edits whose arguments are wrong, not allowed, or for another tool.
-pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<StepEvent> {
+pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<StepInput> {
     let seen = &world.calls[which];
     let interrupt = interrupt_id(&run.calls()[which], number);
     let tool = |changed| world::tool(which, seen.kind, changed);
@@ -219,6 +219,6 @@ pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -
         edit(seen.changed, Says::Deny),
         edit(!seen.changed, Says::Ask),
     ];
-    let event = |ruling| StepEvent::Decide { interrupt: interrupt.clone(), ruling, by: owner(), at: world.time() };
+    let event = |ruling| StepInput::Decide { interrupt: interrupt.clone(), ruling, by: owner(), at: world.time() };
     rulings.into_iter().map(event).collect()
 }

@@ -6,7 +6,7 @@ use super::play::copy;
 use super::play::{self, owner};
 use super::world::{self, CHOICES, Choice, Says, World};
 use tool_run::run::{
-    InterruptKind, LogEvent, Phase, Principal, Refusal, Run, Stage, StepEvent, Time, pending, record, step,
+    InterruptKind, LogEntry, Phase, Principal, Refusal, Run, Stage, StepInput, Time, pending, record, step,
 };
 
 type Held = Result<(), Broken>;
@@ -28,14 +28,14 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> Held {
         }
         // The other call's check, and one for other arguments.
         let mut other = play::look(run, world, 1 - which, Says::Allow, false);
-        if let StepEvent::Inspected { call: id, .. } = &mut other {
+        if let StepInput::Inspected { call: id, .. } = &mut other {
             *id = call.id.clone();
         }
         silent("I1", run, other)?;
         let text: std::sync::Arc<str> = r#"{"v":7}"#.into();
         let tool = world::tool(which, seen.kind, seen.changed);
         let inspection = world::accepted(run, call, tool, &text, Says::Allow, None);
-        silent("I1", run, StepEvent::Inspected { call: call.id.clone(), inspection, at: world.time() })?;
+        silent("I1", run, StepInput::Inspected { call: call.id.clone(), inspection, at: world.time() })?;
     }
     Ok(())
 }
@@ -56,7 +56,7 @@ fn decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> Held
         }
     }
     let call = &run.calls()[which];
-    let next = play::next_obligation(call);
+    let next = play::next_interrupt_id(call);
     for number in [0, next, next + 1] {
         let event = play::decide(run, world, which, number, Choice::Approve, owner(), now);
         refused("I1", run, event, &|refusal| matches!(refusal, Refusal::Unknown { .. }))?;
@@ -90,14 +90,14 @@ fn decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> Held
 }
 
 /// Checks that a late event has no effect.
-fn silent(invariant: &'static str, run: &Run, event: StepEvent) -> Held {
+fn silent(invariant: &'static str, run: &Run, event: StepInput) -> Held {
     match step(run, event) {
-        Ok((events, effects)) if events.is_empty() && effects.is_empty() => Ok(()),
+        Ok((events, actions)) if events.is_empty() && actions.is_empty() => Ok(()),
         other => Err(Broken::new(invariant, format_args!("what comes too late leads to {other:?}"))),
     }
 }
 
-fn refused(invariant: &'static str, run: &Run, event: StepEvent, is_right: &dyn Fn(&Refusal) -> bool) -> Held {
+fn refused(invariant: &'static str, run: &Run, event: StepInput, is_right: &dyn Fn(&Refusal) -> bool) -> Held {
     match step(run, event) {
         Err(refusal) if is_right(&refusal) => Ok(()),
         other => Err(Broken::new(invariant, format_args!("what must be refused leads to {other:?}"))),
@@ -105,7 +105,7 @@ fn refused(invariant: &'static str, run: &Run, event: StepEvent, is_right: &dyn 
 }
 
 /// I10: every prefix of the log is a run that can be stored, taken over and cancelled. The whole log gives this run.
-pub(super) fn prefixes(log: &[LogEvent], run: &Run) -> Held {
+pub(super) fn prefixes(log: &[LogEntry], run: &Run) -> Held {
     let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
     let mut prefix = Run::fold(log[..1].iter().cloned()).map_err(|error| wrong(&error))?;
     for event in &log[1..] {
@@ -123,7 +123,7 @@ fn stages(run: &Run) -> [u32; 6] {
 }
 
 /// I10: the stored form is read unchanged.
-pub(super) fn written(log: &[LogEvent], run: &Run) -> Held {
+pub(super) fn written(log: &[LogEntry], run: &Run) -> Held {
     let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
     if record::decode(&record::encode(log)).map_err(|error| wrong(&error))? != log {
         return Err(wrong(&"a log that was written and read is another"));
@@ -137,13 +137,13 @@ pub(super) fn written(log: &[LogEvent], run: &Run) -> Held {
 }
 
 /// Checks that a partially logged state can still be taken over and cancelled.
-pub(super) fn torn(frozen: &str, events: &[LogEvent]) -> Held {
+pub(super) fn torn(frozen: &str, events: &[LogEntry]) -> Held {
     let mut prefix = play::thaw(frozen);
     for event in events {
         prefix.apply(event).map_err(|error| Broken::new("I10", error))?;
         drop(pending(&prefix));
         let mut ended = copy(&prefix);
-        for event in [StepEvent::Recover { at: Time(0) }, StepEvent::Cancel { by: owner(), at: Time(0) }] {
+        for event in [StepInput::Recover { at: Time(0) }, StepInput::Cancel { by: owner(), at: Time(0) }] {
             let (events, _) = step(&ended, event).map_err(|error| Broken::new("I10", error))?;
             for event in events {
                 ended.apply(&event).map_err(|error| Broken::new("I10", error))?;

@@ -8,29 +8,29 @@ use super::judge::Judge;
 use super::play::copy;
 use super::play::{grant_of, owner};
 use super::world;
-use tool_run::run::{Action, LogEvent, Run, RunOptions, Time, step};
+use tool_run::run::{Action, LogEntry, Run, RunOptions, Time, step};
 
-pub(super) fn created(options: RunOptions) -> Vec<LogEvent> {
-    vec![LogEvent::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }]
+pub(super) fn created(options: RunOptions) -> Vec<LogEntry> {
+    vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }]
 }
 
 /// Plays the events, checks every transition, and returns the log.
-pub(super) fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEvent>, usize), TestCaseError> {
+pub(super) fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEntry>, usize), TestCaseError> {
     let mut log = created(options);
     let mut run = Run::fold(log.clone()).expect("a log");
     let (mut judge, mut time) = (Judge::default(), 0);
     for seed in seeds {
         time += u64::from(seed.3 % 5 == 0);
-        let said = || format!("{:?}", event(&run, *seed, Time(time)));
+        let described = || format!("{:?}", event(&run, *seed, Time(time)));
         // A refused event changes nothing, because `step` only reads the run.
-        let Ok((events, effects)) = step(&run, event(&run, *seed, Time(time))) else { continue };
+        let Ok((events, actions)) = step(&run, event(&run, *seed, Time(time))) else { continue };
         let mut after = copy(&run);
         for event in &events {
             let applied = after.apply(event);
-            prop_assert!(applied.is_ok(), "{applied:?} after {}: {events:?}", said());
+            prop_assert!(applied.is_ok(), "{applied:?} after {}: {events:?}", described());
         }
-        let judged = judge.judge(&run, &events, &effects, &after);
-        prop_assert!(judged.is_ok(), "{judged:?} after {}: {events:?}", said());
+        let judged = judge.judge(&run, &events, &actions, &after);
+        prop_assert!(judged.is_ok(), "{judged:?} after {}: {events:?}", described());
         log.extend(events);
         run = after;
     }
@@ -82,15 +82,15 @@ proptest! {
         let (log, _) = play(options, &seeds)?;
         for at in 0..log.len().min(24) {
             let mut changed = log.clone();
-            let LogEvent::Called { call, arguments, .. } = &mut changed[at] else { continue };
+            let LogEntry::Called { call, arguments, .. } = &mut changed[at] else { continue };
             let call = call.clone();
             *arguments = format!("{arguments}{extra}").into();
             // Checks and grants were for the arguments before.
-            let is_mended = |event: &LogEvent| matches!(event, LogEvent::Repaired { call: id, .. } if *id == call);
+            let is_mended = |event: &LogEntry| matches!(event, LogEntry::Repaired { call: id, .. } if *id == call);
             if log.iter().any(is_mended) {
                 continue;
             }
-            let is_checked = log.iter().any(|event| matches!(event, LogEvent::Checked { call: id, .. } if *id == call));
+            let is_checked = log.iter().any(|event| matches!(event, LogEntry::Checked { call: id, .. } if *id == call));
             prop_assert_eq!(Run::fold(changed).is_err(), is_checked);
         }
     }
@@ -126,11 +126,11 @@ fn calls_with_one_provider_id_share_nothing() {
         }
     }
     let approve = super::play::decide(&run, &worlds, 0, 1, world::Choice::Approve, owner(), Time(0));
-    let (events, effects) = step(&run, approve).expect("it fits");
+    let (events, actions) = step(&run, approve).expect("it fits");
     for event in events {
         run.apply(&event).expect("it fits");
     }
     let grants = [0, 1].map(|at: usize| grant_of(&run.calls()[at]));
     assert!(grants[0].is_some_and(|grant| *grant.call() == run.calls()[0].id) && grants[1].is_none());
-    assert!(!effects.contains(&Action::Inspect(run.calls()[1].id.clone())));
+    assert!(!actions.contains(&Action::Inspect(run.calls()[1].id.clone())));
 }

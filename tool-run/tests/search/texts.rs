@@ -5,7 +5,7 @@ use tool_run::run::{CallResult, InterruptedBy, Principal, SupersededBy};
 use tool_run::tool::Output;
 use tool_schema::feedback::{Problem, ProblemKind, Rejection};
 
-fn told(result: &CallResult, started: bool) -> String {
+fn model_text(result: &CallResult, started: bool) -> String {
     result.for_model("get", started).iter().map(Part::in_words).collect::<Vec<_>>().join(" ")
 }
 
@@ -28,7 +28,7 @@ fn every_end_of_a_call_says_what_happened() {
         (CallResult::NotAvailable { suggestion: why("got") }, "there is no tool called `get`; did you mean `got`?"),
     ];
     for (result, text) in same {
-        assert_eq!((told(&result, false).as_str(), told(&result, true).as_str()), (text, text));
+        assert_eq!((model_text(&result, false).as_str(), model_text(&result, true).as_str()), (text, text));
     }
     let differ = [
         (CallResult::PolicyDenied { reason: None }, "a policy does not allow the call; {}"),
@@ -55,13 +55,16 @@ fn every_end_of_a_call_says_what_happened() {
         (CallResult::OverBudget { limit: "at most 2 calls".to_owned() }, "at most 2 calls; {}"),
     ];
     for (result, text) in differ {
-        assert_eq!(told(&result, false), text.replace("{}", no));
-        assert_eq!(told(&result, true), text.replace("{}", may));
+        assert_eq!(model_text(&result, false), text.replace("{}", no));
+        assert_eq!(model_text(&result, true), text.replace("{}", may));
     }
     let denied = CallResult::Denied { reason: why("too cold"), by: by.clone() };
-    assert_eq!(told(&denied, false), "the call was denied, and did not run: too cold");
-    assert_eq!(told(&denied, true), "the call was denied; it may have had effects: too cold");
+    assert_eq!(model_text(&denied, false), "the call was denied, and did not run: too cold");
+    assert_eq!(model_text(&denied, true), "the call was denied; it may have had effects: too cold");
     let responded = CallResult::Responded { output: output(), by };
-    assert_eq!(told(&responded, false), "A person gave this output; the tool did not run: 7");
-    assert_eq!(told(&responded, true), "A person gave this output; the tool was started, and may have had effects: 7");
+    assert_eq!(model_text(&responded, false), "A person gave this output; the tool did not run: 7");
+    assert_eq!(
+        model_text(&responded, true),
+        "A person gave this output; the tool was started, and may have had effects: 7"
+    );
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::touching::Touching;
 use tool_run::judge::{AcceptedArguments, Judge, KnownTool, ReadArguments, judge_call, judge_decision};
 use tool_run::run::{
-    Author, Call, CallResult, CheckedCall, CheckedDecision, Decision, Digest, Interrupt, InterruptId, Pattern,
+    ArgumentPattern, Author, Call, CallResult, CheckedCall, CheckedDecision, Decision, Digest, Interrupt, InterruptId,
     Principal, Refusal, Run, Time, ToolRef,
 };
 use tool_run::tool::{CallError, Effect, Identity, Output, Permission, Resources, ToolSpec, Traits};
@@ -92,7 +92,7 @@ pub(super) struct Seen {
     /// The attempt that runs in this process.
     pub(super) live: Option<u32>,
     /// The number of the last announced interrupt.
-    pub(super) told: u32,
+    pub(super) reported: u32,
     pub(super) edits: u8,
     /// The number of permissions by a person or a policy.
     pub(super) consents: u8,
@@ -129,7 +129,7 @@ impl World {
             changed: false,
             look: false,
             live: None,
-            told: 0,
+            reported: 0,
             edits: 0,
             consents: 0,
             starts: 0,
@@ -154,7 +154,7 @@ impl Seen {
         self.changed = false;
         self.grant = None;
         self.permitted.clear();
-        (self.edits, self.consents, self.told) = (0, 0, 0);
+        (self.edits, self.consents, self.reported) = (0, 0, 0);
         self.starts = self.starts.min(1);
     }
 }
@@ -230,7 +230,7 @@ impl Judge for Bench<'_> {
         }
     }
 
-    fn offer(&self, _: &ToolSpec, _: &Value) -> Option<Pattern> {
+    fn offer(&self, _: &ToolSpec, _: &Value) -> Option<ArgumentPattern> {
         None
     }
 

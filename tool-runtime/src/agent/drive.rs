@@ -17,59 +17,118 @@ use futures_util::task::AtomicWaker;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::agent::{
-    Agent, AgentError, Event, Observer,
+    Agent, AgentError, Event,
     calls::{CallEvent, Calls},
-    log::Log,
-    observers::{Observers, within},
+    event::observer_with_hooks,
+    handle::{Listener, Signal},
+    log::{Added, Log},
+    observers::{Observers, report, within},
     operator::{Answered, Questions},
-    outside::{Listener, Signal},
-    turn::{ModelTurn, TurnEvent},
+    pieces,
+    turn::{ModelTurn, TurnEvent, record_injected},
 };
 use crate::gate::Gate;
 use crate::message::ToolCall;
-use crate::run::Phase;
-use tool_run::run::{Action, StepEvent};
+use crate::model::{ModelError, ModelErrorKind};
+use crate::run::{Phase, StopReason};
+use tool_run::run::{Action, StepInput};
 
-/// The way in which a run is driven.
+/// The settings of one drive of a run.
+#[derive(Default)]
 pub struct Drive {
-    /// The observer, with the hooks before it.
-    pub observer: Arc<dyn Observer>,
     /// A call from outside, in place of the model's next turn.
     pub injected: Option<ToolCall>,
-    /// Set if the run is left at the point where its model would be asked.
-    pub leaves_model: bool,
+    /// Set if the loop ends where it would ask the model.
+    pub stops_before_model: bool,
+    /// Set if the run is followed while another worker has its lease. Otherwise, the drive fails then.
+    pub follows: bool,
 }
 
 impl Drive {
-    /// Drives a run after `event`, until it has finished, was stopped, or needs a decision that nobody here can make.
+    /// Drives a run after `event`, until it has finished, was stopped, or needs a decision that nobody here can make. Follows
+    /// the run as long as it is driven elsewhere.
     pub async fn run(
-        self,
+        mut self,
         agent: &Agent,
         gate: &Gate,
         log: &mut Log,
-        event: Option<StepEvent>,
+        mut event: Option<StepInput>,
     ) -> Result<Phase, AgentError> {
-        let mut observers = Observers::new(agent, gate, Arc::clone(&self.observer));
+        let begun = log.begin(agent, &self).await;
+        if begun.is_ok()
+            && !log.drives()
+            && let Some(done) = self.follow(agent, gate, log, &mut event).await.transpose()
+        {
+            return done;
+        }
+        let (observer, hook_tasks) = observer_with_hooks(agent);
+        report(&*observer, Event::RunStarted(log.run()));
+        let mut observers = Observers::new(agent, gate, Arc::clone(&observer));
         let span = observers.trace.begin(agent, log.run());
         let driven = async {
-            let done = self.begin(agent, gate, log, event, &mut observers).await;
+            let done = match begun {
+                Ok(()) => self.drive(agent, gate, log, event, &mut observers).await,
+                Err(error) => Err(error),
+            };
             observers.trace.end(log.run(), &done);
             done
         };
-        within(span, driven).await
+        let done = within(span, driven).await;
+        if let Err(error) = &done {
+            report(&*observer, Event::RunFailed(error));
+        }
+        drop((observers, observer));
+        hook_tasks.done().await;
+        done
     }
 
-    async fn begin(
+    /// Follows a run that is driven elsewhere, until nothing is left to do there. Returns `None` if this process has acquired the
+    /// right to drive it. The hooks and the trace of the run belong to the process that drives it.
+    async fn follow(
+        &mut self,
+        agent: &Agent,
+        gate: &Gate,
+        log: &mut Log,
+        event: &mut Option<StepInput>,
+    ) -> Result<Option<Phase>, AgentError> {
+        let mut observers = Observers::new(agent, gate, Arc::clone(&agent.setup.observer));
+        observers.report(Event::RunStarted(log.run()));
+        let known = log.run().rev();
+        // If this process may drive the run later, it records the event then.
+        let event = event.take_if(|_| !log.may_take_over());
+        let done = match log.resume(event, &mut observers).await {
+            Ok(()) => follow(log, &mut self.injected, &mut observers).await,
+            Err(error) => Err(error),
+        };
+        if matches!(done, Ok(None)) {
+            return done;
+        }
+        let released = log.end().await;
+        let done = done.and_then(|phase| released.map(|()| phase));
+        let done = done.inspect(|phase| phase.iter().for_each(|phase| observers.report(Event::RunAtRest(phase))));
+        let done = match done {
+            Ok(Some(Phase::Stopped(StopReason::Cancelled))) => Err(AgentError::Cancelled),
+            Ok(Some(Phase::Stopped(StopReason::ModelFailed(message)))) if log.run().rev() > known => {
+                // The log does not have the kind of the error.
+                Err(ModelError::new(ModelErrorKind::Unavailable, message).into())
+            }
+            done => done,
+        };
+        done.inspect_err(|error| observers.report(Event::RunFailed(error)))
+    }
+
+    /// Drives a run whose log has the right to it.
+    async fn drive(
         self,
         agent: &Agent,
         gate: &Gate,
         log: &mut Log,
-        event: Option<StepEvent>,
+        event: Option<StepInput>,
         observers: &mut Observers,
     ) -> Result<Phase, AgentError> {
-        log.begin(agent, self.leaves_model, observers).await?;
         let mut turn = ModelTurn::new(agent, gate, self.injected);
-        let (mut calls, mut questions) = (Calls::new(agent, gate, self.observer), Questions::new(agent, gate));
+        let mut calls = Calls::new(agent, gate, Arc::clone(&observers.observer));
+        let mut questions = Questions::new(agent, gate);
         let done = match log.resume(event, observers).await {
             Ok(()) => drive(log, &mut turn, &mut calls, &mut questions, observers).await,
             Err(error) => Err(error),
@@ -79,12 +138,12 @@ impl Drive {
         let released = log.end().await;
         let phase = done?;
         released?;
-        observers.report(Event::RunPaused(&phase));
+        observers.report(Event::RunAtRest(&phase));
         turn.outcome(phase)
     }
 }
 
-/// Takes the actions that the log requires, and records their results, until nothing is left to do here.
+/// Takes the actions that the log requires, and records their results, until this process has nothing left to do.
 async fn drive(
     log: &mut Log,
     turn: &mut ModelTurn,
@@ -92,13 +151,17 @@ async fn drive(
     questions: &mut Questions,
     observers: &mut Observers,
 ) -> Result<Phase, AgentError> {
-    let mut waits = Waits::default();
+    let mut sources = EventSources::default();
     loop {
-        follow(log, turn, calls, observers);
-        let now = log.now();
+        pass_on_changes(log, turn, calls, observers);
+        // All checks of one pass have one time.
+        let mut now = None;
         while let Some(action) = log.next_action() {
             match action {
-                Action::Inspect(call) => calls.check(&call, now, log, observers),
+                Action::Inspect(call) => {
+                    let now = *now.get_or_insert_with(|| log.now());
+                    calls.check(&call, now, log, observers);
+                }
                 Action::CallModel => turn.start(log, observers),
                 Action::AbortModel => turn.abort(),
                 Action::Execute { call, attempt } => calls.execute(call, attempt, log, observers),
@@ -107,62 +170,95 @@ async fn drive(
                 Action::Wake(at) => log.wake_at(at),
             }
         }
-        if log.has_news() {
+        if log.has_pending_work() {
             log.keep(observers).await?;
             continue;
         }
         questions.ask_next(log);
         if log.is_at_rest(questions.is_busy()) {
-            if !calls.take_asked(log, observers).await? && !log.take_up_late(observers).await? {
+            if !calls.take_asked(log, observers).await? && !log.queue_late_messages(observers).await? {
                 return Ok(log.run().phase());
             }
-        } else if !log.leave(observers).await? {
-            receive(&mut waits, log, turn, calls, questions, observers).await?;
+        } else if !log.stop_if_abandoned(observers).await? {
+            receive(&mut sources, log, turn, calls, questions, observers).await?;
+        }
+    }
+}
+
+/// Stores the entries of this process, and reports those of others, until nothing is left to do. Returns `None` if this process
+/// has acquired the right to drive the run.
+async fn follow(
+    log: &mut Log,
+    injected: &mut Option<ToolCall>,
+    observers: &mut Observers,
+) -> Result<Option<Phase>, AgentError> {
+    let (mut signals, mut timer) = (Signals::default(), Timer::default());
+    if let Some(call) = injected.take_if(|_| log.run().phase() == Phase::Generating) {
+        record_injected(call, log);
+    }
+    loop {
+        if log.has_pending_work() {
+            log.keep(observers).await?;
+        } else if log.is_at_rest(false) {
+            if !log.queue_late_messages(observers).await? {
+                log.flush_others(observers);
+                return Ok(Some(log.run().phase()));
+            }
+        } else if !log.stop_if_abandoned(observers).await? {
+            timer.until = log.deadline();
+            tokio::select! {
+                signal = log.next_but_pieces(&mut signals, observers) => log.receive(signal?, observers).await?,
+                () = timer.wait() => log.renew_if_due(observers).await?,
+            }
+            if log.drives() {
+                log.flush_others(observers);
+                return Ok(None);
+            }
         }
     }
 }
 
 /// Notifies the parts of entries that others added to the log, and of new prompts.
-fn follow(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, observers: &mut Observers) {
+fn pass_on_changes(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, observers: &mut Observers) {
     if log.take_changed_by_others() {
         calls.follow(log, observers);
         turn.follow(log);
     }
     if log.take_prompted() {
-        turn.prompted();
+        turn.reset_attempts();
     }
 }
 
-/// Waits until something happens, and records it in the log. Pieces of the model's turn that lead to no entry are received
-/// one after the other.
+/// Waits until something happens, and records it in the log. It keeps receiving deltas of the model until one leads to an entry.
 async fn receive(
-    waits: &mut Waits,
+    sources: &mut EventSources,
     log: &mut Log,
     turn: &mut ModelTurn,
     calls: &mut Calls,
     questions: &mut Questions,
     observers: &mut Observers,
 ) -> Result<(), AgentError> {
-    // After the last changes, the loop may wait for other sources.
-    waits.alert.raise();
+    // The last changes may have added sources to wait for, so every source is polled once.
+    sources.rare_waker.raise();
     loop {
-        let happened = waits.next(log, turn, calls, questions).await;
-        let is_piece = matches!(happened, Happened::Turn(Some(TurnEvent::Delta(Ok(_)))));
+        let happened = sources.next(log, turn, calls, questions).await;
+        let is_piece = matches!(happened, LoopEvent::Turn(Some(TurnEvent::Delta(Ok(_)))));
         match happened {
-            Happened::Signal(signal) => log.receive(signal, observers).await?,
-            Happened::Call(event) => calls.receive(event, log, observers).await?,
-            Happened::Answered(answered) => questions.receive(*answered, log),
-            Happened::Turn(event) => turn.receive(event, log, observers),
-            Happened::Time => {
-                // However often this happens, the tasks of the calls must get their turn.
+            LoopEvent::Signal(Signal::Followed(is_followed)) => turn.followed(is_followed, log),
+            LoopEvent::Signal(signal) => log.receive(signal, observers).await?,
+            LoopEvent::Call(event) => calls.receive(event, log, observers).await?,
+            LoopEvent::Answered(answered) => questions.receive(*answered, log),
+            LoopEvent::Turn(event) => turn.receive(event, log, observers),
+            LoopEvent::Time => {
+                // A timer that is always due must not keep the tasks of the calls from running.
                 tokio::task::yield_now().await;
                 log.tick();
                 calls.end_overdue(log, observers);
                 turn.end_overdue(log);
-                log.stay(observers).await?;
+                log.renew_if_due(observers).await?;
             }
         }
-        if !(is_piece && turn.is_asking() && !log.has_news()) {
+        if !(is_piece && turn.is_asking() && !log.has_pending_work()) {
             break;
         }
     }
@@ -172,7 +268,7 @@ async fn receive(
 }
 
 /// An event that the loop waited for. It is moved with every piece of text, so its large, rare parts are boxed.
-pub enum Happened {
+pub enum LoopEvent {
     Signal(Signal),
     Call(CallEvent),
     Answered(Box<Answered>),
@@ -182,44 +278,52 @@ pub enum Happened {
 
 /// The state of the wait. It is kept between waits, because to set it up costs more than to receive a piece of text.
 #[derive(Default)]
-pub struct Waits {
-    /// The alert of all sources but the model.
-    alert: Arc<Alert>,
-    alarm: Alarm,
-    listener: Option<Listener>,
+pub struct EventSources {
+    /// The waker of all sources but the model.
+    rare_waker: Arc<RareWaker>,
+    timer: Timer,
+    signals: Signals,
     /// Set if the last event was a timer.
     was_time: bool,
 }
 
+/// The waits for signals from outside. They are kept, too.
+#[derive(Default)]
+pub struct Signals {
+    pub listener: Option<Listener>,
+    pub added: Added,
+    pub pieces: pieces::Source,
+}
+
 /// A timer that is reused.
 #[derive(Default)]
-struct Alarm {
+struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
     /// The time of the timer.
     until: Option<Instant>,
 }
 
-impl Waits {
-    /// Waits until something happens. The sources other than the model are polled only if the alert is raised.
+impl EventSources {
+    /// Waits until something happens. The sources other than the model are polled only after they woke the task.
     pub async fn next(
         &mut self,
         log: &mut Log,
         turn: &mut ModelTurn,
         calls: &mut Calls,
         questions: &mut Questions,
-    ) -> Happened {
+    ) -> LoopEvent {
         poll_fn(|task| {
             let model = turn.deadline();
-            let is_sooner = model.is_some_and(|model| self.alarm.until.is_none_or(|until| model < until));
+            let is_sooner = model.is_some_and(|model| self.timer.until.is_none_or(|until| model < until));
             let mut is_late = false;
-            if self.alert.take(task.waker()) || is_sooner {
-                self.alarm.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
-                let waker = Waker::from(Arc::clone(&self.alert));
-                let rare = pin!(rarely(&mut self.alarm, &mut self.listener, log, calls, questions));
+            if self.rare_waker.take(task.waker()) || is_sooner {
+                self.timer.until = log.deadline().into_iter().chain(calls.deadline()).chain(model).min();
+                let waker = Waker::from(Arc::clone(&self.rare_waker));
+                let rare = pin!(next_rare(&mut self.timer, &mut self.signals, log, calls, questions));
                 if let Poll::Ready(happened) = rare.poll(&mut Context::from_waker(&waker)) {
                     // The other sources were not polled.
-                    self.alert.raise();
-                    let is_time = matches!(happened, Happened::Time);
+                    self.rare_waker.raise();
+                    let is_time = matches!(happened, LoopEvent::Time);
                     // Timers come first, so that a model that never pauses cannot prevent the renewal of a lease. But they do
                     // not come twice in a row, so that a lease that expires at once cannot prevent the receipt of the model's
                     // pieces.
@@ -232,9 +336,9 @@ impl Waits {
             match pin!(turn.next()).poll(task) {
                 Poll::Ready(event) => {
                     self.was_time = false;
-                    Poll::Ready(Happened::Turn(event))
+                    Poll::Ready(LoopEvent::Turn(event))
                 }
-                Poll::Pending if is_late => Poll::Ready(Happened::Time),
+                Poll::Pending if is_late => Poll::Ready(LoopEvent::Time),
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -243,29 +347,29 @@ impl Waits {
 }
 
 /// Waits for every source but the model. If the future is dropped, nothing is lost: each source remembers whom to wake.
-async fn rarely(
-    alarm: &mut Alarm,
-    listener: &mut Option<Listener>,
+async fn next_rare(
+    timer: &mut Timer,
+    signals: &mut Signals,
     log: &mut Log,
     calls: &mut Calls,
     questions: &mut Questions,
-) -> Happened {
+) -> LoopEvent {
     tokio::select! {
         biased;
-        signal = log.next_signal(listener) => match signal {
-            Signal::ClockMoved => Happened::Time,
-            signal => Happened::Signal(signal),
+        signal = log.next_signal(signals) => match signal {
+            Signal::ClockMoved => LoopEvent::Time,
+            signal => LoopEvent::Signal(signal),
         },
-        event = calls.next() => Happened::Call(event),
-        answered = questions.next() => Happened::Answered(answered),
-        () = alarm.rings() => Happened::Time,
+        event = calls.next() => LoopEvent::Call(event),
+        answered = questions.next() => LoopEvent::Answered(answered),
+        () = timer.wait() => LoopEvent::Time,
     }
 }
 
-impl Alarm {
-    /// Waits until the set time. Without a time no timer is created, because not every runtime has timers. Mostly the time is
-    /// still that of the last wait. Then the timer is not set again, which would cost more than a piece of text.
-    async fn rings(&mut self) {
+impl Timer {
+    /// Waits until the set time. Without a time no timer is created, because not every runtime has timers. Usually the time has
+    /// not changed since the last wait. Then the timer is not reset, because a reset costs more than a delta.
+    async fn wait(&mut self) {
         let Some(time) = self.until else { return pending().await };
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(time)));
         if sleep.deadline() != time || sleep.is_elapsed() {
@@ -278,25 +382,25 @@ impl Alarm {
 /// The waker of all rare sources. If the loop wakes without it, the reason is the model's next piece. Then the loop does not
 /// poll the rare sources, which would cost more than the piece.
 #[derive(Default)]
-struct Alert {
+struct RareWaker {
     is_raised: AtomicBool,
     task: AtomicWaker,
 }
 
-impl Alert {
+impl RareWaker {
     /// Requests one poll of every source.
     fn raise(&self) {
         self.is_raised.store(true, Ordering::Release);
     }
 
-    /// Lowers the alert, and returns whether it was raised. If it is raised later, `task` is woken.
+    /// Resets the waker, and returns whether it was woken. If it is woken later, it wakes `task`.
     fn take(&self, task: &Waker) -> bool {
         self.task.register(task);
         self.is_raised.swap(false, Ordering::AcqRel)
     }
 }
 
-impl Wake for Alert {
+impl Wake for RareWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -323,16 +427,16 @@ mod tests {
     }
 
     #[test]
-    fn an_alert_wakes_the_task_and_is_taken_once() {
-        let (alert, woken) = (Arc::new(Alert::default()), Arc::new(Woken::default()));
+    fn a_rare_waker_wakes_the_task_once() {
+        let (rare_waker, woken) = (Arc::new(RareWaker::default()), Arc::new(Woken::default()));
         let task = Waker::from(Arc::clone(&woken));
-        assert!(!alert.take(&task));
-        Waker::from(Arc::clone(&alert)).wake();
+        assert!(!rare_waker.take(&task));
+        Waker::from(Arc::clone(&rare_waker)).wake();
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
-        assert!(alert.take(&task) && !alert.take(&task));
-        // The driver raises the alert itself, and is awake.
-        alert.raise();
+        assert!(rare_waker.take(&task) && !rare_waker.take(&task));
+        // The driver raises it itself, and is awake.
+        rare_waker.raise();
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
-        assert!(alert.take(&task));
+        assert!(rare_waker.take(&task));
     }
 }

@@ -37,10 +37,10 @@ pub enum Event<'a> {
         failures: usize,
     },
     /// The turn failed: the model or the preparation of its turn failed, or the turn was ended from outside. This event takes
-    /// the place of [`Event::StepFinished`]. The text of the turn is void. Calls that were complete and were reported early
+    /// the place of [`Event::TurnFinished`]. The text of the turn is void. Calls that were complete and were reported early
     /// end like any other call; no more events follow about other announced calls. The next step has the same number, unless
     /// there were early calls.
-    StepFailed {
+    TurnFailed {
         /// The error.
         error: &'a str,
         /// Set if the same or the next model is asked again. Otherwise the run stops.
@@ -77,7 +77,7 @@ pub enum Event<'a> {
     /// The provider called a tool that it executes itself, or such a call ended. It is not a call of the run.
     Provided(&'a ProviderPart),
     /// The model's turn ended.
-    StepFinished {
+    TurnFinished {
         /// The reason.
         reason: &'a FinishReason,
         /// Tokens used by the turn.
@@ -130,8 +130,8 @@ pub enum Event<'a> {
         detail: Option<&'a str>,
     },
     /// The run finished, was stopped, or waits for a decision.
-    RunPaused(&'a Phase),
-    /// The run could not go on. If a model failed, [`Event::RunPaused`] came before.
+    RunAtRest(&'a Phase),
+    /// The run could not go on. If a model failed, [`Event::RunAtRest`] came before.
     RunFailed(&'a AgentError),
     /// A hook failed. This has no other effect, and only the observer receives the event.
     HookFailed {
@@ -212,11 +212,11 @@ pub struct PartialArguments<'a> {
 #[derive(Debug, Default)]
 pub struct View(Mutex<Option<Box<Incremental>>>);
 
-static NOBODY: View = View(Mutex::new(None));
+static UNWATCHED: View = View(Mutex::new(None));
 
 impl PartialArguments<'static> {
     /// The arguments of a call before their first piece, for tests of observers.
-    pub const EMPTY: Self = Self { text: "", view: &NOBODY };
+    pub const EMPTY: Self = Self { text: "", view: &UNWATCHED };
 }
 
 impl<'a> PartialArguments<'a> {
@@ -277,7 +277,7 @@ impl fmt::Debug for PartialArguments<'_> {
 }
 
 /// The time that a run waits at its end for the work of its hooks.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The error of a hook.
 pub type HookError = Box<dyn Error + Send + Sync>;
@@ -392,7 +392,7 @@ struct Hooking {
 pub struct HookTasks(Vec<JoinHandle<()>>);
 
 /// Returns the observer of `agent` with its hooks before it, and a handle to the work that they will begin.
-pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, HookTasks) {
+pub fn observer_with_hooks(agent: &Agent) -> (Arc<dyn Observer>, HookTasks) {
     let observer = &agent.setup.observer;
     if agent.setup.hooks.is_empty() {
         return (Arc::clone(observer), HookTasks::default());
@@ -413,14 +413,14 @@ pub fn hooked(agent: &Agent) -> (Arc<dyn Observer>, HookTasks) {
 }
 
 impl HookTasks {
-    /// Waits until the work is done. The observer that [`hooked`] returned must be dropped before.
+    /// Waits until the work is done. The observer that [`observer_with_hooks`] returned must be dropped before.
     pub async fn done(self) {
         if self.0.is_empty() {
             return;
         }
         let all = futures_util::future::join_all(self.0);
         // Work that takes longer goes on, but the run does not wait for it.
-        let _ = tokio::time::timeout(PATIENCE, all).await;
+        let _ = tokio::time::timeout(HOOK_TIMEOUT, all).await;
     }
 }
 

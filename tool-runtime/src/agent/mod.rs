@@ -26,15 +26,16 @@ mod calls;
 mod clock;
 mod drive;
 mod event;
+mod handle;
 mod log;
 mod next_step;
 mod observers;
 mod operator;
-mod outside;
+mod pieces;
 mod session;
 mod settings;
 mod stop_when;
-mod stored;
+mod store_ops;
 mod subagent;
 mod turn;
 mod typed;
@@ -52,14 +53,14 @@ pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::Clock;
 pub use event::{Event, HookError, Hooked, Hooks, Observer, PartialArguments};
+pub use handle::{Handle, Steering};
 pub use next_step::NextStep;
 pub use operator::{ApprovalRequest, DenyAll, ExternalCall, Operator, QuestionRequest, Suspend};
-pub use outside::{Handle, Steering};
 pub use session::{Reply, Session};
 use settings::Setup;
 pub use settings::{DEFAULT_LEASE, Timeouts};
 pub use stop_when::StopWhen;
-pub use stored::Decisions;
+pub use store_ops::Decisions;
 pub use subagent::AgentTool;
 pub use turn::DEFAULT_WAIT;
 
@@ -87,20 +88,22 @@ impl Agent {
 
     /// Starts a conversation, to be continued prompt by prompt.
     pub fn session(&self) -> Session {
-        self.session_after(Vec::new())
+        self.session_from_messages(Vec::new())
     }
 
     /// Starts a conversation that continues `messages`, such as those of another program. They are converted into a history
     /// that providers accept, as by [`repair`]: see [`Session::repaired`].
-    pub fn session_after(&self, messages: Vec<Message>) -> Session {
-        self.session_named(uuid::Uuid::new_v4().to_string(), messages)
+    pub fn session_from_messages(&self, messages: Vec<Message>) -> Session {
+        let mut text = uuid::Uuid::encode_buffer();
+        let id: &str = uuid::Uuid::new_v4().hyphenated().encode_lower(&mut text);
+        self.session_with_id(id, messages)
     }
 
     /// Starts a conversation under an id of the application, such as the id of a chat. If the agent has a store, the store
     /// must not have another run with this id: [`Agent::open`] continues an existing one.
-    pub fn session_named(&self, id: impl Into<RunId>, messages: Vec<Message>) -> Session {
+    pub fn session_with_id(&self, id: impl Into<RunId>, messages: Vec<Message>) -> Session {
         let (messages, repaired) = repair(messages);
-        let (run, created) = Run::new(id.into(), self.principal(), self.setup.options, messages, self.now());
+        let (run, created) = Run::new(id.into(), self.owner(), self.setup.options, messages, self.now());
         let mut session = Session::new(self, run, vec![created]);
         session.repaired = repaired;
         session
@@ -114,7 +117,7 @@ impl Agent {
     }
 
     /// Continues a run from another source, such as a sealed one.
-    pub fn session_of(&self, run: Run) -> Session {
+    pub fn session_from_run(&self, run: Run) -> Session {
         Session::new(self, run, Vec::new())
     }
 
@@ -156,18 +159,18 @@ impl Agent {
     /// # }
     /// ```
     pub fn without_model(tools: Toolset) -> Self {
-        Self::new(Silent).silenced().tools(tools)
+        Self::new(NoModel).without_models().tools(tools)
     }
 
     /// Removes the models of the agent, so that none is asked. A failed call from outside then ends its run, too. Nothing
     /// else changes.
-    pub fn silenced(mut self) -> Self {
-        if self.setup.is_silent && self.setup.prepare.is_none() && self.setup.fallbacks.is_empty() {
+    pub fn without_models(mut self) -> Self {
+        if self.setup.has_no_model && self.setup.prepare.is_none() && self.setup.fallbacks.is_empty() {
             return self;
         }
         let setup = self.setup_mut();
-        setup.is_silent = true;
-        setup.model = Arc::new(Silent);
+        setup.has_no_model = true;
+        setup.model = Arc::new(NoModel);
         setup.prepare = None;
         setup.fallbacks = Arc::default();
         self
@@ -203,14 +206,14 @@ impl Agent {
     /// # }
     /// ```
     pub async fn call(&self, name: impl Into<String>, arguments: impl Into<String>) -> Result<Called, AgentError> {
-        let mut session = Box::new(self.clone().silenced().session());
+        let mut session = self.clone().without_models().session();
         let call = session.call(name, arguments).await?;
         match call.result() {
             Some(result) => {
                 let (result, may_have_run) = (result.clone(), call.may_have_run());
                 Ok(Called::Ended(Ended { name: call.name.clone(), result, may_have_run }))
             }
-            None => Ok(Called::Waits(session)),
+            None => Ok(Called::Waits(Box::new(session))),
         }
     }
 
@@ -263,7 +266,7 @@ impl Agent {
     }
 
     /// Returns the principal on whose behalf the agent acts.
-    pub fn principal(&self) -> Principal {
+    pub fn owner(&self) -> Principal {
         self.setup.context.principal().map_or_else(Principal::anonymous, Principal::from)
     }
 
@@ -272,7 +275,7 @@ impl Agent {
     }
 
     /// Returns the time on the agent's clock.
-    pub(super) fn now(&self) -> Time {
+    pub fn now(&self) -> Time {
         self.setup.clock.now()
     }
 }
@@ -288,9 +291,9 @@ impl fmt::Debug for Agent {
 }
 
 /// The model of an agent without a model: its turns are empty.
-struct Silent;
+struct NoModel;
 
-impl Model for Silent {
+impl Model for NoModel {
     fn name(&self) -> &'static str {
         "none"
     }

@@ -57,7 +57,7 @@ impl NextStep {
         }
     }
 
-    /// Returns the number of the turn since the run was prompted or continued, from 1.
+    /// Returns the number of the step since the run was prompted or continued, from 1.
     pub fn number(&self) -> usize {
         self.number
     }
@@ -74,7 +74,7 @@ impl NextStep {
 
     /// Returns the prompts since the last turn: the prompt before the first turn, and messages that steer the run
     /// ([`Session::steering`](crate::agent::Session::steering)).
-    pub fn said(&self) -> impl Iterator<Item = &[Part]> {
+    pub fn new_prompts(&self) -> impl Iterator<Item = &[Part]> {
         let since = self.messages().iter().rposition(|message| !matches!(message, Message::User { .. }));
         self.messages()[since.map_or(0, |at| at + 1)..].iter().filter_map(|message| match message {
             Message::User { content } => Some(&content[..]),

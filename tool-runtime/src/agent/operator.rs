@@ -8,12 +8,12 @@ use futures_util::{
 };
 use serde_json::Value;
 
-use crate::agent::{Agent, calls::in_time, log::Log};
+use crate::agent::{Agent, calls::read_in_time, log::Log};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::gate::{self, Gate, ReadArguments, Reading};
 use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
-use tool_run::run::{Shown, StepEvent};
+use tool_run::run::{CallView, StepInput};
 
 /// An operator: it decides about the calls of a run, answers the questions of tools, and executes external calls.
 /// [`Agent::operator`] sets it.
@@ -190,13 +190,13 @@ impl ApprovalRequest {
     ///
     /// Fails with the problems if the arguments are wrong. This decides nothing; [`Decision::Edit`] checks the arguments
     /// again.
-    pub async fn check(&self, arguments: &Value) -> Result<Shown, Rejection> {
+    pub async fn check(&self, arguments: &Value) -> Result<CallView, Rejection> {
         let Check { gate, tool, cx } = &self.check;
         let edit = Decision::Edit { arguments: arguments.clone() };
         let call = match gate.read_edit(tool, &self.interrupt, &edit, cx) {
-            Some(Reading::Pending(asking)) => in_time(gate.tools(), tool, asking).await,
+            Some(Reading::Pending(asking)) => read_in_time(gate.tools(), tool, asking).await,
             Some(Reading::Done(call)) => call,
-            None => return Shown::new(&self.spec, &arguments.to_string(), &[]),
+            None => return CallView::new(&self.spec, &arguments.to_string(), &[]),
         };
         call.read.shown(&self.spec)
     }
@@ -209,7 +209,7 @@ impl fmt::Debug for Check {
 }
 
 /// The largest number of unsuitable decisions about one call, because a program as operator could repeat them for ever.
-const MOST_TRIES: u32 = 100;
+const MAX_TRIES: u32 = 100;
 
 /// The reason of the denial when the operator fails.
 const FAILED: &str = "the operator failed";
@@ -292,7 +292,7 @@ impl Questions {
             let decision = decision.await;
             let reading = decision.as_ref().and_then(|decision| gate.read_edit(&name, &open, decision, &cx));
             let read = match reading {
-                Some(Reading::Pending(asking)) => Some(in_time(gate.tools(), &name, asking).await.read),
+                Some(Reading::Pending(asking)) => Some(read_in_time(gate.tools(), &name, asking).await.read),
                 Some(Reading::Done(call)) => Some(call.read),
                 None => None,
             };
@@ -347,19 +347,19 @@ impl Questions {
     /// Records the operator's decision in the log. If it does not fit, the operator is asked again, with the reason.
     pub fn receive(&mut self, answered: Answered, log: &mut Log) {
         let Answered { interrupt: id, tries, decision, read } = answered;
-        let text = "the call needs an outside executor, and none was available";
+        let text = "no client executed the call";
         let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: text.to_owned() });
-        if tries == MOST_TRIES {
+        if tries == MAX_TRIES {
             decision = Decision::deny(FAILED);
         }
         let (cx, by) = (log.context(id.call()), log.run().owner().clone());
-        let ruled = self.gate.rule_read(log.run(), &id, decision, read, &cx);
+        let ruled = self.gate.judge_read_decision(log.run(), &id, decision, read, &cx);
         let decided =
-            ruled.and_then(|ruling| log.record(StepEvent::Decide { interrupt: id.clone(), ruling, by, at: log.now() }));
+            ruled.and_then(|ruling| log.record(StepInput::Decide { interrupt: id.clone(), ruling, by, at: log.now() }));
         let feedback = match decided {
             // The interrupt was decided elsewhere, or is not open any more.
             Ok(()) | Err(Refusal::Closed { .. } | Refusal::Conflict { .. } | Refusal::Unknown { .. }) => return,
-            Err(_) if tries == MOST_TRIES => return,
+            Err(_) if tries == MAX_TRIES => return,
             Err(Refusal::Invalid { feedback }) => feedback,
             Err(refusal) => {
                 Rejection::one(Problem::new("", ProblemKind::NotAllowed, format!("a decision that fits: {refusal}")))

@@ -10,19 +10,17 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::agent::{
-    Agent, AgentError, Event, Handle,
+    Agent, AgentError, Handle,
     drive::Drive,
-    event::hooked,
-    log::{Log, conversation},
-    observers::report,
-    outside::{Steered, Steering},
+    handle::{Steered, Steering},
+    log::{Log, can_continue, conversation},
     typed::{FinalAnswer, with_answer},
 };
 use crate::gate::Gate;
 use crate::message::{Message, Part, Repaired, ToolCall, Usage};
-use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason};
+use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId};
 use crate::tool::{Cancellation, Context};
-use tool_run::run::{LogEvent, StepEvent, TurnUsage};
+use tool_run::run::{LogEntry, StepInput, TurnUsage};
 
 /// A conversation with an agent, continued prompt by prompt. It holds a [`Run`], and the agent that drives it.
 #[derive(Debug)]
@@ -30,13 +28,13 @@ pub struct Session {
     pub(super) agent: Agent,
     pub(super) log: Log,
     pub(super) repaired: Vec<Repaired>,
-    /// The conversation as the checks of decisions receive it; kept until the run is driven.
+    /// A cached copy of the conversation, for checking decisions. Driving the run or changing the agent clears it.
     talk: Option<Arc<Vec<Message>>>,
 }
 
 impl Session {
     /// Creates a session of `run`, whose first `entries` are not stored yet.
-    pub(super) fn new(agent: &Agent, run: Run, entries: Vec<LogEvent>) -> Self {
+    pub(super) fn new(agent: &Agent, run: Run, entries: Vec<LogEntry>) -> Self {
         Self { log: Log::new(agent, run, entries), agent: agent.clone(), repaired: Vec::new(), talk: None }
     }
 
@@ -66,9 +64,9 @@ impl Session {
     }
 
     /// Sets a future that must succeed before the session's next effect: before a call starts or the model is asked. It is
-    /// awaited once. If it fails, the future that drives the session fails too, and nothing was done.
-    pub fn commit_with(&mut self, commit: impl Future<Output = Result<(), AgentError>> + Send + 'static) {
-        self.log.commit = Some(Mutex::new(Box::pin(commit)));
+    /// awaited once. If it fails, the driving future fails too, and the effect does not happen.
+    pub fn commit_with(&mut self, before_first_effect: impl Future<Output = Result<(), AgentError>> + Send + 'static) {
+        self.log.before_first_effect = Some(Mutex::new(Box::pin(before_first_effect)));
     }
 
     /// Returns the open interrupts, in the model's order.
@@ -105,10 +103,10 @@ impl Session {
     /// Sends a prompt with an id of its author ([`Prompt::id`]), such as a frontend's id of the message, and waits for the
     /// reply.
     pub async fn send_named(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
-        let mut prompt = Prompt::new(content, self.agent.principal(), self.agent.now());
+        let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
         prompt.id = id;
         let gate = self.agent.gate();
-        self.drive(gate, Some(StepEvent::Prompt(prompt))).await
+        self.drive(gate, Some(StepInput::Prompt(prompt))).await
     }
 
     /// Sends a prompt and waits for the reply, or until `stop` is ready. Then the work is cancelled, as by the cancellation
@@ -133,9 +131,9 @@ impl Session {
     ) -> Result<Reply, AgentError> {
         let (before, signal) = (self.agent.setup.context.clone(), Cancellation::new());
         let outer = before.cancellation().clone();
-        let lent = Lent { session: self, before };
-        lent.session.agent.setup_mut().context = lent.before.clone().with_cancellation(signal.clone());
-        let mut send = pin!(lent.session.send(prompt));
+        let guard = ContextGuard { session: self, before };
+        guard.session.agent.setup_mut().context = guard.before.clone().with_cancellation(signal.clone());
+        let mut send = pin!(guard.session.send(prompt));
         tokio::select! {
             biased;
             reply = &mut send => return reply,
@@ -152,7 +150,7 @@ impl Session {
     /// The runtime looks up the tool, reads the arguments, asks validators, policies and layers, and logs everything, as for
     /// a call of the model. If the call succeeds, the run ends with it. Otherwise the agent's model goes on, if there is one.
     ///
-    /// Fails if the run is busy or waits, was cancelled, or could not be stored.
+    /// Fails if the run is active, waits for a decision, is cancelled, or cannot be stored.
     pub async fn call(&mut self, name: impl Into<String>, arguments: impl Into<String>) -> Result<&Call, AgentError> {
         let call = ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() };
         let at = self.run().calls().len();
@@ -160,9 +158,10 @@ impl Session {
             return Err(Refusal::Busy.into());
         }
         let content = vec![Part::text(format!("Call `{}`.", call.name))];
-        let prompt = Prompt::new(content, self.agent().principal(), self.agent().now()).until(call.name.clone());
+        let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).until(call.name.clone());
         let gate = self.agent().gate();
-        self.drive_with(gate, Some(StepEvent::Prompt(prompt)), Some(call)).await?;
+        let drive = Drive { injected: Some(call), ..Drive::default() };
+        self.drive_with(gate, Some(StepInput::Prompt(prompt)), drive).await?;
         // If another process wrote entries first, the run refused the prompt, and the call was not made.
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
     }
@@ -186,37 +185,51 @@ impl Session {
 
     /// Returns whether a message came ([`Session::steering`]) after the run had finished. [`Session::resume`] lets the run
     /// accept it.
-    pub fn has_late_word(&self) -> bool {
+    pub fn has_unread_message(&self) -> bool {
         self.log.outside.steered.as_ref().is_some_and(Steered::has_content) && self.run().phase() == Phase::Finished
     }
 
-    /// Runs the calls that may run, and stops before the next request to the model. So approved calls run before the next
-    /// prompt supersedes the calls that still wait.
-    pub async fn settle(&mut self) -> Result<Reply, AgentError> {
-        let observer = Arc::clone(&self.agent.setup.observer);
-        let drive = Drive { observer, injected: None, leaves_model: true };
-        let phase = drive.run(&self.agent, &self.agent.setup.gate, &mut self.log, None).await?;
-        Ok(self.reply(phase))
+    /// Runs all calls that are approved or need no approval, and stops before the next request to the model. Call it before a new
+    /// prompt, which may supersede the waiting calls.
+    pub async fn run_pending_calls(&mut self) -> Result<Reply, AgentError> {
+        let drive = Drive { stops_before_model: true, ..Drive::default() };
+        self.drive_with(self.agent.setup.gate.clone(), None, drive).await
     }
 
-    /// Continues the run, for example after decisions or a failure of the model, or in another process. A run that was
-    /// created with a conversation answers it.
+    /// Continues the run, for example after decisions or a failure of the model, or in another process. If the run was created
+    /// from a conversation, the model answers its last message.
     ///
     /// Calls that were running when their process stopped are started again if that does no harm. The operator is asked for
     /// the outcome of the others ([`Operator::reconcile`](super::Operator::reconcile)).
     pub async fn resume(&mut self) -> Result<Reply, AgentError> {
-        let event = self.go_on();
+        self.continue_with(Drive::default()).await
+    }
+
+    /// Follows a run that another process drives: the observer receives its events. The model's turn grows if the store passes
+    /// its pieces ([`Store::pieces`](crate::store::Store::pieces)); otherwise it arrives whole. Hooks receive nothing. If no
+    /// process drives the run, or its driver's lease has expired, continues the run like [`Session::resume`].
+    ///
+    /// Returns when the run has ended or waits for a decision. It does not wait for the other process's operator.
+    ///
+    /// A model error of the other process has the kind
+    /// [`ModelErrorKind::Unavailable`](crate::model::ModelErrorKind::Unavailable), because the log keeps only its message.
+    pub async fn follow(&mut self) -> Result<Reply, AgentError> {
+        self.continue_with(Drive { follows: true, ..Drive::default() }).await
+    }
+
+    async fn continue_with(&mut self, drive: Drive) -> Result<Reply, AgentError> {
+        let event = self.continue_input();
         let gate = match with_answer(&self.agent.setup.tools, self.log.run()) {
             Some(tools) => self.agent.inspect_with(Gate::new(tools)),
             None => self.agent.gate(),
         };
-        self.drive(gate, event).await
+        self.drive_with(gate, event, drive).await
     }
 
     /// Cancels the work and the waiting calls of the run. The run can be prompted again.
     pub async fn cancel(&mut self) -> Result<(), AgentError> {
-        let by = self.agent.principal();
-        match self.drive(self.agent.gate(), Some(StepEvent::Cancel { by, at: self.agent.now() })).await {
+        let by = self.agent.owner();
+        match self.drive(self.agent.gate(), Some(StepInput::Cancel { by, at: self.agent.now() })).await {
             Ok(_) | Err(AgentError::Cancelled) => Ok(()),
             Err(error) => Err(error),
         }
@@ -239,8 +252,8 @@ impl Session {
             return Ok(());
         }
         let talk = Arc::clone(self.talk.get_or_insert_with(|| conversation(&self.agent, self.log.run())));
-        let ruling = self.agent.rule(self.log.run(), talk, interrupt, decision, &by).await?;
-        Ok(self.log.record(StepEvent::Decide { interrupt: interrupt.clone(), ruling, by, at: self.agent.now() })?)
+        let ruling = self.agent.judge_decision(self.log.run(), talk, interrupt, decision, &by).await?;
+        Ok(self.log.record(StepInput::Decide { interrupt: interrupt.clone(), ruling, by, at: self.agent.now() })?)
     }
 
     /// Sends a prompt and waits for an answer of type `T`.
@@ -259,17 +272,17 @@ impl Session {
     /// Continues the run, as [`Session::resume`] does, and waits for the answer of type `T` that [`Session::send_for`] asked
     /// for. If the model has answered already, returns that answer again.
     pub async fn resume_for<T: DeserializeOwned + JsonSchema + Send + 'static>(&mut self) -> Result<T, AgentError> {
-        if self.log.run().until().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
+        if self.log.run().final_tool().is_none_or(|(name, _)| name != FinalAnswer::NAME) {
             let reason = "the run was not prompted for a typed answer; use `send_for`".to_owned();
             return Err(AgentError::NoAnswer { reason });
         }
-        let event = self.go_on();
+        let event = self.continue_input();
         self.drive_for(event).await
     }
 
     async fn drive_for<T: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
-        event: Option<StepEvent>,
+        event: Option<StepInput>,
     ) -> Result<T, AgentError> {
         let wanted = FinalAnswer::of::<T>();
         let no_answer = |reason: String| AgentError::NoAnswer { reason };
@@ -298,53 +311,25 @@ impl Session {
         })
     }
 
-    fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> StepEvent {
-        let prompt = Prompt::new(vec![Part::text(prompt)], self.agent.principal(), self.agent.now());
+    fn ask_for<T: DeserializeOwned + JsonSchema>(&self, prompt: String) -> StepInput {
+        let prompt = Prompt::new(vec![Part::text(prompt)], self.agent.owner(), self.agent.now());
         let schema = FinalAnswer::of::<T>().schema().clone();
-        StepEvent::Prompt(prompt.until(FinalAnswer::NAME).answered_as(schema))
+        StepInput::Prompt(prompt.until(FinalAnswer::NAME).answered_as(schema))
     }
 
-    /// Returns the event that continues a stopped run.
-    fn go_on(&self) -> Option<StepEvent> {
-        let is_left = match self.log.run().phase() {
-            Phase::Stopped(
-                StopReason::ModelFailed(_)
-                | StopReason::Cancelled
-                | StopReason::Requested
-                | StopReason::StepLimit
-                | StopReason::OverBudget(_)
-                | StopReason::TimedOut(_)
-                | StopReason::Condition(_),
-            ) => true,
-            // A conversation from another source may end with a prompt that has no answer.
-            Phase::Idle => !self.messages().is_empty(),
-            _ => false,
-        };
-        is_left.then(|| StepEvent::Continue { by: self.agent.principal(), at: self.agent.now() })
+    /// Returns the input that continues the run, or `None` if the run was not left.
+    fn continue_input(&self) -> Option<StepInput> {
+        can_continue(self.log.run()).then(|| StepInput::Continue { by: self.agent.owner(), at: self.agent.now() })
     }
 
-    pub(super) async fn drive(&mut self, gate: Gate, event: Option<StepEvent>) -> Result<Reply, AgentError> {
-        self.drive_with(gate, event, None).await
+    pub(super) async fn drive(&mut self, gate: Gate, event: Option<StepInput>) -> Result<Reply, AgentError> {
+        self.drive_with(gate, event, Drive::default()).await
     }
 
-    /// Drives the run after `event`, with a first turn that makes the call `injected`.
-    async fn drive_with(
-        &mut self,
-        gate: Gate,
-        event: Option<StepEvent>,
-        injected: Option<ToolCall>,
-    ) -> Result<Reply, AgentError> {
+    async fn drive_with(&mut self, gate: Gate, event: Option<StepInput>, drive: Drive) -> Result<Reply, AgentError> {
         self.talk = None;
-        let (observer, begun) = hooked(&self.agent);
-        report(&*observer, Event::RunStarted(self.log.run()));
-        let drive = Drive { observer: Arc::clone(&observer), injected, leaves_model: false };
-        let driven = drive.run(&self.agent, &gate, &mut self.log, event).await;
-        if let Err(error) = &driven {
-            report(&*observer, Event::RunFailed(error));
-        }
-        drop(observer);
-        begun.done().await;
-        Ok(self.reply(driven?))
+        let phase = drive.run(&self.agent, &gate, &mut self.log, event).await?;
+        Ok(self.reply(phase))
     }
 
     fn reply(&self, phase: Phase) -> Reply {
@@ -352,13 +337,13 @@ impl Session {
     }
 }
 
-/// A session whose agent has another context until this is dropped.
-struct Lent<'a> {
+/// Restores the agent's context when dropped.
+struct ContextGuard<'a> {
     session: &'a mut Session,
     before: Context,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for ContextGuard<'_> {
     fn drop(&mut self) {
         self.session.agent.setup_mut().context = std::mem::take(&mut self.before);
     }
@@ -370,9 +355,9 @@ impl Drop for Lent<'_> {
 pub struct Reply {
     /// The text of the model's last turn.
     pub text: String,
-    /// The number of turns.
+    /// The number of steps.
     pub steps: usize,
-    /// The tokens of all these turns, failed ones included.
+    /// The tokens since the last prompt, failed turns included.
     pub usage: Usage,
     /// The usage of each turn since the run was last prompted or continued, failed ones included, with the model's name.
     pub turns: Vec<TurnUsage>,

@@ -14,12 +14,12 @@ use super::{
 use crate::gate::Gate;
 use crate::message::Prune;
 use crate::model::{Model, Settings, ToolChoice};
-use crate::run::{OnTaint, Pattern, RunOptions};
+use crate::run::{ArgumentPattern, OnTaint, RunOptions};
 use crate::store::Store;
 use crate::tool::{Context, Failure, InputHooks, Tool, ToolSpec};
 use crate::toolset::{Policy, ProviderTool, Toolset};
 
-/// The default of [`Agent::lease`]: the time after which another worker may take over the run of a worker that does not
+/// The default of [`Agent::lease_time`]: the time after which another worker may take over the run of a worker that does not
 /// report.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 
@@ -28,7 +28,7 @@ pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 pub struct Setup {
     pub model: Arc<dyn Model>,
     /// Set if the agent has no model of its own, only the placeholder.
-    pub is_silent: bool,
+    pub has_no_model: bool,
     pub tools: Toolset,
     pub observer: Arc<dyn Observer>,
     pub operator: Arc<dyn Operator>,
@@ -69,7 +69,7 @@ impl Setup {
     pub fn new(model: Arc<dyn Model>) -> Self {
         Self {
             model,
-            is_silent: false,
+            has_no_model: false,
             tools: Toolset::new(),
             observer: Arc::new(Unwatched),
             operator: Arc::new(DenyAll),
@@ -220,28 +220,28 @@ impl Agent {
     }
 
     /// Changes the context of every call, for example its secrets or its cancellation for one request.
-    pub fn with_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
+    pub fn edit_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
         self.setup_mut().context = change(self.setup.context.clone());
         self
     }
 
     /// Sets the principal on whose behalf the agent acts. It owns the agent's runs, and every call sees it.
-    pub fn with_principal(self, principal: impl Into<String>) -> Self {
-        self.with_context(|cx| cx.with_principal(principal))
+    pub fn principal(self, principal: impl Into<String>) -> Self {
+        self.edit_context(|cx| cx.with_principal(principal))
     }
 
-    /// Sets the largest number of turns of the model after a prompt; at least one.
+    /// Sets the largest number of steps after a prompt; at least one.
     pub fn max_steps(self, steps: usize) -> Self {
         self.options(|options| options.limits.steps = count(steps.max(1)))
     }
 
     /// Sets the largest number of calls of one turn that run. The others get a result that says so.
-    pub fn max_calls(self, calls: usize) -> Self {
+    pub fn max_calls_per_turn(self, calls: usize) -> Self {
         self.options(|options| options.limits.calls_per_turn = count(calls))
     }
 
     /// Sets the largest number of calls that run in parallel; at least one.
-    pub fn parallel(self, calls: usize) -> Self {
+    pub fn max_parallel_calls(self, calls: usize) -> Self {
         self.options(|options| options.limits.in_flight = count(calls.max(1)))
     }
 
@@ -277,10 +277,15 @@ impl Agent {
     }
 
     /// Sets the time after which another worker may take over the run of a worker that does not report.
-    pub fn lease(mut self, ttl: Duration) -> Self {
+    pub fn lease_time(mut self, ttl: Duration) -> Self {
         // A store counts in milliseconds.
         self.setup_mut().lease = ttl.max(Duration::from_millis(1));
         self
+    }
+
+    /// Returns the time after which another worker may take over the run of a worker that does not report.
+    pub fn leased_for(&self) -> Duration {
+        self.setup.lease
     }
 
     /// Adds `policy` to those that judge every call, beside the declarations of the tools. No policy can weaken another.
@@ -291,10 +296,10 @@ impl Agent {
 
     /// Sets the pattern of calls that a person may allow for the rest of a run, from the tool and the arguments of one call.
     /// It covers calls with these values of its parameters. A pattern that does not cover the call itself
-    /// ([`Pattern::covers`]) is not offered.
+    /// ([`ArgumentPattern::covers`]) is not offered.
     pub fn offer(
         mut self,
-        offer: impl Fn(&ToolSpec, &serde_json::Value) -> Option<Pattern> + Send + Sync + 'static,
+        offer: impl Fn(&ToolSpec, &serde_json::Value) -> Option<ArgumentPattern> + Send + Sync + 'static,
     ) -> Self {
         self.setup_mut().gate = self.setup.gate.clone().offer(Arc::new(offer));
         self
@@ -302,7 +307,7 @@ impl Agent {
 
     /// Sets the principals that may approve or execute a call in place of the run's owner, from the tool and the arguments.
     /// With an empty list, the owner decides. The agent's operator decides only what the owner may decide. The other
-    /// principals use [`Agent::decide`], and [`Waiting`](crate::store::Waiting) lists the interrupts that wait for them.
+    /// principals use [`Agent::decide`], and [`WaitingFilter`](crate::store::WaitingFilter) lists the interrupts that wait for them.
     pub fn deciders(
         mut self,
         deciders: impl Fn(&ToolSpec, &serde_json::Value) -> Vec<crate::run::Principal> + Send + Sync + 'static,
@@ -313,7 +318,7 @@ impl Agent {
 
     /// Returns `gate` with the policies of this agent.
     pub(super) fn inspect_with(&self, gate: Gate) -> Gate {
-        gate.rules_of(&self.setup.gate)
+        gate.copy_rules(&self.setup.gate)
     }
 
     /// Sets a function of the application that repairs calls whose tool does not exist or rejects their arguments. It gets
@@ -394,7 +399,7 @@ impl Agent {
     /// # }).unwrap();
     /// ```
     pub fn refine<T: Tool>(self, refine: impl Fn(&T::Input, &mut Map<String, Value>) + Send + Sync + 'static) -> Self {
-        self.refined(T::NAME, move |text, arguments, cx| {
+        self.refine_with(T::NAME, move |text, arguments, cx| {
             if let Ok(input) = T::decode(text, cx) {
                 refine(&input, arguments);
             }
@@ -407,10 +412,10 @@ impl Agent {
         name: impl Into<String>,
         refine: impl Fn(&mut Map<String, Value>) + Send + Sync + 'static,
     ) -> Self {
-        self.refined(name, move |_, arguments, _| refine(arguments))
+        self.refine_with(name, move |_, arguments, _| refine(arguments))
     }
 
-    fn refined(
+    fn refine_with(
         mut self,
         name: impl Into<String>,
         refine: impl Fn(&str, &mut Map<String, Value>, &crate::tool::Context) + Send + Sync + 'static,
@@ -597,12 +602,12 @@ impl Agent {
     }
 
     /// Returns the store of the runs.
-    pub fn stored_in(&self) -> Option<&Arc<dyn Store>> {
+    pub fn run_store(&self) -> Option<&Arc<dyn Store>> {
         self.setup.store.as_ref()
     }
 
     /// Returns whether the agent's own policies may deny calls, or require approvals.
-    pub fn is_guarded(&self) -> bool {
+    pub fn has_policies(&self) -> bool {
         self.setup.gate.has_policies() || self.setup.options.on_taint == OnTaint::Ask
     }
 }

@@ -55,14 +55,18 @@ impl StopWhen {
     /// Creates a condition that holds if the last turn had a call of the tool `name`, with any result.
     pub fn called(name: impl Into<String>) -> Self {
         let name = name.into();
-        Self::custom(format!("`{name}` was called"), move |run| run.current().iter().any(|call| call.name == name))
+        Self::custom(format!("`{name}` was called"), move |run| {
+            run.current_calls().iter().any(|call| call.name == name)
+        })
     }
 
     /// Creates a condition that holds if the last turn had a successful call of the tool `name`.
     pub fn succeeded(name: impl Into<String>) -> Self {
         let name = name.into();
         Self::custom(format!("`{name}` succeeded"), move |run| {
-            run.current().iter().any(|call| call.name == name && call.result().is_some_and(CallResult::is_success))
+            run.current_calls()
+                .iter()
+                .any(|call| call.name == name && call.result().is_some_and(CallResult::is_success))
         })
     }
 
@@ -122,14 +126,14 @@ impl StopWhen {
     /// Creates a condition that holds if one of `conditions` holds. Its name is that of the first that holds.
     pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
         let conditions: Vec<Self> = conditions.into_iter().collect();
-        let name = joined(&conditions, " or ");
+        let name = join(&conditions, " or ");
         Self { name, test: Arc::new(move |run, _| conditions.iter().find_map(|one| one.holds(run))) }
     }
 
     /// Creates a condition that holds if all of `conditions` hold, and there is at least one.
     pub fn all(conditions: impl IntoIterator<Item = Self>) -> Self {
         let conditions: Vec<Self> = conditions.into_iter().collect();
-        let name = joined(&conditions, " and ");
+        let name = join(&conditions, " and ");
         let test = move |run: &Run, _: &str| {
             let held: Option<Vec<String>> = conditions.iter().map(|one| one.holds(run)).collect();
             held.filter(|held| !held.is_empty()).map(|held| held.join(" and "))
@@ -162,7 +166,7 @@ fn calls_of(message: &Message) -> usize {
     }
 }
 
-fn joined(conditions: &[StopWhen], by: &str) -> Arc<str> {
+fn join(conditions: &[StopWhen], by: &str) -> Arc<str> {
     conditions.iter().map(|one| &*one.name).collect::<Vec<_>>().join(by).into()
 }
 

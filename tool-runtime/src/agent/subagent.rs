@@ -25,13 +25,13 @@ use crate::run::{
     CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Time,
 };
 use crate::schema::{Schema, Validator};
-use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
+use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
 use crate::tool::{
     CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, Started, Starting, ToolSpec, Traits,
     describe_output, read_as,
 };
 use crate::toolset::NameError;
-use tool_run::run::{Digest, LogEvent, NestedUsage, StepEvent, record};
+use tool_run::run::{Digest, LogEntry, NestedUsage, StepInput, record};
 
 type Ask = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
 
@@ -139,7 +139,7 @@ impl std::fmt::Debug for AgentTool {
 }
 
 /// The deepest level at which agents call one another.
-const MOST_DEEP: u32 = 8;
+const MAX_DEEP: u32 = 8;
 
 /// The level of the agent that a call belongs to.
 #[derive(Clone, Copy)]
@@ -189,19 +189,19 @@ impl Outside {
 impl Observer for Outside {
     fn event(&self, event: Event<'_>) {
         if let Some(journal) = self.journal() {
-            report(&*journal.ties.observer, Event::Inner { call: &journal.call, event: &event });
+            report(&*journal.channels.observer, Event::Inner { call: &journal.call, event: &event });
         }
     }
 
     fn room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
         let journal = self.journal()?;
-        journal.ties.observer.room(&journal.call)
+        journal.channels.observer.room(&journal.call)
     }
 }
 
 impl Operator for Outside {
     fn attends(&self) -> bool {
-        self.journal().is_some_and(|journal| journal.ties.operator.attends())
+        self.journal().is_some_and(|journal| journal.channels.operator.attends())
     }
 
     fn decide(
@@ -233,12 +233,12 @@ struct Talk<'a> {
 impl AgentTool {
     pub(super) async fn work(&self, prompt: String, cx: &Context) -> Result<Output, CallError> {
         let depth = cx.get::<Depth>().map_or(0, |depth| depth.0) + 1;
-        if depth > MOST_DEEP {
-            let text = format!("agents call one another at most {MOST_DEEP} levels deep; continue without this one");
+        if depth > MAX_DEEP {
+            let text = format!("agents call one another at most {MAX_DEEP} levels deep; continue without this one");
             return Err(Failure::new(text).into());
         }
         let outside = Outside::of(cx);
-        let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(failed)?;
+        let (session, is_new) = self.session(depth, outside.as_ref(), cx).await.map_err(call_error)?;
         let mut talk = Talk { tool: self, session, outside, taint: cx.taint().to_vec() };
         let first = is_new.then(|| talk.prompt(prompt));
         talk.go(first).await
@@ -252,11 +252,11 @@ impl AgentTool {
         outside: Option<&Arc<Outside>>,
         cx: &Context,
     ) -> Result<(Session, bool), AgentError> {
-        let mut agent = self.agent.clone().without_store().with_context(|context| within(context, depth, cx));
+        let mut agent = self.agent.clone().without_store().edit_context(|context| within(context, depth, cx));
         let Some(outside) = outside else {
             return Ok((agent.observer(Unwatched).operator(DenyAll).session(), true));
         };
-        let mut owner = agent.principal();
+        let mut owner = agent.owner();
         let outer = outside.journal().and_then(CallJournal::outer);
         agent = agent.options(|options| {
             // Interrupts expire by the clock of the outer run.
@@ -292,22 +292,22 @@ fn within(context: Context, depth: u32, outer: &Context) -> Context {
 }
 
 impl Talk<'_> {
-    fn prompt(&self, text: String) -> StepEvent {
+    fn prompt(&self, text: String) -> StepInput {
         let by = self.session.run().owner().clone();
         let mut prompt = Prompt::new(vec![Part::text(text)], by, self.session.agent().now());
         prompt.taint.clone_from(&self.taint);
         if self.tool.answering.is_some() {
             prompt = prompt.until(FinalAnswer::NAME);
         }
-        StepEvent::Prompt(prompt)
+        StepInput::Prompt(prompt)
     }
 
     /// Drives the inner run until it has an answer.
-    async fn go(&mut self, first: Option<StepEvent>) -> Result<Output, CallError> {
+    async fn go(&mut self, first: Option<StepInput>) -> Result<Output, CallError> {
         let mut event = first.or_else(|| self.next());
         let mut reminded = false;
         loop {
-            let reply = self.session.drive(self.session.agent().gate(), event.take()).await.map_err(failed)?;
+            let reply = self.session.drive(self.session.agent().gate(), event.take()).await.map_err(call_error)?;
             if reply.phase == Phase::Suspended {
                 self.ask().await?;
                 continue;
@@ -325,11 +325,11 @@ impl Talk<'_> {
     }
 
     /// Returns the event that continues a run that was left before, if it needs one.
-    fn next(&self) -> Option<StepEvent> {
+    fn next(&self) -> Option<StepInput> {
         let by = self.session.run().owner().clone();
         match self.session.run().phase() {
             Phase::Stopped(StopReason::ModelFailed(_)) => {
-                Some(StepEvent::Continue { by, at: self.session.agent().now() })
+                Some(StepInput::Continue { by, at: self.session.agent().now() })
             }
             _ => None,
         }
@@ -347,7 +347,7 @@ impl Talk<'_> {
                 Ok(()) | Err(AgentError::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. })) => return Ok(()),
                 Err(AgentError::Refused(Refusal::Invalid { feedback: wrong })) => feedback = Some(wrong),
                 Err(AgentError::Refused(refusal)) => feedback = Some(Rejection::from_message(refusal.to_string())),
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(call_error(error)),
             }
         }
     }
@@ -371,7 +371,7 @@ fn output_of(reply: Reply) -> Result<Output, CallError> {
     Err(Failure::new(text).into())
 }
 
-fn failed(error: AgentError) -> CallError {
+fn call_error(error: AgentError) -> CallError {
     match error {
         AgentError::Cancelled => CallError::Cancelled,
         AgentError::Model(error) => Failure::new("the agent's model failed").source(error).retryable().into(),
@@ -429,7 +429,7 @@ impl StepStore {
         let malformed = |error: serde_json::Error| StoreError::unavailable(error.to_string());
         let log: Value = serde_json::from_str(&text).map_err(malformed)?;
         let step = json!({ "rev": expected, "count": count, "log": log });
-        let spent = spent(&record::decode(&text)?);
+        let spent = nested_usage(&record::decode(&text)?);
         let kept = journal.record_spent(STEP, step, spent).await;
         kept.map_err(|failure| StoreError::unavailable(failure.for_log()))?;
         self.lock().push(Record { rev: expected, count, text });
@@ -438,14 +438,14 @@ impl StepStore {
 }
 
 /// Returns the share of a run's limits that these entries used.
-fn spent(events: &[LogEvent]) -> NestedUsage {
+fn nested_usage(events: &[LogEntry]) -> NestedUsage {
     let mut spent = NestedUsage::default();
     for event in events {
         match event {
-            LogEvent::TurnEnded { usage, .. } => spent.usage += *usage,
-            LogEvent::Called { .. } => spent.calls += 1,
-            LogEvent::Granted { by: GrantedBy::Retry, .. } => spent.retries += 1,
-            LogEvent::Stepped { spent: inside, .. } => spent += *inside,
+            LogEntry::TurnEnded { usage, .. } => spent.usage += *usage,
+            LogEntry::Called { .. } => spent.calls += 1,
+            LogEntry::Granted { by: GrantedBy::Retry, .. } => spent.retries += 1,
+            LogEntry::Stepped { spent: inside, .. } => spent += *inside,
             _ => {}
         }
     }
@@ -488,7 +488,7 @@ impl Store for StepStore {
         Box::pin(ready(Ok(())))
     }
 
-    fn waiting<'a>(&'a self, _: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+    fn waiting<'a>(&'a self, _: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         Box::pin(ready(Ok(Vec::new())))
     }
 

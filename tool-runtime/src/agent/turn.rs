@@ -19,18 +19,19 @@ use crate::agent::{
     event::View,
     log::Log,
     observers::{self, Inputs, Observers},
+    pieces::{Published, Publisher},
 };
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, ToolCall, Usage};
 use crate::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn};
-use crate::run::{CallId, Phase, StopReason};
+use crate::run::{CallId, Phase, StopReason, Time};
 use crate::tool::Failure;
 use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
-use tool_run::run::StepEvent;
+use tool_run::run::StepInput;
 
 /// The largest number of calls of a turn. Few of them run ([`Limits`](crate::run::Limits)), but each gets an answer.
-const MOST_CALLS: usize = 1 << 16;
+const MAX_CALLS: usize = 1 << 16;
 
 /// The wait before the first retry of a model that failed, unless the model gave its own. It doubles with each further retry.
 pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
@@ -38,6 +39,7 @@ pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
 /// The longest wait before a retry, even if the model asks for a longer one.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
+/// The turns of the model in one drive of a run. At most one is open.
 pub struct ModelTurn {
     agent: Agent,
     gate: Gate,
@@ -48,6 +50,8 @@ pub struct ModelTurn {
     list: Option<ToolList>,
     attempts: Attempts,
     failure: Option<ModelError>,
+    /// Set while other processes follow the run. They get the pieces of its turns.
+    is_followed: bool,
 }
 
 /// The failures of the turn so far.
@@ -74,16 +78,17 @@ impl ModelTurn {
             list: None,
             attempts: Attempts::default(),
             failure: None,
+            is_followed: false,
         }
     }
 
-    /// Asks the model, unless it is asked already: both this driver and another writer may have logged the start of the turn.
+    /// Asks the model, unless it is being asked: both this driver and another writer may have logged the start of the turn.
     pub fn start(&mut self, log: &mut Log, observers: &Observers) {
         if self.asking.is_some() {
             return;
         }
         self.failure = None;
-        // This is not reported with the log entry, which another process may have written with the last decision.
+        // This event is not reported with its log entry, because another process may have written that entry.
         observers.report(Event::StepStarted { step: log.run().steps() as usize });
         if self.attempts.failures == 0 {
             log.restart_step_clock();
@@ -95,10 +100,11 @@ impl ModelTurn {
         let tools = self.gate.tools().clone();
         let (agent, run) = (&self.agent, log.run());
         let setup = &agent.setup;
-        let until = run.until().map(|(name, _)| name.to_owned());
+        let until = run.final_tool().map(|(name, _)| name.to_owned());
         let active = setup.active.as_deref();
-        let list =
-            self.list.get_or_insert_with(|| listed(&tools, active, &setup.order, until.as_deref(), &setup.provided));
+        let list = self
+            .list
+            .get_or_insert_with(|| tools_on_offer(&tools, active, &setup.order, until.as_deref(), &setup.provided));
         let next = setup
             .prepare
             .is_some()
@@ -106,7 +112,25 @@ impl ModelTurn {
         let (list, agent) = (list.clone(), agent.clone());
         let Attempts { model, wait, .. } = self.attempts;
         let ask = Ask { agent, model, wait, messages, tools, list, until, next };
-        self.asking = Some(OpenTurn::new(Box::new(ask)));
+        self.asking = Some(OpenTurn::new(Box::new(ask), log.now()));
+    }
+
+    /// Publishes the present turn so far, and then its further pieces, while other processes follow the run.
+    pub fn followed(&mut self, is_followed: bool, log: &Log) {
+        self.is_followed = is_followed;
+        if let Some(asking) = &mut self.asking {
+            asking.published = Published::default();
+            self.publish(log);
+        }
+    }
+
+    /// Publishes what is new in the turn, but for the arguments of calls.
+    fn publish(&mut self, log: &Log) {
+        if let Some(asking) = self.asking.as_mut().filter(|_| self.is_followed)
+            && let Some(publisher) = Publisher::new(&self.agent, log.run(), asking.asked)
+        {
+            publisher.publish(&asking.turn, &asking.calls, &mut asking.published);
+        }
     }
 
     /// Stops asking the model.
@@ -122,7 +146,7 @@ impl ModelTurn {
     }
 
     /// Resets the failures, and begins with the agent's first model.
-    pub fn prompted(&mut self) {
+    pub fn reset_attempts(&mut self) {
         self.attempts = Attempts::default();
     }
 
@@ -152,7 +176,7 @@ impl ModelTurn {
     /// Receives a piece of the turn, or `None` if the turn broke off.
     pub fn receive(&mut self, event: Option<TurnEvent>, log: &mut Log, observers: &Observers) {
         match event {
-            Some(TurnEvent::Asked(planned)) => self.planned(planned, log, observers),
+            Some(TurnEvent::Asked(planned)) => self.receive_plan(planned, log, observers),
             Some(TurnEvent::Unprepared(failure)) => {
                 // The model is not asked without the preparation that the agent requires.
                 let message = format!("the step could not be prepared: {}", failure.for_log());
@@ -173,14 +197,14 @@ impl ModelTurn {
     }
 
     /// Handles the start of the request to the model.
-    fn planned(&mut self, planned: Planned, log: &mut Log, observers: &Observers) {
+    fn receive_plan(&mut self, planned: Planned, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
         observers.report(Event::ModelAsked { model: &planned.model, failures });
         let names = || self.gate.tools().names().map(str::to_owned).collect();
         // A process that is gone may have offered fewer tools.
         let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
         if let Some(tools) = planned.offered.clone().or_else(|| is_narrow.then(names)) {
-            log.record_late(StepEvent::Offered { tools });
+            log.record_late(StepInput::Offered { tools });
         }
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         if let Some(asking) = &mut self.asking {
@@ -213,13 +237,13 @@ impl ModelTurn {
     fn receive_delta(&mut self, delta: Delta, log: &mut Log, observers: &Observers) {
         let Some(asking) = &mut self.asking else { return };
         asking.bytes = asking.bytes.saturating_add(bytes(&delta));
-        if asking.bytes > log.run().options().limits.bytes || asking.calls.len() >= MOST_CALLS {
+        if asking.bytes > log.run().options().limits.bytes || asking.calls.len() >= MAX_CALLS {
             // The turn is larger than the run can hold, so it is cut here, as by the provider's own limit.
             return self.finish(FinishReason::Length, log, observers);
         }
         match delta {
             Delta::CallStart { .. } => self.begin_call(delta, log, observers),
-            Delta::CallArguments { index, text } => self.add_arguments(index, text, observers),
+            Delta::CallArguments { index, text } => self.add_arguments(index, text, log, observers),
             Delta::CallEnd { index } => {
                 if let Some(call) = asking.turn.number_of(index).and_then(|number| asking.calls.get_mut(number)) {
                     call.is_complete = true;
@@ -234,6 +258,7 @@ impl ModelTurn {
                     _ => {}
                 }
                 asking.turn.push(delta);
+                self.publish(log);
             }
         }
         self.record_early(log);
@@ -247,11 +272,12 @@ impl ModelTurn {
         asking.unrecorded.insert(id.clone());
         asking.calls.push(AnnouncedCall { id, is_complete: false, view: View::default() });
         asking.turn.push(delta);
+        self.publish(log);
     }
 
     /// Handles a piece of a call's arguments.
-    fn add_arguments(&mut self, index: usize, text: String, observers: &Observers) {
-        let Some(OpenTurn { turn, calls, inputs, .. }) = &mut self.asking else { return };
+    fn add_arguments(&mut self, index: usize, text: String, log: &Log, observers: &Observers) {
+        let Some(OpenTurn { turn, calls, inputs, asked, .. }) = &mut self.asking else { return };
         let (Some(number), Some(before)) = (turn.number_of(index), turn.call_at(index)) else { return };
         let (call, length) = (&calls[number], before.arguments.len());
         if text.is_empty() || call.is_complete || is_repeated(&before.arguments, &text) {
@@ -261,10 +287,15 @@ impl ModelTurn {
         let arguments = turn.call_at(index).map_or("", |call| &call.arguments);
         let (text, so_far) = (&arguments[length..], PartialArguments::new(arguments, &call.view));
         observers.report(Event::CallArguments { id: &call.id, text, so_far });
+        if self.is_followed
+            && let Some(publisher) = Publisher::new(&self.agent, log.run(), *asked)
+        {
+            publisher.publish_arguments(number, length, text);
+        }
         inputs.delta(number, text);
     }
 
-    /// Records complete calls that may start early, in order. A call that may not delays those behind it.
+    /// Records complete calls that may start early, in order. A call that may not start early delays those behind it.
     fn record_early(&mut self, log: &mut Log) {
         loop {
             let Some(asking) = &mut self.asking else { return };
@@ -278,14 +309,14 @@ impl ModelTurn {
             }
             let call = call.clone();
             let index = u32::try_from(number).unwrap_or(u32::MAX);
-            let before = log.run().current().len();
-            log.record_late(StepEvent::Called {
+            let before = log.run().current_calls().len();
+            log.record_late(StepInput::Called {
                 index,
                 provider_id: call.id,
                 name: call.name,
                 arguments: call.arguments,
             });
-            if log.run().current().len() == before {
+            if log.run().current_calls().len() == before {
                 return;
             }
             asking.unrecorded.remove(&asking.calls[number].id);
@@ -296,7 +327,7 @@ impl ModelTurn {
     fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
         let Some(OpenTurn { turn, planned, .. }) = self.asking.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
-        observers.report(Event::StepFinished { reason: &finish, usage: turn.usage });
+        observers.report(Event::TurnFinished { reason: &finish, usage: turn.usage });
         let model = planned.map(|planned| {
             let obeys = match &planned.choice {
                 ToolChoice::Required => turn.calls().next().is_some(),
@@ -309,16 +340,16 @@ impl ModelTurn {
             planned.model
         });
         let Turn { content: parts, usage, .. } = turn;
-        log.record_late(StepEvent::TurnEnded { parts, finish, usage, model, at: log.now() });
+        log.record_late(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
     }
 
     fn fail_or_retry(&mut self, error: ModelError, log: &mut Log) {
-        let again = self.retries(&error);
+        let again = self.plan_retry(&error);
         self.fail(error, again, log);
     }
 
     /// Returns whether the failed turn is retried, and selects the model for it.
-    fn retries(&mut self, error: &ModelError) -> bool {
+    fn plan_retry(&mut self, error: &ModelError) -> bool {
         let (setup, attempts) = (&self.agent.setup, &mut self.attempts);
         attempts.failures += 1;
         attempts.tries += 1;
@@ -341,18 +372,23 @@ impl ModelTurn {
         let Some(OpenTurn { turn, planned, .. }) = self.asking.take() else { return };
         let (message, model) = (error.to_string(), planned.map(|planned| planned.model));
         self.failure = Some(error);
-        log.record_late(StepEvent::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
+        log.record_late(StepInput::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
     }
 }
 
-/// Records a turn that makes one call, without a model.
+/// Records a turn that makes one call, without a model, and reports it.
 fn inject(call: ToolCall, log: &mut Log, observers: &Observers) {
-    let (finish, usage) = (FinishReason::ToolCalls, Usage::default());
-    let id = log.run().mint(&call.id, &HashSet::<CallId>::new());
-    observers.report(Event::CallAnnounced { id: &id, name: &call.name });
-    observers.report(Event::StepFinished { reason: &finish, usage });
-    let parts = vec![AssistantPart::Call(call)];
-    log.record_late(StepEvent::TurnEnded { parts, finish, usage, model: None, at: log.now() });
+    record_injected(call, log);
+    for call in log.run().current_calls() {
+        observers.report(Event::CallAnnounced { id: &call.id, name: &call.name });
+    }
+    observers.report(Event::TurnFinished { reason: &FinishReason::ToolCalls, usage: Usage::default() });
+}
+
+/// Records a turn that makes one call, without a model.
+pub fn record_injected(call: ToolCall, log: &mut Log) {
+    let (parts, finish) = (vec![AssistantPart::Call(call)], FinishReason::ToolCalls);
+    log.record_late(StepInput::TurnEnded { parts, finish, usage: Usage::default(), model: None, at: log.now() });
 }
 
 /// Returns whether a piece repeats all complete arguments before it. Some providers end a call in this way.
@@ -405,6 +441,9 @@ pub struct OpenTurn {
     /// The bytes of the turn so far.
     pub bytes: u64,
     pub calls: Vec<AnnouncedCall>,
+    /// The time at which it began.
+    asked: Time,
+    published: Published,
     /// The ids of calls that are not in the run yet.
     pub unrecorded: HashSet<CallId, foldhash::fast::RandomState>,
     /// The number of calls that are in the run.
@@ -425,7 +464,7 @@ pub struct AnnouncedCall {
 }
 
 impl OpenTurn {
-    pub fn new(ask: Box<Ask>) -> Self {
+    pub fn new(ask: Box<Ask>, asked: Time) -> Self {
         let mailbox = Mailbox::default();
         Self {
             pump: Some(Box::pin(ask.pump(mailbox.clone()))),
@@ -433,6 +472,8 @@ impl OpenTurn {
             turn: Turn::default(),
             bytes: 0,
             calls: Vec::new(),
+            asked,
+            published: Published::default(),
             unrecorded: HashSet::default(),
             recorded: 0,
             planned: None,
@@ -528,14 +569,17 @@ impl Ask {
         if !self.wait.is_zero() {
             tokio::time::sleep(self.wait).await;
         }
-        let prepared = match self.prepared().await {
+        let prepared = match self.prepare().await {
             Ok(prepared) => prepared,
             Err(failure) => return mailbox.send(TurnEvent::Unprepared(failure)).await,
         };
         let plan = self.plan(prepared);
         let Plan { model, messages, list, choice, settings } = &plan;
-        let planned =
-            Planned { model: model.name().into(), offered: offered(&self.tools, list, choice), choice: choice.clone() };
+        let planned = Planned {
+            model: model.name().into(),
+            offered: offered_names(&self.tools, list, choice),
+            choice: choice.clone(),
+        };
         mailbox.send(TurnEvent::Asked(planned)).await;
         let request = Request::new(messages, list).with_choice(choice).with_settings(settings);
         let mut stream = observers::chat(&self.agent, &**model, request);
@@ -549,7 +593,7 @@ impl Ask {
     }
 
     /// Returns the application's decisions about this turn, if it makes any.
-    async fn prepared(&mut self) -> Result<Option<NextStep>, Failure> {
+    async fn prepare(&mut self) -> Result<Option<NextStep>, Failure> {
         let (Some(prepare), Some(next)) = (&self.agent.setup.prepare, self.next.take()) else { return Ok(None) };
         // The closure itself may panic, not only its future.
         let prepared = async { prepare(next).await };
@@ -584,7 +628,7 @@ impl Ask {
             let active = step.tools.as_deref().or(setup.active.as_deref());
             let order = step.order.as_deref().unwrap_or(&setup.order);
             let provided = step.provided.as_deref().unwrap_or(&setup.provided);
-            plan.list = listed(&self.tools, active, order, self.until.as_deref(), provided);
+            plan.list = tools_on_offer(&self.tools, active, order, self.until.as_deref(), provided);
         }
         let own = step.messages.map(|messages| repair(messages).0);
         if own.is_none() && step.instructions.is_none() && setup.prune.is_none() {
@@ -602,7 +646,7 @@ impl Ask {
 }
 
 /// Returns the tools on offer: those in `active` and the one that ends the run, with those in `order` first.
-pub fn listed(
+pub fn tools_on_offer(
     tools: &Toolset,
     active: Option<&[String]>,
     order: &[String],
@@ -622,7 +666,7 @@ pub fn listed(
 }
 
 /// Returns the names of the tools that the model may call, or `None` if it may call all.
-fn offered(tools: &Toolset, list: &ToolList, choice: &ToolChoice) -> Option<Vec<String>> {
+fn offered_names(tools: &Toolset, list: &ToolList, choice: &ToolChoice) -> Option<Vec<String>> {
     let all = || list.specs().iter().map(|spec| spec.name.clone());
     match choice {
         ToolChoice::None => Some(Vec::new()),

@@ -61,7 +61,7 @@ impl FinalAnswer {
     /// Returns the answer in the last turn of `run`, as JSON, if there is one.
     pub fn given(&self, run: &Run) -> Option<String> {
         let is_it = |call: &&Call| call.name == Self::NAME && call.result().is_some_and(CallResult::is_success);
-        let text = &run.current().iter().rev().find(is_it)?.arguments().text;
+        let text = &run.current_calls().iter().rev().find(is_it)?.arguments().text;
         if self.is_whole {
             return Some(text.to_string());
         }
@@ -86,7 +86,7 @@ impl FinalAnswer {
 /// Returns `tools` with a tool that accepts the answer that `run` waits for. This is for processes that do not know its type.
 /// Returns `None` if `run` does not wait for an answer of this kind.
 pub fn with_answer(tools: &Toolset, run: &Run) -> Option<Toolset> {
-    let (name, schema) = run.until()?;
+    let (name, schema) = run.final_tool()?;
     if tools.get(name).is_some() {
         return None;
     }

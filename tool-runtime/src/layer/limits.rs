@@ -14,7 +14,7 @@ use tokio::{
 use crate::tool::{CallError, CallFuture, DynTool};
 use crate::toolset::{Invocation, Layer, Next};
 
-/// Limits how many calls of the set, or of each of its tools, run at a time; the others wait in the order of their arrival.
+/// Limits how many calls of the set, or of each of its tools, run at a time. The others wait in the order of their arrival.
 /// Clones share the limit, and so do all runs that use the set.
 ///
 /// For its run, a call that waits here has started: its time limit runs, and it counts as

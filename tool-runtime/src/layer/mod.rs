@@ -1,5 +1,5 @@
-//! Layers that most applications need: a log, limits on time, number and rate, circuit breakers, retries, idempotency, failures
-//! as problems, a filter for secrets, and other types.
+//! Layers that most applications need. They are a log, limits on time, number and rate, circuit breakers, retries, idempotency,
+//! failures as problems, a filter for secrets, and other types.
 //!
 //! [`Toolset::layer`](crate::Toolset::layer) puts a layer around every tool of a set. The layer that is added last is the
 //! outermost. A sensible order, from the inside out:
@@ -8,7 +8,7 @@
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
 //! use tool_runtime::{
-//!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, Log, Problems, RateLimit, Retry, Secrets, TimeLimit}, tool, toolset,
+//!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, CallLog, Problems, RateLimit, Retry, Secrets, TimeLimit}, tool, toolset,
 //! };
 //!
 //! /// Adds two numbers.
@@ -26,7 +26,7 @@
 //!     .layer(Idempotency::new(1_000))                       // repeated calls stop here
 //!     .layer(Problems::new())                               // failures look like refusals
 //!     .layer(Secrets::new(["hunter2"]))                     // keeps them from everything further out
-//!     .layer(Log::new(|entry| eprintln!("{entry}")));       // sees everything else
+//!     .layer(CallLog::new(|entry| eprintln!("{entry}")));       // sees everything else
 //! # assert_eq!(tools.len(), 1);
 //! # }
 //! ```
@@ -41,6 +41,6 @@ mod typed;
 pub use failures::{CircuitBreaker, Problems, Retry};
 pub use idempotency::Idempotency;
 pub use limits::{ConcurrencyLimit, RateLimit, TimeLimit};
-pub use log::{Entry, Log};
+pub use log::{CallLog, CallRecord};
 pub use secrets::{PatternError, Secrets};
 pub use typed::Mapped;

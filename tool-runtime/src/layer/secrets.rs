@@ -83,7 +83,7 @@ impl Secrets {
     }
 
     fn is_in_json(&self, json: &str) -> bool {
-        self.is_in(json) || replaced(json, |word| self.is_in(word).then(String::new)).is_some()
+        self.is_in(json) || replace_words(json, |word| self.is_in(word).then(String::new)).is_some()
     }
 
     fn is_in_part(&self, part: &Part) -> bool {
@@ -117,7 +117,7 @@ impl Secrets {
         let word =
             |word: &str| self.is_in(word).then(|| self.clean(word.to_owned()).unwrap_or_else(|| word.to_owned()));
         // A secret that could not be replaced is still there.
-        let json = replaced(&json, word)?;
+        let json = replace_words(&json, word)?;
         (!self.is_in_json(&json)).then_some(json)
     }
 
@@ -231,7 +231,7 @@ impl std::error::Error for PatternError {}
 
 /// Returns `json` with its words (texts, names, numbers and literals) replaced where `change` returns a text; `None` if it never
 /// does. Everything else stays as it is written. `change` gets texts and names without quotes and escapes.
-fn replaced(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
+fn replace_words(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
     let (bytes, mut at) = (json.as_bytes(), 0);
     let (mut out, mut copied) = (String::new(), 0);
     while at < bytes.len() {
@@ -277,15 +277,15 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    use super::replaced;
+    use super::replace_words;
 
     #[test]
     fn words_are_replaced_and_the_rest_is_as_written() {
         let upper = |word: &str| word.contains('a').then(|| word.to_uppercase());
         let json = r#"{ "\u0061\"": [1.50, "b", false, {"n": "aé\\"}] }"#;
-        assert_eq!(replaced(json, upper).unwrap(), r#"{ "A\"": [1.50, "b", "FALSE", {"n": "AÉ\\"}] }"#);
-        assert_eq!(replaced(json, |_| None), None);
-        assert_eq!(replaced("-12e+3", |word| Some(format!("<{word}>"))).unwrap(), r#""<-12e+3>""#);
+        assert_eq!(replace_words(json, upper).unwrap(), r#"{ "A\"": [1.50, "b", "FALSE", {"n": "AÉ\\"}] }"#);
+        assert_eq!(replace_words(json, |_| None), None);
+        assert_eq!(replace_words("-12e+3", |word| Some(format!("<{word}>"))).unwrap(), r#""<-12e+3>""#);
     }
 
     fn json() -> impl Strategy<Value = Value> {
@@ -306,7 +306,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_walked_without_a_panic(text in "[\"\\\\{}a-c0-9é\\-.]{0,20}") {
-            let _ = replaced(&text, |word| Some(word.to_owned()));
+            let _ = replace_words(&text, |word| Some(word.to_owned()));
         }
 
         #[test]
@@ -328,7 +328,7 @@ mod tests {
                 seen.push(word.to_owned());
                 None
             };
-            prop_assert_eq!(replaced(&value.to_string(), note), None);
+            prop_assert_eq!(replace_words(&value.to_string(), note), None);
             prop_assert_eq!(seen, expected);
         }
     }

@@ -20,7 +20,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// ```
 /// use schemars::JsonSchema;
 /// use serde::{Deserialize, Serialize};
-/// use tool_runtime::{Context, Rejection, layer::{Log, Mapped}, tool, toolset};
+/// use tool_runtime::{Context, Rejection, layer::{CallLog, Mapped}, tool, toolset};
 ///
 /// /// Tells how warm it is, in degrees Celsius.
 /// #[tool(effect = read_only)]
@@ -43,7 +43,7 @@ use crate::toolset::{Invocation, Layer, Next};
 ///         _ => Err(Rejection::of("city", "nobody knows where that is")),
 ///     })
 ///     .map_output(|celsius| Ok(celsius * 1.8 + 32.0))
-///     .around(Log::new(|entry| println!("{}", entry.in_full())));
+///     .around(CallLog::new(|entry| println!("{}", entry.in_full())));
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let tools = toolset!(measure).layer(fahrenheit);
@@ -247,7 +247,7 @@ impl Layer for MapInput {
     }
 
     fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
-        (self.back)(changed).or_else(|| crate::toolset::carried_over(call.arguments, meant, changed))
+        (self.back)(changed).or_else(|| crate::toolset::carry_over(call.arguments, meant, changed))
     }
 }
 

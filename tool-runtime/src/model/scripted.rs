@@ -24,7 +24,7 @@ use crate::message::Message;
 ///     Turn::call("weather", json!({"city": "Oslo"})),
 ///     Turn::say("It rains."),
 /// ]);
-/// assert!(model.asked().is_empty());
+/// assert!(model.requests().is_empty());
 /// ```
 ///
 /// When the list has run out, the next turn fails with [`ModelErrorKind::Script`].
@@ -36,7 +36,7 @@ pub struct ScriptedModel {
 #[derive(Debug, Default)]
 struct State {
     answers: VecDeque<ModelAnswer>,
-    asked: Vec<Asked>,
+    asked: Vec<OwnedRequest>,
 }
 
 impl ScriptedModel {
@@ -53,7 +53,7 @@ impl ScriptedModel {
     }
 
     /// Returns the requests so far, oldest first.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn requests(&self) -> Vec<OwnedRequest> {
         self.state().asked.clone()
     }
 
@@ -69,7 +69,7 @@ impl ScriptedModel {
 
     fn next(&self, request: Request<'_>) -> Vec<Result<Delta, ModelError>> {
         let mut state = self.state();
-        state.asked.push(Asked::from(request));
+        state.asked.push(OwnedRequest::from(request));
         let turn = state.asked.len();
         let Some(answer) = state.answers.pop_front() else {
             let message = format!("the script has no answer to request {turn}");
@@ -93,7 +93,7 @@ impl Model for ScriptedModel {
 /// A request that a model got, kept for assertions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Asked {
+pub struct OwnedRequest {
     /// The conversation.
     pub messages: Vec<Message>,
     /// The names of the tools on offer, in their order.
@@ -104,7 +104,7 @@ pub struct Asked {
     pub settings: Settings,
 }
 
-impl From<Request<'_>> for Asked {
+impl From<Request<'_>> for OwnedRequest {
     fn from(request: Request<'_>) -> Self {
         Self {
             messages: request.messages.to_vec(),
@@ -179,11 +179,11 @@ impl FunctionModel {
     }
 
     /// Creates a model whose turn is the stream that `function` returns for the request; the stream may be slow.
-    pub fn streaming<S>(function: impl Fn(Asked) -> S + Send + Sync + 'static) -> Self
+    pub fn streaming<S>(function: impl Fn(OwnedRequest) -> S + Send + Sync + 'static) -> Self
     where
         S: Stream<Item = Result<Delta, ModelError>> + Send + 'static,
     {
-        Self::made(move |request, _| function(Asked::from(request)).boxed())
+        Self::made(move |request, _| function(OwnedRequest::from(request)).boxed())
     }
 
     fn made(
@@ -210,62 +210,5 @@ impl Model for FunctionModel {
 impl fmt::Debug for FunctionModel {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("FunctionModel").field("turns", &self.turns).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::{FutureExt, TryStreamExt};
-
-    use super::*;
-    use crate::message::Message;
-    use crate::model::Turn;
-    use crate::toolset::ToolList;
-
-    fn deltas(model: &impl Model, texts: &[&str]) -> Result<Vec<Delta>, ModelError> {
-        let messages: Vec<Message> = texts.iter().map(|text| Message::user(*text)).collect();
-        let tools = ToolList::default();
-        let all = model.stream(Request::new(&messages, &tools)).try_collect();
-        all.now_or_never().expect("these models never wait")
-    }
-
-    fn play(model: &impl Model, text: &str) -> Result<Turn, ModelError> {
-        let mut turn = Turn::default();
-        deltas(model, &[text])?.into_iter().for_each(|delta| turn.push(delta));
-        Ok(turn)
-    }
-
-    #[test]
-    fn gives_its_answers_in_order_and_then_fails() {
-        let model = ScriptedModel::new([Turn::call("a", "{}").then_call("a", "{}")])
-            .then(Turn::call("a", "{}"))
-            .then(ModelError::new(ModelErrorKind::Unavailable, "down"));
-        let ids = |turn: Turn| turn.calls().map(|call| call.id.clone()).collect::<Vec<_>>();
-        assert_eq!(ids(play(&model, "1").unwrap()), ["call_1_0", "call_1_1"]);
-        assert_eq!(ids(play(&model, "2").unwrap()), ["call_2_0"]);
-        assert_eq!(play(&model, "3").unwrap_err().kind(), ModelErrorKind::Unavailable);
-        assert_eq!(model.left(), 0);
-        let error = play(&model, "4").unwrap_err();
-        assert_eq!(error.kind(), ModelErrorKind::Script);
-        assert_eq!(error.to_string(), "the script has no answer to request 4");
-        let asked: Vec<_> = model.asked().into_iter().map(|asked| asked.messages).collect();
-        assert_eq!(asked, ["1", "2", "3", "4"].map(|text| vec![Message::user(text)]));
-    }
-
-    #[test]
-    fn answers_from_the_request() {
-        let model = FunctionModel::new(|request| Turn::call("count", request.messages.len()));
-        let first = deltas(&model, &["a", "b"]).unwrap();
-        assert_eq!(first[0], Delta::CallStart { index: 0, id: "call_1_0".into(), name: "count".into() });
-        assert_eq!(first[1], Delta::CallArguments { index: 0, text: "2".into() });
-        assert_ne!(deltas(&model, &["a", "b"]).unwrap()[0], first[0], "each turn has ids of its own");
-    }
-
-    #[test]
-    fn streams_from_an_owned_request() {
-        let model = FunctionModel::streaming(|asked| {
-            stream::iter(asked.messages).map(|message| Ok(Delta::Text(format!("{message:?}"))))
-        });
-        assert_eq!(deltas(&model, &["a", "b"]).unwrap().len(), 2);
     }
 }

@@ -230,38 +230,3 @@ impl Turn {
         self
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_turn_taken_apart_adds_up_to_itself() {
-        let mut signed = Turn::default().then_reason("hm");
-        signed.push(Delta::ReasoningSignature("seal".into()));
-        let turns = [
-            Turn::say("hello"),
-            Turn::call("a", json!({"x": 1})).then_say("and").then_call("b", "").then_call("b", "{"),
-            signed.then_reason("more").then_call("a", "{}"),
-            Turn::call("a", "{").with_finish(FinishReason::Length),
-            Turn::say("x").with_usage(Usage { input_tokens: 3, ..Usage::default() }),
-            Turn::default(),
-        ];
-        for turn in turns {
-            let mut again = Turn::default();
-            for delta in turn.clone().into_deltas() {
-                again.push(delta);
-            }
-            assert_eq!(again, turn);
-        }
-    }
-
-    #[test]
-    fn a_turns_content_determines_its_end() {
-        assert_eq!(Turn::say("x").finish, Some(FinishReason::Stop));
-        assert_eq!(Turn::say("x").then_call("t", "{}").then_say("y").finish, Some(FinishReason::ToolCalls));
-        assert_eq!(Turn::say("x").with_finish(FinishReason::Length).then_say("y").finish, Some(FinishReason::Length));
-    }
-}

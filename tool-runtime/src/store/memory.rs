@@ -2,28 +2,40 @@
 
 use std::{
     cmp::Reverse,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     ops::Range,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
-use futures_util::future::{BoxFuture, ready};
+use event_listener::Event;
+use futures_util::{
+    future::{BoxFuture, ready},
+    stream::{BoxStream, StreamExt as _, unfold},
+};
 
-use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
+use super::lines::Lines;
+use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
 use crate::run::{Interrupt, Principal, RunId, Time};
 
 /// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     kept: Mutex<Kept>,
+    lines: Lines,
     limit: Option<usize>,
+    owner_limit: Option<usize>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
     runs: BTreeMap<RunId, KeptRun>,
+    /// The size of all runs in bytes, and of each owner's.
     bytes: usize,
+    owners: HashMap<Principal, usize>,
     /// The last token of any lease. A token of a deleted run is therefore not valid for a new run of the same name.
     token: u64,
 }
@@ -35,10 +47,84 @@ struct KeptRun {
     rev: u64,
     snapshot: Option<(u64, String)>,
     records: Vec<Record>,
+    /// The size of the run in bytes, with its snapshot and its open interrupts.
+    bytes: usize,
     token: u64,
     lease: Option<Lease>,
     /// The time at which a worker last took it up.
     taken: Time,
+    /// The length of the log, if somebody has watched it.
+    watched: Option<Arc<Watched>>,
+}
+
+/// The length of a log, and the event of its change.
+#[derive(Debug)]
+struct Watched {
+    rev: AtomicU64,
+    changed: Event,
+}
+
+impl Watched {
+    fn set(&self, rev: u64) {
+        self.rev.store(rev, Ordering::SeqCst);
+        self.changed.notify(usize::MAX);
+    }
+
+    /// Waits until the log has another length than `known`, and returns that.
+    async fn other(&self, known: u64) -> u64 {
+        loop {
+            // Registered before the look, so that no change in between is missed.
+            let changed = self.changed.listen();
+            let rev = self.rev.load(Ordering::SeqCst);
+            if rev != known {
+                return rev;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl Kept {
+    /// Changes the size of a run by `more`, and then by `less`.
+    fn resize(&mut self, run: &RunId, more: usize, less: usize) {
+        let Some(kept) = self.runs.get_mut(run) else { return };
+        kept.bytes = kept.bytes + more - less;
+        self.bytes = self.bytes + more - less;
+        match self.owners.get_mut(&kept.head.owner) {
+            Some(of_owner) => *of_owner = *of_owner + more - less,
+            None => drop(self.owners.insert(kept.head.owner.clone(), more - less)),
+        }
+    }
+
+    /// Removes a run. Returns whether there was one.
+    fn remove(&mut self, run: &RunId) -> bool {
+        let Some(kept) = self.runs.remove(run) else { return false };
+        self.bytes -= kept.bytes;
+        if let Some(watched) = &kept.watched {
+            watched.set(u64::MAX);
+        }
+        if let Entry::Occupied(mut of_owner) = self.owners.entry(kept.head.owner) {
+            *of_owner.get_mut() -= kept.bytes;
+            if *of_owner.get() == 0 {
+                of_owner.remove();
+            }
+        }
+        true
+    }
+}
+
+/// Returns the size of a run without entries.
+fn size(run: &RunId, owner: &Principal) -> usize {
+    size_of::<(RunId, KeptRun)>() + run.as_str().len() + owner.as_str().len()
+}
+
+/// Returns the size of open interrupts: that of their texts, which they take up about once more than the log.
+fn size_of_open<'a>(open: impl IntoIterator<Item = &'a Interrupt>) -> usize {
+    open.into_iter().map(|open| size_of::<Interrupt>() + serde_json::to_vec(open).map_or(0, |text| text.len())).sum()
+}
+
+fn size_of_title(title: Option<&String>) -> usize {
+    title.map_or(0, String::len)
 }
 
 impl MemoryStore {
@@ -47,20 +133,38 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Sets the maximum size of all logs, in bytes. At the limit, the store appends nothing until runs are deleted.
+    /// Sets the maximum size of all runs together, in bytes: of their logs, snapshots, open interrupts and names. At the limit,
+    /// the store appends nothing until runs are deleted ([`StoreError::Full`]), and keeps no snapshots.
     pub fn limit(self, bytes: usize) -> Self {
         Self { limit: Some(bytes), ..self }
+    }
+
+    /// Sets the maximum size of the runs of one owner, in bytes, so that no owner fills the store for all.
+    pub fn owner_limit(self, bytes: usize) -> Self {
+        Self { owner_limit: Some(bytes), ..self }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Checks that runs of `owner` may take up `more` bytes.
+    fn check_room(&self, kept: &Kept, owner: &Principal, more: usize) -> Result<(), StoreError> {
+        let of_owner = kept.owners.get(owner).copied().unwrap_or_default();
+        if self.owner_limit.is_some_and(|limit| of_owner + more > limit) {
+            return Err(StoreError::Full { of_owner: true });
+        }
+        if self.limit.is_some_and(|limit| kept.bytes + more > limit) {
+            return Err(StoreError::Full { of_owner: false });
+        }
+        Ok(())
+    }
+
     fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
-        let Kept { runs, bytes, .. } = &mut *self.lock();
+        let mut guard = self.lock();
         let Append { expected, count, mut text, lease, mut head } = append;
         text.shrink_to_fit();
-        let (token, rev) = match runs.get(run) {
+        let (token, rev) = match guard.runs.get(run) {
             Some(kept) => (kept.token, kept.rev),
             None if expected > 0 => return Err(StoreError::NotFound),
             None => (0, 0),
@@ -71,31 +175,56 @@ impl MemoryStore {
         if rev != expected {
             return Err(StoreError::Conflict);
         }
-        if self.limit.is_some_and(|limit| *bytes + text.len() > limit) {
-            return Err(StoreError::unavailable(
-                "the store in memory is full: delete runs, or use SQLite or PostgreSQL",
-            ));
-        }
-        *bytes += text.len();
-        let kept = runs.entry(run.clone()).or_insert_with(|| KeptRun {
-            head: Head { opened: Vec::new(), ..head.clone() },
+        let of_run = if guard.runs.contains_key(run) { 0 } else { size(run, &head.owner) };
+        let of_record = if count > 0 { size_of::<Record>() + text.len() } else { 0 };
+        let more = of_run + of_record + size_of_open(&head.opened) + size_of_title(head.title.as_ref());
+        self.check_room(&guard, &head.owner, more)?;
+        let kept = guard.runs.entry(run.clone()).or_insert_with(|| KeptRun {
+            head: Head { opened: Vec::new(), title: None, ..head.clone() },
             rev: 0,
             snapshot: None,
             records: Vec::new(),
+            bytes: 0,
             token: 0,
             lease: None,
             taken: Time(0),
+            watched: None,
         });
         if count > 0 {
             kept.records.push(Record { rev: expected, count, text });
         }
         kept.rev += count;
-        kept.head.opened.retain(|open| !head.closed.contains(&open.id));
-        head.opened.splice(..0, kept.head.opened.drain(..));
+        let is_closed = |open: &Interrupt| head.closed.contains(&open.id);
+        let (closed, open): (Vec<_>, Vec<_>) = kept.head.opened.drain(..).partition(is_closed);
+        let mut less = size_of_open(&closed);
+        head.opened.splice(..0, open);
         head.changed = head.changed.or(kept.head.changed);
-        head.title = head.title.or_else(|| kept.head.title.take());
+        match &head.title {
+            Some(_) => less += size_of_title(kept.head.title.as_ref()),
+            None => head.title = kept.head.title.take(),
+        }
         kept.head = head;
+        if let Some(watched) = &kept.watched {
+            watched.set(kept.rev);
+        }
+        guard.resize(run, more, less);
         Ok(())
+    }
+
+    /// Keeps a snapshot, if there is room for it. Without it, the run is read from its log.
+    fn keep_snapshot(&self, run: &RunId, rev: u64, text: String) {
+        let mut guard = self.lock();
+        let Some(kept) = guard.runs.get(run) else { return };
+        let known = kept.snapshot.as_ref();
+        let (is_newer, less) = (known.is_none_or(|(known, _)| *known < rev), known.map_or(0, |(_, text)| text.len()));
+        let more = text.len();
+        if !is_newer || self.check_room(&guard, &kept.head.owner, more.saturating_sub(less)).is_err() {
+            return;
+        }
+        guard.resize(run, more, less);
+        if let Some(kept) = guard.runs.get_mut(run) {
+            kept.snapshot = Some((rev, text));
+        }
     }
 
     fn take(&self, run: &RunId, worker: &str, now: Time, ttl: Duration) -> Result<Lease, StoreError> {
@@ -139,11 +268,7 @@ impl Store for MemoryStore {
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        if let Some(kept) = self.lock().runs.get_mut(run)
-            && kept.snapshot.as_ref().is_none_or(|(known, _)| *known < rev)
-        {
-            kept.snapshot = Some((rev, text));
-        }
+        self.keep_snapshot(run, rev, text);
         Box::pin(ready(Ok(())))
     }
 
@@ -164,7 +289,7 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(())))
     }
 
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+    fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         let runs = &self.lock().runs;
         let mut items: Vec<WaitingItem> = Vec::new();
         for (run, kept) in runs.iter().filter(|(run, _)| filter.run.as_ref().is_none_or(|wanted| wanted == *run)) {
@@ -174,7 +299,7 @@ impl Store for MemoryStore {
             items.extend(head.opened.iter().filter(may).map(item));
         }
         items.sort_by_key(|item| item.interrupt.since);
-        let items = items.into_iter().skip(filter.offset).take(filter.most()).collect();
+        let items = items.into_iter().skip(filter.offset).take(filter.max_items()).collect();
         Box::pin(ready(Ok(items)))
     }
 
@@ -201,9 +326,114 @@ impl Store for MemoryStore {
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        let Kept { runs, bytes, .. } = &mut *self.lock();
-        let deleted = runs.remove(run);
-        *bytes -= deleted.iter().flat_map(|kept| &kept.records).map(|record| record.text.len()).sum::<usize>();
-        Box::pin(ready(Ok(deleted.is_some())))
+        Box::pin(ready(Ok(self.lock().remove(run))))
+    }
+
+    fn watch(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
+        let mut kept = self.lock();
+        let kept = kept.runs.get_mut(run)?;
+        let new = || Arc::new(Watched { rev: AtomicU64::new(kept.rev), changed: Event::new() });
+        let watched = Arc::clone(kept.watched.get_or_insert_with(new));
+        let next = |(watched, known): (Arc<Watched>, u64)| async move {
+            let rev = watched.other(known).await;
+            Some((rev, (watched, rev)))
+        };
+        Some(unfold((watched, kept.rev), next).boxed())
+    }
+
+    fn publish(&self, run: &RunId, piece: String) {
+        self.lines.publish(run, &piece);
+    }
+
+    fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
+        Some(self.lines.pieces(run))
+    }
+
+    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        Some(self.lines.followed(run))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use serde_json::json;
+
+    use super::*;
+
+    fn append(owner: &str, expected: u64, text: &str) -> Append {
+        let head = Head {
+            owner: owner.into(),
+            is_active: false,
+            wake: None,
+            opened: Vec::new(),
+            closed: Vec::new(),
+            changed: Some(Time(1)),
+            title: Some(text[..1].to_owned()),
+        };
+        Append { expected, count: 1, text: text.to_owned(), lease: None, head }
+    }
+
+    /// Returns an interrupt with a text of this length.
+    fn interrupt(bytes: usize) -> Interrupt {
+        let shown = json!({
+            "tool": "t", "effect": "read_only", "arguments": { "text": "x".repeat(bytes) }, "lines": [],
+        });
+        let open = json!({ "id": "c.1", "kind": { "kind": "external" }, "shown": shown, "since": 1 });
+        serde_json::from_value(open).unwrap()
+    }
+
+    #[test]
+    fn an_owner_fills_its_own_part_and_no_more() {
+        let store = MemoryStore::new().limit(30_000).owner_limit(10_000);
+        let text = "x".repeat(1000);
+        let fill =
+            |owner: &str| (0..).find_map(|at| store.add(&format!("{owner}{at}").into(), append(owner, 0, &text)).err());
+        for owner in ["a", "b"] {
+            assert!(matches!(fill(owner), Some(StoreError::Full { of_owner: true })));
+        }
+        // Ten owners may have more than all may have together.
+        store.add(&"c".into(), append("c", 0, &text)).unwrap();
+        let all = ["c", "d", "e"].map(fill).map(|full| matches!(full, Some(StoreError::Full { of_owner: true })));
+        assert_eq!(all, [true, false, false]);
+        // A run that is deleted makes room for its owner.
+        assert!(store.lock().remove(&"a0".into()));
+        store.add(&"a".into(), append("a", 0, &text)).unwrap();
+    }
+
+    #[test]
+    fn everything_that_is_kept_counts_until_it_is_gone() {
+        let store = MemoryStore::new().limit(50_000);
+        let run = RunId::from("run");
+        let size = || store.lock().bytes;
+        store.add(&run, append("a", 0, "x")).unwrap();
+        let mut least = size();
+        assert!(least > 100, "a run costs more than its text");
+        let mut grows_by = |least_more: usize, change: &dyn Fn()| {
+            change();
+            assert!(
+                (least + least_more..least + least_more + 1000).contains(&size()),
+                "{least} {least_more} {}",
+                size()
+            );
+            least = size();
+        };
+        grows_by(5000, &|| store.add(&run, append("a", 1, &"y".repeat(5000))).unwrap());
+        grows_by(7000, &|| store.keep_snapshot(&run, 1, "s".repeat(7000)));
+        grows_by(2000, &|| store.keep_snapshot(&run, 2, "s".repeat(9000)));
+        let opens =
+            Append { head: Head { opened: vec![interrupt(6000)], ..append("a", 2, "z").head }, ..append("a", 2, "z") };
+        grows_by(6000, &|| store.add(&run, opens.clone()).unwrap());
+        // A snapshot without room is left out, and the old one stays.
+        store.keep_snapshot(&run, 3, "s".repeat(60_000));
+        let stored = store.load(&run).now_or_never().unwrap().unwrap().unwrap();
+        assert_eq!(stored.snapshot.map(|text| text.len()), Some(9000));
+        let before = size();
+        let closes =
+            Append { head: Head { closed: vec![interrupt(0).id], ..append("a", 3, "z").head }, ..append("a", 3, "z") };
+        store.add(&run, closes).unwrap();
+        assert!(size() + 5000 < before, "an interrupt that was closed counts no more");
+        assert!(store.lock().remove(&run));
+        assert!(size() == 0 && store.lock().owners.is_empty());
     }
 }

@@ -1,14 +1,18 @@
 //! Stores of runs: an append-only log for each run, with an index of runs that wait or were abandoned.
 
+mod keeper;
+mod lines;
 mod memory;
 
 use std::{fmt, ops::Range, slice, sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
+use futures_util::{future::BoxFuture, stream::BoxStream};
+use serde::{Deserialize, Serialize};
 
 use crate::run::{Interrupt, InterruptId, Phase, Principal, Run, RunId, Time};
+pub use keeper::Keeper;
 pub use memory::MemoryStore;
-use tool_run::run::{LogEvent, RecordError, record};
+use tool_run::run::{LogEntry, RecordError, record};
 
 /// A store of runs.
 ///
@@ -41,6 +45,9 @@ pub trait Store: Send + Sync {
     /// Gives `worker` the exclusive right to drive the run until `ttl` has passed. Another call by the same worker extends it. An
     /// expired lease of another worker is replaced.
     ///
+    /// `now` is the time on the caller's clock, and so are the times that are returned. A store of several machines judges leases by
+    /// a clock of its own, because the clocks of callers may differ.
+    ///
     /// Fails with [`StoreError::Leased`] while another worker has it, and with [`StoreError::NotFound`].
     fn lease<'a>(
         &'a self,
@@ -55,10 +62,10 @@ pub trait Store: Send + Sync {
 
     /// Returns the open interrupts that `filter` selects, oldest first. Those of the same time are ordered by run id, then in the
     /// order in which they were opened.
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
+    fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>>;
 
     /// Returns runs that a worker should take up. Something in them has expired at `now`, or they are neither finished nor
-    /// waiting and nobody has a lease on them. Runs that were not taken up for the longest time come first.
+    /// waiting and nobody has a lease on them. [`Store::lease`] states whose clock judges leases. Runs that were not taken up for the longest time come first.
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>>;
 
     /// Returns the runs of `owner` at the positions `page`, the last changed first ([`Head::changed`]). Those of the same time are
@@ -67,6 +74,57 @@ pub trait Store: Send + Sync {
 
     /// Deletes a run completely. Returns whether there was one.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// Returns notifications of the entries that others append to the log of a run, from now on. Each is the number of entries
+    /// that the log has then, or a greater one if the store does not know the number. The reader then reads the log. The store
+    /// may leave out appends of the worker that has the lease, for which there is [`Store::follow`].
+    ///
+    /// `None`, the default, means that the store cannot notify. The driver of a run then reads it every 200 ms while it waits
+    /// for a person, and every second otherwise.
+    fn watch(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
+        let _ = run;
+        None
+    }
+
+    /// Returns notifications of all entries that are appended to the log of a run, like [`Store::watch`]. It is for a process
+    /// that follows a run that another process drives. The default is [`Store::watch`], for stores that leave out no append.
+    fn follow(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
+        self.watch(run)
+    }
+
+    /// Publishes a piece of the model's turn to the processes that follow `run`: a JSON text of at most 7,000 bytes, without line
+    /// breaks. The driver calls this only after [`Store::followed`] has reported a follower.
+    ///
+    /// It returns at once, and the piece may get lost: followers then read the rest of the turn in the log. The default does
+    /// nothing.
+    fn publish(&self, run: &RunId, piece: String) {
+        let _ = (run, piece);
+    }
+
+    /// Returns the pieces of the model's turns that the driver of `run` publishes from now on, in its order. The run need not be
+    /// in this store.
+    ///
+    /// `None`, the default, means that the store passes no pieces on. Followers then report each turn at its end.
+    fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
+        let _ = run;
+        None
+    }
+
+    /// Returns for the driver of `run` whether pieces of the model's turns have readers ([`Store::pieces`]). It is `true` each
+    /// time that there is a new reader, or one may have missed pieces. The driver then publishes the present turn from its
+    /// beginning. It is `false` when there is no reader any more.
+    ///
+    /// `None`, the default, means that nobody reads pieces.
+    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        let _ = run;
+        None
+    }
+
+    /// Returns what keeps the log of `run` while a session drives it. By default, that is this store, with a lease: `None`.
+    fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
+        let _ = run;
+        None
+    }
 }
 
 /// Writes the methods of a store that pass their calls on to the store behind a pointer.
@@ -87,10 +145,34 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         snapshot(run: &'a RunId, rev: u64, text: String) -> ();
         lease(run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Lease;
         release(run: &'a RunId, lease: &'a Lease) -> ();
-        waiting(filter: &'a Waiting) -> Vec<WaitingItem>;
+        waiting(filter: &'a WaitingFilter) -> Vec<WaitingItem>;
         due(now: Time, limit: usize) -> Vec<RunId>;
         list(owner: &'a Principal, page: Range<usize>) -> Vec<RunItem>;
         delete(run: &'a RunId) -> bool;
+    }
+
+    fn watch(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
+        (**self).watch(run)
+    }
+
+    fn follow(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
+        (**self).follow(run)
+    }
+
+    fn publish(&self, run: &RunId, piece: String) {
+        (**self).publish(run, piece);
+    }
+
+    fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
+        (**self).pieces(run)
+    }
+
+    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        (**self).followed(run)
+    }
+
+    fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
+        (**self).keeper(run)
     }
 }
 
@@ -110,7 +192,7 @@ pub struct Append {
 }
 
 /// The part of a run that a store knows without reading its log.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Head {
     /// The owner of the run.
@@ -159,7 +241,7 @@ pub struct Stored {
 }
 
 /// Entries that were appended at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Record {
     /// The number of entries that the log had before.
@@ -185,7 +267,7 @@ pub struct Lease {
 /// A filter for open interrupts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Waiting {
+pub struct WaitingFilter {
     /// Selects interrupts that this principal may decide.
     pub principal: Option<Principal>,
     /// Selects interrupts of this run.
@@ -222,33 +304,33 @@ impl WaitingItem {
     }
 }
 
-impl Waiting {
+impl WaitingFilter {
     /// Creates a filter that selects everything.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Selects what `principal` may decide.
-    pub fn by(mut self, principal: impl Into<Principal>) -> Self {
+    pub fn for_principal(mut self, principal: impl Into<Principal>) -> Self {
         self.principal = Some(principal.into());
         self
     }
 
     /// Selects what waits in `run`.
-    pub fn of(mut self, run: RunId) -> Self {
+    pub fn in_run(mut self, run: RunId) -> Self {
         self.run = Some(run);
         self
     }
 
     /// Returns the greatest number of items to return.
-    pub fn most(&self) -> usize {
+    pub fn max_items(&self) -> usize {
         if self.limit == 0 { 100 } else { self.limit }
     }
 }
 
 impl Append {
     /// Creates an append of `events`, which led to the run `after`. The log had `expected` entries before.
-    pub fn new(expected: u64, events: &[LogEvent], after: &Run, lease: Option<Lease>) -> Self {
+    pub fn new(expected: u64, events: &[LogEntry], after: &Run, lease: Option<Lease>) -> Self {
         Self {
             expected,
             count: events.len() as u64,
@@ -260,21 +342,21 @@ impl Append {
 }
 
 impl Head {
-    fn new(events: &[LogEvent], after: &Run) -> Self {
+    fn new(events: &[LogEntry], after: &Run) -> Self {
         let (mut opened, mut closed, mut changed) = (Vec::<Interrupt>::new(), Vec::new(), None);
         for event in events {
             match event {
-                LogEvent::Created { at, .. } | LogEvent::Titled { at, .. } => changed = changed.max(Some(*at)),
-                LogEvent::Prompted { prompt, .. } => changed = changed.max(Some(prompt.at)),
-                LogEvent::Opened { interrupt, .. } => {
+                LogEntry::Created { at, .. } | LogEntry::Titled { at, .. } => changed = changed.max(Some(*at)),
+                LogEntry::Prompted { prompt, .. } => changed = changed.max(Some(prompt.at)),
+                LogEntry::Opened { interrupt, .. } => {
                     changed = changed.max(Some(interrupt.since));
                     opened.push((**interrupt).clone());
                 }
-                LogEvent::Decided { interrupt, at, .. } => {
+                LogEntry::Decided { interrupt, at, .. } => {
                     changed = changed.max(Some(*at));
                     closed.push(interrupt.clone());
                 }
-                LogEvent::Ended { call, .. } | LogEvent::Migrated { call, .. } => {
+                LogEntry::Ended { call, .. } | LogEntry::Migrated { call, .. } => {
                     // It no longer waits for any interrupt.
                     closed.extend(after.call(call).into_iter().flat_map(crate::run::Call::interrupt_ids));
                 }
@@ -284,7 +366,7 @@ impl Head {
         opened.retain(|interrupt| after.interrupt(&interrupt.id).is_some());
         let is_active = matches!(after.phase(), Phase::Generating | Phase::Acting);
         let title = changed.and_then(|_| after.title().map(str::to_owned));
-        Self { owner: after.owner().clone(), is_active, wake: after.wake(), opened, closed, changed, title }
+        Self { owner: after.owner().clone(), is_active, wake: after.next_expiry(), opened, closed, changed, title }
     }
 
     /// Returns the time from which a worker should take up the run; `None` for never.
@@ -313,7 +395,7 @@ impl Stored {
             Some(text) => Run::thaw(&text)?,
             None => {
                 let first = records.next().ok_or(StoreError::NotFound)?;
-                Run::fold(record::decode(&first.text)?).map_err(tool_run::run::RecordError::from)?
+                Run::fold(first.entries()?).map_err(tool_run::run::RecordError::from)?
             }
         };
         for entry in records {
@@ -329,9 +411,18 @@ impl Record {
         Self { rev, count, text }
     }
 
+    /// Returns the entries. An error about a text names its place in the log.
+    pub(crate) fn entries(&self) -> Result<Vec<LogEntry>, StoreError> {
+        let placed = |error| match error {
+            RecordError::Malformed(error) => RecordError::Malformed(format!("after {} entries: {error}", self.rev)),
+            other => other,
+        };
+        record::decode(&self.text).map_err(|error| placed(error).into())
+    }
+
     /// Applies the entries to a run. Entries that it has already are left out.
     pub fn apply(&self, run: &mut Run) -> Result<(), StoreError> {
-        let events = record::decode(&self.text)?;
+        let events = self.entries()?;
         let known = run.rev().saturating_sub(self.rev);
         for event in events.into_iter().skip(usize::try_from(known).unwrap_or(usize::MAX)) {
             run.apply(&event).map_err(tool_run::run::RecordError::from)?;
@@ -357,7 +448,12 @@ pub enum StoreError {
     NotFound,
     /// The stored run cannot be read.
     Record(RecordError),
-    /// The store does not work: it is unreachable or full, or is not the expected store.
+    /// The store is full: it appends nothing until runs are deleted.
+    Full {
+        /// Set if only the runs of this run's owner take up too much, and those of others have room.
+        of_owner: bool,
+    },
+    /// The store does not work: it is unreachable, its disk is full, or it is not the expected store.
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -372,10 +468,18 @@ impl fmt::Display for StoreError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Conflict => out.write_str("another writer has changed the run; load it again"),
-            Self::Fenced => out.write_str("another worker has taken the run over"),
-            Self::Leased { .. } => out.write_str("another worker drives the run"),
-            Self::NotFound => out.write_str("there is no such run"),
+            Self::Fenced => out.write_str("another worker has taken the run over; load it again, or follow it"),
+            Self::Leased { .. } => {
+                out.write_str("another worker drives the run; follow it, or wait until its lease ends")
+            }
+            Self::NotFound => out.write_str("there is no run with this id in the store"),
             Self::Record(error) => error.fmt(out),
+            Self::Full { of_owner: true } => out.write_str(
+                "the store is full for this owner: delete some of the owner's runs, or raise the owner's limit",
+            ),
+            Self::Full { of_owner: false } => {
+                out.write_str("the store is full: delete runs, raise its limit, or use a store on disk")
+            }
             Self::Unavailable(error) => write!(out, "the store is unavailable: {error}"),
         }
     }

@@ -32,7 +32,7 @@ pub enum Seen {
         failures: usize,
     },
     /// The turn failed.
-    StepFailed {
+    TurnFailed {
         /// The error.
         error: String,
         /// Set if this model, or the next one, is asked again.
@@ -59,7 +59,7 @@ pub enum Seen {
         text: String,
     },
     /// The model's turn ended.
-    StepFinished {
+    TurnFinished {
         /// The reason.
         reason: FinishReason,
         /// Tokens used by the turn.
@@ -99,7 +99,7 @@ pub enum Seen {
         detail: Option<String>,
     },
     /// The run finished, was stopped, or waits.
-    RunPaused(Phase),
+    RunAtRest(Phase),
     /// Another event, as `Debug` shows it.
     Other(String),
 }
@@ -143,13 +143,13 @@ impl From<Event<'_>> for Seen {
         match event {
             Event::StepStarted { step } => Self::StepStarted { step },
             Event::ModelAsked { model, failures } => Self::ModelAsked { model: model.to_owned(), failures },
-            Event::StepFailed { error, again } => Self::StepFailed { error: error.to_owned(), again },
+            Event::TurnFailed { error, again } => Self::TurnFailed { error: error.to_owned(), again },
             Event::Prompted(prompt) => Self::Prompted(prompt.clone()),
             Event::Text(text) => Self::Text(text.to_owned()),
             Event::Reasoning(text) => Self::Reasoning(text.to_owned()),
             Event::CallAnnounced { id, name } => Self::CallAnnounced { id: id.clone(), name: name.to_owned() },
             Event::CallArguments { id, text, .. } => Self::CallArguments { id: id.clone(), text: text.to_owned() },
-            Event::StepFinished { reason, usage } => Self::StepFinished { reason: reason.clone(), usage },
+            Event::TurnFinished { reason, usage } => Self::TurnFinished { reason: reason.clone(), usage },
             Event::CallAccepted(call) => Self::CallAccepted(call.into()),
             Event::CallOpened { call, interrupt } => {
                 Self::CallOpened { call: call.into(), interrupt: interrupt.clone() }
@@ -165,7 +165,7 @@ impl From<Event<'_>> for Seen {
             Event::CallFinished { call, result, detail } => {
                 Self::CallFinished { call: call.into(), result: result.clone(), detail: detail.map(str::to_owned) }
             }
-            Event::RunPaused(phase) => Self::RunPaused(phase.clone()),
+            Event::RunAtRest(phase) => Self::RunAtRest(phase.clone()),
             Event::RunStarted(_) => Self::Other("run begins".to_owned()),
             #[allow(unreachable_patterns, reason = "events that come with other features are kept as text")]
             other => Self::Other(format!("{other:?}")),
@@ -179,7 +179,7 @@ impl fmt::Display for Seen {
             Self::StepStarted { step } => format!("step {step}"),
             Self::ModelAsked { model, failures: 0 } => format!("asked {model}"),
             Self::ModelAsked { model, failures } => format!("asked {model} after {failures} failures"),
-            Self::StepFailed { error, again } => format!("step failed{}: {error}", if *again { ", again" } else { "" }),
+            Self::TurnFailed { error, again } => format!("turn failed{}: {error}", if *again { ", again" } else { "" }),
             Self::Prompted(prompt) => {
                 let text = prompt.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join(" ");
                 format!("prompted {text:?}")
@@ -188,7 +188,7 @@ impl fmt::Display for Seen {
             Self::Reasoning(text) => format!("reasoning {text:?}"),
             Self::CallAnnounced { id, name } => format!("announced {id} {name}"),
             Self::CallArguments { id, text } => format!("arguments {id} {text}"),
-            Self::StepFinished { reason, .. } => format!("step ended: {reason:?}"),
+            Self::TurnFinished { reason, .. } => format!("turn finished: {reason:?}"),
             Self::CallAccepted(call) => format!("accepted {call}"),
             Self::CallOpened { call, interrupt } => format!("opened {call}: {}", interrupt.kind.name()),
             Self::CallDecided { call, decision, by, .. } => {
@@ -208,7 +208,7 @@ impl fmt::Display for Seen {
                 let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
                 format!("finished {} {} {}{outcome}{detail}", call.id, call.name, result.name())
             }
-            Self::RunPaused(phase) => format!("paused: {phase:?}"),
+            Self::RunAtRest(phase) => format!("paused: {phase:?}"),
             Self::Other(text) => text.clone(),
         };
         out.write_str(&one_line(&line))
@@ -355,7 +355,7 @@ impl Events {
             let start = found.last().map_or(0, |at| at + 1);
             match lines[start..].iter().position(|line| line.contains(part)) {
                 Some(at) => found.push(start + at),
-                None => panic!("{}", explained(&lines, &found, parts, number)),
+                None => panic!("{}", explain_order(&lines, &found, parts, number)),
             }
         }
     }
@@ -407,7 +407,7 @@ impl fmt::Debug for Events {
 }
 
 /// Explains why the events are not in the asserted order.
-fn explained(lines: &[String], found: &[usize], parts: &[&str], number: usize) -> String {
+fn explain_order(lines: &[String], found: &[usize], parts: &[&str], number: usize) -> String {
     let part = parts[number];
     let after = match number.checked_sub(1).map(|before| parts[before]) {
         Some(before) => format!(" after {before:?}"),

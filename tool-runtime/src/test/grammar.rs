@@ -10,9 +10,9 @@ use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 ///
 /// ```text
 /// run    = drive*
-/// drive  = calls  (step calls)*  RunPaused
+/// drive  = calls  (step calls)*  RunAtRest
 /// step   = StepStarted  (Text | Reasoning | CallAnnounced | CallArguments | calls of eager tools)*
-///          (StepFinished | StepFailed)
+///          (TurnFinished | TurnFailed)
 /// call   = CallAnnounced  CallArguments*
 ///          [ CallAccepted  ( CallOpened  CallAccepted?  CallDecided )*
 ///            ( CallStarted  CallProgress*  ( CallOpened  CallDecided  CallStarted  CallProgress* )* )* ]
@@ -21,13 +21,13 @@ use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 ///
 /// - Steps are numbered from 1 since the prompt; the next begins when all calls of the previous one have ended. Nothing is
 ///   expected of the calls of a step that failed.
-/// - The events of one call stand in this order. Those of several calls of a step may interleave.
+/// - The events of one call are in this order. Those of several calls of a step may interleave.
 /// - A call's arguments are accepted before anything is decided about it or done with it, and again when somebody edits them.
 ///   `CallFinished` comes once, and is the last event of its call, whatever the outcome.
 /// - A finished run has no open call; a suspended one has a call that waits.
 ///
 /// Events between two drives may be missing, such as a decision elsewhere or the work of another process. So nothing is expected
-/// of earlier calls. The grammar is for one run, which one driver at a time drives to its `RunPaused`.
+/// of earlier calls. The grammar is for one run, which one driver at a time drives to its `RunAtRest`.
 #[derive(Clone, Debug, Default)]
 pub struct Grammar {
     calls: HashMap<CallId, CallEvents>,
@@ -112,12 +112,12 @@ impl Grammar {
                 let call = self.call(id)?;
                 must(!call.is_accepted, "its arguments were accepted already")
             }
-            Event::StepFinished { .. } => {
+            Event::TurnFinished { .. } => {
                 self.in_step()?;
                 self.in_step = false;
                 Ok(())
             }
-            Event::StepFailed { .. } => {
+            Event::TurnFailed { .. } => {
                 // Its announced calls may never have become calls of the run.
                 self.calls.values_mut().for_each(|call| call.is_loose = true);
                 (self.in_step, self.failed) = (false, true);
@@ -138,7 +138,7 @@ impl Grammar {
                 self.call(&call.id)?.is_over = true;
                 Ok(())
             }
-            Event::RunPaused(phase) => self.paused(phase),
+            Event::RunAtRest(phase) => self.paused(phase),
             #[allow(unreachable_patterns, reason = "events that come with other features may come anywhere")]
             _ => Ok(()),
         }
@@ -235,9 +235,9 @@ mod tests {
     fn events_out_of_order_are_reported() {
         let (a, reason, usage) = (CallId::from("a"), &FinishReason::Stop, Usage::default());
         let begin = Event::StepStarted { step: 1 };
-        let end = Event::StepFinished { reason, usage };
+        let end = Event::TurnFinished { reason, usage };
         let call = Event::CallAnnounced { id: &a, name: "look" };
-        let done = Event::RunPaused(&Phase::Finished);
+        let done = Event::RunAtRest(&Phase::Finished);
         assert_eq!(first_wrong(&[begin, Event::Text("hi"), end, done, begin, end, done]), None);
         let wrong: [(&[Event<'_>], usize, &str); 9] = [
             (&[Event::Text("hi")], 0, "no step is under way"),
@@ -248,7 +248,7 @@ mod tests {
             (&[begin, call, call], 2, "another call of the run has this id"),
             (&[begin, call, end, Event::StepStarted { step: 2 }], 3, "the call a has not ended"),
             (&[begin, call, end, done], 3, "a call has not ended"),
-            (&[begin, end, Event::RunPaused(&Phase::Suspended)], 2, "no call waits for a decision"),
+            (&[begin, end, Event::RunAtRest(&Phase::Suspended)], 2, "no call waits for a decision"),
         ];
         for (events, at, why) in wrong {
             assert_eq!(first_wrong(events), Some((at, why.to_owned())), "{events:?}");

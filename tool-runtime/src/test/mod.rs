@@ -1,5 +1,5 @@
-//! Tools for testing an agent: models that follow a script or a recording, a person who decides by rule, a clock that is set
-//! forward, and assertions about events.
+//! Tools for testing an agent. They include models with a script or a recording, a person who decides by rule, a clock that is
+//! set forward, and assertions about events.
 //!
 //! | item | for |
 //! |---|---|

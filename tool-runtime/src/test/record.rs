@@ -63,7 +63,7 @@ impl<M: Model> Model for Recorder<M> {
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let begin = async move {
-            let turn = Turn { request: written(request), deltas: Vec::new(), ending: Ending::Dropped };
+            let turn = Turn { request: request_json(request), deltas: Vec::new(), ending: Ending::Dropped };
             let mut taking = Taking { turn, file: Arc::clone(&self.file), hidden: self.hidden.clone() };
             let all = self.model.stream(request).map(Some).chain(stream::iter([None]));
             all.filter_map(move |delta| {
@@ -107,7 +107,7 @@ impl Taking {
 impl Drop for Taking {
     fn drop(&mut self) {
         let Ok(line) = serde_json::to_string(&self.turn) else { return };
-        let line = hidden_in(line, &self.hidden);
+        let line = redact(line, &self.hidden);
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // An incomplete recording fails when it is replayed; the recorded run must not fail because of it.
         let _ = writeln!(file, "{line}");
@@ -210,7 +210,7 @@ impl Model for Replayer {
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let begin = async move {
-            let asked = hidden_in(written(request).to_string(), &self.hidden);
+            let asked = redact(request_json(request).to_string(), &self.hidden);
             let asked = serde_json::from_str(&asked).unwrap_or_default();
             let turn = match self.take(&asked) {
                 Ok(turn) => turn,
@@ -276,7 +276,7 @@ impl From<Failed> for ModelError {
 }
 
 /// Returns the whole request to a model. Of each tool, it has the fingerprint.
-fn written(request: Request<'_>) -> Value {
+fn request_json(request: Request<'_>) -> Value {
     let tools = request.tools.specs().iter().map(|spec| (spec.name.clone(), json!(Fingerprint::with_texts(spec))));
     json!({
         "messages": request.messages,
@@ -287,17 +287,17 @@ fn written(request: Request<'_>) -> Value {
 }
 
 /// Returns a line with secrets replaced: in texts, and in the texts of arguments, which are quoted once more.
-fn hidden_in(mut line: String, hidden: &[String]) -> String {
+fn redact(mut line: String, hidden: &[String]) -> String {
     for secret in hidden.iter().filter(|secret| !secret.is_empty()) {
-        let once = quoted(secret);
-        let twice = quoted(&once);
+        let once = escape_json(secret);
+        let twice = escape_json(&once);
         line = line.replace(&twice, "[hidden]").replace(&once, "[hidden]");
     }
     line
 }
 
 /// Returns a text as it appears between the quotes of JSON.
-fn quoted(text: &str) -> String {
+fn escape_json(text: &str) -> String {
     let json = Value::from(text).to_string();
     json[1..json.len() - 1].to_owned()
 }
@@ -307,17 +307,17 @@ fn about(path: &Path, error: &dyn std::fmt::Display) -> io::Error {
 }
 
 /// The most differences that an error lists.
-const MOST: usize = 5;
+const MAX_DIFFERENCES: usize = 5;
 
 /// The most characters of a value that an error shows.
-const LONGEST: usize = 200;
+const MAX_SHOWN_CHARACTERS: usize = 200;
 
 /// Returns where `asked` differs from `recorded`, a line for each place.
 fn difference(recorded: &Value, asked: &Value) -> String {
     let mut found = Vec::new();
     compare("", recorded, asked, &mut found);
-    let more = found.len().saturating_sub(MOST);
-    found.truncate(MOST);
+    let more = found.len().saturating_sub(MAX_DIFFERENCES);
+    found.truncate(MAX_DIFFERENCES);
     if more > 0 {
         found.push(format!("  and {more} more"));
     }
@@ -338,7 +338,11 @@ fn compare(path: &str, recorded: &Value, asked: &Value, found: &mut Vec<String>)
             }
         }
         _ if recorded == asked => {}
-        _ => found.push(format!("  {path}: recorded {}, asked {}", shown(recorded, asked), shown(asked, recorded))),
+        _ => found.push(format!(
+            "  {path}: recorded {}, asked {}",
+            differing_part(recorded, asked),
+            differing_part(asked, recorded)
+        )),
     }
 }
 
@@ -352,16 +356,16 @@ fn compare_or(path: &str, recorded: Option<&Value>, asked: Option<&Value>, found
 }
 
 fn short(value: &Value) -> String {
-    excerpt(&value.to_string(), LONGEST)
+    excerpt(&value.to_string(), MAX_SHOWN_CHARACTERS)
 }
 
 /// Returns a value for an error. Of a long text, it is the part where it begins to differ from `other`.
-fn shown(value: &Value, other: &Value) -> String {
+fn differing_part(value: &Value, other: &Value) -> String {
     let (Some(text), Some(other)) = (value.as_str(), other.as_str()) else { return short(value) };
     let same = text.chars().zip(other.chars()).take_while(|(one, two)| one == two).count();
-    if text.chars().count() <= LONGEST || same < LONGEST / 2 {
+    if text.chars().count() <= MAX_SHOWN_CHARACTERS || same < MAX_SHOWN_CHARACTERS / 2 {
         return short(value);
     }
-    let from: String = text.chars().skip(same - LONGEST / 4).collect();
+    let from: String = text.chars().skip(same - MAX_SHOWN_CHARACTERS / 4).collect();
     format!("…{}", short(&Value::from(from)))
 }

@@ -104,7 +104,7 @@ impl SpanTree {
     }
 
     /// Returns the values of a field in the events of the span, in their order.
-    pub fn said<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn event_values<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a str> {
         self.events.iter().flatten().filter(move |(name, _)| name == field).map(|(_, value)| value.as_str())
     }
 

@@ -41,7 +41,7 @@ impl<'a> Started<'a> {
     /// Returns the call with the arguments as validators changed them. Its output is written in `form`, together with the
     /// validators' `remarks`.
     pub(crate) fn understood(self, normalized: Option<Box<str>>, form: Form, remarks: Vec<String>) -> Self {
-        let work = self.work.map_ok(move |output| output.told(form, remarks)).boxed();
+        let work = self.work.map_ok(move |output| output.into_answer(form, remarks)).boxed();
         Self { normalized, work, ..self }
     }
 }

@@ -78,7 +78,7 @@ impl Context {
         self.shared.principal.as_deref()
     }
 
-    /// Returns the signal that nobody waits for the result any more.
+    /// Returns the cancellation signal of the call.
     pub fn cancellation(&self) -> &Cancellation {
         &self.call.cancellation
     }
@@ -249,12 +249,12 @@ struct Signal {
 }
 
 impl Cancellation {
-    /// Creates a signal that has not been given.
+    /// Creates a signal that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives the signal. A second call has no effect.
+    /// Cancels the call. A second cancellation has no effect.
     pub fn cancel(&self) {
         self.signal.cancelled.store(true, Ordering::SeqCst);
         // A task that begins to listen after this line sees the flag. Without one, a notification would only allocate.
@@ -427,7 +427,7 @@ impl Context {
     /// Fails when the person declines, no person can be asked here, or a limit of the run is reached.
     pub async fn ask<T: DeserializeOwned + JsonSchema>(&self, question: impl Into<String>) -> Result<T, Failure> {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
-        match self.put(Question::ask(question, schema.into())).await? {
+        match self.ask_question(Question::ask(question, schema.into())).await? {
             QuestionAnswer::Given(value) => Ok(serde_json::from_value(value)?),
             QuestionAnswer::Approved => Err(Failure::new("the question was not answered")),
             QuestionAnswer::Denied(reason) => Err(declined("the person did not answer", reason)),
@@ -438,7 +438,7 @@ impl Context {
     ///
     /// Fails when the person refuses, or no person can be asked here.
     pub async fn request_approval(&self, question: impl Into<String>) -> Result<(), Failure> {
-        match self.put(Question::approval(question)).await? {
+        match self.ask_question(Question::approval(question)).await? {
             QuestionAnswer::Approved => Ok(()),
             QuestionAnswer::Given(_) => Err(Failure::new("the permission was not given")),
             QuestionAnswer::Denied(reason) => Err(declined("the person did not allow it", reason)),
@@ -454,7 +454,7 @@ impl Context {
     /// Between the end of `work` and the recording of its result there is a gap that no log can close:
     ///
     /// - For a `resumable` tool, the log also records that a step begins. If a call was stopped after a step began and before its
-    ///   result was recorded, it does not start again by itself: a person is asked. An error of `work` is not a result.
+    ///   result was recorded, it does not start again by itself. A person is asked. An error of `work` is not a result.
     /// - For a tool that is `idempotent` or `effect = read_only`, the log records the result only, so `work` can run again.
     ///
     /// A person may also start a call again. Then `work` runs again if it has no result. Send `name` and the call's id
@@ -484,7 +484,7 @@ impl Context {
     /// at run time.
     ///
     /// Fails when no person can be asked here, or a limit of the run is reached.
-    pub async fn put(&self, question: Question) -> Result<QuestionAnswer, Failure> {
+    pub async fn ask_question(&self, question: Question) -> Result<QuestionAnswer, Failure> {
         match self.journal() {
             Some(journal) => journal.ask(question).await,
             None => Err(Failure::new("no person can be asked here")),

@@ -233,7 +233,7 @@ impl<A: Values, B: Values> Values for Many<A, B> {
 
 /// Takes the value out of a place. Decoding succeeds only with every place filled.
 #[inline]
-fn taken<T>(place: Option<T>) -> T {
+fn take<T>(place: Option<T>) -> T {
     place.expect("decoding succeeds only with every place filled")
 }
 
@@ -254,7 +254,7 @@ macro_rules! tuples {
 
             #[allow(clippy::unused_unit, reason = "the empty tuple")]
             fn take(($($place,)*): Self::Places) -> Self {
-                ($(taken($place),)*)
+                ($(take($place),)*)
             }
 
             #[inline]
@@ -262,7 +262,7 @@ macro_rules! tuples {
                 let [$($field),*] = def.fields else { unreachable!("a tool's values are those of its parameters") };
                 $(let mut $place = None::<$T>;)*
                 decode(def, text, cx, &mut [$(Slot::new($field, &mut $place)),*])?;
-                Ok(($(taken($place),)*))
+                Ok(($(take($place),)*))
             }
         }
     )*};

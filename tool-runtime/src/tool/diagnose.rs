@@ -12,7 +12,7 @@ use tool_schema::json::text::{self, ReadValue};
 use tool_schema::schema::pointer::push;
 
 /// The number of unknown names that are reported one by one.
-const MOST_UNKNOWN: usize = 8;
+const MAX_UNKNOWN: usize = 8;
 
 /// The most characters of a type's own error message that are reported: the message may contain the value.
 const LONGEST_WORDS: usize = 300;
@@ -41,8 +41,8 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
     for slot in slots {
         let name = slot.param().name;
         let path = pointer(name);
-        let told = problems.iter().any(|problem| is_within(&problem.path, &path));
-        if slot.param().secret || told {
+        let is_reported = problems.iter().any(|problem| is_within(&problem.path, &path));
+        if slot.param().secret || is_reported {
             continue;
         }
         problems.extend(match given.get(name) {
@@ -106,7 +106,7 @@ pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
 
 /// Explains why a type refused an answer that its schema allows.
 pub fn refused(error: &serde_json::Error) -> Rejection {
-    Rejection::one(Problem::new("", ProblemKind::Invalid, words(error)))
+    Rejection::one(Problem::new("", ProblemKind::Invalid, expectation(error)))
 }
 
 /// The entries of the arguments, and the places where a name is given more than once.
@@ -119,7 +119,7 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     }
     let ReadValue { value, twice } = text::read(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
     let not_an_object = || {
-        let names = quoted(def.fields.iter().filter(|field| !field.param.secret).map(|field| field.param.name));
+        let names = quote_names(def.fields.iter().filter(|field| !field.param.secret).map(|field| field.param.name));
         let expected = if names.is_empty() { "an empty object".to_owned() } else { format!("an object with {names}") };
         Problem::new("", ProblemKind::WrongType, expected)
     };
@@ -135,12 +135,12 @@ fn judge(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Problem> {
         Ok(_) => slot
             .broken()
             .map(|rule| Problem::new(path, ProblemKind::Invalid, rule.to_string()).got(feedback::shorten(value))),
-        Err(error) => Some(Problem::new(path, ProblemKind::Invalid, words(&error)).got(feedback::shorten(value))),
+        Err(error) => Some(Problem::new(path, ProblemKind::Invalid, expectation(&error)).got(feedback::shorten(value))),
     }
 }
 
 /// Returns the expectation in the error of the type that refused a value.
-fn words(error: &serde_json::Error) -> String {
+fn expectation(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     let expected = message.rsplit_once("expected ").map_or(message, |(_, expected)| expected);
@@ -151,24 +151,24 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
     let free: Vec<&str> = known.iter().copied().filter(|name| !given.contains_key(*name)).collect();
     let expected = match known {
         [] => "no parameters".to_owned(),
-        names => quoted(names.iter().copied()),
+        names => quote_names(names.iter().copied()),
     };
     let mut problems: Vec<Problem> = strange
         .iter()
-        .take(MOST_UNKNOWN)
+        .take(MAX_UNKNOWN)
         .map(|name| {
             let near = suggest::nearest(name, free.iter().copied()).map(|near| format!("`{near}`"));
             Problem::new(pointer(&feedback::beginning(name)), ProblemKind::Unknown, expected.clone()).suggest(near)
         })
         .collect();
-    if strange.len() > MOST_UNKNOWN {
-        let more = format!("no other names; {} more are unknown", strange.len() - MOST_UNKNOWN);
+    if strange.len() > MAX_UNKNOWN {
+        let more = format!("no other names; {} more are unknown", strange.len() - MAX_UNKNOWN);
         problems.push(Problem::new("", ProblemKind::Unknown, more));
     }
     problems
 }
 
-fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
+fn quote_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

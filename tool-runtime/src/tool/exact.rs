@@ -230,7 +230,7 @@ impl<'de, A: MapAccess<'de>> VariantAccess<'de> for Tagged<A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
-        Err(Error::invalid_type(Unexpected::Map, &"the variant's name as a text"))
+        Err(Error::invalid_type(Unexpected::Map, &"the variant's name as a string"))
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(mut self, seed: S) -> Result<S::Value, A::Error> {

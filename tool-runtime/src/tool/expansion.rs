@@ -44,7 +44,8 @@ use super::{
     CallError, CallFuture, Context, Def, HookFuture, Refused, Resources, Started,
     dynamic::{
         Asking, Asks, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Checks, Choosing, Judged, Judging, Keep,
-        Keeping, Kept, Known, LaterValidation, Settling, Understood, Validate, Validator, ValidatorReturned, Whole,
+        Keeping, Known, LaterValidation, Settling, StoredValue, Understood, Validate, Validator, ValidatorReturned,
+        Whole,
     },
     field::{Typed, Usual},
     hooks::Hook,
@@ -89,7 +90,7 @@ impl<T> Shared<Arc<T>> {
 ///
 /// # Panics
 ///
-/// If it is.
+/// If `name` is among `earlier`.
 #[track_caller]
 pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
     let mut index = 0;
@@ -105,7 +106,7 @@ pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
 ///
 /// # Panics
 ///
-/// If one has.
+/// If an earlier tool has the name.
 #[track_caller]
 pub const fn assert_first(names: &[&'static str], again: &[bool], index: usize) {
     if again[index] {
@@ -435,14 +436,14 @@ pub struct Unasked;
 
 impl Unasked {
     /// Returns an empty answer.
-    pub fn ask<C>(self, _: Option<Kept>, _: C) -> NoAnswer {
+    pub fn ask<C>(self, _: Option<StoredValue>, _: C) -> NoAnswer {
         NoAnswer
     }
 }
 
 /// The fallback that reports a value that is not a validator.
 pub trait AsksFallback<F, T, C>: Sized {
-    fn ask(self, _: Option<Kept>, _: C) -> NoAnswer
+    fn ask(self, _: Option<StoredValue>, _: C) -> NoAnswer
     where
         F: Validate<T, C>,
     {

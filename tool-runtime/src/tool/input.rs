@@ -48,8 +48,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
 /// A type that a secret can have: any `Send` type with serde's `Deserialize`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a secret of a tool",
-    label = "cannot be decoded from a text, or sent to another thread",
-    note = "a `String` can, and so can a type with `#[derive(serde::Deserialize)]` that is read from a text"
+    label = "cannot be decoded from JSON, or sent to another thread",
+    note = "a `String` can, and so can a type with `#[derive(serde::Deserialize)]` that is read from a string"
 )]
 pub trait ToolSecret: DeserializeOwned + Send + 'static {}
 

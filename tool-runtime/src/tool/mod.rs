@@ -12,7 +12,7 @@ pub(crate) mod expansion;
 pub(crate) mod field;
 pub(crate) mod hooks;
 mod input;
-pub(crate) mod lacking;
+pub(crate) mod missing_traits;
 pub(crate) mod output;
 pub(crate) mod rule;
 pub(crate) mod work;
@@ -24,7 +24,7 @@ pub use decode::Refused;
 pub use dynamic::{Choice, DynamicInput, IntoValidation, Validation};
 pub use hooks::{HookFuture, InputHooks, Partial};
 pub use input::{ToolInput, ToolSecret};
-pub use output::{Content, Image, Shown, Text, ToolOutput};
+pub use output::{Content, Image, OutputWithContent, Text, ToolOutput};
 pub use rule::{Measured, Ranged, Textual};
 #[doc(no_inline)]
 pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, ToolSpec};

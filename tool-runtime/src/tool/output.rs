@@ -9,12 +9,12 @@ use super::{CallError, Failure, Output, ToolError};
 use crate::message::Part;
 
 /// A type that a tool can return: any type with serde's `Serialize` and schemars' `JsonSchema`, or one of [`Text`], [`Image`],
-/// [`Content`] and [`Shown`].
+/// [`Content`] and [`OutputWithContent`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the output of a tool",
     label = "lacks `Serialize` or `JsonSchema`",
     note = "add `#[derive(serde::Serialize, schemars::JsonSchema)]` to `{Self}`",
-    note = "or return `tool_runtime::Text`, `Image`, `Content` or `Shown`"
+    note = "or return `tool_runtime::Text`, `Image`, `Content` or `OutputWithContent`"
 )]
 pub trait ToolOutput: Sized {
     #[doc(hidden)]
@@ -57,14 +57,14 @@ pub struct Content(pub Vec<Part>);
 /// A value for the application, together with other content for the model.
 ///
 /// ```
-/// use tool_runtime::{Part, Shown};
+/// use tool_runtime::{Part, OutputWithContent};
 ///
 /// let rows = vec![1, 2, 3];
-/// let shown = Shown { model: vec![Part::text("3 rows, shown to the person")], value: rows };
+/// let shown = OutputWithContent { model: vec![Part::text("3 rows, shown to the person")], value: rows };
 /// # let _ = shown;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown<T> {
+pub struct OutputWithContent<T> {
     /// The value for the application.
     pub value: T,
     /// The content for the model.
@@ -93,7 +93,7 @@ impl ToolOutput for Content {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: ToolOutput> ToolOutput for Shown<T> {
+impl<T: ToolOutput> ToolOutput for OutputWithContent<T> {
     fn into_output(self) -> Result<Output, Failure> {
         Ok(self.value.into_output()?.show(self.model))
     }
@@ -126,7 +126,7 @@ impl Returned {
 }
 
 /// Takes the value that the function returned.
-fn taken<R: 'static>(place: &mut dyn Any) -> R {
+fn take<R: 'static>(place: &mut dyn Any) -> R {
     let value = place.downcast_mut::<Option<R>>().and_then(Option::take);
     value.expect("what a function returns has the type that it was declared with")
 }
@@ -151,7 +151,7 @@ impl<T: 'static, E: 'static> Kind<Result<T, E>> {
 impl<R: ToolOutput + 'static> Plain<R> {
     /// Returns the evidence for a plain output.
     pub const fn fits<L: ?Sized>(&self) -> Returned {
-        Returned { encode: |place| Ok(taken::<R>(place).into_output()?), schema: R::output_schema }
+        Returned { encode: |place| Ok(take::<R>(place).into_output()?), schema: R::output_schema }
     }
 }
 
@@ -161,7 +161,7 @@ impl<T: ToolOutput + 'static, E: 'static> Fallible<T, E> {
     where
         E: ToolError,
     {
-        Returned { encode: |place| encode(taken::<Result<T, E>>(place)), schema: T::output_schema }
+        Returned { encode: |place| encode(take::<Result<T, E>>(place)), schema: T::output_schema }
     }
 }
 

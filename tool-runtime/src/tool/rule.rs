@@ -1,5 +1,5 @@
-//! The limits that a declaration sets on a parameter's value: data for the schema, code that checks a value, and traits of the
-//! types that can have limits.
+//! The limits that a declaration sets on a parameter's value. The module has data for the schema, code that checks a value, and
+//! traits of the types that can have limits.
 
 use std::{
     any::Any,
@@ -59,8 +59,8 @@ impl fmt::Display for Rule {
             Self::Range { .. } => out.write_str("a number"),
             Self::Length { min, max: Some(max), unit } => write!(out, "{min} to {max} {}", what(unit)),
             Self::Length { min, max: None, unit } => write!(out, "at least {min} {}", what(unit)),
-            Self::Pattern(pattern) => write!(out, "a text that matches `{}`", pattern.source()),
-            Self::Format(format) => write!(out, "a text in the format `{}`", format.name()),
+            Self::Pattern(pattern) => write!(out, "a string that matches `{}`", pattern.source()),
+            Self::Format(format) => write!(out, "a string in the format `{}`", format.name()),
         }
     }
 }
@@ -224,7 +224,7 @@ impl<T: 'static> Check<T> {
         if let Some((least, most)) = T::LIMITS {
             assert!(
                 within(min, least, most) && within(max, least, most),
-                "a bound of `range` does not fit the parameter's type"
+                "a bound of `range` is outside the parameter's type: use a bound that the type can hold"
             );
         }
         Limit {
@@ -293,7 +293,7 @@ const fn within(bound: Option<Number>, least: i128, most: i128) -> bool {
 #[diagnostic::on_unimplemented(
     message = "`range` is for numbers, and `{Self}` is none",
     label = "not a number",
-    note = "`length` limits texts and collections; implement `tool_runtime::Ranged` for a number type of your own"
+    note = "`length` limits strings and collections; implement `tool_runtime::Ranged` for a number type of your own"
 )]
 pub trait Ranged {
     /// The least and the largest value, for integers.
@@ -305,7 +305,7 @@ pub trait Ranged {
 
 /// A text or collection, or an optional one: a type on which `length` can be declared.
 #[diagnostic::on_unimplemented(
-    message = "`length` is for texts and collections, and `{Self}` is neither",
+    message = "`length` is for strings and collections, and `{Self}` is neither",
     label = "has no length",
     note = "`range` limits numbers; implement `tool_runtime::Measured` for a type of your own"
 )]
@@ -329,9 +329,9 @@ fn is_within(length: usize, min: usize, max: Option<usize>) -> bool {
 
 /// A text, or an optional one: a type on which `pattern` and `format` can be declared.
 #[diagnostic::on_unimplemented(
-    message = "`pattern` and `format` are for texts, and `{Self}` is none",
-    label = "not a text",
-    note = "implement `tool_runtime::Textual` for a text type of your own"
+    message = "`pattern` and `format` are for strings, and `{Self}` is none",
+    label = "not a string",
+    note = "implement `tool_runtime::Textual` for a string type of your own"
 )]
 pub trait Textual {
     /// Returns the text; `None` if there is none to check.

@@ -184,8 +184,8 @@ impl<T: ExecuteWith<S, Output: ToolOutput> + Send + 'static, S: Sync> ExecutingW
 
 /// Returns the last item of `stream`, encoded. Each item is shown as a preliminary output when it arrives.
 ///
-/// The stream is polled for the next item when the previous one was shown and the receiver has room for more: only the last item
-/// is buffered. The stream is dropped as soon as an item is an error or cannot be encoded, and when this future is dropped.
+/// The stream is polled for the next item when the previous one was shown and the receiver has room for more. So only the last
+/// item is buffered. The stream is dropped as soon as an item is an error or cannot be encoded, and when this future is dropped.
 ///
 /// Fails when the stream ends without an output.
 pub(crate) async fn streamed<S: Stream>(

@@ -8,7 +8,7 @@ use std::{
     task::{self, Poll},
 };
 
-use super::prepared::{Resting, accepted, leave, rest, run};
+use super::prepared::{PausedCall, accepted_work, pause, run, store_read};
 use crate::feedback::Rejection;
 use crate::tool::{CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, Started, Starting, ToolSpec};
 use tool_run::judge::AcceptedArguments;
@@ -41,8 +41,8 @@ use tool_schema::json::text;
 /// # Other parameters
 ///
 /// A layer can show other parameters than the tool has ([`spec`](Self::spec)). It then translates them in
-/// [`arguments`](Self::arguments). Everything outside sees only the layer's parameters: the model writes them, policies and
-/// people see them, an edit provides them, and [`Invocation::arguments`] and the run's log hold them. The layer translates them
+/// [`arguments`](Self::arguments). Everything outside sees only the layer's parameters. The model writes them, policies and
+/// people see them, and an edit provides them. [`Invocation::arguments`] and the run's log hold them. The layer translates them
 /// whenever the call is read. So what was approved is what runs, as long as the translation is the same each time.
 ///
 /// If the tool's validators change such arguments ([`Started::normalized`](crate::tool::Started::normalized)),
@@ -81,7 +81,7 @@ pub trait Layer: Send + Sync + 'static {
     ///
     /// The default takes over the changes to those parameters that the layer passed on as they were.
     fn restore(&self, call: Invocation<'_>, meant: &str, changed: &str) -> Option<String> {
-        carried_over(call.arguments, meant, changed)
+        carry_over(call.arguments, meant, changed)
     }
 
     /// Changes the error for arguments that were refused inside: by this layer's [`arguments`](Self::arguments), by the tool or
@@ -141,9 +141,9 @@ pub trait Layer: Send + Sync + 'static {
     ///
     /// ```
     /// # #[cfg(feature = "agent")] {
-    /// use tool_runtime::{layer::{Log, Secrets}, toolset::Layer};
+    /// use tool_runtime::{layer::{CallLog, Secrets}, toolset::Layer};
     ///
-    /// let both = Secrets::new(["hunter2"]).pipe(Log::new(|entry| println!("{entry}"))); // logs what is left
+    /// let both = Secrets::new(["hunter2"]).pipe(CallLog::new(|entry| println!("{entry}"))); // logs what is left
     /// # let _ = both;
     /// # }
     /// ```
@@ -224,7 +224,7 @@ impl<'a> Next<'a> {
 }
 
 fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> CallFuture<'a> {
-    Box::pin(run(accepted(tool.start(arguments, cx))))
+    Box::pin(run(accepted_work(tool.start(arguments, cx))))
 }
 
 impl fmt::Debug for Next<'_> {
@@ -350,33 +350,33 @@ fn start_translated<'a, L: Layer + ?Sized>(
                 Ok(started) => started,
                 Err(asking) => {
                     // The validators are not asked before the caller waits for their answer.
-                    rest().await;
+                    pause().await;
                     asking.await
                 }
             };
-            let restored = |changed: &str| restored(around, arguments, &meant, changed, cx);
+            let restored = |changed: &str| restore(around, arguments, &meant, changed, cx);
             let read =
                 started.and_then(|started| Ok((started.normalized.as_deref().map(restored).transpose()?, started)));
             let (normalized, Started { needs_approval, normalized: changed, touches, work }) = match read {
                 Ok(read) => read,
                 Err(error) => {
-                    leave(&reading, Err(error));
+                    store_read(&reading, Err(error));
                     return std::future::pending().await;
                 }
             };
-            leave(&reading, Ok(AcceptedArguments::new(needs_approval, normalized.clone(), touches)));
+            store_read(&reading, Ok(AcceptedArguments::new(needs_approval, normalized.clone(), touches)));
             drop(reading);
-            rest().await;
+            pause().await;
             let call = around.invocation(normalized.as_deref().unwrap_or(arguments), cx);
             let arguments = changed.as_deref().unwrap_or(&meant);
             around.layer.call(call, Next { inner: &*around.inner, call, arguments, first: Some(work) }).await
         })
     };
-    let started = |read: Result<AcceptedArguments, CallError>, call: Resting<'a>| {
+    let started = |read: Result<AcceptedArguments, CallError>, call: PausedCall<'a>| {
         let AcceptedArguments { needs_approval, normalized, touches, .. } = read?;
         Ok(Started { needs_approval, normalized: normalized.map(|text| (*text).into()), touches, work: call.run() })
     };
-    let mut call = Resting::of(call);
+    let mut call = PausedCall::of(call);
     match call.poll_read(&mut task::Context::from_waker(task::Waker::noop())) {
         Poll::Ready(read) => Starting::read(started(read, call)),
         Poll::Pending => Starting::asking(async move { started(call.read().await, call) }),
@@ -384,7 +384,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
 }
 
 /// Returns arguments for the outside that mean `changed` inside.
-fn restored<L: Layer + ?Sized>(
+fn restore<L: Layer + ?Sized>(
     around: &Around<L>,
     arguments: &str,
     meant: &str,
@@ -394,7 +394,7 @@ fn restored<L: Layer + ?Sized>(
     let restored = around.layer.restore(around.invocation(arguments, cx), meant, changed);
     let restored = restored.filter(|restored| {
         let means = around.layer.arguments(around.invocation(restored, cx), around.inner.spec());
-        means.is_ok_and(|means| json::same(&means, changed))
+        means.is_ok_and(|means| json::is_same_value(&means, changed))
     });
     restored.map(Arc::from).ok_or_else(|| {
         let text = format!("the tool read the arguments as {changed}, which the layer's parameters cannot express");
@@ -405,17 +405,17 @@ fn restored<L: Layer + ?Sized>(
 
 /// Returns `given` with the changes from `meant` to `changed`, for parameters that have the same value in `given` and `meant`.
 /// Adds those that neither has. Returns `None` if another one changed.
-pub(crate) fn carried_over(given: &str, meant: &str, changed: &str) -> Option<String> {
+pub(crate) fn carry_over(given: &str, meant: &str, changed: &str) -> Option<String> {
     let (mut given, meant, changed) = (text::members(given)?, text::members(meant)?, text::members(changed)?);
     let places: HashMap<String, usize> = given.iter().map(|(name, _)| name.clone()).zip(0..).collect();
     let mut meant: HashMap<String, String> = meant.into_iter().collect();
     for (name, value) in changed {
         let before = meant.remove(&name);
-        if before.as_ref().is_some_and(|before| json::same(before, &value)) {
+        if before.as_ref().is_some_and(|before| json::is_same_value(before, &value)) {
             continue;
         }
         match (before, places.get(&name)) {
-            (Some(before), Some(index)) if json::same(&before, &given[*index].1) => given[*index].1 = value,
+            (Some(before), Some(index)) if json::is_same_value(&before, &given[*index].1) => given[*index].1 = value,
             (None, None) => given.push((name, value)),
             _ => return None,
         }

@@ -154,7 +154,7 @@ impl<'a> Entry<'a> {
         let (dialect, strict) = format.dialect(spec);
         let schema: &RawValue = spec.input.lowered(dialect).json();
         let (name, description) = (&*spec.name, &*spec.description);
-        let more = more(spec, format);
+        let more = provider_members(spec, format);
         match format {
             ListFormat::OpenAi => Self::OpenAi {
                 r#type: "function",
@@ -168,7 +168,7 @@ impl<'a> Entry<'a> {
 }
 
 /// Returns the members that a tool adds to its definition for one provider, without those that the definition itself has.
-fn more(spec: &ToolSpec, format: ListFormat) -> Map<String, Value> {
+fn provider_members(spec: &ToolSpec, format: ListFormat) -> Map<String, Value> {
     const OWN: [&str; 8] =
         ["type", "function", "name", "description", "parameters", "input_schema", "parametersJsonSchema", "strict"];
     let added = spec.traits.provider.get(format.name()).and_then(Value::as_object);

@@ -26,8 +26,8 @@ pub use collect::{CollectError, States};
 pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known};
 pub use layer::{Invocation, Layer, Next};
 #[cfg(feature = "agent")]
-pub(crate) use layer::{carried_over, not_applied};
-pub use lint::{Finding, Findings, Level};
+pub(crate) use layer::{carry_over, not_applied};
+pub use lint::{Finding, Findings, LintLevel};
 pub use list::{ListFormat, ProviderTool, ToolList};
 pub(crate) use policy::judge;
 use policy::tighten;
@@ -348,12 +348,12 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
 }
 
 fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
-    adapted(tool, |spec| spec.name = name)
+    adapt(tool, |spec| spec.name = name)
 }
 
 /// Returns `tool` with another member in its definition for one provider.
 fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
-    adapted(tool, |spec| {
+    adapt(tool, |spec| {
         let members = spec.traits.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
         if let Some(members) = members.as_object_mut() {
             members.insert(member.to_owned(), value.clone());
@@ -361,7 +361,7 @@ fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Va
     })
 }
 
-fn adapted(tool: &Arc<dyn DynTool>, change: impl FnOnce(&mut ToolSpec)) -> Arc<dyn DynTool> {
+fn adapt(tool: &Arc<dyn DynTool>, change: impl FnOnce(&mut ToolSpec)) -> Arc<dyn DynTool> {
     let mut spec = ToolSpec::clone(tool.spec());
     change(&mut spec);
     Arc::new(Adapted { inner: Arc::clone(tool), spec: Arc::new(spec), policy: None })

@@ -28,16 +28,21 @@ impl Toolset {
     /// is polled. [`call`](Self::call) polls it and contains panics.
     #[inline]
     pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        match self.admitted(name, arguments) {
+        match self.check_admitted(self.get(name), name, arguments) {
             Ok(tool) => begin(&**tool, arguments, cx),
             Err(error) => Starting::read(Err(error)),
         }
     }
 
-    /// Looks up the tool `name`, and checks that the arguments are not too large.
+    /// Returns `tool`, which is called `name`, if there is such a tool and the arguments are not too large.
     #[inline]
-    pub(super) fn admitted(&self, name: &str, arguments: &str) -> Result<&Arc<dyn DynTool>, CallError> {
-        let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
+    pub(super) fn check_admitted<'a>(
+        &self,
+        tool: Option<&'a Arc<dyn DynTool>>,
+        name: &str,
+        arguments: &str,
+    ) -> Result<&'a Arc<dyn DynTool>, CallError> {
+        let tool = tool.ok_or_else(|| self.not_available(name))?;
         self.admit(arguments, "of arguments")?;
         Ok(tool)
     }
@@ -80,13 +85,13 @@ pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Conte
 
 /// Returns the work of a call that was accepted before. Its validators are asked again: an approval is about a text, and much may
 /// have happened since. The work is one box, so that a task that waits for it is small.
-pub fn accepted(starting: Starting<'_>) -> CallFuture<'_> {
+pub fn accepted_work(starting: Starting<'_>) -> CallFuture<'_> {
     match starting.now() {
         Ok(Ok(started)) => started.work,
         Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),
         Err(asking) => Box::pin(async move {
             let started = asking.await?;
-            unchanged(started.normalized.as_deref())?;
+            check_unchanged(started.normalized.as_deref())?;
             started.work.await
         }),
     }
@@ -95,7 +100,7 @@ pub fn accepted(starting: Starting<'_>) -> CallFuture<'_> {
 /// Checks that validators leave arguments unchanged that they accepted before.
 ///
 /// Fails when a validator changes them: the new ones were not judged, and maybe not approved.
-pub fn unchanged(normalized: Option<&str>) -> Result<(), CallError> {
+pub fn check_unchanged(normalized: Option<&str>) -> Result<(), CallError> {
     match normalized {
         None => Ok(()),
         Some(_) => Err(Rejection::from_message(
@@ -129,21 +134,27 @@ fn too_large(bytes: usize, limit: usize, what: &str) -> Rejection {
 }
 
 /// A call that owns its arguments.
-pub(crate) type Prepared = Resting<'static>;
+pub(crate) type Prepared = PausedCall<'static>;
 
 /// A call as one future, which reads the arguments, pauses, and then runs the tool.
 ///
-/// [`Resting::poll_read`] polls it up to the pause, and [`Resting::run`] from there on. If it is dropped in between, nothing of
+/// [`PausedCall::poll_read`] polls it up to the pause, and [`PausedCall::run`] from there on. If it is dropped in between, nothing of
 /// the tool has run.
-pub(crate) struct Resting<'a> {
+pub(crate) struct PausedCall<'a> {
     call: CallFuture<'a>,
     reading: ReadSlot,
 }
 
 impl Toolset {
-    /// Returns the call of the tool `name`. Nothing is read before it is polled.
-    pub(crate) fn prepare(&self, name: &str, arguments: &Arc<str>, cx: Context) -> Prepared {
-        match self.admitted(name, arguments) {
+    /// Returns the call of `tool`, which is called `name` in this set. Nothing is read before it is polled.
+    pub(crate) fn prepare(
+        &self,
+        tool: Option<&Arc<dyn DynTool>>,
+        name: &str,
+        arguments: &Arc<str>,
+        cx: Context,
+    ) -> Prepared {
+        match self.check_admitted(tool, name, arguments) {
             Ok(tool) => Prepared::new(Arc::clone(tool), Arc::clone(arguments), cx),
             Err(error) => Prepared::refused(error),
         }
@@ -161,9 +172,9 @@ impl Prepared {
     }
 }
 
-impl<'a> Resting<'a> {
-    /// Creates a call from the function `call`. It gets the place where the call [leaves](leave) the tool's answer before it
-    /// pauses.
+impl<'a> PausedCall<'a> {
+    /// Creates a call from the function `call`. It gets the slot in which the call [stores](store_read) the tool's answer before
+    /// it [pauses](pause).
     pub(super) fn of(call: impl FnOnce(ReadSlot) -> CallFuture<'a>) -> Self {
         let reading = ReadSlot::default();
         Self { call: call(Arc::clone(&reading)), reading }
@@ -194,7 +205,7 @@ impl<'a> Resting<'a> {
     /// Fails when a validator changes them: the new ones were not judged, and maybe not approved.
     #[cfg(feature = "agent")]
     pub(crate) async fn run_again(mut self) -> Result<Output, CallError> {
-        unchanged(self.read().await?.normalized.as_deref())?;
+        check_unchanged(self.read().await?.normalized.as_deref())?;
         self.run().await
     }
 
@@ -203,10 +214,10 @@ impl<'a> Resting<'a> {
     }
 }
 
-/// The place where a call leaves its tool's answer to the arguments.
+/// The slot in which a call stores its tool's answer to the arguments.
 pub(super) type ReadSlot = Arc<Mutex<Option<Result<AcceptedArguments, CallError>>>>;
 
-/// Returns the future of a call. It pauses once, after it has left the tool's answer to the arguments in `reading`.
+/// Returns the future of a call. It pauses once, after it has stored the tool's answer to the arguments in `reading`.
 #[allow(clippy::manual_async_fn, reason = "the future of an `async fn` holds each parameter twice")]
 fn call(
     tool: Arc<dyn DynTool>,
@@ -218,7 +229,7 @@ fn call(
         let mut work = None;
         let asking = match begin(&*tool, &arguments, &cx).now() {
             Ok(started) => {
-                work = split(&reading, started);
+                work = separate_work(&reading, started);
                 None
             }
             // The first poll only finds out what needs no wait. Boxed, so that calls that do not wait are small.
@@ -228,11 +239,11 @@ fn call(
             })),
         };
         if let Some(asking) = asking {
-            work = split(&reading, asking.await);
+            work = separate_work(&reading, asking.await);
         }
-        // A running call does not hold it.
+        // A running call does not need the slot.
         drop(reading);
-        rest().await;
+        pause().await;
         match work {
             Some(work) => work.await,
             None => std::future::pending().await,
@@ -240,25 +251,25 @@ fn call(
     }
 }
 
-/// Leaves the tool's answer to the arguments in `reading`, and returns the work if the tool accepts them.
-fn split<'a>(reading: &ReadSlot, started: Result<Started<'a>, CallError>) -> Option<CallFuture<'a>> {
+/// Stores the tool's answer to the arguments in `reading`, and returns the work if the tool accepts them.
+fn separate_work<'a>(reading: &ReadSlot, started: Result<Started<'a>, CallError>) -> Option<CallFuture<'a>> {
     let (read, work) = match started {
         Ok(Started { needs_approval, normalized, touches, work }) => {
             (Ok(AcceptedArguments::new(needs_approval, normalized.map(Arc::from), touches)), Some(work))
         }
         Err(error) => (Err(error), None),
     };
-    leave(reading, read);
+    store_read(reading, read);
     work
 }
 
-/// Leaves the tool's answer in `reading`. The call then [rests](rest).
-pub(super) fn leave(reading: &ReadSlot, read: Result<AcceptedArguments, CallError>) {
+/// Stores the tool's answer in `reading`. The call then [pauses](pause).
+pub(super) fn store_read(reading: &ReadSlot, read: Result<AcceptedArguments, CallError>) {
     *reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
 }
 
-/// Is pending once. It wakes no task, because the caller that judges the call polls it again.
-pub(super) async fn rest() {
+/// Pauses a call: pending once, without a wakeup. The caller that judges the call polls it again.
+pub(super) async fn pause() {
     let mut rested = false;
     poll_fn(|_| if std::mem::replace(&mut rested, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
@@ -287,7 +298,7 @@ mod tests {
     fn nothing_runs_before_it_is_judged() {
         let ran = Arc::default();
         let tools = counting(&ran);
-        let mut call = tools.prepare("count", &r#"{"n":1}"#.into(), Context::new("call_1"));
+        let mut call = tools.prepare(tools.get("count"), "count", &r#"{"n":1}"#.into(), Context::new("call_1"));
         assert!(!call.read().now_or_never().unwrap().unwrap().needs_approval);
         assert_eq!(ran.load(Ordering::SeqCst), 0);
         call.run().now_or_never().unwrap().unwrap();
@@ -299,7 +310,7 @@ mod tests {
         let ran = Arc::default();
         let tools = counting(&ran);
         for (name, arguments) in [("count", "{}"), ("other", "{}")] {
-            let mut call = tools.prepare(name, &arguments.into(), Context::new("call_1"));
+            let mut call = tools.prepare(tools.get(name), name, &arguments.into(), Context::new("call_1"));
             assert!(call.read().now_or_never().unwrap().is_err());
             assert!(call.run().now_or_never().is_none());
         }

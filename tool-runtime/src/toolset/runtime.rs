@@ -312,7 +312,7 @@ impl RuntimeToolBuilder {
 }
 
 /// The number of parameters that a model sees of a schema that cannot be compiled.
-const MOST_OUTLINED: usize = 100;
+const MAX_OUTLINED: usize = 100;
 
 /// Compiles the schema of `what`, and adds to `warnings` what cannot be checked.
 pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Validator> {
@@ -330,7 +330,7 @@ pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option
 
 /// Returns a substitute for a schema that cannot be compiled: its parameters with their descriptions, without types.
 pub fn outline(schema: &Value) -> Value {
-    let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_OUTLINED);
+    let properties = schema["properties"].as_object().into_iter().flatten().take(MAX_OUTLINED);
     let described = |property: &Value| match property["description"].as_str() {
         Some(text) => json!({ "description": text }),
         None => json!({}),

@@ -9,13 +9,13 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::report::{Wire, filled, write_list, write_rest};
+use super::report::{Wire, non_empty, write_list, write_rest};
 use super::{Choices, Problem, ProblemKind, Reasons, Rejection, Report, name, names, text};
 use crate::schema::answer::{Form, RESERVED};
 
 /// An answer of a tool: its output, or the refusal of the call. The key `ok` distinguishes them.
 ///
-/// Reading is strict: errors are an empty list, `null` for an absent value, an unknown or repeated key, both lists of choices,
+/// Reading is strict. Errors are an empty list, `null` for an absent value, an unknown or repeated key, both lists of choices,
 /// and a refusal without a reason. Only a schema contains the parameters and their values:
 /// [`schema::answer::of`](crate::schema::answer::of) creates it.
 ///
@@ -175,7 +175,7 @@ impl std::error::Error for Collision {}
 pub struct Refusal {
     /// The report on the call as a whole. Without `reports`, it can be about an input that is one value.
     whole: Report,
-    /// The reports by parameter. The list may be empty only if `whole` is refused.
+    /// The reports by parameter, or by the path of a value inside one. The list may be empty only if `whole` is refused.
     reports: Vec<(String, Report)>,
 }
 
@@ -259,11 +259,15 @@ impl<'a> View<'a> {
             match problem.about() {
                 None => call.push(problem.to_string()),
                 Some(name) => {
+                    // An unknown name is a mistake in the value that has it.
+                    let is_inside = problem.is_nested() && problem.kind != ProblemKind::Unknown;
+                    let name = if is_inside { problem.dotted_path() } else { name };
                     let at = reports.iter().position(|(known, _)| *known == name).unwrap_or(reports.len());
                     if at == reports.len() {
                         reports.push((name.into(), Cow::Owned(Report::accepted())));
                     }
-                    reports[at].1.to_mut().add(problem);
+                    let report = reports[at].1.to_mut();
+                    if is_inside { report.add_own(problem) } else { report.add(problem) }
                 }
             }
         }
@@ -388,7 +392,7 @@ fn success<E: Error>(mut rest: Map<String, Value>) -> Result<Success, E> {
 fn texts<E: Error>(rest: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, E> {
     let Some(value) = rest.shift_remove(key) else { return Ok(Vec::new()) };
     let list = Vec::deserialize(value).map_err(|error| E::custom(format_args!("`{key}`: {error}")))?;
-    filled(key, Some(list))
+    non_empty(key, Some(list))
 }
 
 fn refusal<E: Error>(rest: Map<String, Value>, reports: Option<Reports>) -> Result<Refusal, E> {
@@ -500,7 +504,7 @@ mod tests {
     }
 
     fn problem() -> impl Strategy<Value = Problem> {
-        let kind = prop_oneof![Just(ProblemKind::Told), Just(ProblemKind::Unknown), Just(ProblemKind::WrongType)];
+        let kind = prop_oneof![Just(ProblemKind::Message), Just(ProblemKind::Unknown), Just(ProblemKind::WrongType)];
         let path = prop_oneof![Just(String::new()), "/[a-c]", "/[a-c]/[a-c]"];
         (path, kind, ".{0,6}", prop::collection::vec(value(), 0..2))
             .prop_map(|(path, kind, expected, allowed)| Problem::new(path, kind, expected).allowed(allowed))
@@ -647,9 +651,29 @@ mod tests {
     }
 
     #[test]
+    fn a_mistake_inside_a_value_has_its_path_as_the_key() {
+        let unknown = Problem::new("/stops/0/hous", ProblemKind::Unknown, "`city`, `house`");
+        let read = Rejection::new(vec![
+            Problem::new("/stops/0/city", ProblemKind::Missing, "a string"),
+            Problem::new("/stops/0/a~1b", ProblemKind::NotAllowed, "1").allowed(vec![1.into()]),
+            unknown,
+            Problem::new("/stops", ProblemKind::WrongLength, "1 item"),
+        ]);
+        let own = json!({ "valid": false, "problems": ["`stops.0.hous`: unknown name: expected `city`, `house`", "expected 1 item"] });
+        assert_eq!(
+            read.to_json()["validationResults"],
+            json!({
+                "stops.0.city": { "valid": false, "problems": ["missing: expected a string"] },
+                "stops.0.a/b": { "valid": false, "problems": ["expected 1"], "allowedValues": [1] },
+                "stops": own,
+            })
+        );
+    }
+
+    #[test]
     fn a_parameter_has_one_report() {
         let reports = ["first", "last"].map(|text| ("a".to_owned(), Report::refused(text)));
-        let read = Rejection::reported(vec![Problem::new("/a", ProblemKind::Told, "read")], reports.into());
+        let read = Rejection::reported(vec![Problem::new("/a", ProblemKind::Message, "read")], reports.into());
         assert_eq!(read.to_json_text(), read.to_json().to_string());
         let reports = read.reports().map(|(name, report)| (name.to_owned(), report.clone()));
         let read = Rejection::reported(Vec::new(), reports.collect());

@@ -5,10 +5,15 @@ use crate::json::Nesting;
 
 /// Explains why `text` is not JSON, given the error of `serde_json`.
 ///
-/// The problem contains the line and column, and the text around them. It names the mistake if it is a typical one of models: a
-/// code fence, words around the JSON, a trailing comma, single quotes, names without quotes, `True`, `NaN`, comments, raw line
-/// breaks in a text, half a surrogate pair, or a text that was cut off. Nothing is repaired. If one token is wrong, the problem
-/// suggests the right one.
+/// The problem contains the line and column, and the text around them. It names the typical mistakes of models:
+///
+/// - a code fence, or words around the JSON
+/// - a trailing comma, single quotes, or names without quotes
+/// - `True`, `NaN` or comments
+/// - raw line breaks in a text, or half a surrogate pair
+/// - a text that was cut off
+///
+/// Nothing is repaired. If one token is wrong, the problem suggests the right one.
 ///
 /// ```
 /// use tool_schema::feedback::malformed;
@@ -17,26 +22,26 @@ use crate::json::Nesting;
 /// let error = serde_json::from_str::<serde_json::Value>(text).unwrap_err();
 /// assert_eq!(
 ///     malformed(text, &error).to_string(),
-///     r#"expected names in double quotes, got `{'city': 1}` with a single quote at line 1, column 2; did you mean "city"?"#
+///     r#"expected keys in double quotes, got `{'city': 1}` with a single quote at line 1, column 2; did you mean "city"?"#
 /// );
 /// ```
 pub fn malformed(text: &str, error: &serde_json::Error) -> Problem {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
     if text.trim().is_empty() {
-        return expect("JSON, at least `{}`").got("an empty text");
+        return expected("JSON, at least `{}`").got("an empty text");
     }
-    let at = offset(text, error);
-    let mut problem = find(text, message, at);
+    let at = byte_offset(text, error);
+    let mut problem = find_mistake(text, message, at);
     let before = &text[..at];
     let line = 1 + before.matches('\n').count();
     let column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
     let with = problem.got.take().map(|got| format!(" with {got}")).unwrap_or_default();
-    problem.got(format!("`{}`{with} at line {line}, column {column}", around(text, at)))
+    problem.got(format!("`{}`{with} at line {line}, column {column}", excerpt_around(text, at)))
 }
 
 /// Returns the offset of the error in bytes, at a character's boundary.
-fn offset(text: &str, error: &serde_json::Error) -> usize {
+fn byte_offset(text: &str, error: &serde_json::Error) -> usize {
     if error.is_eof() {
         return text.trim_end().len();
     }
@@ -49,7 +54,7 @@ fn offset(text: &str, error: &serde_json::Error) -> usize {
 }
 
 /// Returns the text around a place, shortened at both ends.
-fn around(text: &str, at: usize) -> String {
+fn excerpt_around(text: &str, at: usize) -> String {
     const BEFORE: usize = 30;
     const AFTER: usize = 20;
     let start = text[..at].char_indices().rev().take(BEFORE).last().map_or(at, |(start, _)| start);
@@ -58,78 +63,78 @@ fn around(text: &str, at: usize) -> String {
     format!("{cut}{}", excerpt(&text[start..], shown))
 }
 
-fn expect(expected: impl Into<String>) -> Problem {
+fn expected(expected: impl Into<String>) -> Problem {
     Problem::new("", ProblemKind::Malformed, expected)
 }
 
 /// Returns the mistake in `text` at the byte `at`, given the `message` of `serde_json`.
-fn find(text: &str, message: &str, at: usize) -> Problem {
+fn find_mistake(text: &str, message: &str, at: usize) -> Problem {
     let here = text[at..].chars().next();
     let before = text[..at].trim_end().chars().next_back();
     if message.starts_with("recursion limit") {
         return Problem::new("", ProblemKind::TooLarge, "values that are nested less than 128 levels deep");
     }
     if text.trim_start().starts_with("```") {
-        return expect("JSON alone, without a code fence around it");
+        return expected("JSON alone, without a code fence around it");
     }
     if message.starts_with("EOF") {
-        return expect(format!("the rest of the JSON: it ends {}", end(&Nesting::of(text))));
+        return expected(format!("the rest of the JSON: it ends {}", describe_end(&Nesting::of(text))));
     }
     if message == "trailing characters" {
         return match here {
-            Some('{' | '[' | '"') => expect("one JSON value, not several after each other"),
-            _ => expect("nothing after the JSON value"),
+            Some('{' | '[' | '"') => expected("one JSON value, not several after each other"),
+            _ => expected("nothing after the JSON value"),
         };
     }
-    if let Some(mistake) = in_text(text, message, at) {
+    if let Some(mistake) = find_mistake_in_string(text, message, at) {
         return mistake;
     }
     if before == Some(',') && matches!(here, Some('}' | ']' | ',')) {
         return match here {
-            Some(',') => expect("a value between the commas"),
-            Some(close) => expect(format!("no comma before the closing `{close}`")),
-            None => expect("JSON"),
+            Some(',') => expected("a value between the commas"),
+            Some(close) => expected(format!("no comma before the closing `{close}`")),
+            None => expected("JSON"),
         };
     }
     let is_name = message == "key must be a string" || message == "expected `\"`";
     match here {
         Some(mark @ '\'') => {
             let inner = text[at + 1..].split(mark).next().unwrap_or_default();
-            let what = if is_name { "names in double quotes" } else { "texts in double quotes" };
-            expect(what).got("a single quote").suggest((inner.len() < 60).then(|| quote(inner)))
+            let what = if is_name { "keys in double quotes" } else { "strings in double quotes" };
+            expected(what).got("a single quote").suggest((inner.len() < 60).then(|| in_quotes(inner)))
         }
-        Some('“' | '”' | '„' | '‘' | '’') => expect("straight double quotes around names and texts"),
-        Some('/' | '#') => expect("JSON without comments"),
-        _ => number(text, message, at)
-            .or_else(|| missing(message, here, before))
-            .or_else(|| word(text, at, is_name))
+        Some('“' | '”' | '„' | '‘' | '’') => expected("straight double quotes around keys and strings"),
+        Some('/' | '#') => expected("JSON without comments"),
+        _ => find_foreign_number(text, message, at)
+            .or_else(|| find_missing_separator(message, here, before))
+            .or_else(|| find_bare_word(text, at, is_name))
             .unwrap_or_else(|| {
                 let message = if message == "expected ident" { "expected value" } else { message };
-                expect(format!("JSON ({message})"))
+                expected(format!("JSON ({message})"))
             }),
     }
 }
 
 /// Recognizes mistakes inside a text between quotes.
-fn in_text(text: &str, message: &str, at: usize) -> Option<Problem> {
+fn find_mistake_in_string(text: &str, message: &str, at: usize) -> Option<Problem> {
     if message.starts_with("control character") {
         // The error's place is just after the character.
         let control =
             text[..at].chars().next_back().into_iter().chain(text[at..].chars().next()).find(|c| c.is_control());
         let escape = control.map(|control| excerpt(&control.to_string(), 1));
-        return Some(expect("line breaks and other control characters in texts to be escaped").suggest(escape));
+        return Some(expected("line breaks and other control characters in strings to be escaped").suggest(escape));
     }
     if message.contains("surrogate") || message == "unexpected end of hex escape" {
-        return Some(expect("both halves of a surrogate pair (such as \\ud83d\\ude00), or the character itself"));
+        return Some(expected("both halves of a surrogate pair (such as \\ud83d\\ude00), or the character itself"));
     }
     if message != "invalid escape" {
         return None;
     }
     let escaped = text[at..].chars().next()?;
     Some(match escaped {
-        _ if text[..at].ends_with("\\u") || is_hex_escape(&text[..at]) => expect("four hexadecimal digits after \\u"),
-        '\'' => expect("a single quote in a text as it is, without a backslash").suggest(Some("'".to_owned())),
-        c => expect("a backslash in a text to be written twice").suggest(Some(format!("\\\\{c}"))),
+        _ if text[..at].ends_with("\\u") || is_hex_escape(&text[..at]) => expected("four hexadecimal digits after \\u"),
+        '\'' => expected("a single quote in a string as it is, without a backslash").suggest(Some("'".to_owned())),
+        c => expected("a backslash in a string to be written twice").suggest(Some(format!("\\\\{c}"))),
     })
 }
 
@@ -140,81 +145,81 @@ fn is_hex_escape(text: &str) -> bool {
 }
 
 /// Recognizes a missing separator.
-fn missing(message: &str, here: Option<char>, before: Option<char>) -> Option<Problem> {
+fn find_missing_separator(message: &str, here: Option<char>, before: Option<char>) -> Option<Problem> {
     let starts_value = here.is_some_and(|c| c.is_alphanumeric() || "\"{[-".contains(c));
     Some(match message {
-        "expected `:`" => expect("a colon between name and value"),
+        "expected `:`" => expected("a colon between key and value"),
         "expected `,` or `}`" | "expected `,` or `]`"
             if before == Some('"') && here.is_some_and(|c| c != '"' && c != '{' && c != '[') =>
         {
-            expect("a comma, or quotes inside a text escaped as \\\"")
+            expected("a comma, or quotes inside a string escaped as \\\"")
         }
-        "expected `,` or `}`" if starts_value => expect("a comma between the entries"),
-        "expected `,` or `]`" if starts_value => expect("a comma between the items"),
+        "expected `,` or `}`" if starts_value => expected("a comma between the entries"),
+        "expected `,` or `]`" if starts_value => expected("a comma between the items"),
         _ => return None,
     })
 }
 
 /// Returns the token around `at`, whose characters all satisfy `part`, and its start.
-fn token(text: &str, at: usize, part: impl Fn(char) -> bool) -> (usize, &str) {
+fn token_at(text: &str, at: usize, part: impl Fn(char) -> bool) -> (usize, &str) {
     let start = text[..at].trim_end_matches(&part).len();
     (start, text[start..].split(|c| !part(c)).next().unwrap_or_default())
 }
 
 /// Recognizes a word in place of a value or of a name in quotes.
-fn word(text: &str, at: usize, is_name: bool) -> Option<Problem> {
-    let (start, word) = token(text, at, |c| c.is_alphanumeric() || c == '_');
+fn find_bare_word(text: &str, at: usize, is_name: bool) -> Option<Problem> {
+    let (start, word) = token_at(text, at, |c| c.is_alphanumeric() || c == '_');
     if !word.starts_with(|c: char| c.is_alphabetic() || c == '_') {
         return None;
     }
     if is_name {
-        return Some(expect("names in double quotes").suggest(Some(quote(word))));
+        return Some(expected("keys in double quotes").suggest(Some(in_quotes(word))));
     }
     Some(match word {
-        "True" | "TRUE" => expect("true or false in lower case").suggest(Some("true".to_owned())),
-        "False" | "FALSE" => expect("true or false in lower case").suggest(Some("false".to_owned())),
-        "None" | "nil" | "Null" | "NULL" | "undefined" => expect("null for nothing").suggest(Some("null".to_owned())),
-        "NaN" | "nan" => expect("a number or null: JSON has no NaN"),
-        "Infinity" | "inf" | "Inf" => expect("a number or null: JSON has no Infinity"),
-        _ if text[..start].trim().is_empty() => expect("JSON alone, without words before it"),
-        word if word.len() < 60 => expect("texts in double quotes").suggest(Some(quote(word))),
-        _ => expect("texts in double quotes"),
+        "True" | "TRUE" => expected("true or false in lower case").suggest(Some("true".to_owned())),
+        "False" | "FALSE" => expected("true or false in lower case").suggest(Some("false".to_owned())),
+        "None" | "nil" | "Null" | "NULL" | "undefined" => expected("null for nothing").suggest(Some("null".to_owned())),
+        "NaN" | "nan" => expected("a number or null: JSON has no NaN"),
+        "Infinity" | "inf" | "Inf" => expected("a number or null: JSON has no Infinity"),
+        _ if text[..start].trim().is_empty() => expected("JSON alone, without words before it"),
+        word if word.len() < 60 => expected("strings in double quotes").suggest(Some(in_quotes(word))),
+        _ => expected("strings in double quotes"),
     })
 }
 
 /// Recognizes a number in the notation of another language.
-fn number(text: &str, message: &str, at: usize) -> Option<Problem> {
-    let (_, number) = token(text, at, |c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+fn find_foreign_number(text: &str, message: &str, at: usize) -> Option<Problem> {
+    let (_, number) = token_at(text, at, |c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     let digits = number.trim_start_matches('-');
     if message == "number out of range" {
-        return Some(expect("a number that fits 64 bits, or the number as a text"));
+        return Some(expected("a number that fits 64 bits, or the number as a string"));
     }
     if let Some(rest) = number.strip_prefix('+') {
-        return Some(expect("a number without a plus sign").suggest(Some(rest.chars().take(30).collect())));
+        return Some(expected("a number without a plus sign").suggest(Some(rest.chars().take(30).collect())));
     }
     if digits.starts_with("0x") || digits.starts_with("0X") || digits.starts_with("0b") {
-        return Some(expect("a decimal number"));
+        return Some(expected("a decimal number"));
     }
     if digits.starts_with('.') && digits[1..].starts_with(|c: char| c.is_ascii_digit()) {
-        return Some(expect("a number with a digit before its point").suggest(Some(number.replacen('.', "0.", 1))));
+        return Some(expected("a number with a digit before its point").suggest(Some(number.replacen('.', "0.", 1))));
     }
     if digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit()) {
-        return Some(expect("a number without leading zeros"));
+        return Some(expected("a number without leading zeros"));
     }
     if digits == "Infinity" || digits == "inf" {
-        return Some(expect("a number or null: JSON has no Infinity"));
+        return Some(expected("a number or null: JSON has no Infinity"));
     }
-    (message == "invalid number").then(|| expect("a number such as 0.5 or -12"))
+    (message == "invalid number").then(|| expected("a number such as 0.5 or -12"))
 }
 
-fn quote(text: &str) -> String {
+fn in_quotes(text: &str) -> String {
     format!("\"{}\"", excerpt(text, 60))
 }
 
 /// Returns the place where a cut text ends, as a phrase that follows "it ends".
-fn end(nesting: &Nesting) -> String {
+fn describe_end(nesting: &Nesting) -> String {
     let mut phrase = match nesting.last {
-        _ if nesting.in_text => "in the middle of a text".to_owned(),
+        _ if nesting.in_text => "in the middle of a string".to_owned(),
         Some(':') => "before a value".to_owned(),
         Some(c) if c.is_ascii_alphabetic() || c == '-' || c == '.' => "in the middle of a value".to_owned(),
         _ => String::new(),
@@ -261,7 +266,7 @@ mod tests {
         says("{\"a\": 1,}", "no comma before the closing `}`");
         says("[1, 2, ]", "no comma before the closing `]`");
         says("[1,, 2]", "a value between the commas");
-        says("{'a': 1}", "names in double quotes");
+        says("{'a': 1}", "keys in double quotes");
         says("{\"a\": 'x y'}", "did you mean \"x y\"?");
         says("{a: 1}", "did you mean \"a\"?");
         says("{\"a\": True}", "did you mean true?");
@@ -276,8 +281,8 @@ mod tests {
         says("{\"a\": 1 // one\n}", "JSON without comments");
         says("{\"a\": 1 \"b\": 2}", "a comma between the entries");
         says("[1 2]", "a comma between the items");
-        says("{\"a\" 1}", "a colon between name and value");
-        says("{\"a\": \"say \"hi\"\"}", "quotes inside a text escaped");
+        says("{\"a\" 1}", "a colon between key and value");
+        says("{\"a\": \"say \"hi\"\"}", "quotes inside a string escaped");
         says("{\"a\": 01}", "a number without leading zeros");
         says("{\"a\": +1}", "a number without a plus sign");
         says("{\"a\": .5}", "did you mean 0.5?");
@@ -294,7 +299,7 @@ mod tests {
 
     #[test]
     fn says_where_a_cut_text_ends() {
-        says("{\"city\": \"Ber", "the rest of the JSON: it ends in the middle of a text");
+        says("{\"city\": \"Ber", "the rest of the JSON: it ends in the middle of a string");
         says("{\"city\": \"Berlin\", \"stops\": [1, 2", "it ends inside a list inside an object");
         says("{\"city\": \"Berlin\"", "it ends inside an object");
         says("{\"city\":", "it ends before a value");
@@ -302,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_the_place() {
+    fn reports_the_place() {
         says("{\n  \"a\": 1,\n  \"b\": ä\n}", "at line 3, column 8");
         let long = format!("{{\"a\": \"{}\", b}}", "x".repeat(500));
         let sentence = explain(&long);

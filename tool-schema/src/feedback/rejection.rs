@@ -26,7 +26,7 @@ pub struct Problem {
     pub path: String,
     /// The kind of mistake.
     pub kind: ProblemKind,
-    /// The expectation, as a phrase that follows "expected"; for [`ProblemKind::Told`] a sentence.
+    /// The expectation, as a phrase that follows "expected"; for [`ProblemKind::Message`] a sentence.
     pub expected: String,
     /// The given value, shortened if it is long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub enum ProblemKind {
     /// Any other value that the parameter's type refused.
     Invalid,
     /// A sentence of the tool or of one of its checks, in place of an expectation.
-    Told,
+    Message,
 }
 
 impl Problem {
@@ -106,6 +106,12 @@ impl Problem {
         self.parameter().filter(|_| self.kind != ProblemKind::Unknown || self.is_nested())
     }
 
+    /// Returns the place as names and indices with dots between them, such as `stops.2.city`. A long one is cut.
+    pub(super) fn dotted_path(&self) -> String {
+        let path: Vec<String> = self.path.split('/').skip(1).map(pointer::last).collect();
+        excerpt(&path.join("."), LONGEST_PATH)
+    }
+
     /// Returns `true` for a problem inside the parameter's value.
     pub fn is_nested(&self) -> bool {
         self.path.matches('/').count() > 1
@@ -122,7 +128,7 @@ impl Problem {
     /// Returns the problem without its place, as one sentence.
     pub fn sentence(&self) -> String {
         let mut text = match self.kind {
-            ProblemKind::Told => self.expected.clone(),
+            ProblemKind::Message => self.expected.clone(),
             ProblemKind::Missing => format!("missing: expected {}", self.expected),
             ProblemKind::Unknown => format!("unknown name: expected {}", self.expected),
             ProblemKind::Duplicate => format!("given more than once: expected {}", self.expected),
@@ -202,7 +208,7 @@ impl Rejection {
 
     /// Creates a rejection of the call as a whole, with a reason in plain words.
     pub fn from_message(problem: impl Into<String>) -> Self {
-        Self::one(Problem::new("", ProblemKind::Told, problem))
+        Self::one(Problem::new("", ProblemKind::Message, problem))
     }
 
     /// Creates a rejection because of one parameter, with a problem in plain words or a whole report.
@@ -241,7 +247,7 @@ impl Rejection {
 
     /// Adds a reason in plain words.
     pub fn and(mut self, problem: impl Into<String>) -> Self {
-        self.0.problems.push(Problem::new("", ProblemKind::Told, problem));
+        self.0.problems.push(Problem::new("", ProblemKind::Message, problem));
         self
     }
 

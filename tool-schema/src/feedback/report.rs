@@ -140,15 +140,26 @@ impl Report {
 
     /// Adds a problem of a parameter of the object at `place`, a JSON Pointer into the arguments.
     pub fn add_below(&mut self, place: &str, problem: &Problem) {
-        let is_own = !problem.is_nested() && problem.kind != ProblemKind::Unknown;
-        let text = if is_own { problem.sentence() } else { problem.below(place).to_string() };
+        if problem.is_nested() || problem.kind == ProblemKind::Unknown {
+            self.add_reason(problem.below(place).to_string());
+        } else {
+            self.add_own(problem);
+        }
+    }
+
+    /// Adds a problem of the value itself, without its place.
+    pub(super) fn add_own(&mut self, problem: &Problem) {
+        self.add_reason(problem.sentence());
+        if !problem.allowed.is_empty() {
+            self.choices = Choices::Allowed(problem.allowed.clone());
+        }
+    }
+
+    fn add_reason(&mut self, text: String) {
         self.refused = Some(match self.refused.take() {
             Some(reasons) => reasons.and_problem(text),
             None => text.into(),
         });
-        if is_own && !problem.allowed.is_empty() {
-            self.choices = Choices::Allowed(problem.allowed.clone());
-        }
     }
 
     /// Turns this into the report on a part of the parameter `name`. The names in it then refer to other parts.
@@ -224,15 +235,15 @@ pub struct Wire {
 impl Wire {
     /// Returns the report, which is valid where it has no reasons. `valid` is not looked at.
     pub fn into_report<E: Error>(self) -> Result<Report, E> {
-        let problems = filled("problems", self.problems)?;
-        let requires = filled("requiresValidParameters", self.requires_valid_parameters)?;
+        let problems = non_empty("problems", self.problems)?;
+        let requires = non_empty("requiresValidParameters", self.requires_valid_parameters)?;
         Ok(Report {
             refused: Reasons::of(problems, requires),
             normalized: self.normalized_value,
             schema: self.dynamic_parameter_schema,
             choices: choices(self.allowed_values, self.suggested_values)?,
-            feedback: filled("feedback", self.feedback)?,
-            instructions: filled("instructions", self.instructions)?,
+            feedback: non_empty("feedback", self.feedback)?,
+            instructions: non_empty("instructions", self.instructions)?,
         })
     }
 }
@@ -284,7 +295,7 @@ fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, 
 }
 
 /// Returns a list, which must not be empty if it is present.
-pub fn filled<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E> {
+pub fn non_empty<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E> {
     match list {
         Some(list) if list.is_empty() => Err(E::custom(format_args!("`{key}` is left out when it is empty"))),
         list => Ok(list.unwrap_or_default()),
@@ -296,7 +307,7 @@ fn choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Value>>)
     match (allowed, suggested) {
         (None, None) => Ok(Choices::Open),
         (Some(allowed), None) => Ok(Choices::Allowed(allowed)),
-        (None, suggested) => Ok(Choices::Suggested(filled("suggestedValues", suggested)?)),
+        (None, suggested) => Ok(Choices::Suggested(non_empty("suggestedValues", suggested)?)),
         (Some(_), Some(_)) => Err(E::custom("`allowedValues` and `suggestedValues` exclude each other")),
     }
 }

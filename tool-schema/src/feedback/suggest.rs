@@ -3,7 +3,7 @@
 //! A near name can be the wrong one, so a suggestion is only offered, and never used automatically.
 
 /// The maximum length of a compared name, in bytes.
-const LONGEST: usize = 256;
+const MAX_NAME_LENGTH: usize = 256;
 
 /// Returns the word of `known` that is nearest to `word`, if one is near. A near word is few edits away, or consists of the same
 /// parts in another order or number (`search_flights` for `flight_search`).
@@ -21,7 +21,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 /// Returns the distance of two words, in hundredths of the longer one, or `None` if they are not similar.
 fn distance(word: &str, candidate: &str) -> Option<u32> {
     // Longer words are not names, and comparing them would take quadratic time.
-    if word.is_empty() || candidate.is_empty() || word.len().max(candidate.len()) > LONGEST {
+    if word.is_empty() || candidate.is_empty() || word.len().max(candidate.len()) > MAX_NAME_LENGTH {
         return None;
     }
     let (word, candidate) = (fold(word), fold(candidate));

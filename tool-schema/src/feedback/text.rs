@@ -112,8 +112,8 @@ fn escape_excerpt(text: &str, most: usize, quoted: bool) -> String {
     out
 }
 
-/// Escapes all characters in `text` that could deceive a reader: control characters except line breaks and tabs, escape
-/// sequences, and characters that are invisible or change the direction of text. No character is removed.
+/// Escapes all characters in `text` that could deceive a reader. These are control characters except line breaks and tabs, and
+/// characters that are invisible or change the direction of text. So no escape sequence has an effect. No character is removed.
 ///
 /// ```
 /// use tool_schema::feedback::escape;
@@ -145,8 +145,8 @@ fn is_harmless(c: char) -> bool {
     !c.is_control() && !is_invisible(c)
 }
 
-/// Returns whether a character is invisible or changes how others are shown: soft hyphen, zero-width and direction marks,
-/// separators, isolates, the byte order mark, annotations, tags.
+/// Returns whether a character is invisible or changes how others are shown. Such are the soft hyphen, zero-width and direction
+/// marks, separators, isolates, the byte order mark, annotations and tags.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -9,18 +9,18 @@ use serde_json::{Deserializer, Number, Value};
 /// `1`, `1.0` and `10e-1` are the same number, and so are `0` and `-0`. Every digit counts. Of a repeated name, the last value
 /// counts, as in a [`Value`]. A blank text means `{}`. A text that is not JSON is its own canonical form.
 pub fn canonical_text(text: &str) -> Cow<'_, str> {
-    canonical(text, number)
+    canonical(text, canonical_number)
 }
 
 /// Returns whether both texts have the same [`canonical_text`].
-pub fn same(a: &str, b: &str) -> bool {
+pub fn is_same_value(a: &str, b: &str) -> bool {
     a == b || canonical_text(a) == canonical_text(b)
 }
 
-/// Returns whether a client that received `text` could send back `echo`: with the same numbers, or with all numbers as JavaScript
-/// writes them, which has only `f64`.
+/// Returns whether a client that received `text` could send back `echo`. Its numbers are the same, or all are written as
+/// JavaScript writes them, which has only `f64`.
 pub fn is_echo(echo: &str, text: &str) -> bool {
-    same(echo, text) || canonical_text(echo) == canonical(text, |token| number(&to_float(token)))
+    is_same_value(echo, text) || canonical_text(echo) == canonical(text, |token| canonical_number(&to_float(token)))
 }
 
 fn canonical(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
@@ -30,22 +30,22 @@ fn canonical(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    value(&mut { text }, &mut out, &number);
+    write_canonical(&mut { text }, &mut out, &number);
     Cow::Owned(out)
 }
 
 /// Writes the canonical form of the value that `rest` begins with, and skips it. The text is JSON, at most 128 levels deep.
-fn value(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
-    match next(rest) {
+fn write_canonical(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
+    match peek_byte(rest) {
         Some(b'{') => {
             let mut entries = BTreeMap::new();
-            while enters(rest, b'}') {
+            while skip_to_entry(rest, b'}') {
                 let (mut name, mut text) = (String::new(), String::new());
-                value(rest, &mut name, number);
-                next(rest);
+                write_canonical(rest, &mut name, number);
+                peek_byte(rest);
                 // Skip the colon.
                 *rest = &rest[1..];
-                value(rest, &mut text, number);
+                write_canonical(rest, &mut text, number);
                 entries.insert(name, text);
             }
             let entries: Vec<String> = entries.iter().map(|(name, text)| format!("{name}:{text}")).collect();
@@ -53,9 +53,9 @@ fn value(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
         }
         Some(b'[') => {
             let mut before = "[";
-            while enters(rest, b']') {
+            while skip_to_entry(rest, b']') {
                 out.push_str(std::mem::replace(&mut before, ","));
-                value(rest, out, number);
+                write_canonical(rest, out, number);
             }
             out.push_str(if before == "[" { "[]" } else { "]" });
         }
@@ -75,17 +75,17 @@ fn value(rest: &mut &str, out: &mut String, number: &impl Fn(&str) -> String) {
 }
 
 /// Skips white space, and returns the next byte.
-fn next(rest: &mut &str) -> Option<u8> {
+fn peek_byte(rest: &mut &str) -> Option<u8> {
     *rest = rest.trim_start_matches([' ', '\n', '\r', '\t']);
     rest.bytes().next()
 }
 
 /// Skips the bracket or comma that `rest` begins with. Returns `false` if the list or object ends there.
-fn enters(rest: &mut &str, end: u8) -> bool {
-    if next(rest) != Some(end) {
+fn skip_to_entry(rest: &mut &str, end: u8) -> bool {
+    if peek_byte(rest) != Some(end) {
         *rest = &rest[1..];
     }
-    let ends = next(rest) == Some(end);
+    let ends = peek_byte(rest) == Some(end);
     if ends {
         *rest = &rest[1..];
     }
@@ -94,7 +94,7 @@ fn enters(rest: &mut &str, end: u8) -> bool {
 
 /// Returns the digits of a number, without its sign and outer zeros, and the power of ten to multiply them with. Returns `None`
 /// for a power beyond 64 bits.
-pub fn decimal(number: &str) -> Option<(String, i128)> {
+pub fn split_decimal(number: &str) -> Option<(String, i128)> {
     let unsigned = number.trim_start_matches('-');
     let (digits, power) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
     let (whole, broken) = digits.split_once('.').unwrap_or((digits, ""));
@@ -109,9 +109,9 @@ pub fn decimal(number: &str) -> Option<(String, i128)> {
 }
 
 /// Returns the canonical form of a number: its digits without outer zeros, and a power of ten.
-fn number(token: &str) -> String {
+fn canonical_number(token: &str) -> String {
     let sign = if token.starts_with('-') { "-" } else { "" };
-    match decimal(token) {
+    match split_decimal(token) {
         // The exponent is beyond 64 bits. Such a number has one form in practice.
         None => token.to_owned(),
         Some((digits, _)) if digits.is_empty() => "0".to_owned(),
@@ -132,14 +132,14 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::is_echo;
-    use super::{canonical_text, same};
+    use super::{canonical_text, is_echo, is_same_value};
     use crate::schema::canonical;
 
     fn token(text: &str) -> &str {
         let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-'));
         &text[..end.unwrap_or(text.len())]
     }
+
     /// Returns whether a [`Value`] may lose digits of a number in the JSON `text`.
     fn rounds(text: &str) -> bool {
         const KEPT: usize = 15;
@@ -157,7 +157,7 @@ mod tests {
                     let is_long = number.bytes().filter(u8::is_ascii_digit).count() > KEPT;
                     let is_tiny =
                         number.parse().is_ok_and(|number: f64| number != 0.0 && number.abs() < f64::MIN_POSITIVE);
-                    let is_lost = number.parse() == Ok(0.0) && super::number(number) != "0";
+                    let is_lost = number.parse() == Ok(0.0) && super::canonical_number(number) != "0";
                     if !is_whole && (is_long || is_tiny || is_lost) {
                         return true;
                     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_the_same_whatever_their_form() {
+    fn texts_of_one_value_are_equal() {
         for (one, other) in [
             (r#"{"a": 1.0, "b": [1e2]}"#, r#"{"b":[100],"\u0061":1}"#),
             ("", " {} "),
@@ -181,7 +181,7 @@ mod tests {
             (r#"["100000000000000000001",  1]"#, r#"["100000000000000000001",1]"#),
             (r#"{"a":{},"b":[ ],"c":[true,null]}"#, r#" { "c" : [ true , null ] , "b":[], "a" : { } } "#),
         ] {
-            assert!(same(one, other), "{one} {other}");
+            assert!(is_same_value(one, other), "{one} {other}");
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
             ("{", "{}"),
             ("1e99999999999999999999", "1e99999999999999999998"),
         ] {
-            assert!(!same(one, other), "{one} {other}");
+            assert!(!is_same_value(one, other), "{one} {other}");
         }
     }
 
@@ -232,21 +232,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_same_for_one_value(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#, other in r#"[{}\[\]",:0-9\\u \-.e]{0,24}"#) {
+        fn equal_values_have_one_canonical_text(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#, other in r#"[{}\[\]",:0-9\\u \-.e]{0,24}"#) {
             for (one, other) in [(&text, &text), (&text, &other)] {
                 let (Ok(a), Ok(b)) = (serde_json::from_str::<Value>(one), serde_json::from_str::<Value>(other)) else { continue };
                 // A tree holds all digits of these texts.
                 if !rounds(one) && !rounds(other) {
-                    prop_assert_eq!(same(one, other), canonical(&a) == canonical(&b));
+                    prop_assert_eq!(is_same_value(one, other), canonical(&a) == canonical(&b));
                 }
             }
         }
 
         #[test]
-        fn it_does_not_matter_how_a_value_is_written(text in "[\\PC\\x00-\\x1f]{0,20}", float in any::<f64>(), integer in any::<i64>()) {
+        fn the_spelling_of_a_value_does_not_matter(text in "[\\PC\\x00-\\x1f]{0,20}", float in any::<f64>(), integer in any::<i64>()) {
             let value = json!({ text.clone(): [text, { "b": float, "a": integer }] });
             let pretty = serde_json::to_string_pretty(&value).unwrap();
-            prop_assert!(same(&pretty, &value.to_string()));
+            prop_assert!(is_same_value(&pretty, &value.to_string()));
             let again = canonical_text(&pretty).into_owned();
             prop_assert_eq!(canonical_text(&again), again.as_str());
         }

@@ -5,8 +5,8 @@ mod stream;
 #[doc(hidden)]
 pub mod text;
 
-pub(crate) use exact::decimal;
-pub use exact::{canonical_text, is_echo, same};
+pub(crate) use exact::split_decimal;
+pub use exact::{canonical_text, is_echo, is_same_value};
 pub use stream::{Change, Incremental, Malformed, Path, Segment};
 pub(crate) use text::Nesting;
 pub use text::is_deeper;

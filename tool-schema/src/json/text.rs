@@ -202,7 +202,7 @@ fn one_line(json: &str) -> String {
 }
 
 /// The maximum number of repeated names that are listed.
-const MOST: usize = 8;
+const MAX_REPEATED_NAMES: usize = 8;
 
 /// A value, and the places where an object repeats a name, which a [`Value`] does not keep.
 #[derive(Debug)]
@@ -240,7 +240,7 @@ impl Place {
 
     fn note(&mut self, name: &str) {
         let place = format!("{}/{}", self.at, segment(name));
-        if self.twice.len() < MOST && !self.twice.contains(&place) {
+        if self.twice.len() < MAX_REPEATED_NAMES && !self.twice.contains(&place) {
             self.twice.push(place);
         }
     }
@@ -426,7 +426,7 @@ mod tests {
         assert_eq!(twice(r#"{"a":{"b":1},"c":[{"b":1},{"b":2}]}"#), [""; 0]);
         assert_eq!(twice(r#"{"a":1,"\u0061":2,"a":3}"#), ["/a"]);
         assert_eq!(twice(r#"[0,{"a/b":[{"~":1,"~":2}]}]"#), ["/1/a~1b/0/~0"]);
-        assert_eq!(twice(&format!("[{}]", vec![r#"{"a":1,"a":1}"#; 100].join(","))).len(), MOST);
+        assert_eq!(twice(&format!("[{}]", vec![r#"{"a":1,"a":1}"#; 100].join(","))).len(), MAX_REPEATED_NAMES);
     }
 
     proptest! {

@@ -1,12 +1,12 @@
-//! JSON values in the data model of JSON Schema: kinds, numbers by value (`1`, `1.0` and `10e-1` are equal), and the canonical
-//! text of a value, which fingerprints are based on.
+//! JSON values in the data model of JSON Schema: kinds, numbers by value, and the canonical text of a value. `1`, `1.0` and
+//! `10e-1` are equal. Fingerprints are based on the canonical text.
 
 use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
 use super::draft::Draft;
-use crate::json::decimal;
+use crate::json::split_decimal;
 
 /// A kind of JSON value, as in the keyword `type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ pub fn is_whole(number: &Number) -> bool {
 /// Returns whether `number` is a multiple of `step`, by their decimal digits.
 pub fn is_multiple(number: &Number, step: &Number) -> bool {
     let parts = |number: &Number| {
-        let (digits, power) = decimal(&number.to_string())?;
+        let (digits, power) = split_decimal(&number.to_string())?;
         Some((if digits.is_empty() { 0 } else { digits.parse::<u128>().ok()? }, power))
     };
     let (Some((digits, power)), Some((step, step_power))) = (parts(number), parts(step)) else { return false };
@@ -218,12 +218,12 @@ pub fn canonical(value: &Value) -> String {
             Todo::Value(Value::Array(list)) => {
                 text.push('[');
                 todo.push(Todo::Text("]"));
-                separated(&mut todo, list.iter().rev().map(|one| (None, one)));
+                push_members(&mut todo, list.iter().rev().map(|one| (None, one)));
             }
             Todo::Value(Value::Object(map)) => {
                 text.push('{');
                 todo.push(Todo::Text("}"));
-                separated(&mut todo, sorted(map).into_iter().rev().map(|(key, one)| (Some(key), one)));
+                push_members(&mut todo, sorted(map).into_iter().rev().map(|(key, one)| (Some(key), one)));
             }
             Todo::Value(Value::Number(one)) => numeral(one, &mut text),
             Todo::Value(Value::String(one)) => string(one, &mut text),
@@ -242,7 +242,7 @@ enum Todo<'a> {
 }
 
 /// Puts the members on the stack, the last first, with commas between them.
-fn separated<'a>(todo: &mut Vec<Todo<'a>>, members: impl Iterator<Item = (Option<&'a str>, &'a Value)>) {
+fn push_members<'a>(todo: &mut Vec<Todo<'a>>, members: impl Iterator<Item = (Option<&'a str>, &'a Value)>) {
     for (i, (key, value)) in members.enumerate() {
         if i > 0 {
             todo.push(Todo::Text(","));

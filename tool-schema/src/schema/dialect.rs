@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use serde_json::{Value, value::RawValue};
 
-use super::{pointer, raise::Plan};
+use super::{from_strict::Plan, pointer};
 
 /// A form of JSON Schema that a reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,7 +108,7 @@ pub enum Severity {
 }
 
 /// The maximum number of losses that are listed, because an untrusted schema could cause many.
-const MOST: usize = 1_000;
+const MAX_LOSSES: usize = 1_000;
 
 /// The losses of a lowering, without duplicates of place and keyword.
 #[derive(Debug, Default)]
@@ -119,7 +119,7 @@ pub struct Losses {
 
 impl Losses {
     pub fn add(&mut self, path: &str, keyword: &str, severity: Severity, note: impl Into<String>) {
-        if self.list.len() < MOST && self.seen.insert((path.to_owned(), keyword.to_owned(), severity)) {
+        if self.list.len() < MAX_LOSSES && self.seen.insert((path.to_owned(), keyword.to_owned(), severity)) {
             let (path, keyword, note) = (path.to_owned(), keyword.to_owned(), note.into());
             self.list.push(Loss { path, keyword, severity, note });
         }

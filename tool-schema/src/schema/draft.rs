@@ -123,7 +123,7 @@ const COUNT: Form = ("a whole number of at least 0", |value, _| {
     value.as_number().is_some_and(data::is_whole) && value.as_f64() >= Some(0.0)
 });
 const FLAG: Form = ("true or false", |value, _| value.is_boolean());
-const TEXT: Form = ("a text", |value, _| value.is_string());
+const TEXT: Form = ("a string", |value, _| value.is_string());
 const TEXTS: Form = ("a list of different names", |value, _| are_names(value));
 const RESOURCE: Form = ("a URI without a fragment", |value, _| {
     value.as_str().is_some_and(|name| !name.trim_end_matches('#').contains('#'))

@@ -224,12 +224,14 @@ fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<
 /// with `#[schemars(range(…), regex(…), length(…), extend(…))]`. If so, typed decoding must be followed by a check against the
 /// schema.
 ///
-/// Pass the schema **as schemars made it**: its numeric formats distinguish an integer type's own bounds from explicit ones. (In
-/// a schema from [`Schema::from_schemars`](super::Schema::from_schemars) they are gone; bounds that are exactly those of some
-/// integer type then pass as its own.) References are followed inside `schema`; a broken reference, and every other doubtful
-/// case, counts as yes, because a needless check costs only time. So `char` (one character), `[T; N]` (N items), sets
-/// (`uniqueItems`) and `NonZeroI32` (`not`) are checked too: a `String` or `Vec` with a written length has the same schema.
-/// Formats that well-known types enforce (`uuid`, `date-time`, `ipv4`, …) count as no.
+/// Pass the schema **as schemars made it**: its numeric formats distinguish an integer type's own bounds from explicit ones. A
+/// schema from [`Schema::from_schemars`](super::Schema::from_schemars) no longer has them. Bounds that are exactly those of some
+/// integer type then pass as its own.
+///
+/// References are followed inside `schema`. A broken reference, and every other doubtful case, counts as yes, because a needless
+/// check costs only time. So `char` (one character), `[T; N]` (N items), sets (`uniqueItems`) and `NonZeroI32` (`not`) are
+/// checked too. A `String` or `Vec` with a written length has the same schema. Formats that well-known types enforce (`uuid`,
+/// `date-time`, `ipv4`, …) count as no.
 ///
 /// `#[schemars(required)]` on an `Option` leaves no trace in a schema and cannot be seen.
 ///
@@ -273,7 +275,7 @@ impl<'a> Walk<'a> {
             // `false` refuses values that may decode.
             return *schema == Value::Bool(false);
         };
-        if !map.iter().all(|(word, value)| enforced(map, word, value, variant)) {
+        if !map.iter().all(|(word, value)| is_enforced(map, word, value, variant)) {
             return true;
         }
         if let Some(reference) = places::get(map, "$ref") {
@@ -289,7 +291,7 @@ impl<'a> Walk<'a> {
             if closed || places::is_structure(word) {
                 return false;
             }
-            // The tag of a variant stands one level below the variant.
+            // The tag of a variant is one level below the variant.
             let variant = matches!(word, "oneOf" | "anyOf") || (variant && matches!(word, "properties" | "allOf"));
             self.finds(child, &at, variant, level + 1)
         })
@@ -297,7 +299,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Returns whether serde enforces `word` in `schema` by itself, as far as can be seen.
-fn enforced(schema: &Map<String, Value>, word: &str, value: &Value, variant: bool) -> bool {
+fn is_enforced(schema: &Map<String, Value>, word: &str, value: &Value, variant: bool) -> bool {
     match word {
         "type"
         | "enum"
@@ -398,7 +400,7 @@ mod tests {
         assert_eq!(exact(schema.clone()), schema);
     }
 
-    /// How warm it is shown.
+    /// The unit of a temperature.
     #[derive(JsonSchema, Deserialize)]
     #[serde(rename_all = "lowercase")]
     enum Unit {
@@ -416,7 +418,7 @@ mod tests {
             json!({
                 "type": "string",
                 "enum": ["kelvin", "celsius", "fahrenheit"],
-                "description": "How warm it is shown.\n\n- `celsius`: As in Bern.\n- `fahrenheit`: As in Boston.",
+                "description": "The unit of a temperature.\n\n- `celsius`: As in Bern.\n- `fahrenheit`: As in Boston.",
             })
         );
     }

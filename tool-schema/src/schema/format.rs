@@ -117,7 +117,7 @@ fn is_time(text: &str) -> bool {
 const LONGEST_HOST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
 
-/// The characters after which a zero width joiner may stand: the viramas.
+/// The characters that a zero width joiner may follow: the viramas.
 const VIRAMAS: &str = "\u{094D}\u{09CD}\u{0A4D}\u{0ACD}\u{0B4D}\u{0BCD}\u{0C4D}\u{0CCD}\u{0D4D}\u{0DCA}\u{0E3A}\u{0F84} \
     \u{1039}\u{1714}\u{1734}\u{17D2}\u{1A60}\u{1B44}\u{1BAA}\u{1BF2}\u{1BF3}\u{2D7F}\u{A806}\u{A8C4} \
     \u{A953}\u{ABED}\u{10A3F}\u{11046}\u{1107F}\u{110B9}\u{11133}\u{111C0}\u{11235}\u{112EA}\u{1134D} \
@@ -333,8 +333,8 @@ mod tests {
     123e4567-e89b-12d3-a456_426614174000 123e4567-e89b-12d3-a456-42661417400 123e4567-e89b-12d3-a456-42661417400g
     ";
 
-    /// Returns whether the library may accept `text` as a date or a time although it has no such form: in 0.46 it reads `+`
-    /// and `.` as digits.
+    /// Returns whether the library may accept `text` as a date or a time although it has no such form. Version 0.46 reads `+` and
+    /// `.` as digits.
     fn takes_punctuation_for_digits(format: &str, text: &str) -> bool {
         const TIME: &str = r"[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([zZ]|[+-][0-9]{2}:[0-9]{2})";
         const DATE: &str = "[0-9]{4}-[0-9]{2}-[0-9]{2}";

@@ -12,16 +12,16 @@ pub mod answer;
 mod data;
 mod dialect;
 mod draft;
+mod evaluate;
 mod exact;
 mod explain;
 mod format;
+mod from_strict;
 mod graph;
-mod judge;
 mod lower;
 mod pattern;
 pub mod places;
 pub mod pointer;
-mod raise;
 mod shape;
 #[cfg(test)]
 mod testing;
@@ -57,9 +57,10 @@ impl Schema {
     /// - Integers get the `minimum` and `maximum` of their type (tighter ones stay). The formats `int32`, `uint8`, `double`, …
     ///   are removed, because they do not help a model.
     /// - `$schema` is removed, and so is a `title` that repeats the type's name.
-    /// - An enumeration of documented constants becomes one `enum`, its documentation a list in the description; `anyOf` of a
-    ///   plain type and null becomes a list of types; a wrapper of one `allOf` is removed; a struct without fields gets empty
-    ///   `properties`, to distinguish it from a free-form object.
+    /// - An enumeration of documented constants becomes one `enum`, its documentation a list in the description.
+    /// - `anyOf` of a plain type and null becomes a list of types.
+    /// - A wrapper of one `allOf` is removed.
+    /// - A struct without fields gets empty `properties`, to distinguish it from a free-form object.
     /// - `$defs`, descriptions, `default` and `examples` stay.
     ///
     /// JSON Schema cannot express everything: `5.0` is an integer in JSON Schema, but not for serde.

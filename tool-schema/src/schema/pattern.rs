@@ -10,7 +10,7 @@ use regex_syntax::ast::{
 };
 
 /// The maximum size of a compiled pattern, in bytes.
-pub const MOST_BYTES: usize = 1 << 20;
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// The white space of ECMA 262.
 const SPACE: &str =
@@ -31,7 +31,7 @@ impl Pattern {
     /// Compiles `pattern` to at most `most_bytes`. Returns `None` if it needs backtracking or more space, or is not valid.
     pub fn compile(pattern: &str, most_bytes: usize) -> Option<Self> {
         let pattern = translate(pattern).ok()?;
-        let regex = RegexBuilder::new(&pattern).size_limit(most_bytes).dfa_size_limit(MOST_BYTES).build();
+        let regex = RegexBuilder::new(&pattern).size_limit(most_bytes).dfa_size_limit(MAX_BYTES).build();
         regex.ok().map(Self)
     }
 

@@ -116,13 +116,13 @@ pub fn is_structure(word: &str) -> bool {
 
 /// Calls `visit` with each schema in `root`, itself first, and its JSON Pointer.
 pub fn each<'a>(root: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
-    fn below<'a>(schema: &'a Value, at: &str, visit: &mut impl FnMut(&str, &'a Value)) {
+    fn visit_below<'a>(schema: &'a Value, at: &str, visit: &mut impl FnMut(&str, &'a Value)) {
         visit(at, schema);
         for (_, place, inner) in children(schema, at) {
-            below(inner, &place, visit);
+            visit_below(inner, &place, visit);
         }
     }
-    below(root, "", visit);
+    visit_below(root, "", visit);
 }
 
 /// Returns the unresolvable references, each with its place.

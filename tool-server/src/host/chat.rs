@@ -24,17 +24,17 @@ use tool_runtime::{
 
 use super::{
     ApiError, Shared, aside,
-    registry::{ActiveResponse, ChatGuard, Protocol},
+    registry::{ActiveResponse, AnswerPermit, ChatGuard, Prompted, Protocol},
     replay::{OnReaders, ReplayBuffer, ReplayObserver},
     seal::{Once, refuse},
 };
-use crate::protocol::{Encoder, End};
+use crate::protocol::{Encoder, End, Visible};
 
 /// The time that a cancelled answer has to end before another begins.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum length of a chat's id, in bytes.
-const MOST_ID: usize = 256;
+const MAX_ID: usize = 256;
 
 /// The least number of bytes that a message of a conversation takes up in a request.
 const MESSAGE: usize = 32;
@@ -49,6 +49,8 @@ pub(crate) struct Chat {
     pub(super) once: Option<Arc<Once>>,
     pub(super) guard: ChatGuard,
     pub(super) gate: OwnedMutexGuard<()>,
+    /// The chat's place among those of its principal that are answered.
+    place: Option<Arc<AnswerPermit>>,
     pub(super) agent: Agent,
     /// The stored run that this request's decisions belong to.
     decisions: Option<Box<Decisions>>,
@@ -71,14 +73,21 @@ impl Chat {
         let buffer = ReplayBuffer::new(shared.limits, &shared.buffers);
         let (by, signal) = (principal.to_string(), cancel.clone());
         let agent = shared.agent.clone().observer(ReplayObserver(Arc::clone(&buffer))).operator(Suspend);
-        let agent = agent.with_context(|cx| cx.with_principal(by).with_cancellation(signal));
+        let agent = agent.edit_context(|cx| cx.with_principal(by).with_cancellation(signal));
         let shared = Arc::clone(shared);
-        Ok(Self { shared, protocol, name, principal, once: None, guard, gate, agent, decisions: None, buffer, cancel })
+        let (once, place, decisions) = Default::default();
+        Ok(Self { shared, protocol, name, principal, once, guard, gate, place, agent, decisions, buffer, cancel })
     }
 
     /// Checks that the principal may have another answer in progress. A request does so before its first effect.
-    pub(crate) fn check_room(&self) -> Result<(), ApiError> {
-        self.guard.count(&self.principal, self.shared.max_answers)
+    pub(crate) fn check_room(&mut self) -> Result<(), ApiError> {
+        self.place = Some(self.guard.place(&self.principal, self.shared.max_answers)?);
+        Ok(())
+    }
+
+    /// Returns the function that selects what the client sees of each tool.
+    pub(crate) fn visible(&self) -> Visible {
+        self.shared.visible.clone()
     }
 
     /// Returns the chat's agent for this request. It acts for the principal, and its events go into the answer.
@@ -108,7 +117,7 @@ impl Chat {
     }
 
     /// Returns the answer in progress that this request can join, because decisions about its run reach its driver. Returns
-    /// `None` if the answer is in another protocol, or if clients keep the runs: then the client's run and the running one are
+    /// `None` if the answer is in another protocol, or if clients keep the runs. Then the client's run and the running one are
     /// separate copies.
     pub(crate) fn joinable(&self) -> Option<Arc<ActiveResponse>> {
         self.guard.active().filter(|active| active.protocol == self.protocol && !self.is_sealed())
@@ -123,13 +132,13 @@ impl Chat {
             active.until_over().await;
             return Ok(());
         }
-        let busy = || ApiError::conflict("the answer before is still being stopped; try again in a moment");
-        tokio::time::timeout(PATIENCE, active.until_over()).await.map_err(|_| busy())
+        let busy = || ApiError::conflict("the previous answer is still being cancelled; try again in a moment");
+        tokio::time::timeout(CANCEL_TIMEOUT, active.until_over()).await.map_err(|_| busy())
     }
 
     /// Opens the chat's latest run. Returns `None` if the chat has no run yet.
     pub(crate) async fn open(&self) -> Result<Option<Session>, ApiError> {
-        if self.agent.stored_in().is_none() {
+        if self.agent.run_store().is_none() {
             return Ok(None);
         }
         match self.latest().await? {
@@ -142,7 +151,7 @@ impl Chat {
     pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
         let (id, agent) = (self.next().await?, self.agent.clone());
         let bytes = messages.len() * MESSAGE;
-        aside(bytes, move || agent.session_named(id, messages)).await
+        aside(bytes, move || agent.session_with_id(id, messages)).await
     }
 
     /// Creates a run with the conversation as it was before the prompt with number `prompt`.
@@ -176,7 +185,7 @@ impl Chat {
     /// Makes the run's driver in this process, if there is one, read the store at once.
     fn wake_driver(&self) {
         if let Some(active) = self.guard.active() {
-            active.driver.look();
+            active.driver.poll_store();
         }
     }
 
@@ -209,7 +218,7 @@ impl Chat {
         decision: Decision,
     ) -> Result<Option<Refusal>, ApiError> {
         let accepted = self.once.is_some().then(|| decision.clone());
-        let decided = if self.agent.stored_in().is_none() {
+        let decided = if self.agent.run_store().is_none() {
             session.decide(interrupt, decision, self.principal.clone()).await
         } else {
             // The session does not see the decision yet: it reads it from the store when it is driven, and reports it then.
@@ -268,7 +277,7 @@ impl Chat {
     }
 
     async fn exists(&self, generation: u32) -> Result<bool, ApiError> {
-        let Some(store) = self.agent.stored_in() else { return Ok(false) };
+        let Some(store) = self.agent.run_store() else { return Ok(false) };
         // A read past the end of a log returns no entries. It is an error only if there is no log.
         match store.read(&self.run_id(generation), u64::from(u32::MAX)).await {
             Ok(_) => Ok(true),
@@ -299,13 +308,24 @@ pub(crate) async fn cancel_open(session: &mut Session) -> Result<(), ApiError> {
 
 /// Returns the name of a chat's runs. Names of different principals always differ, whatever the ids are.
 pub(crate) fn name(principal: &Principal, id: &str) -> Result<String, ApiError> {
-    if id.is_empty() || id.len() > MOST_ID || id.chars().any(char::is_control) {
+    if id.is_empty() || id.len() > MAX_ID || id.chars().any(char::is_control) {
         return Err(ApiError::bad_request(format!(
-            "a chat's id is a text of 1 to {MOST_ID} bytes, without control characters"
+            "a chat's id is a string of 1 to {MAX_ID} bytes, without control characters"
         )));
     }
     let principal = principal.as_str();
     Ok(format!("{}:{principal}:{id}", principal.len()))
+}
+
+/// Returns the principal and the id of the chat that a run belongs to; `None` if a server of this crate did not name the run.
+pub(super) fn chat_of(run: &RunId) -> Option<(&str, &str)> {
+    let (generation, rest) = run.as_str().split_once(':')?;
+    let (length, rest) = rest.split_once(':')?;
+    generation.parse::<u32>().ok()?;
+    let (principal, id) = rest.split_at_checked(length.parse().ok()?)?;
+    let id = id.strip_prefix(':')?;
+    let is_chat = name(&principal.into(), id).is_ok_and(|name| run.as_str() == format!("{generation}:{name}"));
+    is_chat.then_some((principal, id))
 }
 
 /// The beginning of an answer.
@@ -316,6 +336,8 @@ pub(crate) enum Start {
     Prompt { settle: bool, is_shown: bool, id: Option<String>, content: Vec<Part> },
     /// With the run's next action, without a prompt.
     Resume,
+    /// With this prompt, which another server answers.
+    Follow { prompt: Option<Prompted> },
 }
 
 /// The treatment of an answer whose readers have all left.
@@ -342,12 +364,14 @@ impl Chat {
     ) -> Result<Response, ApiError> {
         let prompt = match &start {
             Start::Prompt { id, content, .. } => Some((id.clone(), content.clone())),
+            Start::Follow { prompt } => prompt.clone(),
             Start::Resume => None,
         };
         let active = ActiveResponse::new(self.protocol, Arc::clone(&self.buffer), self.cancel, &mut session, prompt);
         self.guard.set_active(Arc::clone(&active));
         let driver = session.handle();
-        let on_readers: OnReaders = Box::new(move |have_left| if have_left { driver.leave() } else { driver.stay() });
+        let on_readers: OnReaders =
+            Box::new(move |have_left| if have_left { driver.client_left() } else { driver.client_returned() });
         self.buffer.begin(encoder, preamble, (on_leave == OnLeave::Cancel).then_some(on_readers));
         let response = stream(self.buffer.read(false));
         // The lock is held until then, so the next request finds the sealed run either spent or unused.
@@ -357,6 +381,7 @@ impl Chat {
             end: EndOnDrop { guard: self.guard, active: Arc::clone(&active) },
             shared: self.shared,
             principal: self.principal,
+            place: self.place,
             once: self.once,
         };
         active.set_task(tokio::spawn(answer.drive(start)).abort_handle());
@@ -367,8 +392,8 @@ impl Chat {
     }
 }
 
-/// Runs `work` on a separate task, which goes on if the connection is lost. `work` reaches from the first effect that cannot be
-/// undone, such as a decision, to the last one that belongs to it, such as the start of the approved call.
+/// Runs `work` on a separate task, which goes on if the connection is lost. `work` begins with the first effect that cannot be
+/// undone, such as a decision. It ends with the last one that belongs to it, such as the start of the approved call.
 pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T, ApiError>>) -> Result<T, ApiError> {
     match tokio::spawn(work).await {
         Ok(done) => done,
@@ -388,20 +413,20 @@ impl ActiveResponse {
     /// Returns the answer for a client that has only `messages`, frames with the conversation before the answer. Returns `None`
     /// if the beginning of the answer is no longer kept.
     pub(crate) fn connect(&self, request: String, messages: &[u8]) -> Option<Response> {
-        self.was_read();
         self.buffer.replay(Some(request), Some(messages)).map(stream)
     }
 
     /// Returns the answer for a request that joins it, because it submitted a decision or was sent twice. In frames that name a
     /// request, `request` is used, if it is given.
     pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
-        let gone = || ApiError::conflict("what this was sent for is under way; nothing was done twice");
+        let gone = || ApiError::conflict("an earlier copy of this request is being processed; nothing ran twice");
         self.buffer.replay(request, None).map(stream).ok_or_else(gone)
     }
 }
 
 struct Answer {
     session: Session,
+    place: Option<Arc<AnswerPermit>>,
     end: EndOnDrop,
     shared: Arc<Shared>,
     principal: Principal,
@@ -428,23 +453,25 @@ impl Answer {
                 return;
             }
             drop(gate);
-            done = self.session.resume().await.map(drop);
+            done = self.session.follow().await.map(drop);
         }
     }
 
     /// Returns `true` if a decision or a message has arrived since the run was last driven.
     async fn is_behind(&self) -> bool {
-        if self.session.has_late_word() {
+        if self.session.has_unread_message() {
             return true;
         }
         let run = self.session.run();
-        let Some(store) = self.session.agent().stored_in().filter(|_| run.phase() == Phase::Suspended) else {
+        let Some(store) = self.session.agent().run_store().filter(|_| run.phase() == Phase::Suspended) else {
             return false;
         };
         store.read(run.id(), run.rev()).await.is_ok_and(|records| !records.is_empty())
     }
 
     fn end(&mut self, failure: Option<&AgentError>) {
+        // A client that has read the end may begin another answer.
+        self.place = None;
         let run = self.session.run();
         let sealed = self.shared.seals.as_ref().map(|seals| seals.seal(run, &self.principal, self.once.as_deref()));
         self.end.active.buffer.end(End::new(Some(run), failure).with_sealed(sealed.as_deref()));
@@ -458,13 +485,14 @@ async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Re
             if settle {
                 // These calls belong to an earlier message. In some protocols, an answer cannot change an earlier message.
                 buffer.mute(!is_shown);
-                session.settle().await?;
+                session.run_pending_calls().await?;
                 buffer.mute(false);
             }
             session.send_named(id, content).await?;
         }
-        Start::Resume => {
-            session.resume().await?;
+        Start::Resume | Start::Follow { .. } => {
+            // Another server may drive the run, and do what the request decided.
+            session.follow().await?;
         }
     }
     Ok(())

@@ -4,10 +4,12 @@
 //! interrupts. Then it passes the session and an [`Encoder`](crate::protocol::Encoder) to [`Chat::answer`].
 
 mod chat;
+mod other_server;
 mod registry;
 mod reload;
 mod replay;
 mod seal;
+mod takeover;
 
 use std::{
     convert::Infallible,
@@ -25,12 +27,15 @@ use futures_util::future::{BoxFuture, ready};
 use serde_json::json;
 use subtle::ConstantTimeEq;
 use tool_runtime::{
-    Agent, AgentError,
+    Agent, AgentError, Toolset,
     run::{Principal, Refusal},
     store::StoreError,
 };
 
-use crate::protocol::ui_stream::StreamSettings;
+use crate::protocol::{
+    Visibility, Visible, full,
+    ui_stream::{Level, StreamSettings},
+};
 pub(crate) use chat::{Chat, Decided, OnLeave, Start, cancel_open, detach, name, stream};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
@@ -39,6 +44,7 @@ pub(crate) use replay::{ReplayBuffer, ReplayLimits};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{Once, now};
+pub(crate) use takeover::Worker;
 
 /// Locks `mutex`, poisoned or not. A panic leaves the state usable.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -56,6 +62,7 @@ pub(crate) struct Shared {
     /// The number of answers that are kept now.
     pub(crate) buffers: Arc<AtomicUsize>,
     pub(crate) ui: UiSettings,
+    pub(crate) visible: Visible,
 }
 
 /// The maximum size of a request that is read on the async runtime's threads, in bytes. Reading it takes less than a millisecond.
@@ -77,8 +84,13 @@ pub(crate) async fn aside<T: Send + 'static>(
 pub(crate) type UiSettings = Arc<dyn Fn(StreamSettings) -> StreamSettings + Send + Sync>;
 
 impl Shared {
-    /// Returns a chat's answer in progress, from its beginning, or one that a client still reads after it has loaded the chat. Returns `None` if there is no answer, or if its beginning is no
-    /// longer kept.
+    /// Returns `true` if clients keep the runs, so that no other server drives them.
+    pub(crate) fn keeps_nothing(&self) -> bool {
+        self.seals.is_some()
+    }
+
+    /// Returns a chat's answer from its beginning: the one in progress, or one that is kept for clients that have loaded the chat.
+    /// Returns `None` if there is no answer, or if its beginning is no longer kept.
     pub(crate) fn replay(
         &self,
         protocol: Protocol,
@@ -86,10 +98,17 @@ impl Shared {
         id: &str,
     ) -> Result<Option<Response>, ApiError> {
         let active = self.registry.readable(&name(principal, id)?).filter(|active| active.protocol == protocol);
-        Ok(active.and_then(|active| {
-            active.was_read();
-            active.replay()
-        }))
+        Ok(active.and_then(|active| active.replay()))
+    }
+
+    /// Returns the settings of streams for clients of the AI SDK of this level.
+    pub(crate) fn ui_settings(&self, level: Level) -> StreamSettings {
+        (self.ui)(StreamSettings::new(self.agent.toolset().clone()).level(level)).visible(self.visible.clone())
+    }
+
+    /// Returns the tools that clients see.
+    pub(crate) fn visible_tools(&self) -> Toolset {
+        self.agent.toolset().filter(|spec| self.visible.of(spec) != Visibility::Hidden)
     }
 }
 
@@ -114,7 +133,7 @@ impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
 }
 
 /// Authentication that gives all callers one principal. It is for tests, and for services that everybody who reaches them may
-/// use: with it, a service also listens on addresses that are not loopback.
+/// use. With it, a service also listens on addresses that are not loopback.
 #[derive(Clone, Debug)]
 pub struct Everybody(pub Principal);
 
@@ -241,6 +260,13 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
     }
 
+    /// Returns the error for a request that needs more room than the store has: 507 Insufficient Storage. `of_owner` is set if only
+    /// the principal's own chats take up too much.
+    pub(crate) fn full(of_owner: bool) -> Self {
+        let (code, message) = full(of_owner);
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, code, message)
+    }
+
     /// Returns the error for a failure of the server: 500 Internal Server Error. It does not reveal the cause.
     pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; try again later")
@@ -261,6 +287,7 @@ impl From<AgentError> for ApiError {
                 Self::conflict("this chat is busy elsewhere; try again when its answer has ended")
             }
             AgentError::Store(StoreError::NotFound) => Self::not_found("no such chat"),
+            AgentError::Store(StoreError::Full { of_owner }) => Self::full(of_owner),
             AgentError::Store(StoreError::Unavailable { .. }) => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",

@@ -3,10 +3,7 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     fmt,
-    sync::{
-        Arc, Mutex, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, Weak, atomic::AtomicU32},
     time::Duration,
 };
 
@@ -16,6 +13,7 @@ use tokio::{
     task::AbortHandle,
     time::Instant,
 };
+use tokio_util::sync::CancellationToken;
 use tool_runtime::{
     Cancellation, Part,
     agent::{Handle as DriverHandle, Session, Steering},
@@ -28,14 +26,45 @@ use super::{ApiError, lock, replay::ReplayBuffer};
 #[derive(Default)]
 pub(crate) struct Registry {
     chats: Mutex<Chats>,
-    is_closed: AtomicBool,
+    /// Cancelled when the server shuts down.
+    pub(crate) closed: CancellationToken,
+    /// Cancelled when the time to shut down is over.
+    pub(crate) abandoned: CancellationToken,
+    /// The workers that continue runs of servers that are gone: each has a receiver.
+    pub(crate) workers: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct Chats {
     entries: HashMap<String, Arc<ChatEntry>>,
-    /// The number of chats of each principal that are answered.
-    counts: HashMap<Principal, usize>,
+    /// The numbers of places that principals have taken.
+    places: HashMap<(Principal, Purpose), usize>,
+}
+
+/// The purpose of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Purpose {
+    /// A chat is answered.
+    Answer,
+    /// An answer that has ended is kept for clients that have loaded its chat.
+    Keep,
+}
+
+/// One of the places of a principal, of which there are only so many. It is free again when it is dropped.
+pub(crate) struct AnswerPermit {
+    registry: Arc<Registry>,
+    of: (Principal, Purpose),
+}
+
+impl Drop for AnswerPermit {
+    fn drop(&mut self) {
+        if let Entry::Occupied(mut taken) = lock(&self.registry.chats).places.entry(self.of.clone()) {
+            *taken.get_mut() -= 1;
+            if *taken.get() == 0 {
+                taken.remove();
+            }
+        }
+    }
 }
 
 /// An entry of the registry: one chat.
@@ -46,8 +75,8 @@ pub(crate) struct ChatEntry {
     active: Mutex<Option<Arc<ActiveResponse>>>,
     /// The answer in progress, or the last one if a client that loaded the chat may still read it.
     readable: Mutex<Weak<ActiveResponse>>,
-    /// The principal among whose answered chats this one counts.
-    answered_for: Mutex<Option<Principal>>,
+    /// The place that the chat takes while it is answered.
+    place: Mutex<Weak<AnswerPermit>>,
     /// The number of the chat's latest run that this process knows; 0 before the first.
     pub(crate) generation: AtomicU32,
 }
@@ -74,8 +103,8 @@ pub(crate) struct ActiveResponse {
     pub(crate) rev: u64,
     /// The prompt that is answered, if the run may not have accepted it yet.
     prompt: Option<(usize, Prompted)>,
-    /// Set while clients that have loaded the chat have not read the answer: their number, and the time until which they can.
-    pub(crate) kept: Mutex<Option<(usize, Instant)>>,
+    /// The time until which clients that have loaded the chat can read the answer, although it may have ended.
+    pub(crate) kept: Mutex<Option<Instant>>,
     over: watch::Sender<bool>,
     task: OnceLock<AbortHandle>,
 }
@@ -91,22 +120,15 @@ impl ActiveResponse {
     ) -> Arc<Self> {
         let (rev, accepted) = (session.run().rev(), session.run().prompts().len());
         let (prompt, kept) = (prompt.map(|prompt| (accepted, prompt)), Mutex::default());
-        let steering = session.agent().stored_in().is_none().then(|| session.steering());
+        let steering = session.agent().run_store().is_none().then(|| session.steering());
         let (over, task) = (watch::Sender::new(false), OnceLock::new());
         let driver = session.handle();
         Arc::new(Self { protocol, buffer, cancel, driver, steering, rev, prompt, kept, over, task })
     }
 
-    /// Notes that a client reads the answer.
-    pub(crate) fn was_read(&self) {
-        let mut kept = lock(&self.kept);
-        *kept =
-            kept.take().and_then(|(clients, until)| Some((clients.checked_sub(1).filter(|left| *left > 0)?, until)));
-    }
-
     /// Returns the prompt that is answered, if `run` has not accepted it yet.
     pub(crate) fn pending_prompt(&self, run: &Run) -> Option<&Prompted> {
-        let accepted = |before: usize| run.prompts().iter().skip(before).any(|said| !said.steers);
+        let accepted = |before: usize| run.prompts().iter().skip(before).any(|prompt| !prompt.steers);
         self.prompt.as_ref().filter(|(before, _)| !accepted(*before)).map(|(_, prompt)| prompt)
     }
 
@@ -132,7 +154,7 @@ impl Registry {
     /// Fails when the server shuts down.
     pub(crate) fn chat(self: &Arc<Self>, name: &str) -> Result<ChatGuard, ApiError> {
         let mut chats = lock(&self.chats);
-        if self.is_closed.load(Ordering::SeqCst) {
+        if self.closed.is_cancelled() {
             let message = "the server is being shut down; try again in a moment";
             return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
         }
@@ -150,6 +172,17 @@ impl Registry {
         lock(&self.chats).entries.get(name)?.readable()
     }
 
+    /// Takes one of the `most` places that `principal` has for this purpose. Returns `None` if they are taken.
+    fn place(self: &Arc<Self>, principal: &Principal, purpose: Purpose, most: usize) -> Option<AnswerPermit> {
+        let of = (principal.clone(), purpose);
+        let places = &mut lock(&self.chats).places;
+        let taken = places.get(&of).copied().unwrap_or_default();
+        (taken < most).then(|| {
+            places.insert(of.clone(), taken + 1);
+            AnswerPermit { registry: Arc::clone(self), of }
+        })
+    }
+
     /// Returns all answers in progress.
     fn all_active(&self) -> Vec<Arc<ActiveResponse>> {
         lock(&self.chats).entries.values().filter_map(|chat| chat.active()).collect()
@@ -157,6 +190,7 @@ impl Registry {
 }
 
 /// A chat in use by a request. The registry drops the chat when no request uses it and no answer is in progress.
+#[derive(Clone)]
 pub(crate) struct ChatGuard {
     registry: Arc<Registry>,
     name: String,
@@ -175,40 +209,37 @@ impl Drop for ChatGuard {
     fn drop(&mut self) {
         self.entry = Arc::default();
         let mut guard = lock(&self.registry.chats);
-        let Chats { entries, counts } = &mut *guard;
+        let entries = &mut guard.entries;
         if entries.get(&self.name).is_some_and(|chat| Arc::strong_count(chat) == 1 && chat.active().is_none()) {
-            let principal = entries.remove(&self.name).and_then(|chat| lock(&chat.answered_for).take());
-            if let Some(Entry::Occupied(mut count)) = principal.map(|principal| counts.entry(principal)) {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
-                    count.remove();
-                }
-            }
+            entries.remove(&self.name);
         }
     }
 }
 
 impl ChatGuard {
-    /// Counts the chat among those of `principal` that are answered, as long as the registry has it.
+    /// Takes the chat's place among those of `principal` that are answered. A chat takes only one. The caller must hold the chat's
+    /// lock.
     ///
-    /// Fails when `most` other chats of the principal are.
-    pub(crate) fn count(&self, principal: &Principal, most: usize) -> Result<(), ApiError> {
-        let counts = &mut lock(&self.registry.chats).counts;
-        let mut answered_for = lock(&self.answered_for);
-        if answered_for.is_some() {
-            return Ok(());
+    /// Fails when `most` other chats of the principal are answered.
+    pub(crate) fn place(&self, principal: &Principal, most: usize) -> Result<Arc<AnswerPermit>, ApiError> {
+        if let Some(place) = lock(&self.entry.place).upgrade() {
+            return Ok(place);
         }
-        let count = counts.get(principal).copied().unwrap_or_default();
-        if count >= most {
+        let place = self.registry.place(principal, Purpose::Answer, most).ok_or_else(|| {
             let message = format!(
                 "{most} chats of yours are being answered, as many as may be at once; wait until an answer has ended, or \
                  stop one"
             );
-            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_answers", message));
-        }
-        counts.insert(principal.clone(), count + 1);
-        *answered_for = Some(principal.clone());
-        Ok(())
+            ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_answers", message)
+        })?;
+        let place = Arc::new(place);
+        *lock(&self.entry.place) = Arc::downgrade(&place);
+        Ok(place)
+    }
+
+    /// Takes a place among the answers of `principal` that are kept. Returns `None` if there are `most` others.
+    pub(crate) fn place_to_keep(&self, principal: &Principal, most: usize) -> Option<AnswerPermit> {
+        self.registry.place(principal, Purpose::Keep, most)
     }
 }
 
@@ -250,19 +281,22 @@ pub struct ShutdownHandle {
 }
 
 impl ShutdownHandle {
-    /// Refuses new requests, and waits up to `grace` for the answers in progress. It then aborts the answers that are left. Their
-    /// runs stay in the store as they are. Another process can continue them ([`Agent::sweep`](tool_runtime::Agent::sweep)), and
-    /// asks about calls that may have had effects.
+    /// Refuses new requests, and waits up to `grace` for the answers in progress and for the runs of
+    /// [`Server::take_over`](crate::Server::take_over). It then aborts those that are left. Their runs stay in the store as they
+    /// are. Another process can continue them, and asks about calls that may have had effects.
     pub async fn suspend(&self, grace: Duration) {
-        self.registry.is_closed.store(true, Ordering::SeqCst);
-        let active = self.registry.all_active();
+        self.registry.closed.cancel();
         let all_over = async {
-            for active in &active {
+            // A request that came before may begin an answer meanwhile.
+            while let Some(active) = self.registry.all_active().first() {
                 active.until_over().await;
             }
+            self.registry.workers.closed().await;
         };
         if tokio::time::timeout(grace, all_over).await.is_err() {
+            let active = self.registry.all_active();
             active.iter().filter_map(|active| active.task.get()).for_each(AbortHandle::abort);
+            self.registry.abandoned.cancel();
         }
     }
 }

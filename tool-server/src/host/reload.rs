@@ -19,16 +19,18 @@ use tool_runtime::{
 
 use super::{
     ApiError, Chat, Shared,
-    chat::name,
+    chat::chat_of,
     lock,
-    registry::{ActiveResponse, ChatGuard},
+    other_server::is_in_progress,
+    registry::{ActiveResponse, AnswerPermit, ChatGuard},
 };
 
 /// The time for which a client can read an answer after it has loaded the rest of the chat, even if the answer has ended.
 const KEPT: Duration = Duration::from_secs(30);
 
-/// The number of tries, and the pause between two, to load a run whose answer has just begun.
+/// The maximum number of attempts to load a run whose answer has just begun.
 const TRIES: u32 = 100;
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The number of runs that are read from the store at once.
@@ -54,19 +56,22 @@ pub(crate) struct Page {
 impl Shared {
     /// Returns the run `id` as it was when its log had `rev` entries.
     pub(crate) async fn run_at(&self, id: &RunId, rev: u64) -> Result<Run, ApiError> {
-        let store = self.agent.stored_in().ok_or_else(not_kept)?;
+        let store = self.agent.run_store().ok_or_else(not_kept)?;
         let records = store.read(id, 0).await.map_err(AgentError::Store)?;
-        let records = records.into_iter().take_while(|record| record.rev < rev);
-        let entries = records.map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();
-        let entries = entries.map_err(|_| ApiError::internal())?.into_iter().flatten();
-        Run::fold(entries.take(usize::try_from(rev).unwrap_or(usize::MAX))).map_err(|_| ApiError::internal())
+        let fold = move || {
+            let records = records.into_iter().take_while(|record| record.rev < rev);
+            let entries = records.map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();
+            let entries = entries.map_err(|_| ApiError::internal())?.into_iter().flatten();
+            Run::fold(entries.take(usize::try_from(rev).unwrap_or(usize::MAX))).map_err(|_| ApiError::internal())
+        };
+        tokio::task::spawn_blocking(fold).await.map_err(|_| ApiError::internal())?
     }
 
     /// Returns the chats of `principal`, the last changed first.
     ///
     /// Fails if clients keep the chats, or the store is not available.
     pub(crate) async fn chats(&self, principal: &Principal, page: Page) -> Result<Vec<ListedChat>, ApiError> {
-        let store = self.agent.stored_in().ok_or_else(not_kept)?;
+        let store = self.agent.run_store().ok_or_else(not_kept)?;
         let (mut seen, mut chats) = (HashSet::new(), Vec::new());
         let mut from = 0;
         while chats.len() < page.limit {
@@ -75,7 +80,9 @@ impl Shared {
             from += runs.len();
             for RunItem { run, title, changed, .. } in runs {
                 // Each message that was edited or regenerated has begun another run of its chat. The latest comes first.
-                let Some(id) = chat_id(principal, run.as_str()).filter(|id| !seen.contains(*id)) else { continue };
+                let of_principal =
+                    chat_of(&run).filter(|(owner, id)| *owner == principal.as_str() && !seen.contains(*id));
+                let Some((_, id)) = of_principal else { continue };
                 seen.insert(id.to_owned());
                 if seen.len() > page.offset && chats.len() < page.limit {
                     chats.push(ListedChat { id: id.to_owned(), title, changed });
@@ -89,20 +96,12 @@ impl Shared {
     }
 }
 
-/// Returns the id of the chat that a run of `principal` belongs to, if it belongs to one.
-fn chat_id<'a>(principal: &Principal, run: &'a str) -> Option<&'a str> {
-    let (generation, rest) = run.split_once(':')?;
-    generation.parse::<u32>().ok()?;
-    let id = rest.strip_prefix(&format!("{}:{principal}:", principal.as_str().len()))?;
-    name(principal, id).is_ok().then_some(id)
-}
-
 impl Chat {
-    /// Returns the chat's latest run, and the answer in progress that the client can read from its beginning. That answer stays
-    /// readable for a while, although it may end before the client reads it.
+    /// Returns the chat's latest run, and the answer that the client can read from its beginning: the one in progress, or one that
+    /// is kept. The flag is set if another server writes the answer in progress.
     ///
     /// Fails if there is no such chat.
-    pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ActiveResponse>>), ApiError> {
+    pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ActiveResponse>>, bool), ApiError> {
         let protocol = self.protocol;
         let active = self.guard.readable().filter(|active| active.protocol == protocol && active.buffer.is_whole());
         let mut tries = 0;
@@ -114,14 +113,27 @@ impl Chat {
             }
             tokio::time::sleep(PAUSE).await;
         };
+        let is_elsewhere = !self.is_sealed() && self.guard.active().is_none() && is_in_progress(session.run());
+        Ok((session, active, is_elsewhere))
+    }
+
+    /// Like [`Chat::reload`], for a client that reads the answer with another request. The answer stays readable for a while,
+    /// although it may end before, unless the principal has too many such answers.
+    pub(crate) async fn reload_and_keep(self) -> Result<(Session, Option<Arc<ActiveResponse>>, bool), ApiError> {
+        let (guard, principal, most) = (self.guard.clone(), self.principal.clone(), self.shared.max_answers);
+        let (session, active, is_elsewhere) = self.reload().await?;
         if let Some(active) = &active {
             let mut kept = lock(&active.kept);
-            let clients = kept.map_or(1, |(clients, _)| clients + 1);
-            if kept.replace((clients, Instant::now() + KEPT)).is_none() {
-                tokio::spawn(keep(Arc::clone(active), self.guard));
+            let is_kept = kept.is_some();
+            let place = if is_kept { None } else { guard.place_to_keep(&principal, most) };
+            if is_kept || place.is_some() {
+                *kept = Some(Instant::now() + KEPT);
+            }
+            if let Some(place) = place {
+                tokio::spawn(keep(Arc::clone(active), guard, place));
             }
         }
-        Ok((session, active))
+        Ok((session, active, is_elsewhere))
     }
 
     /// Gives the chat a title.
@@ -142,7 +154,7 @@ impl Chat {
     /// Fails if there is no such chat.
     pub(crate) async fn delete(self) -> Result<(), ApiError> {
         let latest = self.stored_generation().await?;
-        let Some(store) = self.agent.stored_in().filter(|_| latest > 0) else { return Err(self.unknown()) };
+        let Some(store) = self.agent.run_store().filter(|_| latest > 0) else { return Err(self.unknown()) };
         self.cancel_active().await?;
         // The latest comes first: if the rest fails, what is left is a chat that can be deleted.
         for generation in (1..=latest).rev() {
@@ -166,11 +178,11 @@ impl Chat {
 }
 
 /// Keeps an answer, and the registry's entry of its chat, as long as clients that have loaded the chat may read it.
-async fn keep(active: Arc<ActiveResponse>, _guard: ChatGuard) {
+async fn keep(active: Arc<ActiveResponse>, _guard: ChatGuard, _place: AnswerPermit) {
     let next = || {
         let mut kept = lock(&active.kept);
-        kept.take_if(|(_, until)| *until <= Instant::now());
-        kept.map(|(_, until)| until)
+        kept.take_if(|until| *until <= Instant::now());
+        *kept
     };
     while let Some(until) = next() {
         tokio::time::sleep_until(until).await;

@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn small_and_large_segments_come_as_they_were_written() {
+    fn segments_of_any_size_are_read_as_written() {
         let mut segments = Segments::default();
         let texts: Vec<String> = (1..200).map(|size| "x".repeat(size * size % 6000 + 1)).collect();
         for text in &texts {
@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn readers_wake_for_what_comes_and_for_what_is_due_and_one_that_left_keeps_nothing() {
+    async fn readers_wake_for_new_and_due_bytes_and_leave_nothing_behind() {
         let buffer = ReplayBuffer::new(ReplayLimits::default(), &Arc::default());
         buffer.begin(Box::<Held>::default(), None, None);
         let mut readers = [(); 3].map(|()| Some(Box::pin(buffer.read(false))));

@@ -46,7 +46,7 @@ impl Seals {
     }
 
     /// Seals the run for its client, whose request brought `once`. Returns an empty text if sealing fails, for example because
-    /// the run is too large: the client must not continue an earlier run, which lacks the latest messages.
+    /// the run is too large. The client must not continue an earlier run, which lacks the latest messages.
     pub(crate) fn seal(&self, run: &Run, principal: &Principal, once: Option<&Once>) -> String {
         let sealed = match (run.phase(), once) {
             (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => self.rests.seal(run, principal, now()),
@@ -67,10 +67,12 @@ impl Chat {
         let Some(text) = sealed else { return Ok(None) };
         let (run, once) = seals.open(text, &self.principal).map_err(refuse)?;
         if run.id().as_str().split_once(':').map(|(_, name)| name) != Some(&*self.name) {
-            return Err(ApiError::conflict("the sealed run is of another chat"));
+            return Err(ApiError::conflict(
+                "the sealed run belongs to another chat; send the one of this chat, or a new message",
+            ));
         }
         self.once = once;
-        Ok(Some(self.agent.session_of(run)))
+        Ok(Some(self.agent.session_from_run(run)))
     }
 
     /// Opens the chat, and cancels the answer in progress. If the sealed run is refused, a request that answers an interrupt in
@@ -82,7 +84,8 @@ impl Chat {
     ) -> Result<Option<Session>, ApiError> {
         if !self.is_sealed() {
             self.cancel_active().await?;
-            return self.open().await;
+            // What a request answers is not cancelled.
+            return if answers { self.open().await } else { self.open_at_rest().await };
         }
         let opened = match self.open_with(sealed).await {
             Ok(Some(session)) => {

@@ -4,9 +4,10 @@
 //! `Vec<u8>`.
 
 pub mod ag_ui;
-mod held;
-mod members;
+mod coalesce;
+mod json_object;
 pub mod ui_stream;
+mod visibility;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -15,12 +16,25 @@ use tool_run::run::Digest;
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::run::{Interrupt, Run, RunId};
 
+pub use visibility::Visibility;
+pub(crate) use visibility::Visible;
+
 /// Returns the id by which clients know an interrupt. It is bound to this run and this request: in another chat, or after the
 /// call is asked about again, the id matches nothing.
 pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
     let bound = format!("{run}\n{}\n{}\n{}", open.id, open.since.0, open.shown.digest());
     let digest = Digest::of(bound.as_bytes()).to_string();
     format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
+}
+
+/// Returns the code and the text for a client whose chat the store has no room for. `of_owner` is set if only the chats of the
+/// client's principal take up too much.
+pub(crate) fn full(of_owner: bool) -> (&'static str, &'static str) {
+    if of_owner {
+        ("chats_full", "your chats take up all the room that you have; delete one of them, and try again")
+    } else {
+        ("store_full", "the server has no room for more; delete a chat that you no longer need, or try again later")
+    }
 }
 
 /// Returns the id of a person's message: the client's own, or one made of its position in the conversation.
@@ -68,8 +82,8 @@ pub trait Encoder: Send {
         let _ = out;
     }
 
-    /// Writes the last frame after [`end`](Self::end), if that frame names a request: the one with the id `request`, or the one
-    /// that began the answer for `None`. The default is for protocols whose frames name no request: it writes nothing.
+    /// Writes the last frame after [`end`](Self::end), if that frame names a request. It is the request with the id `request`, or
+    /// for `None` the one that began the answer. The default is for protocols whose frames name no request: it writes nothing.
     fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
         let _ = (request, out);
     }

@@ -23,7 +23,7 @@ async fn connect(world: &World, by: &str) -> Stream {
     answer
 }
 
-fn said(id: &str, turns: &[Vec<Step>]) -> Value {
+fn prompt(id: &str, turns: &[Vec<Step>]) -> Value {
     user(id, &serde_json::to_string(turns).unwrap())
 }
 
@@ -46,7 +46,7 @@ async fn a_thread_at_rest_comes_as_a_snapshot() {
         vec![Step::Text("done".to_owned())],
     ];
     world.done.add_permits(1);
-    run(&world, &[said("m1", &turns)], &json!({})).await.whole().await;
+    run(&world, &[prompt("m1", &turns)], &json!({})).await.whole().await;
     let all = events(&connect(&world, "anna").await.whole().await);
     assert_eq!(kinds(&all), IDLE);
     assert_eq!((&all[0]["runId"], &all[3]["runId"]), (&json!("connecting"), &json!("connecting")));
@@ -54,12 +54,12 @@ async fn a_thread_at_rest_comes_as_a_snapshot() {
     let messages = all[1]["messages"].as_array().unwrap();
     let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "reasoning", "assistant", "tool", "assistant"]);
-    assert_eq!((&messages[0]["id"], &messages[0]["content"]), (&json!("m1"), &said("m1", &turns)["content"]));
+    assert_eq!((&messages[0]["id"], &messages[0]["content"]), (&json!("m1"), &prompt("m1", &turns)["content"]));
     assert_eq!((&messages[2]["content"], &messages[3]["content"]), (&json!("Look"), &json!("worked")));
     assert_eq!(messages[2]["toolCalls"][0]["id"], messages[3]["toolCallId"]);
     assert_eq!(messages[2]["toolCalls"][0]["function"], json!({ "name": "work", "arguments": "{}" }));
     // Nothing that was loaded is taken for something new.
-    let next = [&messages[..], &[said("m2", &[vec![Step::Text("second".to_owned())]])]].concat();
+    let next = [&messages[..], &[prompt("m2", &[vec![Step::Text("second".to_owned())]])]].concat();
     let answer = run(&world, &next, &json!({})).await.whole().await;
     assert!(answer.contains("second") && !answer.contains("warnings"), "{answer}");
     assert_eq!(events(&connect(&world, "anna").await.whole().await)[1]["messages"].as_array().unwrap().len(), 7);
@@ -68,7 +68,7 @@ async fn a_thread_at_rest_comes_as_a_snapshot() {
 #[tokio::test]
 async fn an_open_interrupt_is_answered_after_it_was_loaded() {
     let world = World::new();
-    let live = run(&world, &[said("m1", &[call("asks", r#"{"what":"it"}"#)])], &json!({})).await.whole().await;
+    let live = run(&world, &[prompt("m1", &[call("asks", r#"{"what":"it"}"#)])], &json!({})).await.whole().await;
     let all = events(&connect(&world, "anna").await.whole().await);
     assert_eq!(kinds(&all), IDLE);
     assert_eq!(all[3]["outcome"], events(&live).last().unwrap()["outcome"]);
@@ -80,13 +80,16 @@ async fn an_open_interrupt_is_answered_after_it_was_loaded() {
     assert!(answer.contains("removed it"), "{answer}");
     let all = events(&connect(&world, "anna").await.whole().await);
     assert_eq!(all[1]["messages"][2]["content"], "removed it");
-    assert_eq!(all[3]["outcome"]["type"], "success");
+    let decided =
+        json!({ "toolCallId": all[1]["messages"][1]["toolCalls"][0]["id"], "decision": "approve", "by": "anna" });
+    assert_eq!((&all[2]["name"], &all[2]["value"]), (&json!("tool_decision"), &decided));
+    assert_eq!(all[4]["outcome"]["type"], "success");
 }
 
 #[tokio::test]
 async fn a_call_of_the_client_is_still_pending() {
     let world = World::new();
-    run(&world, &[said("m1", &[call("locate", "{}")])], &json!({})).await.whole().await;
+    run(&world, &[prompt("m1", &[call("locate", "{}")])], &json!({})).await.whole().await;
     let all = events(&connect(&world, "anna").await.whole().await);
     let call = &all[1]["messages"][1]["toolCalls"][0]["id"];
     assert_eq!(all[3]["outcome"]["pendingToolCallIds"], json!([call]));
@@ -105,10 +108,10 @@ async fn a_call_of_the_client_is_still_pending() {
 #[tokio::test]
 async fn an_answer_in_progress_follows_what_was_before_it() {
     let world = World::new();
-    run(&world, &[said("m1", &[vec![Step::Text("first".to_owned())]])], &json!({})).await.whole().await;
+    run(&world, &[prompt("m1", &[vec![Step::Text("first".to_owned())]])], &json!({})).await.whole().await;
     let messages = events(&connect(&world, "anna").await.whole().await)[1]["messages"].as_array().unwrap().clone();
     let turn = vec![Step::Text("Once".to_owned()), Step::Text(HOLD.to_owned())];
-    let next = [&messages[..], &[said("m2", &[turn])]].concat();
+    let next = [&messages[..], &[prompt("m2", &[turn])]].concat();
     let mut first = run(&world, &next, &json!({ "runId": "first", "state": { "n": 1 } })).await;
     first.until("Once").await;
     let mut other = connect(&world, "anna").await;
@@ -125,7 +128,7 @@ async fn an_answer_in_progress_follows_what_was_before_it() {
 #[tokio::test]
 async fn an_approved_call_that_runs_ends_once() {
     let world = World::new();
-    let live = run(&world, &[said("m1", &[call("carefully", "{}")])], &json!({})).await.whole().await;
+    let live = run(&world, &[prompt("m1", &[call("carefully", "{}")])], &json!({})).await.whole().await;
     let id = events(&live).last().unwrap()["outcome"]["interrupts"][0]["id"].clone();
     let messages = events(&connect(&world, "anna").await.whole().await)[1]["messages"].clone();
     let resume = json!([{ "interruptId": id, "status": "resolved", "payload": { "approved": true } }]);
@@ -139,13 +142,16 @@ async fn an_approved_call_that_runs_ends_once() {
     let results: Vec<_> = other.iter().filter(|event| event["type"] == "TOOL_CALL_RESULT").collect();
     assert_eq!(results.len(), 1);
     assert_eq!(results[0]["toolCallId"], messages[1]["toolCalls"][0]["id"]);
+    let decided: Vec<_> = other.iter().filter(|event| event["name"] == "tool_decision").collect();
+    assert_eq!(decided.len(), 1, "the other tab sees who decided");
+    assert_eq!((&decided[0]["value"]["by"], &decided[0]["value"]["decision"]), (&json!("anna"), &json!("approve")));
     first.whole().await;
 }
 
 #[tokio::test]
 async fn an_unknown_thread_changes_nothing_at_the_client() {
     let world = World::new();
-    run(&world, &[said("m1", &[vec![]])], &json!({})).await.whole().await;
+    run(&world, &[prompt("m1", &[vec![]])], &json!({})).await.whole().await;
     let all = events(&connect(&world, "bert").await.whole().await);
     assert_eq!(kinds(&all), ["RUN_STARTED", "RUN_FINISHED"]);
 }

@@ -3,7 +3,7 @@
 use axum::Router;
 use serde_json::{Value, json};
 use tool_runtime::{Agent, model::FunctionModel};
-use tool_server::protocol::ag_ui::{Check, Visibility};
+use tool_server::protocol::{Visibility, ag_ui::Check};
 use tool_server::{AgUi, Server};
 
 use crate::{
@@ -22,8 +22,8 @@ fn call(name: &str, arguments: &str) -> Vec<Step> {
 }
 
 async fn run(router: &Router, script: &Script, more: Value) -> Answer {
-    let said = user("m1", &serde_json::to_string(script).unwrap());
-    let answer = post(router, input("t", &json!([said]), &more)).await;
+    let prompt = user("m1", &serde_json::to_string(script).unwrap());
+    let answer = post(router, input("t", &json!([prompt]), &more)).await;
     let of_client: Vec<_> =
         more["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
     Known::default().check(&answer.events(), &[&of_client[..], &["locate", "share"]].concat(), true);
@@ -31,7 +31,7 @@ async fn run(router: &Router, script: &Script, more: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn thoughts_are_apart_and_tokens_are_counted() {
+async fn reasoning_is_separate_and_tokens_are_counted() {
     let turn = vec![
         Step::Reasoning("Hm".to_owned()),
         Step::Reasoning("m.".to_owned()),
@@ -90,7 +90,7 @@ async fn progress_is_shown() {
     assert_eq!(activity["content"]["message"], "half");
 }
 
-/// A large preliminary output is told once; then what changes in it, as a patch of what the client has.
+/// A large preliminary output is sent once; then the changes of it, as a patch of what the client has.
 #[tokio::test]
 async fn progress_that_grows_is_patched() {
     let answer = run(&server(AgUi::new()), &vec![call("grows", "{}")], json!({})).await;
@@ -114,13 +114,15 @@ async fn progress_that_grows_is_patched() {
 }
 
 #[tokio::test]
-async fn what_is_hidden_is_not_told() {
+async fn hidden_arguments_reach_no_client() {
     for (visibility, kinds) in [(Visibility::Shown, 4), (Visibility::WithoutResult, 4), (Visibility::Hidden, 0)] {
         let hides = move |spec: &tool_runtime::ToolSpec| match spec.name.as_str() {
             "secret" => visibility,
             _ => Visibility::Shown,
         };
-        let answer = run(&server(AgUi::new().visibility(hides)), &vec![call("secret", "{}")], json!({})).await;
+        let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());
+        let router = Server::new(agent).ag_ui(AgUi::new()).visibility(hides).router();
+        let answer = run(&router, &vec![call("secret", "{}")], json!({})).await;
         assert_eq!(answer.text.contains("Main Street"), visibility == Visibility::Shown);
         assert_eq!(answer.kinds().iter().filter(|kind| kind.starts_with("TOOL_CALL")).count(), kinds);
     }
@@ -136,9 +138,9 @@ async fn a_gate_lets_only_through_what_fits() {
     let wrong_then_right = vec![call("paint", r#"{"colour":"blue"}"#), call("paint", r#"{"colour":"red"}"#)];
     let router = server(AgUi::new().check(Check::Gate));
     let answer = run(&router, &wrong_then_right, json!({ "tools": [paint] })).await;
-    let told: Vec<_> = answer.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_ARGS").collect();
-    assert_eq!(told.len(), 1, "{}", answer.text);
-    assert_eq!(told[0]["delta"], r#"{"colour":"red"}"#);
+    let deltas: Vec<_> = answer.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_ARGS").collect();
+    assert_eq!(deltas.len(), 1, "{}", answer.text);
+    assert_eq!(deltas[0]["delta"], r#"{"colour":"red"}"#);
 }
 
 #[tokio::test]
@@ -152,7 +154,8 @@ async fn a_call_of_the_browser_is_announced_after_its_approval() {
     assert!(interrupt.get("toolCallId").is_none());
     let resume = json!({ "resume": [{ "interruptId": interrupt["id"], "status": "resolved", "payload": { "approved": true } }] });
     let resumed = post(&router, input("t", &json!([]), &resume)).await;
-    assert_eq!(resumed.kinds(), ["RUN_STARTED", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "RUN_FINISHED"]);
+    let kinds = ["RUN_STARTED", "CUSTOM", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "RUN_FINISHED"];
+    assert_eq!(resumed.kinds(), kinds);
     let id = resumed.event("TOOL_CALL_START")["toolCallId"].clone();
     assert_eq!(resumed.event("RUN_FINISHED")["outcome"]["pendingToolCallIds"], json!([id]));
     // Its output has a type here: one that does not fit is a failure, and the conversation goes on.

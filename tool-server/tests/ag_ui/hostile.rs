@@ -127,7 +127,7 @@ async fn a_request_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_nested_too_deep_is_refused() {
+async fn deep_nesting_is_refused() {
     for open in ["[", "{\"a\":"] {
         let body = format!("{{\"threadId\":\"t\",\"runId\":\"r\",\"messages\":[],\"state\":{}", open.repeat(100_000));
         assert_eq!(post(&server(), body).await.status, 400);
@@ -170,8 +170,8 @@ async fn a_schema_that_explodes_costs_nothing() {
     let router = Server::new(agent).ag_ui(AgUi::new().check(Check::Gate)).router();
     let arguments = json!({ "a": format!("{}!", "a".repeat(10_000)) }).to_string();
     let call = vec![Step::Call("x".to_owned()), Step::Arguments(0, arguments), Step::End(0)];
-    let said = user("m", &serde_json::to_string(&[call]).unwrap());
-    let answer = within("the schema", post(&router, input("t", &json!([said]), &json!({ "tools": tools })))).await;
+    let prompt = user("m", &serde_json::to_string(&[call]).unwrap());
+    let answer = within("the schema", post(&router, input("t", &json!([prompt]), &json!({ "tools": tools })))).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert!(answer.text.contains("RUN_FINISHED"), "{}", answer.text);
 }

@@ -1,4 +1,4 @@
-//! What a stream must be: the official schema, the order that clients enforce, and what they do not look at.
+//! The rules for a stream: the official schema, the order that clients enforce, and the rules that they do not check.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ pub(crate) struct Known {
     pub(crate) open: BTreeMap<String, String>,
 }
 
-/// What came of a stream.
+/// The events of a stream.
 pub(crate) struct Seen {
     pub(crate) last: Value,
     /// The calls that began, with their names and arguments.
@@ -86,7 +86,7 @@ impl Known {
     }
 
     fn end(&self, stream: &Stream, last: &Value, of_client: &[&str], is_v1: bool) {
-        // Only a call that nobody was told to execute is answered in place of the client, and none where the run failed.
+        // Only a call that no client has to execute is answered in place of the client, and none where the run failed.
         let has_failed = last["type"] == "RUN_ERROR";
         for (name, content) in &stream.answered {
             let is_refused =
@@ -108,11 +108,11 @@ impl Known {
             assert!(interrupts.iter().any(|open| open["toolCallId"] == **id), "{name} is left behind: {last}");
         }
         if is_v1 && outcome["type"] == "success" {
-            // In the order in which they were made, which is not always that in which they were told.
+            // In the order in which they were made, which is not always the order of their events.
             let pending: BTreeSet<_> = pending.iter().map(|(id, ..)| id.as_str()).collect();
-            let told = outcome["pendingToolCallIds"].as_array().unwrap_or(&none);
-            assert_eq!(told.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), pending);
-            assert_eq!(told.len(), pending.len());
+            let listed = outcome["pendingToolCallIds"].as_array().unwrap_or(&none);
+            assert_eq!(listed.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), pending);
+            assert_eq!(listed.len(), pending.len());
         }
     }
 

@@ -27,8 +27,8 @@ fn approved(id: &Value) -> Value {
     entry(id, &json!({ "approved": true }))
 }
 
-/// The messages that a client has after `answer` to what `said` said.
-fn kept(said: &Value, answer: &Answer) -> Value {
+/// The messages that a client has after `answer` to what `prompt` said.
+fn kept(prompt: &Value, answer: &Answer) -> Value {
     let started = answer.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_START");
     let calls: Vec<_> = started
         .map(|event| {
@@ -36,16 +36,16 @@ fn kept(said: &Value, answer: &Answer) -> Value {
             json!({ "id": event["toolCallId"], "type": "function", "function": function })
         })
         .collect();
-    json!([said, { "id": "a1", "role": "assistant", "toolCalls": calls }])
+    json!([prompt, { "id": "a1", "role": "assistant", "toolCalls": calls }])
 }
 
 /// The messages and the `resume` entries of requests that decide nothing about the interrupt `id`, in all combinations.
-fn idle(said: &Value, asked: &Answer, id: &Value) -> Vec<(Value, Value)> {
-    let kept = kept(said, asked);
+fn idle(prompt: &Value, asked: &Answer, id: &Value) -> Vec<(Value, Value)> {
+    let kept = kept(prompt, asked);
     let stray = json!({ "id": "r1", "role": "tool", "toolCallId": "call_nobody", "content": "yes" });
     let histories = [
         json!([]),
-        json!([said]),
+        json!([prompt]),
         kept.clone(),
         json!([kept[0], kept[1], stray]),
         json!([kept[0], kept[1], user("m2", "more")]),
@@ -67,19 +67,24 @@ fn idle(said: &Value, asked: &Answer, id: &Value) -> Vec<(Value, Value)> {
 async fn a_request_that_decides_nothing_ends_with_the_open_interrupts() {
     let router = server();
     for (name, arguments) in [("asks", r#"{"what":"all"}"#), ("share", r#"{"window":"mail"}"#), ("asks_within", "{}")] {
-        let said = user("m1", &serde_json::to_string(&vec![call(name, arguments)]).unwrap());
+        let prompt = user("m1", &serde_json::to_string(&vec![call(name, arguments)]).unwrap());
         let mut number = 0;
         loop {
             let thread = format!("{name}-{number}");
-            let asked = post(&router, input(&thread, &json!([said]), &json!({}))).await;
+            let asked = post(&router, input(&thread, &json!([prompt]), &json!({}))).await;
             let open = asked.event("RUN_FINISHED")["outcome"].clone();
             assert_eq!(open["type"], "interrupt", "{}", asked.text);
-            let mut requests = idle(&said, &asked, &open["interrupts"][0]["id"]);
+            let mut requests = idle(&prompt, &asked, &open["interrupts"][0]["id"]);
             if number == requests.len() {
                 break;
             }
             let (history, resume) = requests.swap_remove(number);
-            for protocol in [json!("1.0"), Value::Null] {
+            for (protocol, reason) in [(json!("1.0"), "tool_call"), (Value::Null, "confirmation")] {
+                // A client before 1.0 would write its answer in the place of the call's result.
+                let mut open = open.clone();
+                if open["interrupts"][0]["reason"] == "tool_call" {
+                    open["interrupts"][0]["reason"] = reason.into();
+                }
                 let more = json!({ "resume": resume, "protocolVersion": protocol });
                 let answer = post(&router, input(&thread, &history, &more)).await;
                 assert_eq!(answer.kinds(), ["RUN_STARTED", "RUN_FINISHED"], "{history} {more}: {}", answer.text);
@@ -90,7 +95,7 @@ async fn a_request_that_decides_nothing_ends_with_the_open_interrupts() {
     }
 }
 
-/// What was refused leaves the results alone that came with it, and a message that was left out can be sent again.
+/// A refused decision does not affect the results beside it, and the client can send an ignored message again.
 #[tokio::test]
 async fn a_refused_decision_keeps_the_message_for_later() {
     let router = server();
@@ -101,16 +106,16 @@ async fn a_refused_decision_keeps_the_message_for_later() {
         Step::Call("locate".to_owned()),
         Step::End(1),
     ];
-    let said = user("m1", &serde_json::to_string(&vec![turn]).unwrap());
-    let asked = post(&router, input("t", &json!([said]), &json!({}))).await;
+    let prompt = user("m1", &serde_json::to_string(&vec![turn]).unwrap());
+    let asked = post(&router, input("t", &json!([prompt]), &json!({}))).await;
     let id = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
-    let kept = kept(&said, &asked);
+    let kept = kept(&prompt, &asked);
     let history = json!([kept[0], kept[1], user("m2", "more")]);
     let edited = entry(&id, &json!({ "approved": true, "editedArgs": { "what": 7 } }));
     let refused = post(&router, input("t", &history, &json!({ "resume": [edited] }))).await;
     assert_eq!(refused.event("RUN_FINISHED")["outcome"], asked.event("RUN_FINISHED")["outcome"]);
     let warnings = refused.event("RUN_STARTED")["metadata"]["warnings"].to_string();
-    assert!(warnings.contains("expected a text") && warnings.contains("send it again"), "{warnings}");
+    assert!(warnings.contains("expected a string") && warnings.contains("send it again"), "{warnings}");
     assert!(!warnings.contains("was not answered"), "{warnings}");
     let taken = post(&router, input("t", &history, &json!({ "resume": [approved(&id)] }))).await;
     assert_eq!(taken.event("TOOL_CALL_RESULT")["content"], "removed all");

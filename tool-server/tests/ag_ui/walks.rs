@@ -52,11 +52,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the client does next.
+/// The next request of the client.
 #[derive(Clone, Debug)]
 enum Move {
     Say(Script),
-    /// Answers calls that it was told of: which of them, and how.
+    /// Answers calls that events reported: which of them, and how.
     Answer(Vec<(usize, u8)>),
     /// Answers interrupts: which of them, and how.
     Resume(Vec<(usize, u8)>),
@@ -92,12 +92,12 @@ impl Client {
         format!("m{}", self.number)
     }
 
-    /// What is sent beside the messages.
+    /// Returns the part of the request beside the messages.
     fn take(&mut self, step: &Move) -> Value {
         match step {
             Move::Say(script) => {
-                let said = user(&self.id(), &serde_json::to_string(script).unwrap());
-                self.messages.push(said);
+                let prompt = user(&self.id(), &serde_json::to_string(script).unwrap());
+                self.messages.push(prompt);
             }
             Move::Answer(which) => {
                 for (at, how) in which {

@@ -1,6 +1,9 @@
-//! What holds for both protocols of frontends.
+//! The rules that hold for both protocols of frontends.
 
-mod deep;
-mod inside;
-mod twice;
-mod yields;
+mod crash;
+mod duplicates;
+mod fairness;
+mod fleet;
+mod nested_calls;
+mod nesting;
+mod visibility;

@@ -6,7 +6,7 @@ use crate::guard::kit::{chat, chat_approval, listen, post, run, run_approval, se
 
 /// Old browsers send a form without `Origin` and `Sec-Fetch-Site`, and `enctype="text/plain"` lets it look like JSON.
 #[tokio::test]
-async fn a_form_neither_asks_nor_approves() {
+async fn a_form_can_neither_prompt_nor_approve() {
     let (server, deleted) = server();
     let address = listen(server.router()).await;
     let host = address.to_string();

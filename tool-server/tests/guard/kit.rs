@@ -20,7 +20,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, FunctionModel},
     tool, toolset,
 };
-use tool_server::{AgUi, BearerToken, Server, serve};
+use tool_server::{AgUi, BearerToken, DEFAULT_GRACE, Server, serve};
 
 #[derive(Provide)]
 struct Disk {
@@ -87,7 +87,7 @@ fn now() -> &'static str {
 pub(crate) async fn listen(router: Router) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve(listener, router, std::future::pending()));
+    tokio::spawn(serve(listener, router, std::future::pending(), DEFAULT_GRACE));
     address
 }
 
@@ -149,13 +149,13 @@ pub(crate) async fn post(address: SocketAddr, path: &str, host: &str, body: &Val
     send(address, &format!("POST {path}"), &headers, &body.to_string()).await
 }
 
-fn said() -> Value {
+fn prompt() -> Value {
     json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "Clean up." }] })
 }
 
 /// Returns a new message of the AI SDK.
 pub(crate) fn chat() -> Value {
-    json!({ "id": "chat", "messages": [said()] })
+    json!({ "id": "chat", "messages": [prompt()] })
 }
 
 /// Returns the approval that an answer asks for, or a made-up one where it asks for none.
@@ -169,7 +169,7 @@ pub(crate) fn chat_approval(asked: &Answer) -> Value {
         "approval": { "id": asked["approvalId"], "approved": true },
     });
     let answer = json!({ "id": "a1", "role": "assistant", "parts": [{ "type": "step-start" }, part] });
-    json!({ "id": "chat", "messages": [said(), answer] })
+    json!({ "id": "chat", "messages": [prompt(), answer] })
 }
 
 fn run_input() -> Value {

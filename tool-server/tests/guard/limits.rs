@@ -21,9 +21,9 @@ use tower::ServiceExt;
 
 /// Asks in a chat, over the AI SDK's protocol or AG-UI.
 async fn ask(router: &Router, by: &str, path: &str, chat: &str) -> Response {
-    let said =
+    let prompt =
         json!({ "id": "m1", "role": "user", "content": "Go on.", "parts": [{ "type": "text", "text": "Go on." }] });
-    let body = json!({ "id": chat, "threadId": chat, "runId": "r", "protocolVersion": "1.0", "messages": [said] });
+    let body = json!({ "id": chat, "threadId": chat, "runId": "r", "protocolVersion": "1.0", "messages": [prompt] });
     let request = Request::post(format!("http://localhost{path}"))
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::AUTHORIZATION, format!("Bearer {by}"));
@@ -62,14 +62,62 @@ async fn a_principal_has_only_so_many_answers_at_once() {
 }
 
 #[tokio::test]
+async fn a_principal_with_too_many_chats_gets_an_error_and_others_have_room() {
+    let model = FunctionModel::streaming(|_| {
+        stream::iter([Ok(Delta::Text("Hello.".to_owned())), Ok(Delta::Finish(FinishReason::Stop))])
+    });
+    let store = MemoryStore::new().limit(1_000_000).owner_limit(10_000);
+    let users = BearerToken::of([("anna", "anna"), ("ben", "ben")]);
+    let server = Server::new(Agent::new(model).store(store)).ag_ui(AgUi::new()).authenticate(users);
+    let router = server.router();
+    let whole = async |response: Response| {
+        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    };
+    let mut number = 0;
+    let full = loop {
+        let text = whole(ask(&router, "anna", "/api/chat", &number.to_string()).await).await;
+        if text.contains("\"error\"") {
+            break text;
+        }
+        number += 1;
+    };
+    assert!((2..20).contains(&number), "{number} chats");
+    assert!(full.contains("your chats take up all the room that you have; delete one of them"), "{full}");
+    let text = whole(ask(&router, "anna", "/agent", "other").await).await;
+    assert!(text.contains(r#""code":"chats_full""#) && text.contains("delete one of them"), "{text}");
+    let title = |name: &str| {
+        let request = Request::patch("http://localhost/api/chat/0").header(header::CONTENT_TYPE, "application/json");
+        let body = json!({ "title": name.repeat(190) }).to_string();
+        request.header(header::AUTHORIZATION, "Bearer anna").body(Body::from(body)).unwrap()
+    };
+    let refused = loop {
+        let named = router.clone().oneshot(title("x")).await.unwrap();
+        if named.status() != 204 {
+            break named;
+        }
+    };
+    assert_eq!(refused.status(), 507);
+    let text = whole(refused).await;
+    assert!(text.contains(r#""code":"chats_full""#) && text.contains("delete one of them"), "{text}");
+    // Ben has room, and Anna has again when she has deleted a chat.
+    let text = whole(ask(&router, "ben", "/api/chat", "0").await).await;
+    assert!(text.contains("Hello."), "{text}");
+    let delete = Request::delete("http://localhost/api/chat/1").header(header::AUTHORIZATION, "Bearer anna");
+    assert_eq!(router.clone().oneshot(delete.body(Body::empty()).unwrap()).await.unwrap().status(), 204);
+    let text = whole(ask(&router, "anna", "/api/chat", "new").await).await;
+    assert!(text.contains("Hello."), "{text}");
+}
+
+#[tokio::test]
 async fn a_full_store_in_memory_says_so_and_has_room_again_when_runs_are_deleted() {
-    let store = Arc::new(MemoryStore::new().limit(10_000));
+    let store = Arc::new(MemoryStore::new().limit(20_000));
     let agent = Agent::new(FunctionModel::streaming(|_| {
         stream::iter([Ok(Delta::Text("Hello.".to_owned())), Ok(Delta::Finish(FinishReason::Stop))])
     }));
     let agent = agent.store(Arc::clone(&store));
     let ask = async |number: usize| {
-        let mut session = agent.session_named(format!("run {number}"), Vec::new());
+        let mut session = agent.session_with_id(format!("run {number}"), Vec::new());
         session.send("x".repeat(1000)).await.map(drop)
     };
     let mut number = 0;
@@ -80,7 +128,7 @@ async fn a_full_store_in_memory_says_so_and_has_room_again_when_runs_are_deleted
         }
     };
     assert!((2..10).contains(&number), "{number} runs of more than 1,000 bytes");
-    assert!(full.contains("the store in memory is full") && full.contains("delete runs"), "{full}");
+    assert!(full.contains("the store is full") && full.contains("delete runs"), "{full}");
     assert!(store.delete(&"run 0".into()).await.unwrap());
     ask(number + 1).await.unwrap();
 }

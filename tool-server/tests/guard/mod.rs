@@ -1,4 +1,4 @@
-//! Requests that a hostile web page makes its visitor's browser send.
+//! Tests of requests that a hostile page causes a visitor's browser to send.
 
 mod forms;
 mod hosts;

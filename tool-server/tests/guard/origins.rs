@@ -15,7 +15,7 @@ async fn allowing(change: impl FnOnce(Server) -> Server) -> SocketAddr {
     listen(change(server().0).router()).await
 }
 
-/// What a browser asks before a page of another origin may send JSON.
+/// Sends the request that a browser sends before a page of another origin sends JSON.
 async fn preflight(address: SocketAddr, path: &str, host: &str, origin: &str) -> Answer {
     let headers = [
         ("host", host),
@@ -53,7 +53,7 @@ async fn pages_of_allowed_origins_use_every_route() {
 }
 
 #[tokio::test]
-async fn pages_of_others_are_not_even_told_that_they_may_not() {
+async fn pages_of_other_origins_get_no_cors_headers() {
     let address = allowing(|server| server.origins([APP]).unwrap()).await;
     for origin in ["https://evil.example", "http://app.example", "https://app.example:8443", "null"] {
         let asked = preflight(address, "/api/chat", "localhost", origin).await;
@@ -64,7 +64,7 @@ async fn pages_of_others_are_not_even_told_that_they_may_not() {
     preflight(address, "/api/chat", "evil.example", APP).await.is_refused(403, "invalid_host", &[]);
 }
 
-/// A layer of the application changes what browsers are told; who is let in, only `origins` says.
+/// A layer of the application changes the headers for browsers; who is let in, only `origins` says.
 #[tokio::test]
 async fn a_layer_allows_no_origin_by_itself() {
     let only_layer = allowing(|server| server.cors(CorsLayer::permissive())).await;

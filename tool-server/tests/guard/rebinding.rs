@@ -22,7 +22,7 @@ async fn deletes(address: SocketAddr, path: &str, protocol: Protocol, asks: &str
 }
 
 #[tokio::test]
-async fn a_page_neither_asks_nor_approves_by_a_name_of_its_own() {
+async fn a_rebound_name_can_neither_prompt_nor_approve() {
     for protocol in PROTOCOLS {
         for prefix in ["", "/nested"] {
             let (server, deleted) = server();

@@ -50,7 +50,7 @@ fn unsafe_routes() -> impl Iterator<Item = (&'static str, &'static str)> {
     ROUTES.iter().copied().filter(|(method, _)| *method != "GET")
 }
 
-/// Where a server is that has all routes, once by itself and once nested.
+/// Starts a server with all routes, once by itself and once nested, and returns the addresses.
 async fn servers(token: Option<&str>) -> [(SocketAddr, &'static str); 2] {
     let nested = Router::new().nest("/nested", surfaces(token));
     [(listen(surfaces(token)).await, ""), (listen(nested).await, "/nested")]

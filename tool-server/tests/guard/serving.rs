@@ -1,11 +1,19 @@
 //! The addresses at which a service listens.
 
-use std::{future::pending, io};
+use std::{future::pending, io, time::Duration};
 
-use tokio::net::TcpListener;
+use futures_util::{StreamExt, stream};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tool_runtime::{
+    Agent,
+    model::{Delta, FunctionModel},
+};
 use tool_server::{BearerToken, Everybody, Server};
 
-use crate::guard::kit::{send, server};
+use crate::guard::kit::{chat, send, server};
 
 /// Checks that `serve` refuses the listener, with an error that says what to do.
 async fn is_refused(serving: impl Future<Output = io::Result<()>>) {
@@ -15,6 +23,54 @@ async fn is_refused(serving: impl Future<Output = io::Result<()>>) {
     for part in ["0.0.0.0:", "not loopback", "`BearerToken`", "`authenticate(Everybody(…))`"] {
         assert!(text.contains(part), "{part} is not in: {text}");
     }
+}
+
+/// A server ends in time, although one client reads no more of an answer without an end, and one listens on a merged MCP service.
+#[tokio::test]
+async fn serving_ends_within_its_grace() {
+    let model = FunctionModel::streaming(|_| {
+        stream::repeat_with(|| Ok(Delta::Text("word ".repeat(1000)))).then(async |delta| {
+            tokio::task::yield_now().await;
+            delta
+        })
+    });
+    let server = Server::new(Agent::new(model)).grace(Duration::from_millis(500));
+    #[cfg(feature = "mcp")]
+    let server = server.merge(tool_server::mcp::McpServer::new(tool_runtime::Toolset::new()).http().router());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(server.serve(listener, async { stopped.await.unwrap_or_default() }));
+    let open = async |request: &str, body: &str| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "{request} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: \
+                            application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut head = vec![0; 64];
+        let read = stream.read_exact(&mut head).await.unwrap();
+        assert!(read > 0 && head.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&head));
+        stream
+    };
+    let _unread = open("POST /api/chat", &chat().to_string()).await;
+    #[cfg(feature = "mcp")]
+    let _listening = {
+        let hello = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+        let mut begun = open("POST /mcp", &hello.to_string()).await;
+        let mut text = Vec::new();
+        while !String::from_utf8_lossy(&text).contains("serverInfo") {
+            begun.read_buf(&mut text).await.unwrap();
+        }
+        let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
+        let (_, id) = text.split_once("mcp-session-id: ").expect("a session");
+        let (id, _) = id.split_once("\r\n").unwrap();
+        open(&format!("GET /mcp HTTP/1.1\r\nmcp-session-id: {id}\r\nx-rest:"), "").await
+    };
+    stop.send(()).unwrap();
+    tokio::time::timeout(Duration::from_secs(20), serving).await.expect("it ends").unwrap().unwrap();
 }
 
 async fn everywhere() -> TcpListener {

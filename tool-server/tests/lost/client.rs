@@ -27,7 +27,7 @@ pub(crate) enum Says {
 #[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) protocol: Protocol,
-    said: String,
+    prompt: String,
     /// The names of the calls, their ids, and those of the questions about them.
     calls: Vec<(String, String, String)>,
     sealed: Option<String>,
@@ -47,12 +47,12 @@ fn text(value: &Value) -> String {
 }
 
 impl Client {
-    /// Says `said`, and is asked about the calls that it names.
-    pub(crate) async fn asked(world: &World, protocol: Protocol, said: &str) -> Self {
-        let mut client = Self { protocol, said: said.to_owned(), calls: Vec::new(), sealed: None };
+    /// Says `prompt`, and is asked about the calls that it names.
+    pub(crate) async fn asked(world: &World, protocol: Protocol, prompt: &str) -> Self {
+        let mut client = Self { protocol, prompt: prompt.to_owned(), calls: Vec::new(), sealed: None };
         let answer = world.post(protocol.path(), &client.says()).await;
         client.read(&answer);
-        assert_eq!(client.calls.len(), said.split(' ').count(), "{}", answer.text);
+        assert_eq!(client.calls.len(), prompt.split(' ').count(), "{}", answer.text);
         assert_eq!(client.sealed.is_some(), world.is_sealed, "{}", answer.text);
         client
     }
@@ -159,25 +159,25 @@ impl Client {
     fn body(&self, answers: &[Value], edits: &[(&str, &Value)], more: Option<&str>) -> String {
         match self.protocol {
             Protocol::Ui => {
-                let said = |id: &str, text: &str| json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] });
-                let mut messages = vec![said("m1", &self.said)];
+                let prompt = |id: &str, text: &str| json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] });
+                let mut messages = vec![prompt("m1", &self.prompt)];
                 if !answers.is_empty() {
                     let metadata: Option<Value> = self.sealed.as_ref().map(|data| serde_json::from_str(data).unwrap());
                     messages.push(json!({ "id": "a1", "role": "assistant", "parts": answers, "metadata": metadata }));
                 }
-                messages.extend(more.map(|more| said("m2", more)));
+                messages.extend(more.map(|more| prompt("m2", more)));
                 let edits: Value = edits.iter().map(|(id, edit)| ((*id).to_owned(), (*edit).clone())).collect();
                 json!({ "id": "t", "messages": messages, "decisions": edits }).to_string()
             }
             Protocol::AgUi => {
-                let mut said = json!({ "id": "m1", "role": "user", "content": self.said });
+                let mut prompt = json!({ "id": "m1", "role": "user", "content": self.prompt });
                 if let Some(sealed) = &self.sealed {
-                    said["encryptedValue"] = sealed.as_str().into();
+                    prompt["encryptedValue"] = sealed.as_str().into();
                 }
                 let (results, resume): (Vec<_>, Vec<_>) =
                     answers.iter().cloned().partition(|answer| answer["role"] == "tool");
                 let more = more.map(|more| json!({ "id": "m2", "role": "user", "content": more }));
-                let messages: Vec<Value> = std::iter::once(said).chain(results).chain(more).collect();
+                let messages: Vec<Value> = std::iter::once(prompt).chain(results).chain(more).collect();
                 json!({
                     "threadId": "t", "runId": "run", "protocolVersion": "1.0", "messages": messages, "tools": [],
                     "context": [], "state": {}, "forwardedProps": {}, "resume": resume,

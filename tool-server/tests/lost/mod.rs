@@ -1,7 +1,7 @@
 //! Connections that are lost at any moment of a request: what was approved runs once, or can be approved again.
 
 mod client;
-mod drops;
+mod dropped_requests;
 mod slow;
-mod waits;
+mod waiting_approvals;
 mod world;

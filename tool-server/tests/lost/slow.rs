@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
 use tool_runtime::{
     run::{Principal, RunId, Time},
-    store::{Append, Lease, MemoryStore, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem},
+    store::{Append, Lease, MemoryStore, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem},
 };
 use tool_stores::sealed::{MemoryNonces, NonceStore};
 
@@ -59,7 +59,7 @@ impl Store for SlowStore {
         slow(Box::pin(async move { self.0.release(run, lease).await }))
     }
 
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+    fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         slow(Box::pin(async move { self.0.waiting(filter).await }))
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::task::yield_now;
 use tool_runtime::{
     Agent, Message, Part, Provide,
-    model::{Asked, Delta, FinishReason, FunctionModel, ModelError},
+    model::{Delta, FinishReason, FunctionModel, ModelError, OwnedRequest},
     tool, toolset,
 };
 use tool_server::{
@@ -28,7 +28,7 @@ use crate::lost::slow::{SlowNonces, SlowStore};
 /// More polls than any task here needs to come to rest.
 const REST: usize = 400;
 
-/// How often a tool was started, and came to its end.
+/// The numbers of starts and ends of a tool.
 #[derive(Default)]
 pub(crate) struct Count {
     begun: AtomicUsize,
@@ -44,7 +44,7 @@ impl Count {
         self.ended.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How often the tool has run. A start without an end is none, and must not be.
+    /// Returns the number of runs of the tool. A start without an end is a mistake.
     pub(crate) fn runs(&self) -> usize {
         let (begun, ended) = (self.begun.load(Ordering::SeqCst), self.ended.load(Ordering::SeqCst));
         assert_eq!(begun, ended, "a call was dropped in the middle of its work");
@@ -85,7 +85,7 @@ async fn book(
     format!("booked {amount}")
 }
 
-/// Where the person is.
+/// Get the position of the person.
 #[tool(effect = read_only, external, output = Value)]
 struct Locate {}
 
@@ -95,7 +95,7 @@ pub(crate) struct World {
     pub(crate) counts: Arc<Counts>,
     pub(crate) nonces: Arc<SlowNonces>,
     /// The messages that the model was asked with last.
-    heard: Arc<Mutex<String>>,
+    received: Arc<Mutex<String>>,
 }
 
 /// The answer to a request.
@@ -119,9 +119,9 @@ impl Answer {
 
 impl World {
     pub(crate) fn new(is_sealed: bool) -> Self {
-        let (counts, heard) = (Arc::<Counts>::default(), Arc::<Mutex<String>>::default());
+        let (counts, received) = (Arc::<Counts>::default(), Arc::<Mutex<String>>::default());
         let state = State { counts: Arc::clone(&counts) };
-        let (hears, nonces) = (Arc::clone(&heard), Arc::<SlowNonces>::default());
+        let (hears, nonces) = (Arc::clone(&received), Arc::<SlowNonces>::default());
         let model = FunctionModel::streaming(move |asked| {
             *hears.lock().unwrap() = format!("{:?}", asked.messages);
             play(&asked)
@@ -132,11 +132,11 @@ impl World {
             let keys = Keyring::new("test", Key::from_bytes([7; 32]));
             server = server.stateless(&keys, "test", Arc::clone(&nonces) as _);
         }
-        Self { router: server.router(), is_sealed, counts, nonces, heard }
+        Self { router: server.router(), is_sealed, counts, nonces, received }
     }
 
-    pub(crate) fn heard(&self) -> String {
-        self.heard.lock().unwrap().clone()
+    pub(crate) fn received(&self) -> String {
+        self.received.lock().unwrap().clone()
     }
 
     fn request(path: &str, body: &str) -> Request<Body> {
@@ -188,13 +188,13 @@ impl World {
 }
 
 /// Calls the tools that the user's last message names, and says a word when it has heard of them.
-fn play(asked: &Asked) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
+fn play(asked: &OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let mut deltas = vec![Delta::Text("Well.".to_owned())];
-    let said = match asked.messages.last() {
+    let prompt = match asked.messages.last() {
         Some(Message::User { content }) => content.iter().filter_map(Part::as_text).next_back().unwrap_or_default(),
         _ => "",
     };
-    let names: Vec<&str> = said.split(' ').filter(|name| ["pay", "book", "Locate"].contains(name)).collect();
+    let names: Vec<&str> = prompt.split(' ').filter(|name| ["pay", "book", "Locate"].contains(name)).collect();
     for (index, name) in names.iter().enumerate() {
         let arguments = if *name == "Locate" { "{}" } else { r#"{"amount":5}"# };
         deltas.push(Delta::CallStart { index, id: format!("call_{index}"), name: (*name).to_owned() });

@@ -65,7 +65,7 @@ fn delete() -> bool {
 }
 
 #[tokio::test]
-async fn names_shadow_nothing() {
+async fn remote_names_shadow_no_tool() {
     let stranger = Stranger::new(vec![plain("delete"), plain("a.b"), plain("a/b"), plain("ok"), plain("")]);
     let remote = stranger.connect().await;
     // Two that come to one name are both left out, and so is one whose name is none.
@@ -79,7 +79,7 @@ async fn names_shadow_nothing() {
 }
 
 #[tokio::test]
-async fn hints_open_no_gate() {
+async fn hints_do_not_lower_the_gate() {
     let mut tool = plain("peek");
     tool.annotations = Some(ToolAnnotations::new().read_only(true).destructive(false).open_world(false));
     let stranger = Stranger::new(vec![tool]);
@@ -96,7 +96,7 @@ async fn hints_open_no_gate() {
 }
 
 #[tokio::test]
-async fn bombs_in_schemas_do_not_go_off() {
+async fn expanding_schemas_cost_little() {
     let nested = |levels: usize| {
         (0..levels)
             .fold(json!({ "type": "object" }), |inner, _| json!({ "type": "object", "properties": { "a": inner } }))
@@ -128,7 +128,7 @@ async fn bombs_in_schemas_do_not_go_off() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_left_out() {
+async fn large_contents_are_left_out() {
     let mut giant = plain("giant");
     giant.description = Some("x".repeat(300_000).into());
     let remote = Stranger::new(vec![giant, plain("small")]).connect().await;
@@ -209,7 +209,7 @@ async fn results_that_pretend_to_be_instructions_are_tainted() {
 }
 
 #[tokio::test]
-async fn who_never_answers_is_given_up_and_told_so() {
+async fn a_server_that_never_answers_is_cancelled() {
     let stranger = Stranger::new(vec![plain("wait")]).answering(|_, _| None);
     let remote = stranger.connect().await;
     let tools = remote.toolset();

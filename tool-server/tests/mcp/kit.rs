@@ -26,20 +26,20 @@ use tool_server::mcp::{McpServer, RemoteServer, RemoteTools};
 #[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) answer: Option<fn(&str) -> ElicitResult>,
-    pub(crate) heard: Arc<Mutex<Vec<String>>>,
+    pub(crate) received: Arc<Mutex<Vec<String>>>,
 }
 
 impl Person {
     pub(crate) fn new(answer: Option<fn(&str) -> ElicitResult>) -> Self {
-        Self { answer, heard: Arc::default() }
+        Self { answer, received: Arc::default() }
     }
 
-    pub(crate) fn heard(&self) -> Vec<String> {
-        self.heard.lock().unwrap().clone()
+    pub(crate) fn received(&self) -> Vec<String> {
+        self.received.lock().unwrap().clone()
     }
 
     fn hear(&self, what: String) {
-        self.heard.lock().unwrap().push(what);
+        self.received.lock().unwrap().push(what);
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn object(value: Value) -> JsonObject {
     }
 }
 
-/// What a model would read of a result.
+/// Returns the text of a result that a model would read.
 pub(crate) fn text(result: &CallToolResult) -> String {
     let texts = result.content.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),
@@ -119,9 +119,9 @@ type Answers = dyn Fn(&str, &JsonObject) -> Option<CallToolResult> + Send + Sync
 #[derive(Clone)]
 pub(crate) struct Stranger {
     pub(crate) tools: Arc<Mutex<Vec<Tool>>>,
-    /// What is answered; without an answer, none ever comes.
+    /// The answers; a request without one stays open.
     pub(crate) answers: Arc<Answers>,
-    /// Whether the list has no end.
+    /// Set if the list has no end.
     pub(crate) endless: bool,
     pub(crate) cancelled: Arc<Mutex<usize>>,
 }

@@ -1,18 +1,18 @@
 //! MCP, both ways, in one process.
 
-mod beside;
+mod extras;
 mod hostile;
 mod http;
 mod kit;
-mod lines;
 mod nonsense;
-mod pieces;
 mod real;
 mod serving;
 mod sessions;
+mod split_lines;
 mod stateless;
+mod wire;
 
-/// Returns an HTTP client. reqwest wants the process to choose its cryptography, although these tests speak plain HTTP.
+/// Returns an HTTP client. reqwest needs a default TLS provider, even for plain HTTP.
 fn http_client() -> reqwest::Client {
     // Another test may have chosen it already.
     drop(rustls::crypto::ring::default_provider().install_default());

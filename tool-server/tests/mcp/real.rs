@@ -51,7 +51,7 @@ async fn schemas_as_people_write_them_accept_and_refuse() {
     assert_eq!((cases, otherwise), (21, 0));
 }
 
-/// How many instances the lines of a collection have, and how many are judged otherwise than it says.
+/// Returns the number of instances in a collection, and the number with an unexpected verdict.
 async fn judged(text: &str) -> (usize, usize) {
     let (mut cases, mut otherwise) = (0, 0);
     for line in text.lines().filter(|line| !line.is_empty()) {

@@ -38,7 +38,7 @@ static DELETED: AtomicUsize = AtomicUsize::new(0);
 /// Deletes a record.
 #[tool(effect = destructive, approval = always, challenge = "Delete {name}?")]
 fn delete(
-    /** Which. */
+    /** The name. */
     name: String,
 ) -> String {
     DELETED.fetch_add(1, Ordering::SeqCst);
@@ -130,14 +130,14 @@ async fn a_call_gives_what_a_model_would_read() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_arguments_is_structured() {
+async fn problems_with_arguments_are_structured() {
     let client = client(&McpServer::new(tools()), Person::new(None), false).await;
     let refused = client.call_tool(params("draw", json!({ "x": 1 }))).await.unwrap();
     assert_eq!(refused.is_error, Some(true));
     let refused = client.call_tool(params("book_seats", json!({ "row": 1, "seats": 9 }))).await.unwrap();
     let feedback = refused.structured_content.unwrap();
     assert_eq!(feedback["validationResults"]["seats"]["allowedValues"], json!([2]), "{feedback}");
-    // Where an output schema was told, structured content has to fit it; then the text has the feedback.
+    // If the client knows an output schema, structured content must fit it; then the text has the feedback.
     let refused = client.call_tool(params("add", json!({ "a": "x" }))).await.unwrap();
     assert!(refused.structured_content.is_none() && text(&refused).contains("validationResults"));
     assert_eq!(refused.meta.unwrap()["tool-runtime/feedback"]["ok"], false);
@@ -165,7 +165,7 @@ async fn an_approval_is_asked_for_and_nothing_else_will_do() {
     let person = Person::new(Some(|_| accept(json!({ "decision": "approve" }))));
     let result = client(&server, person.clone(), false).await.call_tool(call()).await.unwrap();
     assert_eq!((result.is_error, DELETED.load(Ordering::SeqCst)), (Some(false), before + 1));
-    let asked = person.heard();
+    let asked = person.received();
     assert!(asked[0].starts_with("Delete ") && !asked[0].contains('\u{1b}'), "{asked:?}");
 }
 
@@ -185,10 +185,11 @@ async fn progress_grows_and_comes_before_the_result() {
     let person = Person::new(None);
     let client = client(&McpServer::new(tools()), person.clone(), false).await;
     client.call_tool(params("report", json!({}))).await.unwrap();
-    until("all of it is heard", || person.heard().len() == 5).await;
-    let done: Vec<f64> = person.heard().iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
+    until("all of it is heard", || person.received().len() == 5).await;
+    let done: Vec<f64> =
+        person.received().iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
     assert!(done.windows(2).all_and_some(|pair| pair[0] < pair[1]), "{done:?}");
-    assert!(person.heard()[4].contains(r#"{"half":true}"#));
+    assert!(person.received()[4].contains(r#"{"half":true}"#));
 }
 
 #[tokio::test]
@@ -227,14 +228,14 @@ async fn a_tool_that_was_busy_is_given_up_afterwards() {
 }
 
 #[tokio::test]
-async fn other_tools_are_told_of() {
+async fn clients_are_notified_of_changed_tools() {
     let server = McpServer::new(tools());
     let person = Person::new(None);
     let client = client(&server, person.clone(), false).await;
     client.list_all_tools().await.unwrap();
     until("the client is known", || {
         server.replace(toolset!(draw));
-        person.heard().contains(&"list changed".to_owned())
+        person.received().contains(&"list changed".to_owned())
     })
     .await;
     assert_eq!(client.list_all_tools().await.unwrap().len(), 1);

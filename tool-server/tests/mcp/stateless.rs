@@ -19,7 +19,7 @@ static SENT: AtomicUsize = AtomicUsize::new(0);
 /// Sends money.
 #[tool(effect = destructive, approval = always)]
 fn send_money(
-    /** How much. */
+    /** The amount. */
     amount: u32,
 ) -> String {
     SENT.fetch_add(1, Ordering::SeqCst);
@@ -92,7 +92,7 @@ async fn an_approval_comes_back_with_the_sealed_call_and_counts_once() {
     let other = modern(&server).await;
     for client in [&client, &other] {
         let refused = client.call_tool_once(retry.clone()).await.unwrap_err().to_string();
-        assert!(refused.contains("-32602") && refused.contains("opened before"), "{refused}");
+        assert!(refused.contains("-32602") && refused.contains("used before"), "{refused}");
     }
     assert_eq!(SENT.load(Ordering::SeqCst), 1);
 
@@ -130,7 +130,7 @@ static MOVED: AtomicUsize = AtomicUsize::new(0);
 /// Moves money, which takes a while.
 #[tool(effect = destructive, approval = always)]
 async fn move_money(
-    /** How much. */
+    /** The amount. */
     amount: u32,
 ) -> String {
     for _ in 0..5 {
@@ -167,7 +167,7 @@ async fn a_client_that_goes_away_uses_no_approval_up() {
 }
 
 #[tokio::test]
-async fn who_denies_or_says_nothing_clear_is_understood() {
+async fn denials_and_unclear_answers_are_accepted() {
     let client = modern(&McpServer::new(tools())).await;
     let call = || params("send_money", json!({ "amount": 9 }));
     let first = asked(client.call_tool_once(call()).await.unwrap());
@@ -183,14 +183,14 @@ async fn who_denies_or_says_nothing_clear_is_understood() {
 }
 
 #[tokio::test]
-async fn who_can_ask_nobody_is_told_what_is_missing() {
+async fn a_client_without_elicitation_gets_the_missing_capability() {
     let client = client(&McpServer::new(tools()), Person::new(None), true).await;
     // Before a call runs, and in the middle of one.
-    for (name, arguments, said) in
+    for (name, arguments, expected) in
         [("send_money", json!({ "amount": 11 }), "did not run"), ("greet", json!({}), "supports no elicitation")]
     {
         let error = client.call_tool_once(params(name, arguments)).await.unwrap_err().to_string();
-        assert!(error.contains("-32021") && error.contains(said), "{error}");
+        assert!(error.contains("-32021") && error.contains(expected), "{error}");
     }
     assert!(client.call_tool_once(params("add_up", json!({ "numbers": [1] }))).await.is_ok());
 }
@@ -209,15 +209,15 @@ async fn a_call_goes_on_where_it_asked() {
 }
 
 #[tokio::test]
-async fn who_listens_hears_of_other_tools() {
+async fn listeners_are_notified_of_changed_tools() {
     let server = McpServer::new(tools());
     let client = modern(&server).await;
     let mut filter = SubscriptionFilter::default();
     filter.tools_list_changed = Some(true);
     let mut subscription = client.peer().listen(filter).await.unwrap();
     server.replace(toolset!(add_up));
-    let told = subscription.next().await.unwrap().unwrap();
-    assert!(matches!(told, ServerNotification::ToolListChangedNotification(_)));
+    let notification = subscription.next().await.unwrap().unwrap();
+    assert!(matches!(notification, ServerNotification::ToolListChangedNotification(_)));
     assert_eq!(client.list_all_tools().await.unwrap().len(), 1);
 }
 

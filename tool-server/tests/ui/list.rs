@@ -14,9 +14,9 @@ use super::reload::{World, user};
 use crate::model::Step;
 
 async fn say(world: &World, by: &str, chat: &str, id: &str, text: &str) {
-    let mut said = user(id, &[]);
-    said["parts"] = json!([{ "type": "text", "text": text }, { "type": "text", "text": "[]" }]);
-    let body = json!({ "id": chat, "messages": [said] });
+    let mut prompt = user(id, &[]);
+    prompt["parts"] = json!([{ "type": "text", "text": text }, { "type": "text", "text": "[]" }]);
+    let body = json!({ "id": chat, "messages": [prompt] });
     let answer = world.ask(by, "POST", "/api/chat", Some(&body)).await;
     assert_eq!(answer.status, 200);
     answer.whole().await;
@@ -58,9 +58,13 @@ async fn the_last_changed_comes_first_and_others_see_nothing() {
     assert_eq!(list(&world, "bert", "").await, [("a".to_owned(), Some("bert's".to_owned()))]);
     // A principal whose name begins like another's.
     assert_eq!(list(&world, "ann", "").await, []);
-    let wrong = world.get("/api/chats?limit=many").await;
-    assert_eq!(wrong.status, 400);
-    assert!(wrong.whole().await.contains("`offset` and `limit` are numbers"));
+    for query in ["limit=many", "offset=-1", "offset=10001", "offset=18446744073709551615"] {
+        let wrong = world.get(&format!("/api/chats?{query}")).await;
+        assert_eq!(wrong.status, 400);
+        let text = wrong.whole().await;
+        assert!(text.contains("`offset` (at most 10000) and `limit` are numbers"), "{text}");
+    }
+    assert_eq!(list(&world, "anna", "?offset=10000").await, []);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tool_runtime::{
-    Agent,
+    Agent, Toolset,
     model::{Delta, FunctionModel},
     store::{MemoryStore, Store},
 };
@@ -53,6 +53,12 @@ impl Stream {
         &self.text
     }
 
+    /// Reads the next piece.
+    pub(crate) async fn next(&mut self) -> Option<String> {
+        let next = self.body.next().await?.unwrap();
+        Some(String::from_utf8(next.to_vec()).unwrap())
+    }
+
     /// Reads to the end.
     pub(crate) async fn whole(mut self) -> String {
         while let Some(next) = self.body.next().await {
@@ -69,6 +75,11 @@ impl Stream {
 impl World {
     pub(crate) fn new() -> Self {
         let (tools, done) = every_state();
+        Self::of(tools, done, |server| server)
+    }
+
+    /// A server of `tools` with other settings.
+    pub(crate) fn of(tools: Toolset, done: Arc<Semaphore>, change: impl FnOnce(Server) -> Server) -> Self {
         let hold = Arc::new(Semaphore::new(0));
         let held = Arc::clone(&hold);
         let model = FunctionModel::streaming(move |asked| {
@@ -86,7 +97,7 @@ impl World {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let agent = Agent::new(model).tools(tools).store(Arc::clone(&store));
         let users = BearerToken::new(|token| Some(token.into()));
-        let router = Server::new(agent).authenticate(users).ag_ui(AgUi::new()).router();
+        let router = change(Server::new(agent).authenticate(users).ag_ui(AgUi::new())).router();
         Self { router, done, hold, store }
     }
 
@@ -125,6 +136,11 @@ impl World {
         let answer = self.get("/api/chat/c").await;
         assert_eq!(answer.status, 200);
         answer.json().await.as_array().unwrap().clone()
+    }
+
+    /// Waits until no answer that has ended is kept. Messages that were loaded before leave it to its stream.
+    async fn forgets(&self) {
+        tokio::time::sleep(Duration::from_secs(31)).await;
     }
 
     async fn resume(&self) -> Stream {
@@ -166,7 +182,7 @@ fn answered(message: &Value, approved: bool) -> Value {
     message
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn arguments_that_arrive_are_left_to_the_stream() {
     let world = World::new();
     let mut turn = call("asks", r#"{"what":"#);
@@ -181,12 +197,13 @@ async fn arguments_that_arrive_are_left_to_the_stream() {
     assert!(text.contains(r#""inputTextDelta":"{\"what\":"#), "{text}");
     world.hold.add_permits(1);
     assert_eq!(first.whole().await, again.whole().await, "two readers of one stream");
+    world.forgets().await;
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["state"], "approval-requested");
     assert_eq!(calls(&loaded)[0]["input"], json!({ "what": "it" }));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn text_that_arrives_goes_on() {
     let world = World::new();
     let turn = vec![Step::Text("Once".to_owned()), Step::Text(HOLD.to_owned()), Step::Text(" upon".to_owned())];
@@ -196,6 +213,7 @@ async fn text_that_arrives_goes_on() {
     let again = world.resume().await;
     world.hold.add_permits(1);
     assert_eq!(first.whole().await, again.whole().await);
+    world.forgets().await;
     let loaded = world.load().await;
     let parts = &loaded[1]["parts"];
     assert_eq!(parts[0], json!({ "type": "step-start" }));
@@ -209,13 +227,49 @@ async fn an_answer_that_ends_between_two_requests_is_still_read() {
     assert_eq!(world.load().await.len(), 1);
     world.hold.add_permits(1);
     let whole = first.whole().await;
-    // The page has loaded the chat without the answer, so it must get it from the stream, and only from there.
+    // The page has loaded the chat without the answer, so it must get it from the stream. Another tab that reads it, and one that
+    // loads the chat now, take nothing away.
+    for _ in 0..3 {
+        assert_eq!(world.resume().await.whole().await, whole);
+        assert_eq!(world.load().await.len(), 1);
+    }
     assert_eq!(world.resume().await.whole().await, whole);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_kept_for_a_while_only() {
+    let world = World::new();
+    let first = world.say("m1", &[vec![Step::Text(HOLD.to_owned())]]).await;
+    assert_eq!(world.load().await.len(), 1);
+    world.hold.add_permits(1);
+    first.whole().await;
+    assert_eq!(world.resume().await.status, 200);
+    world.forgets().await;
     assert_eq!(world.resume().await.status, 204);
     assert_eq!(world.load().await.len(), 2);
 }
 
 #[tokio::test]
+async fn an_answer_that_is_kept_is_not_one_in_progress() {
+    let (tools, done) = every_state();
+    let world = World::of(tools, done, |server| server.max_answers(1));
+    let ask = async |chat: &str| {
+        let body = json!({ "id": chat, "messages": [user("m1", &[vec![Step::Text(HOLD.to_owned())]])] });
+        world.ask("anna", "POST", "/api/chat", Some(&body)).await
+    };
+    let load = async |chat: &str| world.get(&format!("/api/chat/{chat}")).await.json().await.as_array().unwrap().len();
+    for (chat, kept) in [("a", true), ("b", false)] {
+        let answer = ask(chat).await;
+        assert_eq!(answer.status, 200, "{chat}");
+        assert_eq!((load(chat).await, ask("c").await.status), (1, 429));
+        world.hold.add_permits(1);
+        answer.whole().await;
+        // The first is kept. There is no place for a second, so that one comes with the messages.
+        assert_eq!(load(chat).await, if kept { 1 } else { 2 });
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_runs_goes_on() {
     let world = World::new();
     let mut first = world.say("m1", &[call("work", "{}")]).await;
@@ -225,13 +279,14 @@ async fn a_call_that_runs_goes_on() {
     again.until("tool-input-available").await;
     world.done.add_permits(1);
     assert_eq!(first.whole().await, again.whole().await);
+    world.forgets().await;
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["state"], "output-available");
     assert_eq!(calls(&loaded)[0]["output"], "worked");
 }
 
 #[tokio::test]
-async fn what_the_client_executes_is_still_to_be_done() {
+async fn external_calls_stay_open_after_a_reload() {
     let world = World::new();
     world.say("m1", &[call("locate", "{}")]).await.whole().await;
     let mut loaded = world.load().await;
@@ -268,7 +323,7 @@ async fn a_request_can_be_answered_after_it_was_loaded() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_approved_call_that_runs_shows_its_approval_to_every_reader() {
     let world = World::new();
     world.say("m1", &[call("carefully", "{}")]).await.whole().await;
@@ -287,6 +342,7 @@ async fn an_approved_call_that_runs_shows_its_approval_to_every_reader() {
     world.done.add_permits(1);
     let text = other.whole().await;
     assert!(text.contains("worked carefully") && first.whole().await.contains("worked carefully"), "{text}");
+    world.forgets().await;
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["output"], "worked carefully");
 }
@@ -368,8 +424,8 @@ async fn a_steering_message_is_part_of_the_answer() {
     let world = World::new();
     let mut first = world.say("m1", &[call("work", "{}")]).await;
     first.until("tool-input-available").await;
-    let said = json!({ "message": { "id": "s1", "role": "user", "parts": [{ "type": "text", "text": "[]" }] } });
-    while world.ask("anna", "POST", "/api/chat/c/steer", Some(&said)).await.status != 202 {
+    let steering = json!({ "message": { "id": "s1", "role": "user", "parts": [{ "type": "text", "text": "[]" }] } });
+    while world.ask("anna", "POST", "/api/chat/c/steer", Some(&steering)).await.status != 202 {
         tokio::task::yield_now().await;
     }
     world.done.add_permits(1);
@@ -395,7 +451,7 @@ async fn a_request_that_a_message_superseded_has_no_approval() {
 }
 
 #[tokio::test]
-async fn nobody_else_sees_it() {
+async fn other_principals_cannot_load_the_chat() {
     let world = World::new();
     world.say("m1", &[vec![]]).await.whole().await;
     for path in ["/api/chat/c", "/api/v6/chat/c", "/api/chat/d"] {

@@ -60,12 +60,12 @@ fn script(turns: &[Vec<Step>]) -> String {
 }
 
 #[tokio::test]
-async fn the_model_hears_it_at_its_next_turn() {
+async fn the_model_reads_a_steering_message_in_its_next_turn() {
     for stateless in [false, true] {
         let world = Arc::new(World::new(stateless));
-        let said =
+        let prompt =
             script(&[vec![Step::Call("work".to_owned()), Step::End(0)], vec![Step::Text("not this".to_owned())]]);
-        let (asking, body) = (Arc::clone(&world), input("t", &json!([user("m1", &said)]), &json!({})));
+        let (asking, body) = (Arc::clone(&world), input("t", &json!([user("m1", &prompt)]), &json!({})));
         let answer = tokio::spawn(async move { asking.post("anna", "/agent", body).await });
         let mut steered = world.steer("anna", "too early").await;
         while steered.status == 409 {
@@ -89,7 +89,7 @@ async fn the_model_hears_it_at_its_next_turn() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_said_is_refused_with_a_reason() {
+async fn an_invalid_message_is_refused_with_a_reason() {
     let world = World::new(false);
     let says = |message: serde_json::Value| json!({ "message": message }).to_string();
     for (body, status, why) in [

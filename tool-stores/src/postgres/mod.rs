@@ -1,21 +1,23 @@
 //! The store in a PostgreSQL database.
 
+mod notify;
 mod pool;
 mod sql;
 
 use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use deadpool_postgres::Pool;
-use futures_util::future::BoxFuture;
+use futures_util::{future::BoxFuture, stream::BoxStream};
 use tokio_postgres::{Row, types::ToSql};
 
-use crate::columns::{signed, size, time, unsigned, waiting_item};
+use crate::convert::{signed, size, time, unsigned, waiting_item};
 #[cfg(feature = "sealed")]
 use crate::sealed::{NonceStore, kept_since, unique};
+use notify::Notifications;
 use pool::Broken;
-use sql::{named, stored};
+use sql::{escape_name, unescape_name};
 use tool_runtime::run::{Principal, RunId, Time};
-use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
+use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
 
 /// The kinds of rows of a loaded run.
 const SNAPSHOT: i32 = 1;
@@ -24,6 +26,13 @@ const RECORD: i32 = 2;
 /// A store in a PostgreSQL database (12 or later), which any number of processes and machines can use at the same time.
 ///
 /// Each method is one statement. If the connection is lost, the store tries once more with a new one.
+///
+/// The clock of the database judges leases, so the clocks of processes may differ. The times that are returned are converted to the
+/// caller's clock.
+///
+/// Decisions and other appends from outside reach the driver of a run by `NOTIFY`, and the driver's appends reach the processes that
+/// follow the run. For this, the store keeps one more connection,
+/// which must be a session of its own: a pooler between must not share it.
 ///
 /// With the feature `sealed`, it is also a nonce store, which remembers the sealed runs that were opened.
 ///
@@ -35,13 +44,14 @@ const RECORD: i32 = 2;
 /// | `prefer`, or nothing | TLS if the server offers it and the feature `postgres-tls` is on; none to this machine |
 /// | `require` | TLS; refused without the feature `postgres-tls` |
 ///
-/// With TLS, the store checks the server's certificate against the authorities that the system trusts, or those in the file that
-/// the environment variable `SSL_CERT_FILE` names. Other modes are refused.
+/// With TLS, the store checks the server's certificate against the authorities that the system trusts. If the environment
+/// variable `SSL_CERT_FILE` names a file, its authorities count instead. Other modes are refused.
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: Pool,
     /// The name of the schema, in quotes.
     schema: Arc<str>,
+    news: Arc<Notifications>,
     /// The identity of the schema.
     #[cfg(feature = "sealed")]
     id: Arc<str>,
@@ -80,8 +90,8 @@ impl PostgresOptions {
 
     /// Connects, and creates the tables if they do not exist.
     ///
-    /// Fails when the address is invalid or demands an unsupported option, the server cannot be reached, or a newer version of
-    /// this program created the tables.
+    /// Fails when the address is invalid or demands an unsupported option, or the server cannot be reached. It also fails when a
+    /// newer version of this program created the tables.
     pub async fn connect(&self, url: &str) -> Result<PostgresStore, StoreError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !(1..=63).contains(&self.schema.len()) || !self.schema.chars().all(is_plain) {
@@ -89,7 +99,7 @@ impl PostgresOptions {
             let text = format!("invalid schema name `{name}`: use 1 to 63 letters, digits and `_`");
             return Err(StoreError::unavailable(text));
         }
-        let pool = pool::pool(url, self.connections)?;
+        let (pool, dial) = pool::pool(url, self.connections)?;
         let mut db = pool::connection(&pool).await?;
         sql::migrate(&mut db, &self.schema).await?;
         let schema = format!("\"{}\"", self.schema);
@@ -99,6 +109,7 @@ impl PostgresOptions {
         Ok(PostgresStore {
             pool,
             schema: schema.into(),
+            news: Arc::new(Notifications::new(dial, &self.schema)),
             #[cfg(feature = "sealed")]
             id: id.into(),
         })
@@ -108,8 +119,8 @@ impl PostgresOptions {
 impl PostgresStore {
     /// Connects to the store in the schema `tool_runtime` of the database at `url`.
     ///
-    /// Fails when the address is invalid or demands an unsupported option, the server cannot be reached, or a newer version of
-    /// this program created the tables.
+    /// Fails when the address is invalid or demands an unsupported option, or the server cannot be reached. It also fails when a
+    /// newer version of this program created the tables.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         PostgresOptions::new().connect(url).await
     }
@@ -151,17 +162,19 @@ impl PostgresStore {
 
     /// Returns whether the store has exactly this append at its place. An identical append of another process counts, too.
     async fn has(&self, run: &RunId, append: &Append) -> Result<bool, Broken> {
-        let rows = self.ask_once(sql::HAS, &[&stored(run.as_str()), &signed(append.expected), &append.text]).await?;
+        let rows =
+            self.ask_once(sql::HAS, &[&escape_name(run.as_str()), &signed(append.expected), &append.text]).await?;
         Ok(!rows.is_empty())
     }
 
     async fn add(&self, run: &RunId, append: &Append) -> Result<(), Broken> {
         let Append { expected, count, text, lease, head } = append;
-        let id = stored(run.as_str());
+        let id = escape_name(run.as_str());
         let token = lease.as_ref().map(|lease| signed(lease.token));
-        let opened: Vec<String> = head.opened.iter().map(|open| stored(&open.id.to_string()).into_owned()).collect();
+        let opened: Vec<String> =
+            head.opened.iter().map(|open| escape_name(&open.id.to_string()).into_owned()).collect();
         // A row that is opened again is overwritten, because one statement cannot delete and insert the same row.
-        let closed = head.closed.iter().map(|id| stored(&id.to_string()).into_owned());
+        let closed = head.closed.iter().map(|id| escape_name(&id.to_string()).into_owned());
         let closed: Vec<String> = closed.filter(|id| !opened.contains(id)).collect();
         let since: Vec<i64> = head.opened.iter().map(|open| signed(open.since.0)).collect();
         let bodies = head.opened.iter().map(serde_json::to_string);
@@ -169,27 +182,32 @@ impl PostgresStore {
         let (mut principals, mut which) = (Vec::new(), Vec::<i32>::new());
         for (nth, open) in (1..).zip(&head.opened) {
             for principal in head.deciders(open) {
-                principals.push(stored(principal.as_str()));
+                principals.push(escape_name(principal.as_str()));
                 which.push(nth);
             }
         }
         // A leased run exists already.
         let first = if *expected == 0 && lease.is_none() { sql::CREATE } else { sql::UPDATE };
         let (rev, count, due) = (signed(*expected), signed(*count), head.due().map(|time| signed(time.0)));
-        let owner = stored(head.owner.as_str());
-        let (changed, title) = (head.changed.map(|time| signed(time.0)), head.title.as_deref().map(stored));
+        let owner = escape_name(head.owner.as_str());
+        let is_notified = lease.is_none() || self.news.is_followed(&id);
+        let (changed, title) = (head.changed.map(|time| signed(time.0)), head.title.as_deref().map(escape_name));
         #[rustfmt::skip]
         let values: Values<'_> = &[
             &id, &rev, &token, &count, &due, &text, &closed, &opened, &since, &bodies, &principals, &owner, &which,
-            &changed, &title,
+            &changed, &title, &is_notified,
         ];
         let done = self.ask_once(&format!("WITH run AS ({first}), {}", sql::CHANGES), values).await?;
+        if !is_notified {
+            // A follow may have come in between.
+            self.news.appended(&id);
+        }
         if done.is_empty() { Err(self.refusal(run, *expected, token).await?.into()) } else { Ok(()) }
     }
 
     /// Returns the reason why nothing was appended.
     async fn refusal(&self, run: &RunId, expected: u64, token: Option<i64>) -> Result<StoreError, Broken> {
-        let rows = self.ask_once(sql::STATE, &[&stored(run.as_str())]).await?;
+        let rows = self.ask_once(sql::STATE, &[&escape_name(run.as_str())]).await?;
         let Some(row) = rows.first() else {
             return Ok(if expected == 0 { StoreError::Fenced } else { StoreError::NotFound });
         };
@@ -212,7 +230,7 @@ impl Store for PostgresStore {
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
         Box::pin(async move {
-            let rows = self.ask(sql::LOAD, &[&stored(run.as_str())]).await?;
+            let rows = self.ask(sql::LOAD, &[&escape_name(run.as_str())]).await?;
             if rows.is_empty() {
                 return Ok(None);
             }
@@ -223,14 +241,14 @@ impl Store for PostgresStore {
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         Box::pin(async move {
-            let rows = self.ask(sql::READ, &[&stored(run.as_str()), &signed(rev)]).await?;
+            let rows = self.ask(sql::READ, &[&escape_name(run.as_str()), &signed(rev)]).await?;
             if rows.is_empty() { Err(StoreError::NotFound) } else { Ok(records(&rows)) }
         })
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            self.ask(sql::SNAPSHOT, &[&stored(run.as_str()), &signed(rev), &text]).await?;
+            self.ask(sql::SNAPSHOT, &[&escape_name(run.as_str()), &signed(rev), &text]).await?;
             Ok(())
         })
     }
@@ -243,53 +261,57 @@ impl Store for PostgresStore {
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         Box::pin(async move {
-            let (id, until) = (stored(run.as_str()), now.after(ttl));
-            let rows = self.ask(sql::LEASE, &[&id, &stored(worker), &signed(now.0), &signed(until.0)]).await?;
+            let id = escape_name(run.as_str());
+            let millis = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
+            let rows = self.ask(sql::LEASE, &[&id, &escape_name(worker), &millis]).await?;
             if let Some(row) = rows.first() {
-                return Ok(Lease::new(unsigned(row.get(0)), worker, until));
+                return Ok(Lease::new(unsigned(row.get(0)), worker, now.after(ttl)));
             }
             let rows = self.ask(sql::HELD, &[&id]).await?;
             let row = rows.first().ok_or(StoreError::NotFound)?;
             // If the lease was released meanwhile, the run is free now.
-            let until = row.get::<_, Option<i64>>(1).map_or(now, time);
-            Err(StoreError::Leased { until })
+            let left = row.get::<_, Option<i64>>(0).map_or(Time(0), time);
+            Err(StoreError::Leased { until: Time(now.0.saturating_add(left.0)) })
         })
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            self.ask(sql::RELEASE, &[&stored(run.as_str()), &signed(lease.token)]).await?;
+            self.ask(sql::RELEASE, &[&escape_name(run.as_str()), &signed(lease.token)]).await?;
             Ok(())
         })
     }
 
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+    fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         Box::pin(async move {
-            let run = filter.run.as_ref().map(|run| stored(run.as_str()));
-            let (limit, offset) = (size(filter.most()), size(filter.offset));
+            let run = filter.run.as_ref().map(|run| escape_name(run.as_str()));
+            let (limit, offset) = (size(filter.max_items()), size(filter.offset));
             let rows = match &filter.principal {
                 None => self.ask(sql::WAITING, &[&run, &limit, &offset]).await?,
                 Some(principal) => {
-                    self.ask(sql::WAITING_BY, &[&run, &limit, &offset, &stored(principal.as_str())]).await?
+                    self.ask(sql::WAITING_BY, &[&run, &limit, &offset, &escape_name(principal.as_str())]).await?
                 }
             };
-            rows.iter().map(|row| waiting_item(named(row.get(0)), named(row.get(1)), row.get(2))).collect()
+            rows.iter()
+                .map(|row| waiting_item(unescape_name(row.get(0)), unescape_name(row.get(1)), row.get(2)))
+                .collect()
         })
     }
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         Box::pin(async move {
             let rows = self.ask(sql::DUE, &[&signed(now.0), &size(limit)]).await?;
-            Ok(rows.iter().map(|row| RunId::from(named(row.get(0)))).collect())
+            Ok(rows.iter().map(|row| RunId::from(unescape_name(row.get(0)))).collect())
         })
     }
 
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         Box::pin(async move {
-            let rows = self.ask(sql::LIST, &[&stored(owner.as_str()), &size(page.len()), &size(page.start)]).await?;
+            let rows =
+                self.ask(sql::LIST, &[&escape_name(owner.as_str()), &size(page.len()), &size(page.start)]).await?;
             let item = |row: &Row| {
                 let title: Option<String> = row.get(1);
-                RunItem::new(named(row.get(0)).into(), title.map(named), time(row.get(2)))
+                RunItem::new(unescape_name(row.get(0)).into(), title.map(unescape_name), time(row.get(2)))
             };
             Ok(rows.iter().map(item).collect())
         })
@@ -297,7 +319,27 @@ impl Store for PostgresStore {
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         // Executed only once, because a second execution would find no run.
-        Box::pin(async move { Ok(!self.ask_once(sql::DELETE, &[&stored(run.as_str())]).await?.is_empty()) })
+        Box::pin(async move { Ok(!self.ask_once(sql::DELETE, &[&escape_name(run.as_str())]).await?.is_empty()) })
+    }
+
+    fn watch(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
+        self.news.watch(&escape_name(run.as_str()), false)
+    }
+
+    fn follow(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
+        self.news.watch(&escape_name(run.as_str()), true)
+    }
+
+    fn publish(&self, run: &RunId, piece: String) {
+        self.news.publish(&escape_name(run.as_str()), piece);
+    }
+
+    fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
+        self.news.pieces(&escape_name(run.as_str()))
+    }
+
+    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        self.news.followed(&escape_name(run.as_str()))
     }
 }
 

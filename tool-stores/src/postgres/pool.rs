@@ -1,27 +1,38 @@
 //! The connection pool: addresses, encryption and errors.
 
-use std::{error::Error as _, net::IpAddr, time::Duration};
+use std::{error::Error as _, net::IpAddr, sync::Arc, time::Duration};
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
+use futures_util::{
+    future::BoxFuture,
+    stream::{BoxStream, StreamExt as _, poll_fn},
+};
 use tokio_postgres::{
-    Config, NoTls,
+    AsyncMessage, Client, Config, NoTls, Socket,
     config::{Host, SslMode},
     error::SqlState,
+    tls::{MakeTlsConnect, TlsConnect},
 };
 
 use super::StoreError;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const POOL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Creates a pool that opens connections on demand, and replaces lost ones.
-pub fn pool(url: &str, connections: usize) -> Result<Pool, StoreError> {
+/// The messages of a connection, which it receives only while they are read.
+pub type Messages = BoxStream<'static, Result<AsyncMessage, tokio_postgres::Error>>;
+
+/// A function that opens a connection outside of the pool.
+pub type Dial = Arc<dyn Fn() -> BoxFuture<'static, Result<(Client, Messages), tokio_postgres::Error>> + Send + Sync>;
+
+/// Creates a pool that opens connections on demand, and replaces lost ones, and a function that opens other connections.
+pub fn pool(url: &str, connections: usize) -> Result<(Pool, Dial), StoreError> {
     let wrong = |error: tokio_postgres::Error| {
         let text = in_words(&error);
         StoreError::unavailable(format!("invalid address of the PostgreSQL server: {text}"))
     };
     let mut config: Config = url.parse().map_err(wrong)?;
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(PATIENCE);
+        config.connect_timeout(POOL_TIMEOUT);
     }
     if config.get_application_name().is_none() {
         config.application_name("tool-runtime");
@@ -30,14 +41,36 @@ pub fn pool(url: &str, connections: usize) -> Result<Pool, StoreError> {
     if config.get_ssl_mode() == SslMode::Prefer && is_local {
         config.ssl_mode(SslMode::Disable);
     }
-    let manager = manager(config)?;
-    Pool::builder(manager)
+    let (manager, dial) = manager(config)?;
+    let pool = Pool::builder(manager)
         .max_size(connections.max(1))
         .runtime(Runtime::Tokio1)
-        .wait_timeout(Some(PATIENCE))
-        .create_timeout(Some(PATIENCE))
+        .wait_timeout(Some(POOL_TIMEOUT))
+        .create_timeout(Some(POOL_TIMEOUT))
         .build()
-        .map_err(StoreError::unavailable)
+        .map_err(StoreError::unavailable)?;
+    Ok((pool, dial))
+}
+
+/// Returns a manager of connections of `config`, and a function that opens them.
+fn ways<T>(config: Config, tls: T) -> (Manager, Dial)
+where
+    T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
+    T::Stream: Sync + Send,
+    T::TlsConnect: Sync + Send,
+    <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+{
+    let how = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    // With this method, a lost connection is detected without a request to the server.
+    let manager = Manager::from_config(config.clone(), tls.clone(), how);
+    let dial: Dial = Arc::new(move || {
+        let (config, tls) = (config.clone(), tls.clone());
+        Box::pin(async move {
+            let (client, mut connection) = config.connect(tls).await?;
+            Ok((client, poll_fn(move |task| connection.poll_message(task)).boxed()))
+        })
+    });
+    (manager, dial)
 }
 
 /// Returns whether the host is this machine, so that the traffic does not leave it.
@@ -49,31 +82,26 @@ fn is_local(host: &Host) -> bool {
     }
 }
 
-fn how() -> ManagerConfig {
-    // A lost connection is detected without a request to the server.
-    ManagerConfig { recycling_method: RecyclingMethod::Fast }
-}
-
 #[cfg(not(feature = "postgres-tls"))]
-fn manager(config: Config) -> Result<Manager, StoreError> {
+fn manager(config: Config) -> Result<(Manager, Dial), StoreError> {
     if config.get_ssl_mode() == SslMode::Require {
         let text = "the address says `sslmode=require`, and this program was built without TLS for PostgreSQL: turn on \
                     the feature `postgres-tls` of tool-runtime, or say `sslmode=disable` where the network can be \
                     trusted";
         return Err(StoreError::unavailable(text));
     }
-    Ok(Manager::from_config(config, NoTls, how()))
+    Ok(ways(config, NoTls))
 }
 
 #[cfg(feature = "postgres-tls")]
-fn manager(config: Config) -> Result<Manager, StoreError> {
+fn manager(config: Config) -> Result<(Manager, Dial), StoreError> {
     use tokio_postgres_rustls::MakeRustlsConnect;
 
     if config.get_ssl_mode() == SslMode::Disable {
-        return Ok(Manager::from_config(config, NoTls, how()));
+        return Ok(ways(config, NoTls));
     }
     let tls = tls().map_err(StoreError::unavailable)?;
-    Ok(Manager::from_config(config, MakeRustlsConnect::new(tls), how()))
+    Ok(ways(config, MakeRustlsConnect::new(tls)))
 }
 
 /// Returns a TLS configuration that checks certificates with the system's verifier. It has its own cryptography provider, so it
@@ -93,7 +121,7 @@ pub async fn connection(pool: &Pool) -> Result<Object, Broken> {
     pool.get().await.map_err(|error| match error {
         PoolError::Backend(error) => Broken::from(error),
         PoolError::Timeout(_) => {
-            let text = format!("no connection to PostgreSQL became free within {} s", PATIENCE.as_secs());
+            let text = format!("no connection to PostgreSQL became free within {} s", POOL_TIMEOUT.as_secs());
             Broken::Store(StoreError::unavailable(text))
         }
         other => Broken::Store(StoreError::unavailable(other)),

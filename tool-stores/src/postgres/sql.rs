@@ -8,21 +8,30 @@ use tokio_postgres::error::SqlState;
 
 use super::{Broken, StoreError};
 
+/// The database's clock, in milliseconds since 1970. It alone judges leases, because the clocks of servers may differ.
+macro_rules! clock {
+    () => {
+        "(SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+    };
+}
+
 /// Appends to a run that may be new.
 pub const CREATE: &str = "\
     INSERT INTO @.runs (id, rev, due, owner, changed, title) \
     SELECT $1, $2::bigint + $4, $5, $12, coalesce($14::bigint, 0), $15::text WHERE $3::bigint IS NULL \
     ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, due = excluded.due, changed = excluded.changed, \
-        title = excluded.title WHERE runs.rev = 0 RETURNING key";
+        title = excluded.title WHERE runs.rev = 0 RETURNING key, rev";
 
 /// Appends to an existing run. Of two concurrent appends, the second waits for the first, and then finds another revision. The
 /// owner is used only so that both statements have the same parameters.
 pub const UPDATE: &str = "\
     UPDATE @.runs SET rev = rev + $4, due = $5, changed = coalesce($14::bigint, changed), \
         title = coalesce($15::text, title) \
-    WHERE id = $1 AND rev = $2 AND ($3::bigint IS NULL OR token = $3) AND $12::text IS NOT NULL RETURNING key";
+    WHERE id = $1 AND rev = $2 AND ($3::bigint IS NULL OR token = $3) AND $12::text IS NOT NULL RETURNING key, rev";
 
-/// The rest of the statement that begins with [`CREATE`] or [`UPDATE`].
+/// The rest of the statement that begins with [`CREATE`] or [`UPDATE`]. Appends to an existing run are notified if $16 is set, as `rev id`,
+/// in the channel that has the schema's name. A driver's appends are notified only while somebody follows the run, because commits
+/// with a notification wait for each other. A notification has less than 8000 bytes; an id that is too long for it is left out.
 pub const CHANGES: &str = "\
     added AS ( \
         INSERT INTO @.records (run, rev, count, text) SELECT key, $2, $4::bigint, $6 FROM run WHERE $4 > 0 \
@@ -40,7 +49,8 @@ pub const CHANGES: &str = "\
         FROM run, unnest($11::text[], $13::integer[]) AS d (principal, nth) \
         ON CONFLICT DO NOTHING \
     ) \
-    SELECT 1 FROM run";
+    SELECT CASE WHEN $16::boolean AND $2 > 0 THEN \
+        pg_notify(btrim('@', '\"'), rev || ' ' || CASE WHEN octet_length($1) < 7900 THEN $1 ELSE '' END) END FROM run";
 
 pub const LOAD: &str = "\
     WITH run AS (SELECT key FROM @.runs WHERE id = $1), \
@@ -66,10 +76,15 @@ pub const SNAPSHOT: &str = "\
     INSERT INTO @.snapshots AS kept (run, rev, text) SELECT key, $2::bigint, $3::text FROM @.runs WHERE id = $1 \
     ON CONFLICT (run) DO UPDATE SET rev = excluded.rev, text = excluded.text WHERE kept.rev < excluded.rev";
 
-pub const LEASE: &str = "\
-    UPDATE @.runs SET token = CASE WHEN worker = $2 THEN token ELSE nextval('@.tokens') END, \
-        worker = $2, until = $4, taken = $3 \
-    WHERE id = $1 AND (worker IS NULL OR worker = $2 OR until <= $3) RETURNING token";
+/// Gives a lease for $3 milliseconds.
+pub const LEASE: &str = concat!(
+    "WITH clock AS MATERIALIZED (SELECT ",
+    clock!(),
+    " AS now) \
+    UPDATE @.runs SET token = CASE WHEN worker = $2 THEN token ELSE nextval('@.tokens') END, worker = $2, \
+        until = CASE WHEN $3 < 9223372036854775807 - now THEN now + $3::bigint ELSE 9223372036854775807 END, taken = now \
+    FROM clock WHERE id = $1 AND (worker IS NULL OR worker = $2 OR until <= now) RETURNING token"
+);
 
 /// Spends a nonce. Of two concurrent statements, the second waits for the first, and then finds its claim. Expired rows that
 /// another statement is deleting are skipped.
@@ -86,17 +101,28 @@ pub const HAS: &str = "\
     SELECT 1 FROM @.records AS r JOIN @.runs AS runs ON runs.key = r.run \
     WHERE runs.id = $1 AND r.rev = $2 AND r.text = $3";
 
-pub const HELD: &str = "SELECT worker, until FROM @.runs WHERE id = $1";
+/// Selects the milliseconds for which the lease of a run goes on; the largest number for ever, NULL if there is no lease.
+pub const HELD: &str = concat!(
+    "SELECT CASE WHEN until < 9223372036854775807 THEN greatest(until - ",
+    clock!(),
+    ", 0) ELSE until END FROM @.runs WHERE id = $1"
+);
 
 pub const RELEASE: &str = "UPDATE @.runs SET worker = NULL, until = NULL WHERE id = $1 AND token = $2";
 
-pub const DUE: &str = "\
-    SELECT id FROM @.runs WHERE due <= $1 AND (until IS NULL OR until <= $1) ORDER BY taken, id LIMIT $2";
+pub const DUE: &str = concat!(
+    "SELECT id FROM @.runs WHERE due <= $1 AND (until IS NULL OR until <= ",
+    clock!(),
+    ") ORDER BY taken, id LIMIT $2"
+);
 
 pub const LIST: &str = "\
     SELECT id, title, changed FROM @.runs WHERE owner = $1 ORDER BY changed DESC, id DESC LIMIT $2 OFFSET $3";
 
-pub const DELETE: &str = "DELETE FROM @.runs WHERE id = $1 RETURNING 1";
+pub const DELETE: &str = "\
+    WITH gone AS (DELETE FROM @.runs WHERE id = $1 RETURNING key) \
+    SELECT pg_notify(btrim('@', '\"'), \
+        9223372036854775807 || ' ' || CASE WHEN octet_length($1) < 7900 THEN $1 ELSE '' END) FROM gone";
 
 #[cfg(feature = "sealed")]
 pub const IDENTITY: &str = "SELECT id FROM @.identity";
@@ -112,12 +138,12 @@ pub const WAITING_BY: &str = "\
     WHERE ($1::text IS NULL OR runs.id = $1) AND d.principal = $4 ORDER BY o.since, runs.id, o.seq LIMIT $2 OFFSET $3";
 
 /// Escapes a name for a text column, which cannot hold NUL: a NUL becomes `\0`, and a backslash `\\`.
-pub fn stored(name: &str) -> Cow<'_, str> {
+pub fn escape_name(name: &str) -> Cow<'_, str> {
     if name.contains(['\0', '\\']) { name.replace('\\', r"\\").replace('\0', r"\0").into() } else { name.into() }
 }
 
-/// Reverses [`stored`].
-pub fn named(text: String) -> String {
+/// Reverses [`escape_name`].
+pub fn unescape_name(text: String) -> String {
     if !text.contains('\\') {
         return text;
     }
@@ -199,9 +225,9 @@ mod tests {
     #[test]
     fn names_come_back() {
         for name in ["", "run-1", "\0", "a\\0b", "\\", "\\\\\0\\0", "ü\0\u{202e}"] {
-            let text = stored(name);
+            let text = escape_name(name);
             assert!(!text.contains('\0'));
-            assert_eq!(named(text.into_owned()), name);
+            assert_eq!(unescape_name(text.into_owned()), name);
         }
     }
 }

@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use crate::sealed::NonceStore;
 use schema::Place;
 use tool_runtime::run::{Principal, RunId, Time};
-use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, Waiting, WaitingItem};
+use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
 use worker::Worker;
 
 /// A store in an SQLite file, which several processes of one machine can use at the same time.
@@ -154,7 +154,7 @@ impl Store for SqliteStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let is_short = append.text.len() <= SHORT && self.durability == Durability::Process;
-            if is_short && let Some(done) = self.writer.at_once(|db| sql::append(db, run, &append)) {
+            if is_short && let Some(done) = self.writer.try_run(|db| sql::append(db, run, &append)) {
                 return done;
             }
             let run = run.clone();
@@ -193,7 +193,7 @@ impl Store for SqliteStore {
         self.writer.ask(move |db| sql::release(db, &run, token))
     }
 
-    fn waiting<'a>(&'a self, filter: &'a Waiting) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
+    fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         let filter = filter.clone();
         self.reader().ask(move |db| sql::waiting(db, &filter))
     }

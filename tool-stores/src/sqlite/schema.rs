@@ -9,7 +9,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::{Broken, SqliteOptions, StoreError};
-use crate::columns::size;
+use crate::convert::size;
 
 /// The application id that marks the file as a store: "tool".
 const APPLICATION: i32 = 0x746f_6f6c;

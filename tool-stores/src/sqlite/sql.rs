@@ -4,8 +4,8 @@ use std::{ops::Range, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{Append, Broken, Lease, Record, RunItem, StoreError, Stored, Waiting, WaitingItem};
-use crate::columns::{signed, size, time, unsigned, waiting_item};
+use super::{Append, Broken, Lease, Record, RunItem, StoreError, Stored, WaitingFilter, WaitingItem};
+use crate::convert::{signed, size, time, unsigned, waiting_item};
 use tool_runtime::{
     run::{Interrupt, Principal, RunId, Time},
     store::Head,
@@ -13,10 +13,10 @@ use tool_runtime::{
 
 /// The number of bits of a record's key that hold its revision.
 const REV_BITS: u32 = 32;
-const MOST: i64 = (1 << REV_BITS) - 1;
+const MAX_REV: i64 = (1 << REV_BITS) - 1;
 
-fn place(run: i64, rev: u64) -> i64 {
-    (run << REV_BITS) | signed(rev).min(MOST)
+fn record_key(run: i64, rev: u64) -> i64 {
+    (run << REV_BITS) | signed(rev).min(MAX_REV)
 }
 
 /// Begins a transaction that locks for writing at once, so that values read in it are still current when it writes.
@@ -27,7 +27,7 @@ fn change(db: &Connection) -> rusqlite::Result<Transaction<'_>> {
 pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broken> {
     let Append { expected, count, text, lease, head } = append;
     let due = head.due().map(|time| signed(time.0));
-    if head.changed.is_none() && head.closed.is_empty() && add(db, run, append, due)? {
+    if head.changed.is_none() && head.closed.is_empty() && append_records(db, run, append, due)? {
         return Ok(());
     }
     let change = change(db)?;
@@ -47,12 +47,12 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
     if rev != *expected {
         return Err(StoreError::Conflict.into());
     }
-    if signed(expected.saturating_add(*count)) > MOST || key > MOST / 2 {
+    if signed(expected.saturating_add(*count)) > MAX_REV || key > MAX_REV / 2 {
         let text = format!("run `{run}` has more entries, or the file more runs, than SQLite's tables have places for");
         return Err(StoreError::unavailable(text).into());
     }
     if *count > 0 {
-        let row = params![place(key, *expected), signed(*count), due, text];
+        let row = params![record_key(key, *expected), signed(*count), due, text];
         db.prepare_cached("INSERT INTO records (at, count, due, text) VALUES (?1, ?2, ?3, ?4)")?.execute(row)?;
     } else {
         db.prepare_cached("UPDATE records SET due = ?2 WHERE at = ?1")?.execute(params![last, due])?;
@@ -77,9 +77,9 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
 
 /// Makes an append that only changes `records`, in one statement that is its own transaction. Returns `false` without any change
 /// if the append is not of this kind, or if its conditions do not hold.
-fn add(db: &Connection, run: &RunId, append: &Append, due: Option<i64>) -> Result<bool, Broken> {
+fn append_records(db: &Connection, run: &RunId, append: &Append, due: Option<i64>) -> Result<bool, Broken> {
     let Append { expected, count, text, lease, .. } = append;
-    if *count == 0 || signed(expected.saturating_add(*count)) > MOST {
+    if *count == 0 || signed(expected.saturating_add(*count)) > MAX_REV {
         return Ok(false);
     }
     let sql = "INSERT OR IGNORE INTO records (at, count, due, text) VALUES (coalesce(( \
@@ -105,9 +105,11 @@ fn create(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result
 fn last(db: &Connection, key: i64) -> Result<(Option<i64>, u64), Broken> {
     let last = db
         .prepare_cached("SELECT at, count FROM records WHERE at BETWEEN ?1 AND ?2 ORDER BY at DESC LIMIT 1")?
-        .query_row([place(key, 0), place(key, u64::MAX)], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .query_row([record_key(key, 0), record_key(key, u64::MAX)], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+        })
         .optional()?;
-    Ok(last.map_or((None, 0), |(at, count)| (Some(at), unsigned((at & MOST) + count))))
+    Ok(last.map_or((None, 0), |(at, count)| (Some(at), unsigned((at & MAX_REV) + count))))
 }
 
 fn close(db: &Connection, key: i64, id: &str) -> Result<(), Broken> {
@@ -177,7 +179,7 @@ pub fn delete(db: &Connection, run: &RunId) -> Result<bool, Broken> {
         .optional()?;
     let Some(key) = key else { return Ok(false) };
     db.prepare_cached("DELETE FROM records WHERE at BETWEEN ?1 AND ?2")?
-        .execute([place(key, 0), place(key, u64::MAX)])?;
+        .execute([record_key(key, 0), record_key(key, u64::MAX)])?;
     db.prepare_cached("DELETE FROM deciders WHERE open IN (SELECT seq FROM open WHERE run = ?1)")?.execute([key])?;
     db.prepare_cached("DELETE FROM open WHERE run = ?1")?.execute([key])?;
     db.prepare_cached("DELETE FROM snapshots WHERE run = ?1")?.execute([key])?;
@@ -226,16 +228,16 @@ fn records(db: &Connection, key: i64, rev: u64) -> Result<Vec<Record>, Broken> {
                coalesce((SELECT max(at) FROM records WHERE at BETWEEN ?1 AND ?2), ?1) AND ?3 ORDER BY at";
     let record = |row: &Row<'_>| {
         let at: i64 = row.get(0)?;
-        let rev = unsigned(at & MOST);
+        let rev = unsigned(at & MAX_REV);
         Ok(Record::new(rev, unsigned(row.get(1)?), row.get(2)?))
     };
     let mut find = db.prepare_cached(sql)?;
-    let found = find.query_map([place(key, 0), place(key, rev), place(key, u64::MAX)], record)?;
+    let found = find.query_map([record_key(key, 0), record_key(key, rev), record_key(key, u64::MAX)], record)?;
     let is_new = |record: &Result<Record, _>| !record.as_ref().is_ok_and(|record| record.rev + record.count <= rev);
     Ok(found.filter(is_new).collect::<Result<_, _>>()?)
 }
 
-pub fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<WaitingItem>, Broken> {
+pub fn waiting(db: &mut Connection, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, Broken> {
     let by_principal = "SELECT runs.id, runs.owner, open.body FROM deciders \
                         JOIN open ON open.seq = deciders.open JOIN runs ON runs.key = open.run \
                         WHERE deciders.principal = ?1 AND (?2 IS NULL OR runs.id = ?2) \
@@ -246,7 +248,7 @@ pub fn waiting(db: &mut Connection, filter: &Waiting) -> Result<Vec<WaitingItem>
     let principal = filter.principal.as_ref().map(Principal::as_str);
     let run = filter.run.as_ref().map(RunId::as_str);
     let mut find = db.prepare_cached(if principal.is_some() { by_principal } else { all })?;
-    let mut rows = find.query(params![principal, run, size(filter.most()), size(filter.offset)])?;
+    let mut rows = find.query(params![principal, run, size(filter.max_items()), size(filter.offset)])?;
     let mut items = Vec::new();
     while let Some(row) = rows.next()? {
         let (run, owner, body) = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);

@@ -81,7 +81,7 @@ impl Worker {
 
     /// Runs `job` on the current thread, if it need not wait for the worker's thread, another process or the disk. Otherwise does
     /// nothing and returns `None`; then use [`Worker::ask`].
-    pub fn at_once<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T, Broken>) -> Option<Result<T, StoreError>> {
+    pub fn try_run<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T, Broken>) -> Option<Result<T, StoreError>> {
         let shared = self.shared.upgrade()?;
         if shared.left.load(Ordering::Acquire) > 0 || shared.wal.is_next_synced() {
             return None;

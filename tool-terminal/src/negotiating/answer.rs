@@ -184,7 +184,7 @@ pub fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> Answ
 }
 
 /// The maximum number of items that are asked for one by one.
-const MOST: usize = 50;
+const MAX_ITEMS_ASKED: usize = 50;
 
 /// Reads a list of values of `item`'s shape: several values in one answer, or one after another.
 fn list(ask: &Ask, item: &Shape, text: &str) -> Answer {
@@ -242,12 +242,14 @@ fn count(ask: &Ask, text: &str) -> Answer {
     let Some(number) = number.and_then(|number| number.as_u64()).and_then(|number| usize::try_from(number).ok()) else {
         return Answer::Wrong("How many are there? A number will do, or a JSON list.".into());
     };
-    let top = most.unwrap_or(MOST);
+    let top = most.unwrap_or(MAX_ITEMS_ASKED);
     if number < least || number > top {
         return Answer::Wrong(format!("That must be from {least} to {top}."));
     }
-    if number > MOST {
-        return Answer::Wrong(format!("I can ask for {MOST} one by one; please give so many as a JSON list."));
+    if number > MAX_ITEMS_ASKED {
+        return Answer::Wrong(format!(
+            "I can ask for {MAX_ITEMS_ASKED} one by one; please give so many as a JSON list."
+        ));
     }
     Answer::Value(Value::Array(vec![Value::Object(Map::new()); number]))
 }
@@ -279,7 +281,7 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> 
         return Some(Answer::Value(choices[at].value.clone()));
     }
     if numbered {
-        if let Some(choice) = scalar::place(text).and_then(|at| choices.get(at)) {
+        if let Some(choice) = scalar::list_index(text).and_then(|at| choices.get(at)) {
             return Some(Answer::Value(choice.value.clone()));
         }
         if text.len() < 3 && text.chars().all(|c| c.is_ascii_digit()) {

@@ -10,41 +10,41 @@ use super::shape::{Choice, Field, Kind, Shape};
 use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
-/// Finds parameters of `root` in a sentence. `values` are settled already, and change only if the sentence names them. `verbs`
-/// are the stems of the tool's own name, which are not values.
+/// Finds parameters of `root` in a sentence. `values` are known; only `name: value` or `name=value` replaces one. `verbs` are the
+/// stems of the tool's own name, which are not values.
 pub fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str) -> Found {
-    let mut hunt = Hunt::new(root, values, text);
-    pairs(&mut hunt);
-    named(&mut hunt);
-    mentions(&mut hunt, verbs);
-    phrase::by_form(&mut hunt);
-    phrase::months(&mut hunt);
-    phrase::from_to(&mut hunt);
-    phrase::places(&mut hunt);
-    numbers(&mut hunt);
-    phrase::called(&mut hunt);
-    phrase::quoted(&mut hunt);
-    phrase::subject(&mut hunt);
-    phrase::lone_name(&mut hunt);
-    hunt.found
+    let mut extraction = Extraction::new(root, values, text);
+    pairs(&mut extraction);
+    named(&mut extraction);
+    mentions(&mut extraction, verbs);
+    phrase::by_form(&mut extraction);
+    phrase::months(&mut extraction);
+    phrase::from_to(&mut extraction);
+    phrase::places(&mut extraction);
+    numbers(&mut extraction);
+    phrase::claim_called(&mut extraction);
+    phrase::claim_quoted(&mut extraction);
+    phrase::subject(&mut extraction);
+    phrase::lone_name(&mut extraction);
+    extraction.found
 }
 
 /// Finds only explicit values: `name: value`, `name=value`, `change name to value`, `2 passengers`.
 pub fn explicit(root: &Shape, text: &str) -> Found {
-    let mut hunt = Hunt::new(root, &Value::Null, text);
-    pairs(&mut hunt);
-    changes(&mut hunt);
-    named(&mut hunt);
-    hunt.found
+    let mut extraction = Extraction::new(root, &Value::Null, text);
+    pairs(&mut extraction);
+    changes(&mut extraction);
+    named(&mut extraction);
+    extraction.found
 }
 
 /// Returns whether the text begins with the name of a parameter and a colon or equals sign.
 pub fn begins_with_pair(root: &Shape, text: &str) -> bool {
-    let hunt = Hunt::new(root, &Value::Null, text);
+    let extraction = Extraction::new(root, &Value::Null, text);
     text.find([':', '=']).is_some_and(|at| {
         let plain = text[..at].chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'));
         let name = words::fold(&text[..at]);
-        plain && hunt.slots.iter().any(|slot| slot.names.contains(&name))
+        plain && extraction.slots.iter().any(|slot| slot.names.contains(&name))
     })
 }
 
@@ -55,11 +55,11 @@ pub fn is_correction(text: &str) -> bool {
 }
 
 /// Finds `name: value` and `name=value`.
-fn pairs(hunt: &mut Hunt<'_>) {
+fn pairs(extraction: &mut Extraction<'_>) {
     // The start of a name, the start of its value, and the index of its slot.
     let mut marks: Vec<(usize, usize, usize)> = Vec::new();
-    for (at, mark) in hunt.text.match_indices([':', '=']) {
-        let before = &hunt.text[..at];
+    for (at, mark) in extraction.text.match_indices([':', '=']) {
+        let before = &extraction.text[..at];
         let names = words::words(before);
         for count in (1..=names.len().min(4)).rev() {
             let from = names[names.len() - count].start;
@@ -68,7 +68,7 @@ fn pairs(hunt: &mut Hunt<'_>) {
                 break;
             }
             let name = words::fold(&before[from..]);
-            if let Some(slot) = hunt.slots.iter().position(|slot| slot.names.contains(&name)) {
+            if let Some(slot) = extraction.slots.iter().position(|slot| slot.names.contains(&name)) {
                 marks.push((from, at + mark.len(), slot));
                 break;
             }
@@ -76,51 +76,52 @@ fn pairs(hunt: &mut Hunt<'_>) {
     }
     for (index, &(from, start, slot)) in marks.iter().enumerate() {
         let next = marks.get(index + 1).map(|mark| mark.0);
-        let end = next.filter(|next| *next >= start).unwrap_or(hunt.text.len());
-        let Some(raw) = hunt.text.get(start..end) else { continue };
+        let end = next.filter(|next| *next >= start).unwrap_or(extraction.text.len());
+        let Some(raw) = extraction.text.get(start..end) else { continue };
         let raw = raw.split('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
         let mut given = raw.trim().trim_end_matches([',', ';']).trim_end();
         if next.is_some() {
             given = given.strip_suffix(" and").unwrap_or(given).trim_end_matches([',', ';']).trim_end();
         }
         if given.is_empty() {
-            hunt.ask_for(slot);
+            extraction.ask_for(slot);
             continue;
         }
         // Only texts and lists may contain a comma.
-        let whole = hunt.slots[slot].read(given);
+        let whole = extraction.slots[slot].read(given);
         let read = whole.or_else(|reason| match given.split([',', ';']).next() {
-            Some(first) if first.len() < given.len() => hunt.slots[slot].read(first.trim()),
+            Some(first) if first.len() < given.len() => extraction.slots[slot].read(first.trim()),
             _ => Err(reason),
         });
-        hunt.take(&(from..end));
+        extraction.take(&(from..end));
         match read {
-            Ok(value) => hunt.settle(slot, value, 0..0),
-            Err(reason) => complain(hunt, slot, &reason),
+            Ok(value) => extraction.settle(slot, value, 0..0),
+            Err(reason) => complain(extraction, slot, &reason),
         }
     }
 }
 
 /// Finds `change name to value`, `set name to value` and `name is value`.
-fn changes(hunt: &mut Hunt<'_>) {
-    for at in 0..hunt.words.len() {
-        let verb = matches!(hunt.folded[at].as_str(), "change" | "set" | "make" | "update" | "correct");
+fn changes(extraction: &mut Extraction<'_>) {
+    for at in 0..extraction.words.len() {
+        let verb = matches!(extraction.folded[at].as_str(), "change" | "set" | "make" | "update" | "correct");
         let start = at + usize::from(verb);
         let start =
-            start + usize::from(verb && hunt.folded.get(start).is_some_and(|word| word == "the" || word == "my"));
-        let Some((slot, end)) = name_at(hunt, start) else { continue };
-        let link = hunt.folded.get(end).map(String::as_str);
+            start + usize::from(verb && extraction.folded.get(start).is_some_and(|word| word == "the" || word == "my"));
+        let Some((slot, end)) = name_at(extraction, start) else { continue };
+        let link = extraction.folded.get(end).map(String::as_str);
         let linked = (verb && link == Some("to")) || (at == 0 && link == Some("is"));
-        if hunt.is_taken(start..end) || !(verb || linked) {
+        if extraction.is_taken(start..end) || !(verb || linked) {
             continue;
         }
-        let given = hunt.words.get(end + 1).map_or("", |word| hunt.text[word.start..].trim_end_matches(['.', '!']));
+        let given =
+            extraction.words.get(end + 1).map_or("", |word| extraction.text[word.start..].trim_end_matches(['.', '!']));
         if !linked || given.is_empty() {
-            hunt.ask_for(slot);
+            extraction.ask_for(slot);
         } else {
-            match hunt.slots[slot].read(given) {
-                Ok(value) => hunt.settle(slot, value, start..hunt.words.len()),
-                Err(reason) => complain(hunt, slot, &reason),
+            match extraction.slots[slot].read(given) {
+                Ok(value) => extraction.settle(slot, value, start..extraction.words.len()),
+                Err(reason) => complain(extraction, slot, &reason),
             }
         }
         return;
@@ -128,57 +129,66 @@ fn changes(hunt: &mut Hunt<'_>) {
 }
 
 /// Finds a name beside an unambiguous value: `unit fahrenheit`, `2 passengers`, `without details`.
-fn named(hunt: &mut Hunt<'_>) {
-    for at in 0..hunt.words.len() {
-        let Some((slot, end)) = name_at(hunt, at) else { continue };
-        if hunt.is_taken(at..end) || hunt.slots[slot].settled || (end == at + 1 && words::is_stop(&hunt.folded[at])) {
+fn named(extraction: &mut Extraction<'_>) {
+    for at in 0..extraction.words.len() {
+        let Some((slot, end)) = name_at(extraction, at) else { continue };
+        if extraction.is_taken(at..end)
+            || extraction.slots[slot].settled
+            || (end == at + 1 && words::is_stop(&extraction.folded[at]))
+        {
             continue;
         }
-        let mut after = (end + 1..=(end + 3).min(hunt.words.len())).rev().filter(|to| !hunt.is_taken(end..*to));
-        if let Some((to, value)) = after.find_map(|to| Some((to, hunt.slots[slot].exact(hunt.span(end..to))?))) {
-            hunt.settle(slot, value, at..to);
+        let mut after =
+            (end + 1..=(end + 3).min(extraction.words.len())).rev().filter(|to| !extraction.is_taken(end..*to));
+        if let Some((to, value)) =
+            after.find_map(|to| Some((to, extraction.slots[slot].exact(extraction.span(end..to))?)))
+        {
+            extraction.settle(slot, value, at..to);
             continue;
         }
-        if let Some((value, span)) = phrase::after_name(hunt, slot, at, end) {
-            hunt.settle(slot, value, span);
+        if let Some((value, span)) = phrase::after_name(extraction, slot, at, end) {
+            extraction.settle(slot, value, span);
             continue;
         }
-        let before = at.checked_sub(1).filter(|before| !hunt.taken[*before]);
-        let given = before.map(|before| hunt.folded[before].clone()).unwrap_or_default();
+        let before = at.checked_sub(1).filter(|before| !extraction.taken[*before]);
+        let given = before.map(|before| extraction.folded[before].clone()).unwrap_or_default();
         let start = before.unwrap_or(at);
-        match &hunt.slots[slot].shape.kind {
-            Kind::Number(_) if hunt.slots[slot].shape.allowed.is_empty() => {
+        match &extraction.slots[slot].shape.kind {
+            Kind::Number(_) if extraction.slots[slot].shape.allowed.is_empty() => {
                 // "one" is a number before a name, but hardly ever elsewhere.
-                let number =
-                    |word: usize| Some((scalar::number(hunt.words.get(word).map(|_| hunt.word(word))?)?, word));
-                let beside = before.and_then(number).or_else(|| number(end).filter(|_| !hunt.taken[end]));
+                let number = |word: usize| {
+                    Some((scalar::number(extraction.words.get(word).map(|_| extraction.word(word))?)?, word))
+                };
+                let beside = before.and_then(number).or_else(|| number(end).filter(|_| !extraction.taken[end]));
                 let Some((number, word)) = beside else { continue };
                 let span = word.min(at)..end.max(word + 1);
-                match hunt.slots[slot].shape.check(&Value::Number(number.clone())) {
-                    Ok(()) => hunt.settle(slot, Value::Number(number), span),
+                match extraction.slots[slot].shape.check(&Value::Number(number.clone())) {
+                    Ok(()) => extraction.settle(slot, Value::Number(number), span),
                     Err(reason) => {
-                        hunt.taken[span].fill(true);
-                        complain(hunt, slot, &format!("That {reason}."));
+                        extraction.taken[span].fill(true);
+                        complain(extraction, slot, &format!("That {reason}."));
                     }
                 }
             }
-            Kind::Bool if matches!(given.as_str(), "with" | "including") => hunt.settle(slot, true.into(), start..end),
-            Kind::Bool if matches!(given.as_str(), "without" | "no" | "not") => {
-                hunt.settle(slot, false.into(), start..end);
+            Kind::Bool if matches!(given.as_str(), "with" | "including") => {
+                extraction.settle(slot, true.into(), start..end);
             }
-            _ if given == "with" => hunt.ask_for(slot),
+            Kind::Bool if matches!(given.as_str(), "without" | "no" | "not") => {
+                extraction.settle(slot, false.into(), start..end);
+            }
+            _ if given == "with" => extraction.ask_for(slot),
             _ => {}
         }
     }
 }
 
-/// Finds allowed values, each for the only parameter that allows it.
-fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
-    let stems: Vec<(usize, String)> = (hunt.folded.iter().enumerate())
+/// Finds allowed values that fit exactly one parameter.
+fn mentions(extraction: &mut Extraction<'_>, verbs: &[String]) {
+    let stems: Vec<(usize, String)> = (extraction.folded.iter().enumerate())
         .flat_map(|(at, word)| word.split(' ').map(move |part| (at, part.to_owned())))
         .collect();
     let mut claims = Vec::new();
-    for (slot, known) in hunt.slots.iter().enumerate().filter(|(_, slot)| !slot.settled) {
+    for (slot, known) in extraction.slots.iter().enumerate().filter(|(_, slot)| !slot.settled) {
         let (choices, list) = match &known.shape.kind {
             Kind::List { item, .. } => (&item.allowed, true),
             _ => (&known.shape.allowed, false),
@@ -193,7 +203,7 @@ fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
                 stems.windows(parts.len()).position(|run| run.iter().zip(&parts).all(|((_, word), part)| word == part));
             if let Some(at) = place.filter(|_| !empty) {
                 let span = stems[at].0..stems[at + parts.len() - 1].0 + 1;
-                if !hunt.is_taken(span.clone()) {
+                if !extraction.is_taken(span.clone()) {
                     hits.push((span, choice.value.clone()));
                 }
             }
@@ -215,58 +225,60 @@ fn mentions(hunt: &mut Hunt<'_>, verbs: &[String]) {
     }
     for (slot, span, value) in &claims {
         let rivals = claims.iter().filter(|claim| claim.1.start < span.end && span.start < claim.1.end).count();
-        if rivals == 1 && hunt.slots[*slot].shape.check(value).is_ok() {
-            hunt.settle(*slot, value.clone(), span.clone());
+        if rivals == 1 && extraction.slots[*slot].shape.check(value).is_ok() {
+            extraction.settle(*slot, value.clone(), span.clone());
         }
     }
 }
 
 /// Finds a number, if there is only one and only one parameter for it, or if it is beside a word of the parameter's name.
-fn numbers(hunt: &mut Hunt<'_>) {
+fn numbers(extraction: &mut Extraction<'_>) {
     let numeric = |slot: &Slot<'_>| matches!(slot.shape.kind, Kind::Number(_)) && slot.shape.allowed.is_empty();
-    let open: Vec<usize> =
-        (0..hunt.slots.len()).filter(|&at| !hunt.slots[at].settled && numeric(&hunt.slots[at])).collect();
-    let found: Vec<usize> = (0..hunt.words.len())
-        .filter(|&at| !hunt.taken[at] && hunt.folded[at] != "one" && hunt.folded[at] != "zero")
-        .filter(|&at| scalar::number(hunt.word(at)).is_some())
+    let open: Vec<usize> = (0..extraction.slots.len())
+        .filter(|&at| !extraction.slots[at].settled && numeric(&extraction.slots[at]))
+        .collect();
+    let found: Vec<usize> = (0..extraction.words.len())
+        .filter(|&at| !extraction.taken[at] && extraction.folded[at] != "one" && extraction.folded[at] != "zero")
+        .filter(|&at| scalar::number(extraction.word(at)).is_some())
         .collect();
     for &at in &found {
         let near: Vec<String> = [at.checked_sub(1), Some(at + 1)]
             .into_iter()
             .flatten()
-            .filter_map(|at| hunt.folded.get(at))
+            .filter_map(|at| extraction.folded.get(at))
             .map(|word| words::stem(word))
             .collect();
-        let close =
-            |slot: &usize| hunt.slots[*slot].terms.iter().any(|term| near.contains(term) && !words::is_stop(term));
+        let close = |slot: &usize| {
+            extraction.slots[*slot].terms.iter().any(|term| near.contains(term) && !words::is_stop(term))
+        };
         let beside: Vec<usize> = open.iter().copied().filter(close).collect();
         let slot = match (&beside[..], &open[..]) {
             (&[one], _) => one,
             (_, &[one]) if found.len() == 1 => one,
             _ => continue,
         };
-        let Some(number) = scalar::number(hunt.word(at)).map(Value::Number) else { continue };
-        if !hunt.slots[slot].settled && hunt.slots[slot].shape.check(&number).is_ok() {
-            hunt.settle(slot, number, at..at + 1);
+        let Some(number) = scalar::number(extraction.word(at)).map(Value::Number) else { continue };
+        if !extraction.slots[slot].settled && extraction.slots[slot].shape.check(&number).is_ok() {
+            extraction.settle(slot, number, at..at + 1);
         }
     }
 }
 
 /// Returns the parameter whose name begins at a word, and the index of the word after the name. The longest name wins.
-fn name_at(hunt: &Hunt<'_>, at: usize) -> Option<(usize, usize)> {
-    (at + 1..=(at + 4).min(hunt.words.len())).rev().find_map(|end| {
-        let name = words::fold(hunt.span(at..end));
-        Some((hunt.slots.iter().position(|slot| slot.names.contains(&name))?, end))
+fn name_at(extraction: &Extraction<'_>, at: usize) -> Option<(usize, usize)> {
+    (at + 1..=(at + 4).min(extraction.words.len())).rev().find_map(|end| {
+        let name = words::fold(extraction.span(at..end));
+        Some((extraction.slots.iter().position(|slot| slot.names.contains(&name))?, end))
     })
 }
 
-fn complain(hunt: &mut Hunt<'_>, slot: usize, reason: &str) {
-    let label = words::capital(&form::label(&hunt.slots[slot].pointer));
+fn complain(extraction: &mut Extraction<'_>, slot: usize, reason: &str) {
+    let label = words::capital(&form::label(&extraction.slots[slot].pointer));
     let complaint = match reason.strip_prefix("That ") {
         Some(rest) => format!("{label} {rest}"),
         None => format!("{label}: {reason}"),
     };
-    hunt.found.complaints.push(complaint);
+    extraction.found.complaints.push(complaint);
 }
 
 /// Returns the ranges of quoted texts in the sentence.
@@ -313,7 +325,7 @@ pub struct Slot<'a> {
 }
 
 /// The search for parameters in a sentence.
-pub struct Hunt<'a> {
+pub struct Extraction<'a> {
     /// The sentence.
     pub text: &'a str,
     /// The places of its words.
@@ -328,12 +340,12 @@ pub struct Hunt<'a> {
     pub found: Found,
 }
 
-impl<'a> Hunt<'a> {
+impl<'a> Extraction<'a> {
     /// Creates a search for the parameters of `root`, of which `values` are settled.
     pub fn new(root: &'a Shape, values: &Value, text: &'a str) -> Self {
         let mut slots = Vec::new();
         gather(root.fields(), "", true, 0, values, &mut slots);
-        // The last part of a name is enough if only one parameter has it.
+        // A parameter can be named by the last part of its path, if that part is unique.
         for at in 0..slots.len() {
             let short = words::fold(&form::last(&slots[at].pointer));
             let alone = slots.iter().filter(|slot| slot.names.contains(&short)).count() == 0;

@@ -48,13 +48,13 @@ pub struct Offer {
 /// A question about the last answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
-    /// Is this value meant?
+    /// The program asks if this value is meant.
     Meant { pointer: String, value: Value },
-    /// Which of these values is meant?
+    /// The program asks for one of these values.
     Which { pointer: String, values: Vec<Value> },
-    /// Which of these parameters shall be changed?
+    /// The program asks for the parameter to change.
     Change { pointers: Vec<String> },
-    /// Shall another tool take over, with this sentence?
+    /// The program asks if another tool takes over, with this sentence.
     Switch { tool: usize, text: String },
 }
 
@@ -155,7 +155,7 @@ impl Form {
         // The tool must judge the change first, because other parameters may no longer be needed. Only parameters that waited
         // have known dependencies, so after a change of an accepted value any parameter may be affected.
         let offers = &self.offers;
-        let depends = |offer: &Offer| accepted || offer.needs.iter().any(|need| related(need, pointer));
+        let depends = |offer: &Offer| accepted || offer.needs.iter().any(|need| overlap(need, pointer));
         self.wanted.retain(|wanted| offers.get(wanted).is_none_or(|offer| !offer.must || !depends(offer)));
     }
 
@@ -194,7 +194,7 @@ impl Form {
 
     /// Drops the feedback on parameters that depend on a changed one, because it is outdated.
     fn forget_dependents(&mut self, pointer: &str) {
-        let depends = |offer: &&mut Offer| offer.needs.iter().any(|need| related(need, pointer));
+        let depends = |offer: &&mut Offer| offer.needs.iter().any(|need| overlap(need, pointer));
         for offer in self.offers.values_mut().filter(depends) {
             *offer = Offer { needs: std::mem::take(&mut offer.needs), must: offer.must, ..Offer::default() };
         }
@@ -217,7 +217,7 @@ fn collect(value: &Value, at: &str, out: &mut Vec<String>) {
 }
 
 /// Returns whether two pointers are equal, or one is inside the other.
-fn related(one: &str, other: &str) -> bool {
+fn overlap(one: &str, other: &str) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };

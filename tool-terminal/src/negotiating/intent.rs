@@ -161,8 +161,8 @@ impl Index {
         (clear && !own && words::words(text).len() > 1).then_some(best)
     }
 
-    /// Returns whether a sentence shares only a verb with a tool, and continues with something else ("create a table"), or shares
-    /// only a word that is secondary for the tool.
+    /// Returns whether a sentence shares too little with a tool. Examples are one verb among other words ("create a table"), and
+    /// a word that is secondary for the tool.
     fn is_vague(&self, tool: usize, text: &str) -> bool {
         let terms = &self.tools[tool];
         let tokens = words::tokens(text);

@@ -288,7 +288,7 @@ impl<'a> Dialogue<'a> {
             (news, if tool.is_some() { Stage::Parked { form, why: Pause::Failed } } else { Stage::Idle })
         } else {
             self.last = tool.map(|_| form);
-            let news = if shown { render::content(&answer.content) } else { String::new() };
+            let news = if shown { render::render_content(&answer.content) } else { String::new() };
             (if news.is_empty() { "Done.".to_owned() } else { news }, Stage::Idle)
         };
         if !self.note.is_empty() {

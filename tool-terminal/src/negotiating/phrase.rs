@@ -6,7 +6,7 @@ use std::ops::Range;
 use regex::Regex;
 use serde_json::Value;
 
-use super::extract::{self, Hunt, Slot};
+use super::extract::{self, Extraction, Slot};
 use super::shape::{Kind, Shape, Text};
 use super::{answer, scalar, words};
 
@@ -29,23 +29,24 @@ const NO_PLACE: &[&str] = &[
 ];
 
 /// Claims the places in `from X to Y`. Also claims `from X` or `to Y` alone, if X or Y is written like a name.
-pub fn from_to(hunt: &mut Hunt<'_>) {
-    let from = end(hunt, FROM);
-    let to = end(hunt, TO);
-    let both = hunt.folded.iter().any(|word| word == "from") && hunt.folded.iter().any(|word| word == "to");
+pub fn from_to(extraction: &mut Extraction<'_>) {
+    let from = end(extraction, FROM);
+    let to = end(extraction, TO);
+    let both = extraction.folded.iter().any(|word| word == "from") && extraction.folded.iter().any(|word| word == "to");
     for (word, slot) in [("from", from), ("to", to)] {
         let Some(slot) = slot else { continue };
         // The last "to" is the most likely one: "I want to fly to Rome".
-        let places = (0..hunt.words.len()).rev().filter(|at| hunt.folded[*at] == word && !hunt.taken[*at]);
+        let places =
+            (0..extraction.words.len()).rev().filter(|at| extraction.folded[*at] == word && !extraction.taken[*at]);
         for at in places.collect::<Vec<_>>() {
-            let Some(span) = name(hunt, at + 1) else { continue };
-            let written = hunt.is_capital(span.start);
-            let exact = hunt.slots[slot].exact(hunt.span(span.clone())).is_some();
-            let after_from = word == "from" || hunt.folded[..at].iter().any(|known| known == "from");
-            if !(written || exact || (both && after_from) || is_spoken(hunt, slot, &span)) {
+            let Some(span) = name(extraction, at + 1) else { continue };
+            let written = extraction.is_capital(span.start);
+            let exact = extraction.slots[slot].exact(extraction.span(span.clone())).is_some();
+            let after_from = word == "from" || extraction.folded[..at].iter().any(|known| known == "from");
+            if !(written || exact || (both && after_from) || is_spoken(extraction, slot, &span)) {
                 continue;
             }
-            if hunt.claim(slot, hunt.span(span.clone()), at..span.end) {
+            if extraction.claim(slot, extraction.span(span.clone()), at..span.end) {
                 break;
             }
         }
@@ -53,47 +54,50 @@ pub fn from_to(hunt: &mut Hunt<'_>) {
 }
 
 /// Returns whether words in lower case can be the start or destination of a journey: "fly from london", but not "I want to fly".
-fn is_spoken(hunt: &Hunt<'_>, slot: usize, span: &Range<usize>) -> bool {
+fn is_spoken(extraction: &Extraction<'_>, slot: usize, span: &Range<usize>) -> bool {
     const GOING: &[&str] = &["fly", "go", "travel", "get", "leave", "be", "see", "visit", "start", "come", "pay"];
-    let first = hunt.folded[span.start].as_str();
+    let first = extraction.folded[span.start].as_str();
     let verb = words::is_verb(&words::stem(first)) || GOING.contains(&first);
-    let slot = &hunt.slots[slot];
+    let slot = &extraction.slots[slot];
     slot.is_like(PLACE) && slot.is_named(&[&FROM[1..], &TO[1..]].concat()) && !verb && !NO_PLACE.contains(&first)
 }
 
 /// Claims the name of a month, if one parameter is the number of a month.
-pub fn months(hunt: &mut Hunt<'_>) {
-    let Some(slot) = hunt.sole(|slot| slot.shape.is_month(&slot.pointer)) else { return };
+pub fn months(extraction: &mut Extraction<'_>) {
+    let Some(slot) = extraction.sole(|slot| slot.shape.is_month(&slot.pointer)) else { return };
     // "may" is a verb, "May" is not.
-    let named = |at: &usize| !hunt.taken[*at] && hunt.is_capital(*at) || hunt.folded[*at].len() > 3;
+    let named = |at: &usize| !extraction.taken[*at] && extraction.is_capital(*at) || extraction.folded[*at].len() > 3;
     let found: Vec<usize> =
-        (0..hunt.words.len()).filter(named).filter(|at| scalar::month(hunt.word(*at)).is_some()).collect();
+        (0..extraction.words.len()).filter(named).filter(|at| scalar::month(extraction.word(*at)).is_some()).collect();
     if let [at] = found[..]
-        && let Some(month) = scalar::month(hunt.word(at)).map(Value::from)
-        && hunt.slots[slot].shape.check(&month).is_ok()
+        && let Some(month) = scalar::month(extraction.word(at)).map(Value::from)
+        && extraction.slots[slot].shape.check(&month).is_ok()
     {
-        let from = at - usize::from(at > 0 && hunt.folded[at - 1] == "in");
-        hunt.settle(slot, month, from..at + 1);
+        let from = at - usize::from(at > 0 && extraction.folded[at - 1] == "in");
+        extraction.settle(slot, month, from..at + 1);
     }
 }
 
 /// Claims X in `in X`, `at X` or `for X`, if one parameter is a place.
-pub fn places(hunt: &mut Hunt<'_>) {
-    let Some(slot) = hunt
+pub fn places(extraction: &mut Extraction<'_>) {
+    let Some(slot) = extraction
         .sole(|slot| is_open_text(slot) && slot.is_named(PLACE))
-        .or_else(|| hunt.sole(|slot| is_open_text(slot) && slot.required && slot.is_like(PLACE)))
+        .or_else(|| extraction.sole(|slot| is_open_text(slot) && slot.required && slot.is_like(PLACE)))
     else {
         return;
     };
     for word in ["in", "at", "for", "near"] {
-        for at in (0..hunt.words.len()).filter(|at| hunt.folded[*at] == word && !hunt.taken[*at]).collect::<Vec<_>>() {
-            let Some(span) = name(hunt, at + 1) else { continue };
-            let first = hunt.folded[span.start].clone();
+        for at in (0..extraction.words.len())
+            .filter(|at| extraction.folded[*at] == word && !extraction.taken[*at])
+            .collect::<Vec<_>>()
+        {
+            let Some(span) = name(extraction, at + 1) else { continue };
+            let first = extraction.folded[span.start].clone();
             let odd = NO_PLACE.contains(&first.as_str()) || is_time(&first);
-            if odd || hunt.word(span.start).contains(|c: char| c.is_ascii_digit()) {
+            if odd || extraction.word(span.start).contains(|c: char| c.is_ascii_digit()) {
                 continue;
             }
-            if hunt.claim(slot, hunt.span(span.clone()), at..span.end) {
+            if extraction.claim(slot, extraction.span(span.clone()), at..span.end) {
                 return;
             }
         }
@@ -101,24 +105,26 @@ pub fn places(hunt: &mut Hunt<'_>) {
 }
 
 /// Claims the only name in the sentence, if a place is the only missing text.
-pub fn lone_name(hunt: &mut Hunt<'_>) {
+pub fn lone_name(extraction: &mut Extraction<'_>) {
     let needed = |slot: &&Slot<'_>| !slot.settled && slot.required && is_open_text(slot);
-    let Some(slot) = hunt.sole(|slot| slot.required && is_open_text(slot) && slot.is_like(PLACE)) else { return };
-    if hunt.slots.iter().filter(needed).count() != 1 {
+    let Some(slot) = extraction.sole(|slot| slot.required && is_open_text(slot) && slot.is_like(PLACE)) else { return };
+    if extraction.slots.iter().filter(needed).count() != 1 {
         return;
     }
     let begins = |at: &usize| {
-        let plain = !words::is_stop(&hunt.folded[*at]) && !is_time(&hunt.folded[*at]) && hunt.word(*at).len() > 1;
-        hunt.is_capital(*at)
+        let plain = !words::is_stop(&extraction.folded[*at])
+            && !is_time(&extraction.folded[*at])
+            && extraction.word(*at).len() > 1;
+        extraction.is_capital(*at)
             && plain
-            && !hunt.taken[*at]
-            && !(hunt.is_capital(*at - 1) && hunt.joined(*at - 1) && *at > 1)
+            && !extraction.taken[*at]
+            && !(extraction.is_capital(*at - 1) && extraction.joined(*at - 1) && *at > 1)
     };
-    let names: Vec<usize> = (1..hunt.words.len()).filter(begins).collect();
+    let names: Vec<usize> = (1..extraction.words.len()).filter(begins).collect();
     if let [at] = names[..]
-        && let Some(span) = name(hunt, at)
+        && let Some(span) = name(extraction, at)
     {
-        hunt.claim(slot, hunt.span(span.clone()), span);
+        extraction.claim(slot, extraction.span(span.clone()), span);
     }
 }
 
@@ -128,90 +134,99 @@ fn is_time(word: &str) -> bool {
 }
 
 /// Reads a text directly after the name of its parameter: `message "Fix it"`, `with label Work`.
-pub fn after_name(hunt: &mut Hunt<'_>, slot: usize, from: usize, to: usize) -> Option<(Value, Range<usize>)> {
-    if !is_open_text(&hunt.slots[slot]) {
+pub fn after_name(
+    extraction: &mut Extraction<'_>,
+    slot: usize,
+    from: usize,
+    to: usize,
+) -> Option<(Value, Range<usize>)> {
+    if !is_open_text(&extraction.slots[slot]) {
         return None;
     }
-    let start = hunt.words.get(to)?.start;
-    let gap = &hunt.text[hunt.words[to - 1].end..start];
-    if let Some(quote) = extract::quotes(hunt.text).into_iter().find(|quote| quote.contains(&(start - 1)))
+    let start = extraction.words.get(to)?.start;
+    let gap = &extraction.text[extraction.words[to - 1].end..start];
+    if let Some(quote) = extract::quotes(extraction.text).into_iter().find(|quote| quote.contains(&(start - 1)))
         && gap.trim().chars().count() == 1
     {
-        let value = hunt.slots[slot].read(&hunt.text[quote.clone()]).ok()?;
-        hunt.take(&quote);
+        let value = extraction.slots[slot].read(&extraction.text[quote.clone()]).ok()?;
+        extraction.take(&quote);
         return Some((value, from..to));
     }
-    let with = from > 0 && hunt.folded[from - 1] == "with";
-    let span = name(hunt, to).filter(|_| with)?;
-    let value = hunt.slots[slot].read(hunt.span(span.clone())).ok()?;
+    let with = from > 0 && extraction.folded[from - 1] == "with";
+    let span = name(extraction, to).filter(|_| with)?;
+    let value = extraction.slots[slot].read(extraction.span(span.clone())).ok()?;
     Some((value, from - 1..span.end))
 }
 
 /// Returns whether a parameter is a place or the end of a journey, so that a preposition before its value is not part of it.
 pub fn is_place(root: &Shape, pointer: &str) -> bool {
-    let hunt = Hunt::new(root, &Value::Null, "");
+    let extraction = Extraction::new(root, &Value::Null, "");
     let like = |slot: &Slot<'_>| {
         slot.is_like(PLACE) || slot.is_like(&FROM[1..]) || slot.is_like(&TO[1..]) || slot.is_named(&["from", "to"])
     };
-    hunt.slots.iter().any(|slot| slot.pointer == pointer && like(slot))
+    extraction.slots.iter().any(|slot| slot.pointer == pointer && like(slot))
 }
 
 /// Claims X in `called X` or `named X`.
-pub fn called(hunt: &mut Hunt<'_>) {
-    let Some(slot) = hunt.sole(|slot| is_open_text(slot) && slot.is_named(NAME)) else { return };
-    let Some(at) = hunt.folded.iter().position(|word| word == "called" || word == "named") else { return };
-    let Some(word) = hunt.words.get(at + 1).cloned().filter(|_| !hunt.is_taken(at..at + 2)) else { return };
-    let quote = extract::quotes(hunt.text).into_iter().find(|quote| quote.start <= word.start && word.end <= quote.end);
+pub fn claim_called(extraction: &mut Extraction<'_>) {
+    let Some(slot) = extraction.sole(|slot| is_open_text(slot) && slot.is_named(NAME)) else { return };
+    let Some(at) = extraction.folded.iter().position(|word| word == "called" || word == "named") else { return };
+    let Some(word) = extraction.words.get(at + 1).cloned().filter(|_| !extraction.is_taken(at..at + 2)) else { return };
+    let quote =
+        extract::quotes(extraction.text).into_iter().find(|quote| quote.start <= word.start && word.end <= quote.end);
     let place = quote.unwrap_or(word);
-    if hunt.claim(slot, &hunt.text[place.clone()], at..at + 1) {
-        hunt.take(&place);
+    if extraction.claim(slot, &extraction.text[place.clone()], at..at + 1) {
+        extraction.take(&place);
     }
 }
 
 /// Claims the only text in quotes, if one required parameter accepts any text.
-pub fn quoted(hunt: &mut Hunt<'_>) {
-    let quotes = extract::quotes(hunt.text);
+pub fn claim_quoted(extraction: &mut Extraction<'_>) {
+    let quotes = extract::quotes(extraction.text);
     let [quote] = &quotes[..] else { return };
-    let touched = hunt
+    let touched = extraction
         .words
         .iter()
-        .zip(&hunt.taken)
+        .zip(&extraction.taken)
         .any(|(word, taken)| *taken && word.start < quote.end && quote.start < word.end);
-    let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text()).filter(|_| !touched) else { return };
-    if let Some(inner) = answer::unquoted(&hunt.text[quote.clone()])
-        && hunt.slots[slot].shape.check(&Value::from(inner)).is_ok()
+    let Some(slot) = extraction.sole(|slot| slot.required && slot.shape.is_free_text()).filter(|_| !touched) else {
+        return;
+    };
+    if let Some(inner) = answer::unquoted(&extraction.text[quote.clone()])
+        && extraction.slots[slot].shape.check(&Value::from(inner)).is_ok()
     {
-        hunt.take(quote);
-        hunt.settle(slot, Value::from(inner), 0..0);
+        extraction.take(quote);
+        extraction.settle(slot, Value::from(inner), 0..0);
     }
 }
 
 /// Claims X in `search for X` or `look up X`, if one required parameter is a search query. Claims a whole question, if one
 /// required parameter is a question.
-pub fn subject(hunt: &mut Hunt<'_>) {
-    if hunt.text.ends_with('?')
-        && !hunt.taken.contains(&true)
-        && let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(&["question"]))
-        && hunt.claim(slot, hunt.text, 0..hunt.words.len())
+pub fn subject(extraction: &mut Extraction<'_>) {
+    if extraction.text.ends_with('?')
+        && !extraction.taken.contains(&true)
+        && let Some(slot) =
+            extraction.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(&["question"]))
+        && extraction.claim(slot, extraction.text, 0..extraction.words.len())
     {
         return;
     }
-    let end = hunt.words.len();
-    if let Some(slot) = hunt.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(QUERY))
-        && let Some(at) = hunt.folded.iter().position(|word| word == "for" || word == "about")
+    let end = extraction.words.len();
+    if let Some(slot) = extraction.sole(|slot| slot.required && slot.shape.is_free_text() && slot.is_named(QUERY))
+        && let Some(at) = extraction.folded.iter().position(|word| word == "for" || word == "about")
         && at + 1 < end
-        && !hunt.is_taken(at..end)
+        && !extraction.is_taken(at..end)
     {
-        hunt.claim(slot, hunt.span(at + 1..end), at..end);
+        extraction.claim(slot, extraction.span(at + 1..end), at..end);
     }
 }
 
 /// Returns the only parameter for this end of a journey or period, by its name, or else by its description.
-fn end(hunt: &Hunt<'_>, stems: &[&str]) -> Option<usize> {
-    hunt.sole(|slot| is_text(slot) && slot.is_named(stems)).or_else(|| {
-        let none_named = hunt.slots.iter().all(|slot| !slot.is_named(stems));
+fn end(extraction: &Extraction<'_>, stems: &[&str]) -> Option<usize> {
+    extraction.sole(|slot| is_text(slot) && slot.is_named(stems)).or_else(|| {
+        let none_named = extraction.slots.iter().all(|slot| !slot.is_named(stems));
         // The first stem is a preposition, which nearly every description contains.
-        hunt.sole(|slot| is_text(slot) && slot.is_like(&stems[1..])).filter(|_| none_named)
+        extraction.sole(|slot| is_text(slot) && slot.is_like(&stems[1..])).filter(|_| none_named)
     })
 }
 
@@ -224,32 +239,33 @@ fn is_open_text(slot: &Slot<'_>) -> bool {
 }
 
 /// Returns the words of the name that begins at `from`: all capitalized words, or words up to one of [`ENDS`].
-fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
-    if from >= hunt.words.len() || hunt.taken[from] || !hunt.joined(from - 1) {
+fn name(extraction: &Extraction<'_>, from: usize) -> Option<Range<usize>> {
+    if from >= extraction.words.len() || extraction.taken[from] || !extraction.joined(from - 1) {
         return None;
     }
-    let is_date = scalar::has_format("date", hunt.word(from));
-    let named = hunt.is_capital(from);
+    let is_date = scalar::has_format("date", extraction.word(from));
+    let named = extraction.is_capital(from);
     let mut to = from;
-    while to < hunt.words.len() && to - from < if named { 5 } else { 3 } && !hunt.taken[to] {
-        let word = hunt.word(to);
-        let capital = hunt.is_capital(to);
-        let link = to > from && matches!(hunt.folded[to].as_str(), "de" | "la" | "of" | "del" | "am" | "upon" | "le");
-        let next = to + 1 < hunt.words.len() && hunt.is_capital(to + 1);
+    while to < extraction.words.len() && to - from < if named { 5 } else { 3 } && !extraction.taken[to] {
+        let word = extraction.word(to);
+        let capital = extraction.is_capital(to);
+        let link =
+            to > from && matches!(extraction.folded[to].as_str(), "de" | "la" | "of" | "del" | "am" | "upon" | "le");
+        let next = to + 1 < extraction.words.len() && extraction.is_capital(to + 1);
         let goes_on = if named {
             capital || (link && next)
         } else {
-            !ENDS.contains(&hunt.folded[to].as_str()) && scalar::number(word).is_none()
+            !ENDS.contains(&extraction.folded[to].as_str()) && scalar::number(word).is_none()
         };
         if !goes_on && (!is_date || to > from) {
             break;
         }
         to += 1;
-        if is_date || !hunt.joined(to - 1) {
+        if is_date || !extraction.joined(to - 1) {
             break;
         }
     }
-    let begins = hunt.folded[from].as_str();
+    let begins = extraction.folded[from].as_str();
     (to > from && !words::is_stop(begins)).then_some(from..to)
 }
 
@@ -257,39 +273,40 @@ fn name(hunt: &Hunt<'_>, from: usize) -> Option<Range<usize>> {
 const COMMON: [&str; 6] = ["the", "Please", "flight-1", "a", "2", "book"];
 
 /// Settles parameters by words whose form fits only one parameter.
-pub fn by_form(hunt: &mut Hunt<'_>) {
-    let free: Vec<usize> = (0..hunt.words.len()).filter(|at| !hunt.taken[*at]).collect();
+pub fn by_form(extraction: &mut Extraction<'_>) {
+    let free: Vec<usize> = (0..extraction.words.len()).filter(|at| !extraction.taken[*at]).collect();
     let mut claims: Vec<(usize, Vec<usize>)> = Vec::new();
-    for (at, slot) in hunt.slots.iter().enumerate().filter(|(_, slot)| !slot.settled) {
+    for (at, slot) in extraction.slots.iter().enumerate().filter(|(_, slot)| !slot.settled) {
         let Some(fits) = clue(slot) else { continue };
-        let mine: Vec<usize> = free.iter().copied().filter(|word| fits(hunt.word(*word))).collect();
+        let mine: Vec<usize> = free.iter().copied().filter(|word| fits(extraction.word(*word))).collect();
         if !mine.is_empty() {
             claims.push((at, mine));
         }
     }
-    numbered(hunt, &mut claims);
+    claim_numbered(extraction, &mut claims);
     for (slot, mine) in &claims {
         let shared = claims.iter().any(|(other, words)| other != slot && words.iter().any(|word| mine.contains(word)));
-        let list = matches!(hunt.slots[*slot].shape.kind, Kind::List { .. });
+        let list = matches!(extraction.slots[*slot].shape.kind, Kind::List { .. });
         if shared || (mine.len() > 1 && !list) {
             continue;
         }
-        let given: Vec<&str> = mine.iter().map(|word| hunt.word(*word)).collect();
-        hunt.claim(*slot, &given.join(", "), mine[0]..mine[mine.len() - 1] + 1);
+        let given: Vec<&str> = mine.iter().map(|word| extraction.word(*word)).collect();
+        extraction.claim(*slot, &given.join(", "), mine[0]..mine[mine.len() - 1] + 1);
     }
 }
 
 /// Claims a coined word after the noun of a parameter such as `order_id` or `flight_number`: `order #W12`, `flight HAT001`.
-fn numbered(hunt: &Hunt<'_>, claims: &mut Vec<(usize, Vec<usize>)>) {
-    for (at, slot) in hunt.slots.iter().enumerate().filter(|(_, slot)| !slot.settled && slot.shape.is_free_text()) {
+fn claim_numbered(extraction: &Extraction<'_>, claims: &mut Vec<(usize, Vec<usize>)>) {
+    for (at, slot) in extraction.slots.iter().enumerate().filter(|(_, slot)| !slot.settled && slot.shape.is_free_text())
+    {
         let [noun @ .., last] = &slot.terms[..] else { continue };
         let kind = ["id", "number", "no", "cod", "key", "ref", "referenc"].contains(&last.as_str());
         if noun.is_empty() || !kind || claims.iter().any(|(known, _)| *known == at) {
             continue;
         }
-        let mine = (1..hunt.words.len()).filter(|&word| {
-            let before = noun.last().is_some_and(|noun| words::stem(&hunt.folded[word - 1]) == *noun);
-            before && !hunt.taken[word] && hunt.word(word).contains(|c: char| c.is_ascii_digit())
+        let mine = (1..extraction.words.len()).filter(|&word| {
+            let before = noun.last().is_some_and(|noun| words::stem(&extraction.folded[word - 1]) == *noun);
+            before && !extraction.taken[word] && extraction.word(word).contains(|c: char| c.is_ascii_digit())
         });
         let mine: Vec<usize> = mine.collect();
         if !mine.is_empty() {

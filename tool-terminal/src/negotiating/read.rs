@@ -112,7 +112,7 @@ impl Dialogue<'_> {
 
     /// Reads a choice from the tools that were shown.
     fn choose(&mut self, offered: Vec<usize>, before: String, text: &str) -> Stage {
-        let (named, place, agreed) = (words::fold(text), scalar::place(text), scalar::yes_or_no(text));
+        let (named, place, agreed) = (words::fold(text), scalar::list_index(text), scalar::yes_or_no(text));
         let picked = match (place, &offered[..]) {
             (Some(place), _) => offered.get(place).copied(),
             (None, [one]) if agreed == Some(true) => Some(*one),
@@ -529,7 +529,7 @@ impl Dialogue<'_> {
     /// Reads the choice of the parameter to change.
     fn change(&mut self, form: &mut Form, root: &Shape, pointers: Vec<String>, text: &str) {
         let folded = what_to_change(text);
-        let place = scalar::place(text).filter(|place| *place < pointers.len());
+        let place = scalar::list_index(text).filter(|place| *place < pointers.len());
         let named = || pointers.iter().position(|pointer| words::fold(&form::label(pointer)) == folded);
         if let Some(place) = place.or_else(named) {
             form.mark();

@@ -18,8 +18,8 @@ struct Field<'a> {
 
 impl<'a> Field<'a> {
     fn new(root: &Shape, name: &str, report: &'a Report) -> Self {
-        let requires = report.refused.iter().flat_map(Reasons::required).map(|name| place(root, name)).collect();
-        Self { pointer: place(root, name), requires, report }
+        let requires = report.refused.iter().flat_map(Reasons::required).map(|name| pointer_of(root, name)).collect();
+        Self { pointer: pointer_of(root, name), requires, report }
     }
 
     /// Returns whether no value is allowed.
@@ -116,10 +116,20 @@ pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool)
 
 /// Returns the pointer of the parameter that feedback calls `name`. `leg.from` is inside `leg`, unless a parameter has that whole
 /// name.
-fn place(root: &Shape, name: &str) -> String {
+fn pointer_of(root: &Shape, name: &str) -> String {
     let whole = pointer::push("", name);
     let inside = name.split('.').fold(String::new(), |pointer, step| pointer::push(&pointer, step));
-    if root.at(&whole).is_none() && root.at(&inside).is_some() { inside } else { whole }
+    if root.at(&whole).is_some() {
+        return whole;
+    }
+    // The path may lead to an item of a list, or to a place without a schema. Then the value around it is asked for.
+    let is_asked =
+        |at: &str| root.at(at).is_some() && at.rsplit('/').next().is_none_or(|step| step.parse::<usize>().is_err());
+    let mut at = inside.as_str();
+    while !at.is_empty() && !is_asked(at) {
+        at = at.rsplit_once('/').map_or("", |(around, _)| around);
+    }
+    if at.is_empty() { whole } else { at.to_owned() }
 }
 
 /// Adopts a value as the tool normalized it, and returns a text that reports this.

@@ -11,7 +11,7 @@ pub const SHOWN: usize = 20;
 const DEPTH: usize = 5;
 
 /// Returns the content of a result as text, without control characters.
-pub fn content(parts: &[Part]) -> String {
+pub fn render_content(parts: &[Part]) -> String {
     let mut out: Vec<String> = Vec::new();
     for part in parts {
         let text = match part {
@@ -19,7 +19,7 @@ pub fn content(parts: &[Part]) -> String {
             Part::Audio { .. } | Part::Resource { .. } => part.in_words().trim().to_owned(),
             Part::Text { text: json } | Part::Json { json } => match serde_json::from_str::<Value>(json) {
                 Ok(value) if value.is_object() || value.is_array() || matches!(part, Part::Json { .. }) => {
-                    result(&value)
+                    render_result(&value)
                 }
                 _ => json.trim().to_owned(),
             },
@@ -32,16 +32,16 @@ pub fn content(parts: &[Part]) -> String {
 }
 
 /// Returns a successful result as text. The members of the answer's envelope are not shown as data.
-fn result(value: &Value) -> String {
+fn render_result(value: &Value) -> String {
     let Some(map) = value.as_object().filter(|map| map.get("ok") == Some(&Value::Bool(true))) else {
-        return self::value(value);
+        return self::render_value(value);
     };
     let envelope = ["ok", "feedback", "instructions"];
     let data: Map<String, Value> =
         map.iter().filter(|(key, _)| !envelope.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
     let mut out = match data.get("value") {
-        Some(only) if data.len() == 1 => self::value(only),
-        _ => self::value(&Value::Object(data)),
+        Some(only) if data.len() == 1 => self::render_value(only),
+        _ => self::render_value(&Value::Object(data)),
     };
     for note in envelope[1..].iter().filter_map(|key| map.get(*key)?.as_array()).flatten().filter_map(Value::as_str) {
         out.push('\n');
@@ -50,57 +50,57 @@ fn result(value: &Value) -> String {
     out.trim().to_owned()
 }
 
-pub fn value(value: &Value) -> String {
+pub fn render_value(value: &Value) -> String {
     let mut lines = Vec::new();
-    write(value, 0, &mut lines);
+    write_lines(value, 0, &mut lines);
     lines.join("\n")
 }
 
-fn write(value: &Value, depth: usize, lines: &mut Vec<String>) {
+fn write_lines(value: &Value, depth: usize, lines: &mut Vec<String>) {
     let indent = "  ".repeat(depth);
     match value {
         Value::Object(map) if depth < DEPTH => {
             let labels: Vec<String> = map.keys().map(|key| words::human(&printable(key))).collect();
             let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).min(24);
             for (label, value) in labels.iter().zip(map.values()) {
-                if nested(value) {
+                if is_nested(value) {
                     lines.push(format!("{indent}{label}:"));
-                    write(value, depth + 1, lines);
+                    write_lines(value, depth + 1, lines);
                 } else {
                     let gap = " ".repeat(width.saturating_sub(label.chars().count()));
                     let hanging = format!("\n{indent}{}", " ".repeat(width + 2));
-                    lines.push(format!("{indent}{label}: {gap}{}", inline(value).replace('\n', &hanging)));
+                    lines.push(format!("{indent}{label}: {gap}{}", render_inline(value).replace('\n', &hanging)));
                 }
             }
         }
-        Value::Array(items) if depth < DEPTH && nested(value) => {
-            if let Some(table) = table(items) {
+        Value::Array(items) if depth < DEPTH && is_nested(value) => {
+            if let Some(table) = render_table(items) {
                 lines.extend(table.into_iter().map(|line| format!("{indent}{line}")));
                 return;
             }
             for item in items.iter().take(SHOWN) {
                 let from = lines.len();
-                write(item, depth + 1, lines);
+                write_lines(item, depth + 1, lines);
                 if let Some(first) = lines.get_mut(from) {
                     let text = first.trim_start().to_owned();
                     *first = format!("{indent}- {text}");
                 }
             }
-            lines.extend(rest(items).map(|line| format!("{indent}{line}")));
+            lines.extend(render_rest(items).map(|line| format!("{indent}{line}")));
         }
         Value::String(text) => lines.extend(text.lines().map(|line| format!("{indent}{line}"))),
-        value => lines.push(format!("{indent}{}", inline(value))),
+        value => lines.push(format!("{indent}{}", render_inline(value))),
     }
 }
 
 /// Returns the line with the number of items that are not shown.
-pub fn rest(items: &[Value]) -> Option<String> {
+pub fn render_rest(items: &[Value]) -> Option<String> {
     let more = items.len().checked_sub(SHOWN).filter(|more| *more > 0)?;
     Some(format!("… and {more} more"))
 }
 
 /// Returns whether a value needs separate lines.
-fn nested(value: &Value) -> bool {
+fn is_nested(value: &Value) -> bool {
     match value {
         Value::Object(map) => !map.is_empty(),
         Value::Array(items) => {
@@ -111,7 +111,7 @@ fn nested(value: &Value) -> bool {
     }
 }
 
-pub fn inline(value: &Value) -> String {
+pub fn render_inline(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
@@ -128,12 +128,13 @@ pub fn printable(text: &str) -> String {
     text.chars().filter(|c| !hidden(*c)).collect()
 }
 
-/// The maximum number of columns in a table, and of characters in its lines.
+/// The maximum number of columns in a table.
 const COLUMNS: usize = 10;
+/// The maximum number of characters in a line of a table.
 const WIDTH: usize = 100;
 
 /// Returns the lines of a table, if the items are similar and small enough.
-pub fn table(items: &[Value]) -> Option<Vec<String>> {
+pub fn render_table(items: &[Value]) -> Option<Vec<String>> {
     let mut keys: Vec<&String> = Vec::new();
     for item in items {
         let map = item.as_object().filter(|map| !map.is_empty())?;
@@ -154,7 +155,7 @@ pub fn table(items: &[Value]) -> Option<Vec<String>> {
     }
     let mut rows = vec![keys.iter().map(|key| words::human(&printable(key))).collect::<Vec<_>>()];
     for item in items.iter().take(SHOWN) {
-        rows.push(keys.iter().map(|key| item.get(key.as_str()).map_or(String::new(), inline)).collect());
+        rows.push(keys.iter().map(|key| item.get(key.as_str()).map_or(String::new(), render_inline)).collect());
     }
     let count = |text: &String| text.chars().count();
     let widths: Vec<usize> =
@@ -175,7 +176,7 @@ pub fn table(items: &[Value]) -> Option<Vec<String>> {
     };
     let mut lines: Vec<String> = rows.iter().map(line).collect();
     lines.insert(1, "-".repeat(lines.iter().map(|line| line.chars().count()).max().unwrap_or(0)));
-    lines.extend(rest(items));
+    lines.extend(render_rest(items));
     Some(lines)
 }
 
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
 
     fn shown(value: &Value) -> String {
-        content(&[Part::Json { json: value.to_string() }])
+        render_content(&[Part::Json { json: value.to_string() }])
     }
 
     #[test]
@@ -204,10 +205,10 @@ mod tests {
         assert_eq!(shown(&json!({"ok": true, "value": "done"})), "done");
         assert_eq!(shown(&json!({"ok": true})), "");
         assert_eq!(shown(&json!(["a", "b"])), "a, b");
-        assert_eq!(content(&[Part::text(" as is\u{1b}[31m ")]), "as is[31m");
-        assert_eq!(content(&[Part::text("12 apples"), Part::text("{\"a\":1}")]), "12 apples\n\na: 1");
+        assert_eq!(render_content(&[Part::text(" as is\u{1b}[31m ")]), "as is[31m");
+        assert_eq!(render_content(&[Part::text("12 apples"), Part::text("{\"a\":1}")]), "12 apples\n\na: 1");
         let image = Part::Image { media_type: "image/png".into(), data: String::new() };
-        assert_eq!(content(&[image]), "[image: image/png]");
+        assert_eq!(render_content(&[image]), "[image: image/png]");
     }
 
     #[test]
@@ -221,13 +222,13 @@ mod tests {
     fn alike_objects_are_a_table() {
         let items = [json!({"from": "Paris", "seats": 5}), json!({"from": "Rome", "seats": 120, "note": "full"})];
         let expected = ["from   seats  note", "------------------", "Paris      5", "Rome     120  full"];
-        assert_eq!(table(&items), Some(expected.map(str::to_owned).to_vec()));
+        assert_eq!(render_table(&items), Some(expected.map(str::to_owned).to_vec()));
     }
 
     #[test]
     fn nested_and_wide_items_are_not_a_table() {
-        assert_eq!(table(&[json!({"a": {"b": 1}})]), None);
-        assert_eq!(table(&[json!({"a": "x".repeat(200)})]), None);
-        assert_eq!(table(&[json!(1)]), None);
+        assert_eq!(render_table(&[json!({"a": {"b": 1}})]), None);
+        assert_eq!(render_table(&[json!({"a": "x".repeat(200)})]), None);
+        assert_eq!(render_table(&[json!(1)]), None);
     }
 }

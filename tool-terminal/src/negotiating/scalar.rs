@@ -76,7 +76,7 @@ pub fn only_number(text: &str) -> Option<Number> {
 }
 
 /// Reads an index in a list that a person names: `2`, `2.`, `#2`, `number 2`, `the second one`. Counts from 0.
-pub fn place(text: &str) -> Option<usize> {
+pub fn list_index(text: &str) -> Option<usize> {
     let folded = words::fold(text);
     let bare = folded.trim_start_matches("the ").trim_start_matches("number ").trim_start_matches("option ");
     let bare = bare.trim_end_matches(" please").trim_end_matches(" one");
@@ -197,21 +197,21 @@ pub fn date_time(text: &str) -> Option<String> {
 }
 
 /// The maximum length of a sample, in bytes.
-const LONGEST: usize = 60;
+const MAX_SAMPLE_LENGTH: usize = 60;
 
 /// Returns a short text that a pattern accepts, to show its form to a person: `ABC-1` for `^[A-Z]{3}-\d+$`. Returns `None` if
 /// there is no short text, or the engine cannot read the pattern.
 pub fn sample(pattern: &str) -> Option<String> {
     let mut out = String::new();
     write_sample(&regex_syntax::parse(pattern).ok()?, 0, &mut out)?;
-    let fits = !out.is_empty() && out.len() <= LONGEST && Regex::new(pattern).ok()?.is_match(&out);
+    let fits = !out.is_empty() && out.len() <= MAX_SAMPLE_LENGTH && Regex::new(pattern).ok()?.is_match(&out);
     fits.then_some(out)
 }
 
 /// Adds a sample of one part of a pattern, for the repetition `nth` of that part.
 fn write_sample(part: &Hir, nth: usize, out: &mut String) -> Option<()> {
     const PLAIN: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz1234567890";
-    if out.len() > LONGEST {
+    if out.len() > MAX_SAMPLE_LENGTH {
         return None;
     }
     match part.kind() {
@@ -227,7 +227,10 @@ fn write_sample(part: &Hir, nth: usize, out: &mut String) -> Option<()> {
         }
         HirKind::Class(Class::Bytes(_)) => return None,
         HirKind::Repetition(repetition) => {
-            let count = usize::try_from(repetition.min.max(1)).ok().filter(|count| *count <= LONGEST)?;
+            // "abc" shows a word, and "a" does not.
+            let is_open = repetition.max.is_none() && matches!(repetition.sub.kind(), HirKind::Class(_));
+            let least = if is_open { 3 } else { 1 };
+            let count = usize::try_from(repetition.min.max(least)).ok().filter(|count| *count <= MAX_SAMPLE_LENGTH)?;
             (0..count).try_for_each(|nth| write_sample(&repetition.sub, nth, out))?;
         }
         HirKind::Capture(capture) => write_sample(&capture.sub, nth, out)?,
@@ -258,10 +261,10 @@ mod tests {
     #[test]
     fn places_in_a_list() {
         for (text, expected) in [("2", 1), ("2.", 1), ("#2", 1), ("number 2", 1), ("the second one", 1), ("First", 0)] {
-            assert_eq!(place(text), Some(expected), "{text}");
+            assert_eq!(list_index(text), Some(expected), "{text}");
         }
-        assert_eq!(place("0"), None);
-        assert_eq!(place("two flights"), None);
+        assert_eq!(list_index("0"), None);
+        assert_eq!(list_index("two flights"), None);
     }
 
     #[test]
@@ -324,9 +327,10 @@ mod tests {
         for (pattern, expected) in [
             ("^[A-Z]{3}$", "ABC"),
             ("^#W\\d{7}$", "#W1234567"),
-            ("^[a-z0-9_]+@x\\.org$", "a@x.org"),
-            ("^(HAT|TA)\\d+(-b)?$", "HAT1-b"),
-            ("^\\w+$", "A"),
+            ("^[a-z0-9_]+@x\\.org$", "abc@x.org"),
+            ("^(HAT|TA)\\d+(-b)?$", "HAT123-b"),
+            ("^\\w+$", "ABC"),
+            ("^x+$", "x"),
         ] {
             assert_eq!(sample(pattern).as_deref(), Some(expected), "{pattern}");
         }

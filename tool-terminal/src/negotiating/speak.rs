@@ -317,7 +317,7 @@ fn bare(ask: &Ask) -> String {
     if let Some(asked) = asked(&shape.description) {
         return format!("{asked}?");
     }
-    match thing(&shape.description).filter(|thing| names(thing, &label)) {
+    match noun_phrase(&shape.description).filter(|thing| names(thing, &label)) {
         Some(thing) if ask.strict => format!("which {}?", without_article(&thing)),
         Some(thing) => format!("what {} {}?", if is_plural(&thing) { "are" } else { "is" }, with_article(&thing)),
         None if PREPOSITIONS.contains(&label.as_str()) => format!("{label}?{}", details()),
@@ -334,7 +334,7 @@ fn names(phrase: &str, label: &str) -> bool {
 }
 
 /// Returns a description as part of a sentence, if it names a thing in a few words.
-fn thing(description: &str) -> Option<String> {
+fn noun_phrase(description: &str) -> Option<String> {
     let sentence = words::first_sentence(description);
     let end = sentence.find([',', '(', ';', ':', '\n', '—']).unwrap_or(sentence.len());
     let end = [" - ", " – ", " e.g", " such as ", " in the format", " in format"]
@@ -348,7 +348,7 @@ fn thing(description: &str) -> Option<String> {
     let first = folded.split(' ').next().unwrap_or_default();
     let odd = ORDERS.contains(&first) || QUESTIONS.contains(&first) || phrase.contains(['`', '?', '"']);
     let count = folded.split(' ').count();
-    (!phrase.is_empty() && !odd && count <= 12 && phrase.len() <= 80).then(|| lowered(phrase))
+    (!phrase.is_empty() && !odd && count <= 12 && phrase.len() <= 80).then(|| lower_first(phrase))
 }
 
 /// Returns a description that already is a question.
@@ -358,12 +358,12 @@ fn asked(description: &str) -> Option<String> {
     let mut words = folded.split(' ');
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     // "How many people travel" is a question, but "where the journey begins" is a name.
-    let names = ["a", "an", "he", "it", "she", "the", "they", "this", "we", "you", "your"].contains(&second);
-    (QUESTIONS.contains(&first) && !names && sentence.len() <= 100).then(|| lowered(sentence))
+    let names = ["a", "an", "he", "it", "she", "the", "there", "they", "this", "we", "you", "your"].contains(&second);
+    (QUESTIONS.contains(&first) && !names && sentence.len() <= 100).then(|| lower_first(sentence))
 }
 
 /// Returns the phrase with its first letter in lower case, unless its first word is an acronym or a name.
-fn lowered(phrase: &str) -> String {
+fn lower_first(phrase: &str) -> String {
     let first = phrase.split(' ').next().unwrap_or_default();
     let capitals = first.chars().filter(|c| c.is_uppercase()).count();
     if capitals > 1 || first.contains('.') {
@@ -386,12 +386,20 @@ fn without_article(phrase: &str) -> &str {
     ["the ", "a ", "an "].iter().find_map(|article| phrase.strip_prefix(article)).unwrap_or(phrase)
 }
 
-/// Returns whether a phrase is plural: its head, which is before the first preposition or clause, ends in `s`.
+/// Returns whether a phrase is plural: its head, which is before the first preposition or clause, ends in `s`. A name may follow
+/// the head, as in "degrees Celsius".
 fn is_plural(phrase: &str) -> bool {
-    let folded = words::fold(phrase);
     let ends = |word: &str| PREPOSITIONS.contains(&word) || QUESTIONS.contains(&word) || CLAUSES.contains(&word);
-    let head = folded.split(' ').take_while(|word| !ends(word)).last().unwrap_or_default();
-    head.len() > 2 && head.ends_with('s') && !["ss", "us", "is", "ews"].iter().any(|end| head.ends_with(end))
+    let plural = |word: &str| {
+        let word = words::fold(word);
+        word.len() > 2 && word.ends_with('s') && !["ss", "us", "is", "ews"].iter().any(|end| word.ends_with(end))
+    };
+    let head: Vec<&str> = phrase.split(' ').take_while(|word| !ends(&words::fold(word))).collect();
+    match head[..] {
+        [.., head, name] if name.starts_with(char::is_uppercase) => plural(name) || plural(head),
+        [.., head] => plural(head),
+        [] => false,
+    }
 }
 
 fn is_whole(shape: &Shape) -> bool {
@@ -448,6 +456,8 @@ mod tests {
             ("/hour", "The hour when the shop opens", "What is the hour when the shop opens?"),
             ("/ids", "Orders that were sent", "What are the orders that were sent?"),
             ("/who", "Who is travelling?", "Who is travelling?"),
+            ("/celsius", "Degrees Celsius.", "What are the degrees Celsius?"),
+            ("/options", "What there is to choose from.", "What are the options? What there is to choose from."),
             ("/from", "Where the journey begins.", "From? Where the journey begins."),
             ("/first_name", "", "What is the first name?"),
             ("/state", "Filter by state. Default: all.", "What is the state? Filter by state."),

@@ -3,15 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::Terminal;
-use tool_run::run::Shown;
+use tool_run::run::CallView;
 use tool_runtime::agent::{ApprovalRequest, Decision, ExternalCall, QuestionRequest};
 use tool_runtime::feedback::{Rejection, one_line};
-use tool_runtime::run::{InterruptKind, Pattern};
+use tool_runtime::run::{ArgumentPattern, InterruptKind};
 use tool_runtime::tool::{Effect, ToolSpec};
 
 /// The depth to which nested objects are asked for field by field. Deeper ones are typed as JSON, because a schema can contain
 /// itself.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// Shows the call and asks for a decision: yes, no with a reason, edit, or, if offered, yes for the rest of the run.
 pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision {
@@ -74,7 +74,7 @@ fn deny_unanswered() -> Decision {
     Decision::deny("nobody answered")
 }
 
-fn offer(request: &ApprovalRequest) -> Option<&Pattern> {
+fn offer(request: &ApprovalRequest) -> Option<&ArgumentPattern> {
     match &request.interrupt.innermost().kind {
         InterruptKind::Approval { offer } => offer.as_ref(),
         _ => None,
@@ -113,7 +113,7 @@ fn show_feedback(terminal: &Terminal, feedback: &Rejection) {
 }
 
 /// Shows the call that waits, and its taint.
-fn show(terminal: &Terminal, spec: &ToolSpec, shown: &Shown) {
+fn show(terminal: &Terminal, spec: &ToolSpec, shown: &CallView) {
     show_call(terminal, spec, &shown.lines);
     if !shown.tainted_by.is_empty() {
         terminal.say(&format!("  (after text of strangers, from {})", shown.tainted_by.join(", ")));
@@ -205,7 +205,7 @@ pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decisi
 /// Asks for each parameter. An empty answer keeps the current value. Returns `None` if the input has ended.
 async fn edit(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) -> Option<Value> {
     let schema = spec.input.neutral();
-    terminal.say("  Press Enter to keep what stands in brackets.");
+    terminal.say("  Press Enter to keep the value in brackets.");
     let mut edited = arguments.as_object().cloned().unwrap_or_default();
     Questions { terminal, root: schema }.entries(schema, &mut edited, 0).await?;
     Some(Value::Object(edited))
@@ -248,7 +248,7 @@ impl Questions<'_> {
     /// Asks for one value. The person types JSON, or plain text if a text is allowed.
     async fn value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
         let resolved = resolve(schema, self.root);
-        if current.is_none() && resolved["properties"].is_object() && depth < DEEPEST {
+        if current.is_none() && resolved["properties"].is_object() && depth < MAX_DEPTH {
             let mut object = Map::new();
             self.entries(resolved, &mut object, depth + 1).await?;
             return Some(Value::Object(object));

@@ -18,7 +18,7 @@ use tool_schema::feedback::excerpt;
 const WIDTH: usize = 20;
 
 /// The maximum number of bars.
-const MOST: usize = 8;
+const MAX_BARS: usize = 8;
 
 /// The maximum length of a preliminary output.
 const EXCERPT: usize = 100;
@@ -80,7 +80,7 @@ impl Screen {
                 state.write(&escape(text));
                 state.draw();
             }
-            Event::StepFailed { error, again: true } => {
+            Event::TurnFailed { error, again: true } => {
                 state.line(&format!(
                     "! {}; the model is asked again, and its partial answer is dropped",
                     one_line(error)
@@ -108,7 +108,7 @@ impl Screen {
                 }
                 state.draw();
             }
-            Event::RunPaused(_) => {
+            Event::RunAtRest(_) => {
                 state.clear();
                 state.live.end_all();
             }
@@ -308,9 +308,9 @@ impl Live {
         if reporting.is_empty() {
             return None;
         }
-        let more = reporting.len().saturating_sub(MOST);
+        let more = reporting.len().saturating_sub(MAX_BARS);
         let mut lines: Vec<String> =
-            reporting.iter().take(MOST).map(|(call, progress)| bar(&call.name, progress)).collect();
+            reporting.iter().take(MAX_BARS).map(|(call, progress)| bar(&call.name, progress)).collect();
         if more > 0 {
             lines.push(format!("  and {more} more"));
         }

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::Value;
 use tool_runtime::run::{InterruptId, RunId};
 
@@ -16,8 +16,22 @@ pub(crate) struct Cli {
     /// The file of the runs, with the shop's ledger beside it [default: in your state folder].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
+    /// The place where runs go on [default: the file, or PostgreSQL if `DATABASE_URL` names a server].
+    #[arg(long, global = true, value_name = "PLACE")]
+    pub(crate) on: Option<On>,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// A place on which runs go on.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum On {
+    /// A server of Restate, of the feature `restate`.
+    Restate,
+    /// A server of Temporal, of the feature `temporal`.
+    Temporal,
+    /// The database of `DATABASE_URL`.
+    Postgres,
 }
 
 #[derive(Subcommand)]
@@ -56,6 +70,8 @@ pub(crate) enum Command {
     },
     /// Continue a run, or all runs that can continue.
     Resume { run: Option<String> },
+    /// Drive runs until Ctrl-C: each continues as soon as somebody has decided.
+    Serve,
 }
 
 /// The interrupt that waits: the run's id, a slash, and the id in it.

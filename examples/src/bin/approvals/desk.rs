@@ -80,7 +80,7 @@ fn refund(
     /// The order's number.
     #[arg(pattern = "^A[0-9]{3}$", example = "A102")]
     order: String,
-    /// How many euros to pay back.
+    /// The amount to pay back, in euros.
     #[arg(range(1..=500), example = 40)]
     amount: u32,
     #[state] desk: &Desk,

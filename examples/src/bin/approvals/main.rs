@@ -8,7 +8,16 @@
 //! approvals resume                                 # the money moves
 //! ```
 //!
-//! The runs are in a SQLite file, or in PostgreSQL if `DATABASE_URL` names a server.
+//! The runs are in a SQLite file, or in PostgreSQL if `DATABASE_URL` names a server. On an engine, its server lets them go on in a
+//! process that serves, and all other processes only ask and decide:
+//!
+//! ```sh
+//! scripts/engine restate bash                      # a shell with a server; or `temporal`, in all of these lines
+//! approvals() { cargo run -q -p examples --features restate --bin approvals -- --on restate "$@"; }
+//! approvals serve &
+//! approvals ask "refund 40 euros for order A102"
+//! approvals approve RUN/CALL.1                     # the money moves
+//! ```
 
 mod command;
 mod desk;
@@ -22,11 +31,12 @@ use tool_runtime::{
     Agent, AgentError,
     agent::{Decision, Session, Suspend},
     run::{InterruptId, RunId},
-    store::{StoreError, Waiting},
+    store::{StoreError, WaitingFilter},
 };
 use tool_terminal::Terminal;
 
 use command::{Cli, Command, Id};
+use place::Place;
 
 const INSTRUCTIONS: &str = "You are the desk of a small shop. Look an order up before you pay money back.";
 
@@ -42,17 +52,17 @@ async fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<(), String> {
-    let place = place::open(cli.store).await?;
+    let place = Place::open(cli.on, cli.store).await?;
     let agent = Agent::new(examples::model())
-        .tools(desk::tools(place.ledger))
+        .tools(desk::tools(place.ledger.clone()))
         .instructions(INSTRUCTIONS)
-        .with_principal(&cli.user)
+        .principal(&cli.user)
         // Whoever started the program sees what happens, but is not asked: decisions come from other processes.
         .observer(Terminal::with(std::io::empty(), std::io::stdout()))
         .operator(Suspend)
-        .store(place.store)
+        .store(place.store.clone())
         // How long a run is left alone whose process died.
-        .lease(Duration::from_secs(5));
+        .lease_time(Duration::from_secs(5));
     let user = cli.user.as_str();
     match cli.command {
         Command::Ask { text, run } => {
@@ -64,7 +74,7 @@ async fn run(cli: Cli) -> Result<(), String> {
             ended(&session, reply.map(drop))
         }
         Command::List { all } => {
-            let filter = if all { Waiting::new() } else { Waiting::new().by(user) };
+            let filter = if all { WaitingFilter::new() } else { WaitingFilter::new().for_principal(user) };
             show::list(&agent.waiting(&filter).await.map_err(|error| error.to_string())?, user, all);
             Ok(())
         }
@@ -92,6 +102,7 @@ async fn run(cli: Cli) -> Result<(), String> {
             println!("\n{count} {} taken up", if count == 1 { "run was" } else { "runs were" });
             Ok(())
         }
+        Command::Serve => place.serve(agent).await,
     }
 }
 
@@ -119,7 +130,7 @@ async fn decide(agent: &Agent, id: &Id, decision: Decision, user: &str) -> Resul
 
 /// Returns the id that a text stands for: the beginning of a run's id is enough while something in it waits.
 async fn find(agent: &Agent, id: &Id) -> Result<(RunId, InterruptId), String> {
-    let waiting = agent.waiting(&Waiting::new()).await.map_err(|error| error.to_string())?;
+    let waiting = agent.waiting(&WaitingFilter::new()).await.map_err(|error| error.to_string())?;
     let mut runs: Vec<RunId> = waiting.into_iter().map(|item| item.run).collect();
     runs.retain(|run| run.as_str().starts_with(&id.run));
     runs.dedup();

@@ -11,7 +11,7 @@ use tool_runtime::{
 use crate::command::Id;
 
 /// The number of items that a store lists at a time by default.
-const MOST: usize = 100;
+const MAX_SHOWN: usize = 100;
 
 /// Prints calls that wait, a line each. Texts of a model are escaped.
 pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
@@ -27,8 +27,8 @@ pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
             question(&item.interrupt)
         );
     }
-    if items.len() == MOST {
-        println!("these are the oldest {MOST}; decide about some to see the next");
+    if items.len() == MAX_SHOWN {
+        println!("these are the oldest {MAX_SHOWN}; decide about some to see the next");
     }
 }
 

@@ -1,47 +1,29 @@
 //! A chat in the browser: one agent, served to a page that speaks the AI SDK's protocol and AG-UI.
 //!
-//! `cargo run -p examples --bin chat-server`, and open the address that it prints. The built page is part of the
+//! Start it with `cargo run -p examples --bin chat-server`, and open the address that it prints. The built page is part of the
 //! program (`examples/frontend`, `scripts/frontend`), so cargo is enough. With a key in the environment, the provider's model
 //! answers. Otherwise the negotiating model asks for each parameter.
 
+mod options;
 mod page;
 mod slowly;
 mod tools;
 mod users;
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
-use clap::Parser;
+use clap::Parser as _;
 use tokio::net::TcpListener;
 use tool_models::from_env;
 use tool_runtime::{Agent, feedback::PROTOCOL, model::Model};
 use tool_server::{AgUi, BearerToken, Server};
 use tool_terminal::NegotiatingModel;
 
+use options::Options;
 use slowly::Slowly;
-use users::User;
 
 const INSTRUCTIONS: &str = "You help with weather, train tickets and a small folder of notes. Use the tools; never invent \
                             what they could tell you.";
-
-#[derive(Parser)]
-struct Options {
-    /// The address to listen on.
-    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
-    host: IpAddr,
-    /// The port.
-    #[arg(long, env = "PORT", default_value_t = 3000)]
-    port: u16,
-    /// Another name that the server is reached by, such as `chat.example`; without one, loopback's and its own address.
-    #[arg(long)]
-    name: Vec<String>,
-    /// A user and the token that proves it. Without any, one user with a random token.
-    #[arg(long, value_name = "NAME=TOKEN")]
-    user: Vec<User>,
-    /// Prints the types of the tools for the page, and ends.
-    #[arg(long)]
-    types: bool,
-}
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream, stream::BoxStream};
 use tool_runtime::model::{Delta, Model, ModelError, Request};
 
-/// How long a piece takes.
+/// The pause before each piece.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// How many characters of a call's arguments a piece has.
+/// The number of characters in a piece of a call's arguments.
 const PIECE: usize = 6;
 
 /// A model that says the same in small pieces, so that one sees a page at work.

@@ -11,7 +11,7 @@
 //!
 //! It is an MCP server over stdin and stdout, so a desktop client starts it like any other. With `--http 127.0.0.1:8090` it
 //! serves MCP at `/mcp`, `useChat` of the AI SDK at `/api/chat`, and AG-UI at `/agent`. The latter two use the model from the
-//! environment (see the README). Addresses other than loopback need a token (`MCP_PROXY_TOKEN`), which clients send as
+//! environment (`docs/models.md`). Addresses other than loopback need a token (`MCP_PROXY_TOKEN`), which clients send as
 //! `Authorization: Bearer …`, and the server's public name (`--host`).
 //!
 //! The client's user approves each call, except calls of the tools in `allow`. The first definitions of the servers' tools are
@@ -31,15 +31,15 @@ use tool_terminal::NegotiatingModel;
 /// Several MCP servers as one.
 #[derive(Parser)]
 struct Options {
-    /// Which servers.
+    /// The file that lists the servers.
     servers: PathBuf,
     /// Serve over HTTP at this address in place of stdin and stdout.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
-    /// A name that it is reached by, such as `tools.example.com`; loopback's without one.
+    /// A public name of the server, such as `tools.example.com`. By default, only names of loopback.
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// Instructions for clients.
+    /// The token that clients send as `Authorization: Bearer …`.
     #[arg(long, env = "MCP_PROXY_TOKEN", hide_env_values = true)]
     token: Option<String>,
 }

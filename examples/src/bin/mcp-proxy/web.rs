@@ -16,6 +16,11 @@ pub(super) async fn serve(
 ) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
+    if token.is_none() && !address.ip().is_loopback() {
+        return Err(
+            format!("{address} is not loopback, so clients need a token: set MCP_PROXY_TOKEN or `--token`").into()
+        );
+    }
     let (mut frontends, mut mcp) = (Server::new(agent).ag_ui(AgUi::new()), server.http());
     if let Some(token) = token {
         let owner = BearerToken::of([(token, "owner")]);

@@ -7,7 +7,7 @@ export type BookFlightInput = {
   arrival?: string;
   /** The day of the flight. */
   date?: string;
-  /** How many people fly. */
+  /** The number of passengers. */
   passengers?: number;
 };
 
@@ -21,7 +21,7 @@ export type Booking = {
   arrival: string;
   date: string;
   passengers: number;
-  /** What all passengers pay, in euros. */
+  /** The price for all passengers, in euros. */
   total: number;
 };
 
@@ -37,7 +37,7 @@ export type CancelBookingInput = {
 export type CancelBookingOutput = string;
 
 export type Tools = {
-  /** Book a flight. Call it even if only a part is known: it tells what is missing, and what there is to choose from. */
+  /** Book a flight. Call it even if only some values are known: it returns the missing and the allowed values. */
   book_flight: { input: BookFlightInput; output: BookFlightOutput };
   /** Show my bookings. */
   my_bookings: { input: MyBookingsInput; output: MyBookingsOutput };

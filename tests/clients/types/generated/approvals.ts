@@ -20,7 +20,7 @@ export type Order = {
 export type RefundInput = {
   /** The order's number. */
   order: string;
-  /** How many euros to pay back. */
+  /** The amount to pay back, in euros. */
   amount: number;
 };
 

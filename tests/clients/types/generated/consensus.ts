@@ -49,10 +49,10 @@ export type ProposeInput = {
   time?: Time | null;
 };
 
-export type ProposeOutput = Heard;
+export type ProposeOutput = Inbox;
 
 /** What came in. */
-export type Heard = {
+export type Inbox = {
   /** What the others said. */
   messages: Letter[];
 };

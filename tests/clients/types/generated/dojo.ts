@@ -25,11 +25,11 @@ export type ReadRecipeInput = { [key: string]: never };
 export type ReadRecipeOutput = unknown;
 
 export type WriteRecipeInput = {
-  /** What the dish is called. */
+  /** The name of the dish. */
   title: string;
-  /** What goes into it. */
+  /** The ingredients. */
   ingredients: Ingredient[];
-  /** What is done, step by step. */
+  /** The steps, in order. */
   instructions: string[];
 };
 
@@ -45,7 +45,7 @@ export type Ingredient = {
 export type WriteRecipeOutput = string;
 
 export type AddIngredientInput = {
-  /** What is added. */
+  /** The ingredient to add. */
   ingredient: Ingredient;
 };
 

@@ -16,7 +16,7 @@ export type Unit = "celsius" | "fahrenheit";
 
 export type GetClimateOutput = Climate;
 
-/** How warm a city usually is. */
+/** The usual temperatures of a city. */
 export type Climate = {
   city: string;
   month: string;

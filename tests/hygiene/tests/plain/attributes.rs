@@ -74,7 +74,7 @@ impl Shop {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 struct Ask {
-    /// What.
+    /// The item.
     #[allow(dead_code)]
     what: String,
 }

@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use tool_runtime::{Context, Execute, Failure, Shown, Text, tool, toolset};
+use tool_runtime::{Context, Execute, Failure, OutputWithContent, Text, tool, toolset};
 
 /// One letter, nothing in or out.
 #[tool]
@@ -54,14 +54,14 @@ fn broken() -> Result<u8, Broken> {
 
 /// Many kinds of errors.
 #[tool(allow(undescribed))]
-async fn fallible(text: String) -> Result<Shown<u8>, Failure> {
+async fn fallible(text: String) -> Result<OutputWithContent<u8>, Failure> {
     let number: u8 = text.parse()?;
     let other = broken()?;
     let third: f64 = serde_json::from_str(&text)?;
     if third > 3.0 {
         return Err(Failure::new("too large"));
     }
-    Ok(Shown { value: number + other, model: Vec::new() })
+    Ok(OutputWithContent { value: number + other, model: Vec::new() })
 }
 
 type Outcome<T> = Result<T, Broken>;

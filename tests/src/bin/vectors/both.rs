@@ -89,8 +89,8 @@ impl Both {
         for (field, requires) in self.dynamic() {
             let (both, name) = (self.clone(), field.name.clone());
             let validator = move |value: Option<Value>, known: tool_runtime::toolset::Known| {
-                let said = (both.judge)(&name, value.as_ref(), &|name| known.get(name).cloned());
-                let result = said.map_err(|error| {
+                let judged = (both.judge)(&name, value.as_ref(), &|name| known.get(name).cloned());
+                let result = judged.map_err(|error| {
                     both.meet("failure");
                     Failure::new(error)
                 })?;
@@ -158,14 +158,14 @@ impl Both {
             Ok(output) => Ok(output.as_json().map_or(Value::Null, |json| serde_json::from_str(json).expect("JSON"))),
             Err(error) => match error.feedback() {
                 Some(feedback) => Ok(feedback.to_json()),
-                None => Err(told(&error)),
+                None => Err(describe(&error)),
             },
         };
         (outcome, std::mem::take(&mut self.trace.lock().unwrap()), std::mem::take(&mut self.met.lock().unwrap()))
     }
 }
 
-fn told(error: &CallError) -> String {
+fn describe(error: &CallError) -> String {
     match error {
         CallError::Failed(failure) => failure.for_model().to_owned(),
         error => error.for_log(),

@@ -95,10 +95,10 @@ fn record(spec: &Value) -> Result<&Value, String> {
 
 /// Returns the input of `mkToolCallFailureSchema`, whose argument is its report.
 fn input_of_failure(spec: &Value) -> Result<&Value, String> {
-    let said = &spec["args"][0];
-    match said["builder"].as_str() {
-        Some("mkValidationResultsSchema") => record(said),
-        Some("mkValueFailureFeedbackSchema") => schema(said, 0),
+    let spoken = &spec["args"][0];
+    match spoken["builder"].as_str() {
+        Some("mkValidationResultsSchema") => record(spoken),
+        Some("mkValueFailureFeedbackSchema") => schema(spoken, 0),
         _ => Err("a failure of something unknown".to_owned()),
     }
 }

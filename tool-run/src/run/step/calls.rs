@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::message::Usage;
 use crate::run::{
-    Action, Allowance, Author, CallId, CallResult, GrantedBy, InterruptKind, InterruptedBy, LogEvent, NestedUsage,
-    Principal, Question, Refusal, Shown, Stage, SupersededBy, ToolRef,
+    Action, Allowance, Author, CallId, CallResult, CallView, GrantedBy, InterruptKind, InterruptedBy, LogEntry,
+    NestedUsage, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
     judge::{Accepted, CheckedCall, Finding, View},
     step::Draft,
 };
@@ -60,9 +60,9 @@ impl Draft<'_> {
                 return self.end(at, CallResult::OverBudget { limit });
             }
             arguments = Digest::of(text.as_bytes());
-            self.log.push(LogEvent::Normalized { call: call.clone(), arguments: text, by });
+            self.log.push(LogEntry::Normalized { call: call.clone(), arguments: text, by });
         }
-        self.log.push(LogEvent::Checked { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
+        self.log.push(LogEntry::Checked { call, tool: Arc::clone(&tool), arguments, touches: touches.clone() });
         self.touched = Some((at, touches));
         self.alone = tool.sequential.then_some(at);
         match self.run.tighten(&tool, permission) {
@@ -128,6 +128,9 @@ impl Draft<'_> {
             // If a validator rejects the arguments now, this does not matter yet: it is asked again before the call starts.
             Finding::Ended(CallResult::Rejected { .. }) | Finding::Accepted(_) if is_same => {}
             Finding::Accepted(accepted) => self.replaced(at, &accepted.tool),
+            // The client brings its tool again with its next request. It may have executed the call by now.
+            Finding::Ended(CallResult::NotAvailable { .. })
+                if self.call(at).interrupt().is_some_and(|open| open.kind == InterruptKind::External) => {}
             // A policy's refusal or an error in this check changes nothing, because the call is checked again before it
             // starts.
             Finding::Ended(result)
@@ -145,9 +148,9 @@ impl Draft<'_> {
         let from = call.tool.as_ref().and_then(|tool| tool.version.clone());
         let migrates = call.attempts == 0 && from.as_ref().is_some_and(|from| now.migrate_from.contains(from));
         if migrates {
-            self.log.push(LogEvent::Migrated { call: call.id.clone(), from });
+            self.log.push(LogEntry::Migrated { call: call.id.clone(), from });
             self.enter(at, Stage::Proposed);
-            self.effects.push(Action::Inspect(call.id.clone()));
+            self.actions.push(Action::Inspect(call.id.clone()));
         } else {
             let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
             self.end_unstarted(at, result, InterruptedBy::ToolChanged);
@@ -186,7 +189,7 @@ impl Draft<'_> {
     }
 
     /// Announces a granted call to its outside executor.
-    pub fn hand_out(&mut self, at: usize, shown: Shown, deciders: Vec<Principal>) {
+    pub fn hand_out(&mut self, at: usize, shown: CallView, deciders: Vec<Principal>) {
         let expiry = self.run.options.external_expiry;
         self.open(at, InterruptKind::External, shown, deciders, expiry);
     }
@@ -221,8 +224,8 @@ impl Draft<'_> {
         if !self.run.offers(&name) {
             return Err(Refusal::Misplaced { reason: "the repaired call names a tool that was not on offer" });
         }
-        self.log.push(LogEvent::Repaired { call: id.clone(), name, arguments: arguments.into(), by, usage });
-        self.effects.push(Action::Inspect(id));
+        self.log.push(LogEntry::Repaired { call: id.clone(), name, arguments: arguments.into(), by, usage });
+        self.actions.push(Action::Inspect(id));
         Ok(())
     }
 }
@@ -255,7 +258,7 @@ impl Draft<'_> {
     pub fn asked(&mut self, id: &CallId, attempt: u32, question: Question) -> Result<(), Refusal> {
         let at = self.may_ask(id, attempt)?;
         let expiry = self.run.options.approval_expiry;
-        let shown = Shown::of_running(self.call(at));
+        let shown = CallView::of_running(self.call(at));
         self.open(at, InterruptKind::Answer { question }, shown, Vec::new(), expiry);
         self.schedule();
         Ok(())
@@ -288,7 +291,7 @@ impl Draft<'_> {
     pub fn stepping(&mut self, id: CallId, attempt: u32, name: String) -> Result<(), Refusal> {
         let at = self.stepper(&id, attempt)?;
         self.is_recordable(at)?;
-        self.log.push(LogEvent::Stepping { call: id, name });
+        self.log.push(LogEntry::Stepping { call: id, name });
         Ok(())
     }
 
@@ -305,7 +308,7 @@ impl Draft<'_> {
         if !self.call(at).begun_steps().contains(&name) {
             self.is_recordable(at)?;
         }
-        self.log.push(LogEvent::Stepped { call: id, name, value, spent });
+        self.log.push(LogEntry::Stepped { call: id, name, value, spent });
         Ok(())
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Draft;
 use crate::run::judge::{Accepted, Finding};
 use crate::run::{
-    Allowance, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy,
-    LogEvent, Pattern, Principal, QuestionAnswer, Refusal, Stage,
+    Allowance, ArgumentPattern, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId,
+    InterruptKind, InterruptedBy, LogEntry, Principal, QuestionAnswer, Refusal, Stage,
 };
 use crate::tool::Permission;
 use crate::tool::spec::Digest;
@@ -18,7 +18,7 @@ impl Draft<'_> {
         }
         let unknown = || Refusal::Unknown { interrupt: id.clone() };
         let call = self.run.call(&id.call).ok_or_else(unknown)?;
-        if id.number >= call.next_obligation().number || id.number == 0 {
+        if id.number >= call.next_interrupt_id().number || id.number == 0 {
             return Err(unknown());
         }
         let open = call.interrupt().filter(|open| open.id == id);
@@ -60,7 +60,7 @@ impl Draft<'_> {
         &mut self,
         at: usize,
         open: &Interrupt,
-        offer: Option<&Pattern>,
+        offer: Option<&ArgumentPattern>,
         ruling: CheckedDecision,
         by: Principal,
     ) -> Result<(), Refusal> {
@@ -75,7 +75,7 @@ impl Draft<'_> {
             (Decision::ApproveForRun, ..) => {
                 self.decided(open, decision, by.clone());
                 let allow = |pattern| Allowance { tool: tool.fingerprint, pattern, by: by.clone() };
-                self.log.extend(offer.cloned().map(allow).map(|allowance| LogEvent::Allowed { allowance }));
+                self.log.extend(offer.cloned().map(allow).map(|allowance| LogEntry::Allowed { allowance }));
                 self.permit(at, open, by);
             }
             (Decision::Edit { .. }, Some(inspection), _) => {
@@ -104,7 +104,7 @@ impl Draft<'_> {
                 }
                 let call = self.call(at).id.clone();
                 self.decided(open, decision, by.clone());
-                self.log.push(LogEvent::Edited { call, arguments, by: by.clone(), touches: touches.clone() });
+                self.log.push(LogEntry::Edited { call, arguments, by: by.clone(), touches: touches.clone() });
                 self.touched = Some((at, touches));
                 let seen = view.as_ref().map(|view| view.shown.digest());
                 handed_out = view.map_or(handed_out, |view| view.shown);
@@ -145,7 +145,7 @@ impl Draft<'_> {
         };
         let call = self.call(at).id.clone();
         self.decided(open, decision, by.clone());
-        self.log.push(LogEvent::Answered { call, question, answer });
+        self.log.push(LogEntry::Answered { call, question, answer });
         self.permit(at, open, by);
     }
 
@@ -186,7 +186,7 @@ impl Draft<'_> {
     }
 
     fn decided(&mut self, open: &Interrupt, decision: Decision, by: Principal) {
-        self.log.push(LogEvent::Decided { interrupt: open.id.clone(), decision, by, at: self.now });
+        self.log.push(LogEntry::Decided { interrupt: open.id.clone(), decision, by, at: self.now });
     }
 }
 

@@ -7,8 +7,8 @@ mod turn;
 use std::{collections::HashSet, sync::Arc};
 
 use crate::run::{
-    Action, CallId, CallResult, GrantedBy, Interrupt, InterruptKind, InterruptedBy, LogEvent, OnDeny, Phase, Principal,
-    Refusal, Run, Shown, Stage, StepEvent, StopReason, SupersededBy, Time,
+    Action, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, InterruptedBy, LogEntry, OnDeny, Phase,
+    Principal, Refusal, Run, Stage, StepInput, StopReason, SupersededBy, Time,
     call::Call,
     state::{Activity, STAGES, TurnEnd},
 };
@@ -22,71 +22,71 @@ pub use turn::pending;
 /// of a call that was cancelled, have no effect.
 ///
 /// Fails if the run refuses the event. Then nothing has happened.
-pub fn step(run: &Run, event: StepEvent) -> Result<(Vec<LogEvent>, Vec<Action>), Refusal> {
+pub fn step(run: &Run, event: StepInput) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
     step_into(run, event, (Vec::new(), Vec::new()))
 }
 
 /// Takes a step like [`step`], with existing empty lists, so that a driver need not allocate new ones for each event.
 pub fn step_into(
     run: &Run,
-    event: StepEvent,
-    lists: (Vec<LogEvent>, Vec<Action>),
-) -> Result<(Vec<LogEvent>, Vec<Action>), Refusal> {
+    event: StepInput,
+    lists: (Vec<LogEntry>, Vec<Action>),
+) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
     let mut draft = Draft::new(run, lists, time_of(&event));
     match event {
-        StepEvent::Prompt(prompt) => draft.prompt(prompt)?,
-        StepEvent::Continue { by, .. } => draft.go_on(&by)?,
-        StepEvent::Offered { tools } => draft.offered(tools)?,
-        StepEvent::Called { index, provider_id, name, arguments } => {
+        StepInput::Prompt(prompt) => draft.prompt(prompt)?,
+        StepInput::Continue { by, .. } => draft.go_on(&by)?,
+        StepInput::Offered { tools } => draft.offered(tools)?,
+        StepInput::Called { index, provider_id, name, arguments } => {
             draft.called(index, provider_id, name, arguments)?;
         }
-        StepEvent::TurnEnded { parts, finish, usage, model, .. } => {
+        StepInput::TurnEnded { parts, finish, usage, model, .. } => {
             draft.turn_ended(parts, finish, usage, model)?;
         }
-        StepEvent::TurnFailed { error, again, usage, model, .. } => draft.turn_failed(error, again, usage, model)?,
-        StepEvent::Inspected { call, inspection, .. } => draft.inspected(&call, inspection),
-        StepEvent::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
-        StepEvent::Ended { call, attempt, outcome, .. } => draft.ended(&call, attempt, outcome),
-        StepEvent::Asked { call, attempt, question, .. } => draft.asked(&call, attempt, question)?,
-        StepEvent::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
+        StepInput::TurnFailed { error, again, usage, model, .. } => draft.turn_failed(error, again, usage, model)?,
+        StepInput::Inspected { call, inspection, .. } => draft.inspected(&call, inspection),
+        StepInput::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
+        StepInput::Ended { call, attempt, outcome, .. } => draft.ended(&call, attempt, outcome),
+        StepInput::Asked { call, attempt, question, .. } => draft.asked(&call, attempt, question)?,
+        StepInput::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
             draft.asked_inside(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;
         }
-        StepEvent::Stepping { call, attempt, name } => draft.stepping(call, attempt, name)?,
-        StepEvent::Stepped { call, attempt, name, value, spent } => draft.stepped(call, attempt, name, value, spent)?,
-        StepEvent::Tick { .. } => draft.tick(),
-        StepEvent::Recover { .. } => draft.recover(),
-        StepEvent::Repaired { call, name, arguments, by, usage } => draft.repaired(call, name, arguments, by, usage)?,
-        StepEvent::StopRequested { by, .. } => draft.stop(by)?,
-        StepEvent::Title { title, by, .. } => draft.title(title, by)?,
-        StepEvent::Cancel { by, .. } => draft.cancel(&by)?,
-        StepEvent::Stop { reason, .. } => draft.halt(reason),
+        StepInput::Stepping { call, attempt, name } => draft.stepping(call, attempt, name)?,
+        StepInput::Stepped { call, attempt, name, value, spent } => draft.stepped(call, attempt, name, value, spent)?,
+        StepInput::Tick { .. } => draft.tick(),
+        StepInput::Recover { .. } => draft.recover(),
+        StepInput::Repaired { call, name, arguments, by, usage } => draft.repaired(call, name, arguments, by, usage)?,
+        StepInput::StopRequested { by, .. } => draft.stop(by)?,
+        StepInput::Title { title, by, .. } => draft.title(title, by)?,
+        StepInput::Cancel { by, .. } => draft.cancel(&by)?,
+        StepInput::Stop { reason, .. } => draft.halt(reason),
     }
-    Ok((draft.log, draft.effects))
+    Ok((draft.log, draft.actions))
 }
 
 /// Returns the time of `event`. If it has none, no entry or action that follows from it has a time.
-fn time_of(event: &StepEvent) -> Time {
+fn time_of(event: &StepInput) -> Time {
     match event {
-        StepEvent::Prompt(prompt) => prompt.at,
-        StepEvent::Continue { at, .. }
-        | StepEvent::TurnEnded { at, .. }
-        | StepEvent::TurnFailed { at, .. }
-        | StepEvent::Inspected { at, .. }
-        | StepEvent::Decide { at, .. }
-        | StepEvent::Ended { at, .. }
-        | StepEvent::Asked { at, .. }
-        | StepEvent::AskedInside { at, .. }
-        | StepEvent::Tick { at }
-        | StepEvent::Recover { at }
-        | StepEvent::StopRequested { at, .. }
-        | StepEvent::Title { at, .. }
-        | StepEvent::Stop { at, .. }
-        | StepEvent::Cancel { at, .. } => *at,
-        StepEvent::Offered { .. }
-        | StepEvent::Called { .. }
-        | StepEvent::Stepping { .. }
-        | StepEvent::Stepped { .. }
-        | StepEvent::Repaired { .. } => Time::default(),
+        StepInput::Prompt(prompt) => prompt.at,
+        StepInput::Continue { at, .. }
+        | StepInput::TurnEnded { at, .. }
+        | StepInput::TurnFailed { at, .. }
+        | StepInput::Inspected { at, .. }
+        | StepInput::Decide { at, .. }
+        | StepInput::Ended { at, .. }
+        | StepInput::Asked { at, .. }
+        | StepInput::AskedInside { at, .. }
+        | StepInput::Tick { at }
+        | StepInput::Recover { at }
+        | StepInput::StopRequested { at, .. }
+        | StepInput::Title { at, .. }
+        | StepInput::Stop { at, .. }
+        | StepInput::Cancel { at, .. } => *at,
+        StepInput::Offered { .. }
+        | StepInput::Called { .. }
+        | StepInput::Stepping { .. }
+        | StepInput::Stepped { .. }
+        | StepInput::Repaired { .. } => Time::default(),
     }
 }
 
@@ -94,8 +94,8 @@ fn time_of(event: &StepEvent) -> Time {
 pub struct Draft<'a> {
     pub run: &'a Run,
     pub now: Time,
-    pub log: Vec<LogEvent>,
-    pub effects: Vec<Action>,
+    pub log: Vec<LogEntry>,
+    pub actions: Vec<Action>,
     /// The call whose stage changed last. It is stored apart, because most events change no other call.
     latest: Option<(usize, Stage)>,
     /// The calls whose stages changed before that one.
@@ -119,7 +119,7 @@ pub struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub fn new(run: &'a Run, (log, effects): (Vec<LogEvent>, Vec<Action>), now: Time) -> Self {
+    pub fn new(run: &'a Run, (log, actions): (Vec<LogEntry>, Vec<Action>), now: Time) -> Self {
         let turn_end = match &run.activity {
             Activity::Acting(end) => Some(end.clone()),
             _ => None,
@@ -128,7 +128,7 @@ impl<'a> Draft<'a> {
             run,
             now,
             log,
-            effects,
+            actions,
             latest: None,
             changed: Vec::new(),
             stages: run.stages,
@@ -152,7 +152,7 @@ impl<'a> Draft<'a> {
     /// Returns the position of the first call that may delay others, or may start.
     pub fn first_unpassed(&self) -> usize {
         let changed = self.changed.iter().chain(&self.latest).map(|(call, _)| *call);
-        changed.fold(self.run.passed as usize, usize::min)
+        changed.fold(self.run.settled_before as usize, usize::min)
     }
 
     /// Returns the number of calls of the turn that will be at `stage`.
@@ -173,7 +173,7 @@ impl<'a> Draft<'a> {
 
     /// Returns the position of a call of the present turn.
     pub fn find(&self, id: &CallId) -> Option<usize> {
-        self.run.place(id).filter(|at| self.run.current_range().contains(at))
+        self.run.position_of(id).filter(|at| self.run.current_range().contains(at))
     }
 
     /// Returns the position of a call that was started for the `attempt`th time and has not ended.
@@ -183,7 +183,7 @@ impl<'a> Draft<'a> {
 
     pub fn end(&mut self, at: usize, result: CallResult) {
         let call = self.call(at).id.clone();
-        self.log.push(LogEvent::Ended { call, result: Arc::new(result), at: self.now });
+        self.log.push(LogEntry::Ended { call, result: Arc::new(result), at: self.now });
         self.enter(at, Stage::Done);
     }
 
@@ -192,7 +192,7 @@ impl<'a> Draft<'a> {
         for at in self.run.current_range() {
             if stages.contains(&self.stage(at)) {
                 if self.call(at).attempts > 0 {
-                    self.effects.push(Action::Abort(self.call(at).id.clone()));
+                    self.actions.push(Action::Abort(self.call(at).id.clone()));
                 }
                 self.end(at, result.clone());
             }
@@ -203,7 +203,7 @@ impl<'a> Draft<'a> {
     pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: InterruptedBy) {
         let was_started = self.call(at).attempts > 0;
         if was_started {
-            self.effects.push(Action::Abort(self.call(at).id.clone()));
+            self.actions.push(Action::Abort(self.call(at).id.clone()));
         }
         self.end(at, if was_started { CallResult::Interrupted { by: or } } else { result });
     }
@@ -221,18 +221,18 @@ impl<'a> Draft<'a> {
         &mut self,
         at: usize,
         kind: InterruptKind,
-        shown: Shown,
+        shown: CallView,
         deciders: Vec<Principal>,
         expiry: Option<u64>,
     ) {
-        let id = self.call(at).next_obligation();
+        let id = self.call(at).next_interrupt_id();
         let expires = expiry.map(|millis| self.now.plus(millis));
         let interrupt = Interrupt { id: id.clone(), kind, shown, since: self.now, expires, deciders };
         let call = id.call.clone();
-        self.log.push(LogEvent::Opened { call, interrupt: Box::new(interrupt) });
+        self.log.push(LogEntry::Opened { call, interrupt: Box::new(interrupt) });
         self.enter(at, Stage::Open);
-        self.effects.push(Action::Announce(id));
-        self.effects.extend(expires.map(Action::Wake));
+        self.actions.push(Action::Announce(id));
+        self.actions.extend(expires.map(Action::Wake));
     }
 
     /// Grants the call with its present tool and arguments.
@@ -249,8 +249,8 @@ impl<'a> Draft<'a> {
             _ => None,
         };
         let call = self.call(at).id.clone();
-        self.log.push(LogEvent::Granted { call, tool, arguments, shown, by, expires });
-        self.effects.extend(expires.map(Action::Wake));
+        self.log.push(LogEntry::Granted { call, tool, arguments, shown, by, expires });
+        self.actions.extend(expires.map(Action::Wake));
         self.enter(at, Stage::Ready);
     }
 
@@ -263,7 +263,7 @@ impl<'a> Draft<'a> {
             _ => {}
         }
         self.start_calls();
-        let calls = self.run.current().len() + self.new_calls;
+        let calls = self.run.current_calls().len() + self.new_calls;
         let done = self.count(Stage::Done) as usize + self.new_done;
         if let Some(end) = self.turn_end.take_if(|_| done == calls) {
             self.end_turn(end, calls);
@@ -333,12 +333,12 @@ impl<'a> Draft<'a> {
     fn start(&mut self, at: usize) {
         let call = self.call(at);
         if self.fresh != Some(at) {
-            self.effects.push(Action::Inspect(call.id.clone()));
+            self.actions.push(Action::Inspect(call.id.clone()));
             return;
         }
         self.fresh = None;
-        self.log.push(LogEvent::Started { call: call.id.clone(), at: self.now });
-        self.effects.push(Action::Execute { call: call.id.clone(), attempt: call.attempts.saturating_add(1) });
+        self.log.push(LogEntry::Started { call: call.id.clone(), at: self.now });
+        self.actions.push(Action::Execute { call: call.id.clone(), attempt: call.attempts.saturating_add(1) });
         self.enter(at, Stage::Running);
     }
 
@@ -356,29 +356,29 @@ impl<'a> Draft<'a> {
                 None => {
                     // Messages that steer the run join it now.
                     let steering = self.run.queue.iter().filter(|prompt| prompt.steers);
-                    self.log.extend(steering.map(|prompt| LogEvent::Prompted { prompt: prompt.clone(), queued: true }));
+                    self.log.extend(steering.map(|prompt| LogEntry::Prompted { prompt: prompt.clone(), queued: true }));
                     return self.start_turn();
                 }
             },
         };
         let at = self.now;
         match stopped {
-            None => self.conclude(LogEvent::Finished { at }),
+            None => self.conclude(LogEntry::Finished { at }),
             // Waiting prompts are dropped with it.
-            Some(reason @ StopReason::Requested) => self.log.push(LogEvent::Stopped { reason, at }),
-            Some(reason) => self.conclude(LogEvent::Stopped { reason, at }),
+            Some(reason @ StopReason::Requested) => self.log.push(LogEntry::Stopped { reason, at }),
+            Some(reason) => self.conclude(LogEntry::Stopped { reason, at }),
         }
     }
 
     /// Ends the run until the next prompt. A waiting prompt is accepted at once.
-    pub fn conclude(&mut self, entry: LogEvent) {
+    pub fn conclude(&mut self, entry: LogEntry) {
         self.log.push(entry);
         self.take_queued();
     }
 
     fn take_queued(&mut self) {
         if let Some(prompt) = self.run.queue.first() {
-            self.log.push(LogEvent::Prompted { prompt: prompt.clone(), queued: true });
+            self.log.push(LogEntry::Prompted { prompt: prompt.clone(), queued: true });
             self.start_turn();
         }
     }
@@ -393,7 +393,7 @@ impl<'a> Draft<'a> {
             return Some(StopReason::OverBudget(format!("the model may use {most} tokens, and has used them")));
         }
         // A failed turn without calls is not a step.
-        let failed = |event: &LogEvent| matches!(event, LogEvent::TurnFailed { again: true, .. });
+        let failed = |event: &LogEntry| matches!(event, LogEntry::TurnFailed { again: true, .. });
         let steps = self.run.steps.saturating_sub(u32::from(calls == 0 && self.log.iter().any(failed)));
         (steps >= limits.steps).then_some(StopReason::StepLimit)
     }
@@ -402,7 +402,7 @@ impl<'a> Draft<'a> {
     fn tokens(&self) -> u64 {
         let before = self.run.turns.iter().map(|turn| turn.usage);
         let now = self.log.iter().filter_map(|event| match event {
-            LogEvent::TurnEnded { usage, .. } | LogEvent::TurnFailed { usage, .. } => Some(*usage),
+            LogEntry::TurnEnded { usage, .. } | LogEntry::TurnFailed { usage, .. } => Some(*usage),
             _ => None,
         });
         before.chain(now).map(|used| used.input_tokens.saturating_add(used.output_tokens)).sum()
@@ -418,15 +418,15 @@ impl<'a> Draft<'a> {
 
     fn was_denied(&self) -> bool {
         let denied = |result: Option<&CallResult>| matches!(result, Some(CallResult::Denied { .. }));
-        self.denied || self.run.current().iter().any(|call| denied(call.result()))
+        self.denied || self.run.current_calls().iter().any(|call| denied(call.result()))
     }
 
     /// Returns whether a call of the tool that ends the run has succeeded.
     fn is_answered(&self) -> bool {
         let Some(until) = &self.run.until else { return false };
-        let before = self.run.current().iter().filter_map(|call| Some((&call.id, call.result()?)));
+        let before = self.run.current_calls().iter().filter_map(|call| Some((&call.id, call.result()?)));
         let now = self.log.iter().filter_map(|event| match event {
-            LogEvent::Ended { call, result, .. } => Some((call, &**result)),
+            LogEntry::Ended { call, result, .. } => Some((call, &**result)),
             _ => None,
         });
         before

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
 use crate::run::{
-    Action, CallId, CallResult, CallState, GrantedBy, InterruptId, InterruptKind, InterruptedBy, LogEvent, OnPrompt,
-    Phase, Principal, Prompt, Refusal, Run, Shown, Stage, StopReason, SupersededBy, TurnPart,
+    Action, CallId, CallResult, CallState, CallView, GrantedBy, InterruptId, InterruptKind, InterruptedBy, LogEntry,
+    OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart,
     fold::as_u32,
     state::{Activity, TurnEnd},
     step::Draft,
@@ -25,16 +25,18 @@ impl Draft<'_> {
         if prompt.steers {
             return Err(Refusal::Idle);
         }
-        self.log.push(LogEvent::Prompted { prompt, queued: false });
+        self.log.push(LogEntry::Prompted { prompt, queued: false });
         self.start_turn();
         Ok(())
     }
 
     fn queue(&mut self, prompt: Prompt) -> Result<(), Refusal> {
         if self.run.queue.len() >= self.run.options.limits.open as usize {
-            return Err(Refusal::OverBudget { limit: "too many prompts wait already".to_owned() });
+            return Err(Refusal::OverBudget {
+                limit: "too many prompts wait already; wait until the run has accepted one".to_owned(),
+            });
         }
-        self.log.push(LogEvent::Queued { prompt });
+        self.log.push(LogEntry::Queued { prompt });
         Ok(())
     }
 
@@ -55,7 +57,7 @@ impl Draft<'_> {
         self.is_owner(by)?;
         if self.is_busy() {
             self.clear("it was cancelled");
-            self.log.push(LogEvent::Stopped { reason: StopReason::Cancelled, at: self.now });
+            self.log.push(LogEntry::Stopped { reason: StopReason::Cancelled, at: self.now });
         }
         Ok(())
     }
@@ -63,27 +65,27 @@ impl Draft<'_> {
     pub fn stop(&mut self, by: Principal) -> Result<(), Refusal> {
         self.is_owner(&by)?;
         if self.is_busy() && !self.run.stopping {
-            self.log.push(LogEvent::StopRequested { by, at: self.now });
+            self.log.push(LogEntry::StopRequested { by, at: self.now });
         }
         Ok(())
     }
 
     pub fn title(&mut self, title: String, by: Principal) -> Result<(), Refusal> {
         self.is_owner(&by)?;
-        self.log.push(LogEvent::Titled { title, by, at: self.now });
+        self.log.push(LogEntry::Titled { title, by, at: self.now });
         Ok(())
     }
 
     pub fn halt(&mut self, reason: StopReason) {
         if self.is_busy() {
             self.clear("the run was stopped");
-            self.conclude(LogEvent::Stopped { reason, at: self.now });
+            self.conclude(LogEntry::Stopped { reason, at: self.now });
         }
     }
 
     pub fn start_turn(&mut self) {
-        self.log.push(LogEvent::TurnStarted { at: self.now });
-        self.effects.push(Action::CallModel);
+        self.log.push(LogEntry::TurnStarted { at: self.now });
+        self.actions.push(Action::CallModel);
     }
 
     /// Fails if `by` does not own the run.
@@ -111,7 +113,7 @@ impl Draft<'_> {
     /// Aborts the request to the model, and the running calls.
     fn give_up(&mut self, why: &str) {
         if self.turn_end.is_none() {
-            self.effects.push(Action::AbortModel);
+            self.actions.push(Action::AbortModel);
             self.log_failure(why, false);
         }
         self.end_at(&[Stage::Running], &CallResult::Cancelled);
@@ -120,7 +122,7 @@ impl Draft<'_> {
     /// Logs the failure of a turn whose model reported no usage.
     fn log_failure(&mut self, error: &str, again: bool) {
         let (error, usage, at) = (error.to_owned(), Usage::default(), self.now);
-        self.log.push(LogEvent::TurnFailed { error, again, usage, model: None, at });
+        self.log.push(LogEntry::TurnFailed { error, again, usage, model: None, at });
     }
 
     fn end_all(&mut self) {
@@ -130,16 +132,16 @@ impl Draft<'_> {
 
     pub fn offered(&mut self, tools: Vec<String>) -> Result<(), Refusal> {
         self.is_asked()?;
-        if !self.run.current().is_empty() {
+        if !self.run.current_calls().is_empty() {
             return Err(Refusal::Misplaced { reason: "`Offered` must come before the first call" });
         }
-        self.log.push(LogEvent::Offered { tools });
+        self.log.push(LogEntry::Offered { tools });
         Ok(())
     }
 
     pub fn called(&mut self, index: u32, provider_id: String, name: String, arguments: String) -> Result<(), Refusal> {
         self.is_asked()?;
-        let known = as_u32(self.run.current().len());
+        let known = as_u32(self.run.current_calls().len());
         if index < known {
             return Err(Refusal::Misplaced { reason: "`Called` must come once for each call, in order" });
         }
@@ -148,7 +150,7 @@ impl Draft<'_> {
             return Ok(());
         }
         let call = self.log_call(ToolCall { id: provider_id, name, arguments });
-        self.effects.push(Action::Inspect(call));
+        self.actions.push(Action::Inspect(call));
         Ok(())
     }
 
@@ -161,13 +163,13 @@ impl Draft<'_> {
     ) -> Result<(), Refusal> {
         self.is_asked()?;
         let cut = interruption(&finish);
-        let known = self.run.current();
+        let known = self.run.current_calls();
         let mut logged = Vec::with_capacity(parts.len());
         let (mut ended, mut kept) = (Vec::new(), Vec::new());
         let mut index = 0;
         for part in parts {
             let AssistantPart::Call(call) = part else {
-                logged.push(TurnPart::Said(part));
+                logged.push(TurnPart::Content(part));
                 continue;
             };
             let id = match known.get(index) {
@@ -193,18 +195,18 @@ impl Draft<'_> {
             return Err(Refusal::Misplaced { reason: "the turn lacks a call that was reported early" });
         }
         self.turn_end = Some(TurnEnd::of(finish.clone()));
-        self.log.push(LogEvent::TurnEnded { parts: logged, finish, usage, model, at: self.now });
+        self.log.push(LogEntry::TurnEnded { parts: logged, finish, usage, model, at: self.now });
         self.new_calls = ended.len() + kept.len();
         self.new_done = ended.len();
         let now = self.now;
-        let end = |(call, result)| LogEvent::Ended { call, result: Arc::new(result), at: now };
+        let end = |(call, result)| LogEntry::Ended { call, result: Arc::new(result), at: now };
         self.log.extend(ended.into_iter().map(end));
         if let Some(by) = cut {
             self.interrupt(by);
         }
         let early = self.run.current_range().filter(|at| self.stage(*at) == Stage::Proposed);
         let early: Vec<CallId> = early.map(|at| self.call(at).id.clone()).collect();
-        self.effects.extend(early.into_iter().chain(kept).map(Action::Inspect));
+        self.actions.extend(early.into_iter().chain(kept).map(Action::Inspect));
         self.schedule();
         Ok(())
     }
@@ -219,7 +221,7 @@ impl Draft<'_> {
         self.is_asked()?;
         // Calls and turns share one limit of retries.
         let again = again && self.run.retries < self.run.options.limits.retries;
-        self.log.push(LogEvent::TurnFailed { error: error.clone(), again, usage, model, at: self.now });
+        self.log.push(LogEntry::TurnFailed { error: error.clone(), again, usage, model, at: self.now });
         self.turn_end = Some(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
         self.interrupt(InterruptedBy::UnfinishedTurn);
         self.schedule();
@@ -247,7 +249,7 @@ impl Draft<'_> {
         }
         let call = self.run.mint(&provider_id, &self.minted);
         self.minted.insert(call.clone());
-        self.log.push(LogEvent::Called { call: call.clone(), provider_id, name, arguments: arguments.into() });
+        self.log.push(LogEntry::Called { call: call.clone(), provider_id, name, arguments: arguments.into() });
         call
     }
 
@@ -274,7 +276,7 @@ impl Draft<'_> {
     /// Declares the running calls as lost. Those that can be repeated without harm are started again; a person is asked about
     /// the rest.
     pub fn recover(&mut self) {
-        let gave_up = self.run.activity == Activity::Generating && !self.run.current().is_empty();
+        let gave_up = self.run.activity == Activity::Generating && !self.run.current_calls().is_empty();
         if gave_up {
             self.log_failure("the process that asked the model is gone", true);
             self.turn_end = Some(TurnEnd::Again);
@@ -284,7 +286,7 @@ impl Draft<'_> {
             let call = self.call(at);
             let is_lost = match self.stage(at) {
                 Stage::Running => {
-                    self.log.push(LogEvent::Lost { call: call.id.clone() });
+                    self.log.push(LogEntry::Lost { call: call.id.clone() });
                     self.enter(at, Stage::Unknown);
                     true
                 }
@@ -296,20 +298,20 @@ impl Draft<'_> {
             if call.may_start_again() {
                 self.grant(at, GrantedBy::Rerun, None);
             } else {
-                self.open(at, InterruptKind::Reconcile, Shown::of_running(call), Vec::new(), None);
+                self.open(at, InterruptKind::Reconcile, CallView::of_running(call), Vec::new(), None);
             }
         }
         self.schedule();
-        for effect in pending(self.run) {
-            let is_stale = match &effect {
+        for action in pending(self.run) {
+            let is_stale = match &action {
                 Action::CallModel => gave_up,
                 Action::Inspect(id) | Action::Announce(InterruptId { call: id, .. }) => {
                     self.find(id).is_some_and(|at| self.stage(at) == Stage::Done)
                 }
                 _ => false,
             };
-            if !is_stale && !self.effects.contains(&effect) {
-                self.effects.push(effect);
+            if !is_stale && !self.actions.contains(&action) {
+                self.actions.push(action);
             }
         }
     }
@@ -332,27 +334,27 @@ fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
 /// Returns the actions of a driver that has just loaded the run, or whose changes lost against those of another driver.
 ///
 /// Running calls are not among them. The driver that started them waits for them, or
-/// [`StepEvent::Recover`](crate::run::StepEvent::Recover) declares them lost.
+/// [`StepInput::Recover`](crate::run::StepInput::Recover) declares them lost.
 pub fn pending(run: &Run) -> Vec<Action> {
-    let mut effects = Vec::new();
+    let mut actions = Vec::new();
     if matches!(run.activity, Activity::Generating) {
-        effects.push(Action::CallModel);
+        actions.push(Action::CallModel);
     }
-    for call in run.current() {
+    for call in run.current_calls() {
         match &call.state {
-            CallState::Proposed => effects.push(Action::Inspect(call.id.clone())),
+            CallState::Proposed => actions.push(Action::Inspect(call.id.clone())),
             CallState::Ready(grant) => {
-                effects.push(Action::Inspect(call.id.clone()));
-                effects.extend(grant.expires.map(Action::Wake));
+                actions.push(Action::Inspect(call.id.clone()));
+                actions.extend(grant.expires.map(Action::Wake));
             }
             CallState::Open(open) => {
                 // The tool may have changed.
-                effects.push(Action::Inspect(call.id.clone()));
-                effects.push(Action::Announce(open.id.clone()));
-                effects.extend(open.expires.map(Action::Wake));
+                actions.push(Action::Inspect(call.id.clone()));
+                actions.push(Action::Announce(open.id.clone()));
+                actions.extend(open.expires.map(Action::Wake));
             }
             CallState::Running | CallState::Unknown | CallState::Done(_) => {}
         }
     }
-    effects
+    actions
 }

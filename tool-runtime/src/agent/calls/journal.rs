@@ -8,9 +8,9 @@ use std::sync::{
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use super::{Calls, Ended};
+use super::{Calls, Ended, Inbox};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
@@ -19,17 +19,17 @@ use crate::agent::{
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
 use crate::tool::{CallError, DynTool, Failure, Journal, Output, Progress};
-use tool_run::run::{Answered, NestedUsage, Question, QuestionAnswer, Stage, StepEvent, StepResult};
+use tool_run::run::{Answered, NestedUsage, Question, QuestionAnswer, Stage, StepInput, StepResult};
 
 /// A request of a running tool to its run.
 pub struct Asked {
     call: CallId,
     /// The number of the call's start.
     attempt: u32,
-    wish: Wish,
+    request: JournalRequest,
 }
 
-enum Wish {
+enum JournalRequest {
     /// A request for an answer to a question.
     Answer { question: Question, reply: Reply<QuestionAnswer> },
     /// A request for a decision about an inner interrupt.
@@ -57,14 +57,13 @@ pub fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
     if tool.inside().is_empty() && !tool.spec().traits.resumable {
         return None;
     }
-    let (calls, retries, tokens) = run.left();
+    let (calls, retries, tokens) = run.remaining_budget();
     Some(Outer { owner: run.owner().clone(), calls, retries, tokens })
 }
 
-/// The connections from the calls of a run to the run.
-pub struct Ties {
-    pub(super) asked: mpsc::UnboundedSender<Box<Asked>>,
-    pub(super) ended: mpsc::UnboundedSender<Ended>,
+/// The inbox of the driver of a run, with its observer and its operator.
+pub struct Channels {
+    pub(super) inbox: Inbox,
     pub observer: Arc<dyn Observer>,
     pub operator: Arc<dyn Operator>,
 }
@@ -77,7 +76,7 @@ pub struct CallJournal {
     /// The number of the call's start. It changes when the call goes on after an answer.
     attempt: AtomicU32,
     asked: AtomicU32,
-    pub ties: Arc<Ties>,
+    pub channels: Arc<Channels>,
     begun: OnceLock<InitialState>,
     /// The names of steps that were taken since it began, with counts. Created at the first step.
     taken: OnceLock<Box<TakenSteps>>,
@@ -120,12 +119,12 @@ impl InitialState {
 }
 
 impl CallJournal {
-    pub(super) fn new(call: CallId, ties: Arc<Ties>) -> Self {
+    pub(super) fn new(call: CallId, channels: Arc<Channels>) -> Self {
         Self {
             call,
             attempt: AtomicU32::new(0),
             asked: AtomicU32::new(0),
-            ties,
+            channels,
             begun: OnceLock::new(),
             taken: OnceLock::new(),
             closed: Mutex::new(false),
@@ -143,9 +142,8 @@ impl CallJournal {
     }
 
     pub(super) fn end(journal: Arc<Self>, outcome: Result<Output, CallError>) {
-        let ties = Arc::clone(&journal.ties);
-        // The run may not be driven any more.
-        let _ = ties.ended.send(Ended { journal, outcome });
+        let channels = Arc::clone(&journal.channels);
+        channels.inbox.send_ended(Ended { journal, outcome });
     }
 
     /// Closes the journal of a call that has ended: later reports of its tool are dropped.
@@ -172,17 +170,16 @@ impl CallJournal {
     }
 
     /// Sends a request of the tool to the run, and waits for the reply.
-    fn send<T: Send + 'static>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> BoxFuture<'static, Result<T, Failure>> {
+    fn send<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(Reply<T>) -> JournalRequest,
+    ) -> BoxFuture<'static, Result<T, Failure>> {
         let (reply, answer) = oneshot::channel();
-        let asked = Asked { call: self.call.clone(), attempt: self.attempt(), wish: wish(reply) };
-        let sent = self.ties.asked.send(Box::new(asked));
-        Box::pin(async move {
-            match (sent, answer.await) {
-                (Ok(()), Ok(answer)) => answer,
-                // The run has ended the call, and this future will be dropped.
-                _ => Err(Failure::new("the run is not driven any more")),
-            }
-        })
+        let asked = Asked { call: self.call.clone(), attempt: self.attempt(), request: request(reply) };
+        self.channels.inbox.send_asked(Box::new(asked));
+        // Without a reply, the run has ended the call, and this future will be dropped.
+        let gone = |_| Err(Failure::new("the run is not driven any more"));
+        Box::pin(answer.map(move |answer| answer.unwrap_or_else(gone)))
     }
 
     /// Returns the journal of a call that a driver runs.
@@ -204,7 +201,7 @@ impl CallJournal {
             return Box::pin(std::future::ready(Ok(known.answer.clone())));
         }
         let (tool, interrupt, feedback) = (tool.to_owned(), Box::new(open), feedback.map(Box::new));
-        self.send(|reply| Wish::Decide { tool, interrupt, feedback, reply })
+        self.send(|reply| JournalRequest::Decide { tool, interrupt, feedback, reply })
     }
 
     /// Records a step, and its share of the run's limits.
@@ -215,7 +212,7 @@ impl CallJournal {
         spent: NestedUsage,
     ) -> BoxFuture<'static, Result<(), Failure>> {
         let name = name.to_owned();
-        self.send(|reply| Wish::Keep { name, value, spent, reply })
+        self.send(|reply| JournalRequest::Keep { name, value, spent, reply })
     }
 }
 
@@ -224,12 +221,12 @@ impl Journal for CallJournal {
         // The lock is held during the report, so that no report comes after the end of the call.
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if !*closed && self.begun.get().is_some() {
-            report(&*self.ties.observer, Event::CallProgress(&progress));
+            report(&*self.channels.observer, Event::CallProgress(&progress));
         }
     }
 
     fn room(&self) -> Option<BoxFuture<'_, ()>> {
-        let room = contained(|| self.ties.observer.room(&self.call)).flatten()?;
+        let room = contained(|| self.channels.observer.room(&self.call)).flatten()?;
         Some(Box::pin(AssertUnwindSafe(room).catch_unwind().map(drop)))
     }
 
@@ -254,7 +251,7 @@ impl Journal for CallJournal {
             };
             return Box::pin(std::future::ready(answer));
         }
-        self.send(|reply| Wish::Answer { question, reply })
+        self.send(|reply| JournalRequest::Answer { question, reply })
     }
 
     fn recorded(&self, name: &str) -> Option<Value> {
@@ -275,7 +272,7 @@ impl Journal for CallJournal {
             return None;
         }
         let name = name.to_owned();
-        Some(self.send(|reply| Wish::Begin { name, reply }))
+        Some(self.send(|reply| JournalRequest::Begin { name, reply }))
     }
 
     fn record(&self, name: &str, value: Value) -> BoxFuture<'static, Result<(), Failure>> {
@@ -294,23 +291,23 @@ impl Calls {
         log: &mut Log,
         observers: &mut Observers,
     ) -> Result<(), AgentError> {
-        let Some(Asked { call, attempt, wish }) = self.hold(asked, log) else { return Ok(()) };
+        let Some(Asked { call, attempt, request }) = self.hold(asked, log) else { return Ok(()) };
         let attempt = self.attempt(&call, attempt);
-        let (event, reply) = match wish {
-            Wish::Answer { question, reply } => {
-                let event = StepEvent::Asked { call: call.clone(), attempt, question, at: log.now() };
+        let (event, reply) = match request {
+            JournalRequest::Answer { question, reply } => {
+                let event = StepInput::Asked { call: call.clone(), attempt, question, at: log.now() };
                 self.open(&call, event, reply, log);
                 return Ok(());
             }
-            Wish::Decide { tool, interrupt, feedback, reply } => {
+            JournalRequest::Decide { tool, interrupt, feedback, reply } => {
                 let (id, at) = (call.clone(), log.now());
-                let event = StepEvent::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
+                let event = StepInput::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
                 self.open(&call, event, reply, log);
                 return Ok(());
             }
-            Wish::Begin { name, reply } => (StepEvent::Stepping { call, attempt, name }, reply),
-            Wish::Keep { name, value, spent, reply } => {
-                (StepEvent::Stepped { call, attempt, name, value, spent }, reply)
+            JournalRequest::Begin { name, reply } => (StepInput::Stepping { call, attempt, name }, reply),
+            JournalRequest::Keep { name, value, spent, reply } => {
+                (StepInput::Stepped { call, attempt, name, value, spent }, reply)
             }
         };
         let recorded = log.record(event);
@@ -321,7 +318,7 @@ impl Calls {
     }
 
     /// Lets a call wait for an answer, unless the run refuses the question.
-    fn open(&mut self, call: &CallId, event: StepEvent, reply: Reply<QuestionAnswer>, log: &mut Log) {
+    fn open(&mut self, call: &CallId, event: StepInput, reply: Reply<QuestionAnswer>, log: &mut Log) {
         match log.record(event) {
             Ok(()) => {
                 if let Some(live) = self.live.get_mut(call) {
@@ -337,7 +334,7 @@ impl Calls {
     fn hold(&mut self, asked: Asked, log: &Log) -> Option<Asked> {
         let waits = self.live.get(&asked.call).is_some_and(|live| live.reply.is_some());
         let is_open = || log.run().call(&asked.call).is_some_and(|call| call.stage() == Stage::Open);
-        if !waits || matches!(asked.wish, Wish::Begin { .. } | Wish::Keep { .. }) && is_open() {
+        if !waits || matches!(asked.request, JournalRequest::Begin { .. } | JournalRequest::Keep { .. }) && is_open() {
             return Some(asked);
         }
         self.held.push(asked);
@@ -348,7 +345,7 @@ impl Calls {
     pub(super) fn release_held(&mut self, call: &CallId) {
         for asked in self.held.extract_if(.., |asked| asked.call == *call) {
             // They come after earlier requests, and after those that the call sends now.
-            let _ = self.ties.asked.send(Box::new(asked));
+            self.channels.inbox.send_asked(Box::new(asked));
         }
     }
 

@@ -1,5 +1,6 @@
 //! The calls of a run: their checks, their repairs, and their execution on tasks of their own.
 
+mod inbox;
 mod journal;
 mod repair;
 
@@ -12,7 +13,6 @@ use std::{
 
 use futures_util::FutureExt as _;
 use tokio::{
-    sync::mpsc,
     task::{JoinError, JoinHandle, JoinSet},
     time::Instant,
 };
@@ -20,35 +20,34 @@ use tokio::{
 use crate::agent::{Agent, AgentError, Observer, log::Log, observers::Observers};
 use crate::gate::{Gate, PendingRead, ReadCall, Reading};
 use crate::run::{Call, CallId, Time};
-use crate::tool::{CallError, Cancellation, Context, Output, QuestionAnswer};
+use crate::tool::{CallError, Cancellation, Context, DynTool, Output, QuestionAnswer};
 use crate::toolset::{Prepared, Toolset, panicked};
+use inbox::Inbox;
 pub use journal::CallJournal;
-use journal::{Asked, InitialState, Reply, Ties, outer_of};
+use journal::{Asked, Channels, InitialState, Reply, outer_of};
 pub use repair::{InvalidCall, Repair, RepairedCall};
 use repair::{Repaired, Repairs};
-use tool_run::run::{Stage, StepEvent};
+use tool_run::run::{Stage, StepInput};
 
 /// The longest time of validators if the tool sets no limit.
 const CHECK_TIME: Duration = Duration::from_mins(1);
 
-/// The capacity for calls that may start that is kept for reuse.
-const SOME: usize = 4;
+/// The capacity that the empty list of ready calls keeps.
+const KEPT_READY: usize = 4;
 
 /// The calls of a run that are checked, run, or wait in the middle of their work.
 pub struct Calls {
     agent: Agent,
     gate: Gate,
-    /// The checks whose validators are still running.
-    checks: JoinSet<Checked>,
+    /// The checks whose validators are still running, and the repairs.
+    work: JoinSet<Done>,
     repairs: Repairs,
     /// Calls that were read, and may start at once: in the order of their starts, as a rule.
     ready: VecDeque<ReadyCall>,
     live: HashMap<CallId, Live, foldhash::fast::RandomState>,
-    ties: Arc<Ties>,
-    asked: mpsc::UnboundedReceiver<Box<Asked>>,
+    channels: Arc<Channels>,
     /// The requests of calls that wait for the answer to another request.
     held: Vec<Asked>,
-    ended: mpsc::UnboundedReceiver<Ended>,
     /// The position of the call that was started last.
     last: usize,
 }
@@ -75,34 +74,35 @@ struct ReadyCall {
     start: CallControl,
 }
 
+/// An event of a call that the loop receives.
 pub enum CallEvent {
     Ended(Ended),
-    Checked(Result<Box<Checked>, JoinError>),
-    Repaired(Result<Box<Repaired>, JoinError>),
+    Done(Result<Done, JoinError>),
     Asked(Box<Asked>),
+}
+
+/// Work that was done before a call may start.
+pub enum Done {
+    Checked(Box<Checked>),
+    Repaired(Box<Repaired>),
 }
 
 impl Calls {
     /// Creates the calls of a run of `agent`, which `gate` checks.
     pub fn new(agent: &Agent, gate: &Gate, observer: Arc<dyn Observer>) -> Self {
-        let (send_asked, asked) = mpsc::unbounded_channel();
-        let (send_ended, ended) = mpsc::unbounded_channel();
         Self {
             agent: agent.clone(),
             gate: gate.clone(),
-            checks: JoinSet::new(),
+            work: JoinSet::new(),
             repairs: Repairs::default(),
             ready: VecDeque::new(),
             live: HashMap::default(),
-            ties: Arc::new(Ties {
-                asked: send_asked,
-                ended: send_ended,
+            channels: Arc::new(Channels {
+                inbox: Inbox::default(),
                 observer,
                 operator: Arc::clone(&agent.setup.operator),
             }),
-            asked,
             held: Vec::new(),
-            ended,
             last: 0,
         }
     }
@@ -111,12 +111,8 @@ impl Calls {
     pub async fn next(&mut self) -> CallEvent {
         tokio::select! {
             biased;
-            Some(ended) = self.ended.recv() => CallEvent::Ended(ended),
-            Some(checked) = self.checks.join_next(), if !self.checks.is_empty() => {
-                CallEvent::Checked(checked.map(Box::new))
-            }
-            Some(repaired) = self.repairs.next() => CallEvent::Repaired(repaired),
-            Some(asked) = self.asked.recv() => CallEvent::Asked(asked),
+            event = self.channels.inbox.next() => event,
+            Some(done) = self.work.join_next(), if !self.work.is_empty() => CallEvent::Done(done),
         }
     }
 
@@ -128,20 +124,14 @@ impl Calls {
     ) -> Result<(), AgentError> {
         match event {
             CallEvent::Ended(ended) => self.end(ended, log.now(), log, observers),
-            // A panic in a validator is part of its answer. Any other panic comes from a destructor; that call is checked
-            // again when the run is loaded.
-            CallEvent::Checked(checked) => {
-                if let Ok(checked) = checked {
-                    let cx = log.context(&checked.call);
-                    self.judge(*checked, &cx, log.now(), log, observers);
-                }
+            CallEvent::Done(Ok(Done::Checked(checked))) => {
+                let cx = log.context(&checked.call);
+                self.judge(*checked, &cx, log.now(), log, observers);
             }
-            // The same holds for panics here.
-            CallEvent::Repaired(repaired) => {
-                if let Ok(repaired) = repaired {
-                    self.repairs.finish(*repaired, log);
-                }
-            }
+            CallEvent::Done(Ok(Done::Repaired(repaired))) => self.repairs.finish(*repaired, log),
+            // A panic in a validator or a repair is part of its answer. Any other panic comes from a destructor; that call is
+            // checked again when the run is loaded.
+            CallEvent::Done(Err(_)) => {}
             CallEvent::Asked(asked) => self.receive_asked(*asked, log, observers).await?,
         }
         Ok(())
@@ -153,26 +143,27 @@ impl Calls {
         if !matches!(call.stage(), Stage::Proposed | Stage::Ready | Stage::Open) {
             return;
         }
-        let (start, cx) = self.begin(call, Duration::ZERO, log);
-        match self.gate.read(call, &cx) {
+        let tool = self.gate.tools().get(&call.name);
+        let (start, cx) = self.begin(call, tool, Duration::ZERO, log);
+        match self.gate.read(call, tool, &cx) {
             Reading::Done(read) => {
                 let checked = Checked { call: id.clone(), read, start };
                 self.judge(checked, &cx, at, log, observers);
             }
             Reading::Pending(asking) => {
-                let asking = in_time(self.gate.tools(), &call.name, asking);
+                let asking = read_in_time(self.gate.tools(), &call.name, asking);
                 let call = id.clone();
-                let work = async move { Checked { call, read: asking.await, start } };
-                self.checks.spawn(super::observers::carried(work));
+                let work = async move { Done::Checked(Box::new(Checked { call, read: asking.await, start })) };
+                self.work.spawn(super::observers::in_current_span(work));
             }
         }
     }
 
     /// Returns the means to run a call after a wait, and its context.
-    fn begin(&self, call: &Call, wait: Duration, log: &Log) -> (CallControl, Context) {
-        let limit = self.gate.tools().get(&call.name).and_then(|tool| tool.spec().traits.timeout);
+    fn begin(&self, call: &Call, tool: Option<&Arc<dyn DynTool>>, wait: Duration, log: &Log) -> (CallControl, Context) {
+        let limit = tool.and_then(|tool| tool.spec().traits.timeout);
         let limit = limit.and_then(|all| TimeLimit::new(all, Instant::now().checked_add(wait)?));
-        let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.ties)));
+        let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels)));
         let stop = Cancellation::new();
         let cx = log.shared_context().of_call(call.id.shared(), stop.clone(), Arc::clone(&journal) as _);
         let mut cx = log.tainted(cx);
@@ -191,8 +182,10 @@ impl Calls {
         if let Some(cause) = inspection.cause() {
             observers.add_detail(&id, cause);
         }
-        let Some(inspection) = self.repairs.begin(&self.agent, &self.gate, &id, inspection, log) else { return };
-        log.record_late(StepEvent::Inspected { call: id.clone(), inspection, at });
+        let Some(inspection) = self.repairs.begin(&mut self.work, &self.agent, &self.gate, &id, inspection, log) else {
+            return;
+        };
+        log.record_late(StepInput::Inspected { call: id.clone(), inspection, at });
         // A call that does not start at once is read again before its start, because much may have changed by then. So is a
         // call whose arguments differ from the model's, because its tool reports the changes in its answer.
         if let Some(prepared) = prepared
@@ -218,20 +211,20 @@ impl Calls {
         let ready = ready.filter(|ready| Arc::ptr_eq(&ready.text, &call.arguments().text));
         if self.ready.is_empty() {
             // Many calls at once are rare, so their capacity is not kept.
-            self.ready.shrink_to(SOME);
+            self.ready.shrink_to(KEPT_READY);
         }
         let begun = InitialState::of(call, outer_of(&**tool, log.run()));
         let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().traits.blocking);
         let (start, task) = match ready {
             Some(ReadyCall { prepared, start, .. }) => {
                 start.journal.begin(attempt, begun);
-                // It goes on behind the pause of `toolset::prepared::call`.
-                let work = ending(prepared.run(), Arc::clone(&start.journal));
+                // It continues after the pause in `toolset::prepared::call`.
+                let work = with_report(prepared.run(), Arc::clone(&start.journal));
                 (start, super::observers::spawn(span, work, blocking))
             }
             None => {
                 let wait = retry_wait(call.retries);
-                let (start, cx) = self.begin(call, wait, log);
+                let (start, cx) = self.begin(call, Some(tool), wait, log);
                 start.journal.begin(attempt, begun);
                 let cx = if call.is_revised() { cx.revised() } else { cx };
                 let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
@@ -280,9 +273,12 @@ impl Calls {
 
     /// Records the calls that have ended already, so that they go into the same append.
     pub fn take_ended(&mut self, log: &mut Log, observers: &mut Observers) {
-        let mut at = None;
-        while let Ok(ended) = self.ended.try_recv() {
-            let at = *at.get_or_insert_with(|| log.now());
+        let ended = self.channels.inbox.take_ended();
+        if ended.is_empty() {
+            return;
+        }
+        let at = log.now();
+        for ended in ended {
             self.end(ended, at, log, observers);
         }
     }
@@ -300,9 +296,16 @@ impl Calls {
 
     /// Handles a request that a call has sent already. Returns whether there was one.
     pub async fn take_asked(&mut self, log: &mut Log, observers: &mut Observers) -> Result<bool, AgentError> {
-        let Ok(asked) = self.asked.try_recv() else { return Ok(false) };
+        let Some(asked) = self.channels.inbox.take_asked() else { return Ok(false) };
         self.receive_asked(*asked, log, observers).await?;
         Ok(true)
+    }
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.live.clear();
+        self.channels.inbox.close();
     }
 }
 
@@ -315,11 +318,11 @@ fn record_end(
     observers: &mut Observers,
 ) {
     observers.task_ended(&call, &outcome);
-    log.record_late(StepEvent::Ended { call, attempt, outcome, at });
+    log.record_late(StepInput::Ended { call, attempt, outcome, at });
 }
 
 /// Returns the result of `asking`, or a timeout after the time limit of the tool `name`.
-pub fn in_time(tools: &Toolset, name: &str, asking: PendingRead) -> impl Future<Output = ReadCall> + use<> {
+pub fn read_in_time(tools: &Toolset, name: &str, asking: PendingRead) -> impl Future<Output = ReadCall> + use<> {
     let limit = tools.get(name).and_then(|tool| tool.spec().traits.timeout).unwrap_or(CHECK_TIME);
     async move { asking.within(limit, tokio::time::sleep(limit)).await }
 }
@@ -417,11 +420,11 @@ fn run_task_again(prepared: Prepared, journal: Arc<CallJournal>, wait: Duration)
         }
         prepared.run_again().await
     };
-    ending(work, journal)
+    with_report(work, journal)
 }
 
 /// Reports the outcome of `work`. The tool's values are dropped here, where a panic still counts as the call's.
-fn ending(
+fn with_report(
     work: impl Future<Output = Result<Output, CallError>> + Send,
     journal: Arc<CallJournal>,
 ) -> impl Future<Output = ()> + Send {

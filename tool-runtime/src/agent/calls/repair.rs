@@ -1,10 +1,11 @@
 //! Calls that cannot run as the model wrote them, and their repair, once, by the application or by the model.
 
-use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 
+use super::Done;
 use crate::agent::{Agent, log::Log};
 use crate::feedback::Rejection;
 use crate::gate::Gate;
@@ -13,7 +14,7 @@ use crate::model::{Delta, Request, ToolChoice, Turn, Usage};
 use crate::run::{Call, CallId, Phase};
 use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
-use tool_run::run::{Author, CheckedCall, Stage, StepEvent};
+use tool_run::run::{Author, CheckedCall, Stage, StepInput};
 
 const REPAIR_TIME: Duration = Duration::from_mins(1);
 
@@ -24,7 +25,7 @@ pub struct InvalidCall {
     /// The call as the model wrote it.
     pub call: ToolCall,
     /// The refusal, as the model would receive it.
-    pub told: Vec<Part>,
+    pub refusal: Vec<Part>,
     /// The problems of the arguments; `None` if the tool does not exist.
     pub rejection: Option<Rejection>,
     /// The specification of the tool; `None` if it does not exist.
@@ -56,18 +57,17 @@ impl RepairedCall {
     }
 }
 
-type Mend = dyn Fn(InvalidCall) -> BoxFuture<'static, Option<RepairedCall>> + Send + Sync;
+type RepairFn = dyn Fn(InvalidCall) -> BoxFuture<'static, Option<RepairedCall>> + Send + Sync;
 
 #[derive(Clone)]
 pub enum Repair {
-    Application(Arc<Mend>),
+    Application(Arc<RepairFn>),
     Model,
 }
 
 /// The repairs under way.
 #[derive(Default)]
 pub struct Repairs {
-    work: JoinSet<Box<Repaired>>,
     calls: Vec<CallId>,
 }
 
@@ -83,6 +83,7 @@ impl Repairs {
     /// Starts the repair of a refused call, if the agent has a repairer. Otherwise returns the inspection.
     pub fn begin(
         &mut self,
+        tasks: &mut JoinSet<Done>,
         agent: &Agent,
         gate: &Gate,
         id: &CallId,
@@ -103,7 +104,7 @@ impl Repairs {
             Repair::Model => Author::Model,
         };
         let (agent, call) = (agent.clone(), id.clone());
-        self.work.spawn(async move {
+        tasks.spawn(async move {
             let work = async move {
                 match repair {
                     Repair::Application(repair) => Some((repair(bad).await?, Usage::default())),
@@ -113,17 +114,9 @@ impl Repairs {
             // A repairer that fails or panics repairs nothing.
             let work = tokio::time::timeout(REPAIR_TIME, AssertUnwindSafe(work).catch_unwind()).await;
             let replacement = work.ok().and_then(Result::ok).flatten();
-            Box::new(Repaired { call, inspection, replacement, by })
+            Done::Repaired(Box::new(Repaired { call, inspection, replacement, by }))
         });
         None
-    }
-
-    /// Waits for the next repair; for ever, if there is none.
-    pub async fn next(&mut self) -> Option<Result<Box<Repaired>, JoinError>> {
-        if self.work.is_empty() {
-            return pending().await;
-        }
-        self.work.join_next().await
     }
 
     /// Records a repaired call in the log, or the refusal of a call that was not repaired.
@@ -131,12 +124,12 @@ impl Repairs {
         let Repaired { call, inspection, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);
         if let Some((RepairedCall { name, arguments }, usage)) = replacement {
-            let event = StepEvent::Repaired { call: call.clone(), name, arguments, by, usage };
+            let event = StepInput::Repaired { call: call.clone(), name, arguments, by, usage };
             if log.record(event).is_ok() {
                 return;
             }
         }
-        log.record_late(StepEvent::Inspected { call, inspection, at: log.now() });
+        log.record_late(StepInput::Inspected { call, inspection, at: log.now() });
     }
 }
 
@@ -152,7 +145,7 @@ fn bad_call(call: &Call, answer: Vec<Part>, inspection: &CheckedCall, gate: &Gat
             name: call.name.clone(),
             arguments: call.arguments().text.to_string(),
         },
-        told: answer,
+        refusal: answer,
         rejection: inspection.rejection().cloned(),
         spec: gate.tools().get(&call.name).map(|tool| Arc::clone(tool.spec())),
         tools: gate.tools().clone(),
@@ -162,7 +155,7 @@ fn bad_call(call: &Call, answer: Vec<Part>, inspection: &CheckedCall, gate: &Gat
 
 async fn ask_again(agent: &Agent, bad: InvalidCall) -> Option<(RepairedCall, Usage)> {
     let answer =
-        ToolMessage { call_id: bad.call.id.clone(), tool: bad.call.name.clone(), content: bad.told, is_error: true };
+        ToolMessage { call_id: bad.call.id.clone(), tool: bad.call.name.clone(), content: bad.refusal, is_error: true };
     let choice = bad.spec.as_ref().map_or(ToolChoice::Required, |spec| ToolChoice::Tool(spec.name.clone()));
     let mut messages = bad.messages.to_vec();
     messages.push(Message::Assistant { content: vec![AssistantPart::Call(bad.call)] });

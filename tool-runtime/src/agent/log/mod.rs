@@ -3,6 +3,8 @@
 //! [`Log::record`] passes an event to the run's state machine. The run has the resulting entries at once. The resulting
 //! actions wait until [`Log::keep`] has stored and reported the entries. So every action follows from stored entries.
 
+mod conversation;
+mod leased;
 mod storage;
 
 use std::{
@@ -17,18 +19,23 @@ use tokio::time::Instant;
 use crate::agent::{
     Agent, AgentError, Event,
     clock::Clocks,
-    observers::Observers,
-    outside::{Listener, Outside, Signal, Steered, Wish},
+    drive::{Drive, Signals},
+    handle::{HandleRequest, Outside, Signal, Steered},
+    observers::{ForeignEntries, Observers},
+    pieces::{self, Piece},
 };
-use crate::message::{AssistantPart, Message};
+use crate::message::Message;
 use crate::run::{CallId, Phase, Principal, Prompt, Refusal, Run, StopReason, Time};
 use crate::store::StoreError;
 use crate::tool::Context;
+use conversation::Conversation;
+pub use conversation::conversation;
+pub use storage::Added;
 use storage::Storage;
-use tool_run::run::{Action, LogEvent, Stage, StepEvent, pending, step, step_into};
+use tool_run::run::{Action, LogEntry, Stage, StepInput, pending, step, step_into};
 
 /// The capacity of lists of entries and actions that is kept for reuse.
-const SOME: usize = 16;
+const KEPT_CAPACITY: usize = 16;
 
 /// A run, its log, and the actions that the log requires.
 pub struct Log {
@@ -41,8 +48,10 @@ pub struct Log {
     conversation: Conversation,
     pub outside: Outside,
     /// The condition for the first effect that cannot be undone. The mutex makes it `Sync`.
-    pub commit: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
-    news: News,
+    pub before_first_effect: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
+    changes: Changes,
+    /// The entries of others that are not reported yet.
+    others: ForeignEntries,
 }
 
 impl fmt::Debug for Log {
@@ -54,7 +63,7 @@ impl fmt::Debug for Log {
 /// The entries that the run has, and the store does not.
 #[derive(Default)]
 struct Tail {
-    entries: Vec<LogEvent>,
+    entries: Vec<LogEntry>,
     /// The positions in `entries` at which the entries of each event begin.
     begins: Vec<usize>,
     /// Set if the run refused an entry that followed from its own step.
@@ -69,18 +78,29 @@ struct Queue {
     /// Set while all entries that `actions` follow from are stored.
     is_due: bool,
     /// Reusable lists for the consequences of an event.
-    lists: (Vec<LogEvent>, Vec<Action>),
-    /// Set if the run is left where its model would be asked; and if it has reached that point.
-    leaves_model: bool,
-    is_left: bool,
+    lists: (Vec<LogEntry>, Vec<Action>),
+    /// Set if the loop stops before the next request to the model.
+    stops_before_model: bool,
+    /// Set if the loop has stopped there.
+    has_stopped_before_model: bool,
 }
 
 /// The changes that the parts of the loop need to know.
 #[derive(Default)]
-struct News {
+struct Changes {
     by_others: bool,
     /// Set if the run has a new prompt.
     is_prompted: bool,
+}
+
+impl Tail {
+    fn clear(&mut self) {
+        self.entries.clear();
+        // Many entries at once are rare, so their capacity is not kept.
+        self.entries.shrink_to(KEPT_CAPACITY);
+        self.begins.clear();
+        self.begins.shrink_to(KEPT_CAPACITY);
+    }
 }
 
 impl Queue {
@@ -97,7 +117,7 @@ impl Queue {
 
 impl Log {
     /// Creates the log of `run`, driven as `agent` defines. `entries` are not stored yet.
-    pub fn new(agent: &Agent, run: Run, entries: Vec<LogEvent>) -> Self {
+    pub fn new(agent: &Agent, run: Run, entries: Vec<LogEntry>) -> Self {
         Self {
             agent: agent.clone(),
             run,
@@ -105,10 +125,11 @@ impl Log {
             queue: Queue::default(),
             storage: Storage::default(),
             clocks: Clocks::default(),
-            conversation: Conversation::default(),
+            conversation: Conversation::new(agent),
             outside: Outside::default(),
-            commit: None,
-            news: News::default(),
+            before_first_effect: None,
+            changes: Changes::default(),
+            others: ForeignEntries::default(),
         }
     }
 
@@ -126,51 +147,68 @@ impl Log {
         self.agent.now()
     }
 
-    /// Begins to drive the run with `agent`; with `leaves_model`, only to the point where its model would be asked.
-    pub async fn begin(
-        &mut self,
-        agent: &Agent,
-        leaves_model: bool,
-        observers: &mut Observers,
-    ) -> Result<(), AgentError> {
+    /// Begins to use the store of `agent`, and acquires the right to drive the run there. If the run is driven elsewhere,
+    /// [`Log::drives`] returns `false` afterwards.
+    pub async fn begin(&mut self, agent: &Agent, drive: &Drive) -> Result<(), AgentError> {
         self.agent = agent.clone();
-        self.queue = Queue { leaves_model, ..Queue::default() };
+        self.queue = Queue { stops_before_model: drive.stops_before_model, ..Queue::default() };
         self.conversation = Conversation::new(agent);
         self.clocks = Clocks::default();
-        self.news = News::default();
+        self.changes = Changes::default();
+        self.others = ForeignEntries::default();
         // A remaining lease belongs to a future that was dropped. Its work must not reach the log any more, so that lease is
         // not used again.
-        let given_back = self.storage.release(self.run.id()).await;
-        self.storage.begin(agent);
+        let given_back = self.storage.end().await;
+        // No other process can know the run before it is stored.
+        let is_known = self.stored() > 0;
+        self.storage.begin(agent, self.run.id(), drive.follows && is_known);
         given_back?;
-        if self.stored() == 0 {
-            // No other process can know the run before it is stored.
-            self.keep(observers).await?;
+        if is_known {
+            self.renew().await?;
         }
-        let now = self.now();
-        self.storage.take_lease(self.run.id(), now).await?;
+        if !self.drives() {
+            self.others = ForeignEntries::following(&self.run);
+        }
         Ok(())
+    }
+
+    async fn renew(&mut self) -> Result<(), AgentError> {
+        let now = self.now();
+        Ok(self.storage.renew(now).await?)
     }
 
     /// Passes the run's state machine everything since the last drive, and `event`.
     ///
     /// Fails if the run refuses `event`. Then no action is taken.
-    pub async fn resume(&mut self, event: Option<StepEvent>, observers: &mut Observers) -> Result<(), AgentError> {
-        self.restart_run_clock();
-        if self.storage.is_somewhere() && !self.tail.entries.is_empty() {
+    pub async fn resume(&mut self, event: Option<StepInput>, observers: &mut Observers) -> Result<(), AgentError> {
+        if self.drives() {
+            self.restart_run_clock();
+        }
+        if self.stored() == 0 {
+            self.keep(observers).await?;
+            self.renew().await?;
+        }
+        if self.storage.has_keeper() && !self.tail.entries.is_empty() {
             // The entries did not reach the store, or this is unknown. No action that follows from them was taken.
             self.tail = Tail::default();
             self.reload().await?;
         }
-        self.refresh(observers).await?;
+        let were_added = self.refresh(observers).await?;
+        // Others may have continued the run already, or stopped it.
+        let event = event
+            .filter(|event| !matches!(event, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
         observers.resumed(&self.run);
-        if self.run.current().iter().any(|call| call.result().is_none()) {
+        if !self.drives() {
+            return Ok(event.map_or(Ok(()), |event| self.record(event))?);
+        }
+        if self.run.current_calls().iter().any(|call| call.result().is_none()) {
             self.extend_conversation();
         }
+        let at = self.now();
         // Calls that ran when the run was left are lost, because none of them runs here.
-        self.record(StepEvent::Recover { at: self.now() })?;
+        self.record(StepInput::Recover { at })?;
         // Expired interrupts do not wait for a timer, because nothing else may keep the run waiting for it.
-        self.record(StepEvent::Tick { at: self.now() })?;
+        self.record(StepInput::Tick { at })?;
         let Some(event) = event else { return Ok(()) };
         if let Err(refusal) = self.record(event) {
             self.queue.checks.clear();
@@ -180,17 +218,32 @@ impl Log {
         Ok(())
     }
 
-    /// Releases the lease.
+    /// Ends the report of the entries of others, with the calls whose turn does not come any more.
+    pub fn flush_others(&mut self, observers: &mut Observers) {
+        std::mem::take(&mut self.others).take_over(&self.run, observers);
+    }
+
+    /// Returns whether this process takes the actions of the run. Otherwise the run is driven elsewhere.
+    pub fn drives(&self) -> bool {
+        self.storage.drives()
+    }
+
+    /// Returns whether this process follows the run only until it can acquire the right to drive it.
+    pub fn may_take_over(&self) -> bool {
+        !self.drives() && self.storage.must_renew()
+    }
+
+    /// Gives up the right to drive.
     pub async fn end(&mut self) -> Result<(), AgentError> {
-        Ok(self.storage.release(self.run.id()).await?)
+        Ok(self.storage.end().await?)
     }
 
     /// Passes an event to the run's state machine. The run has the resulting entries, which then must be stored before their
     /// actions.
     ///
     /// Fails, and changes nothing, if the run refuses the event.
-    pub fn record(&mut self, event: StepEvent) -> Result<(), Refusal> {
-        let (mut entries, mut effects) = step_into(&self.run, event, std::mem::take(&mut self.queue.lists))?;
+    pub fn record(&mut self, event: StepInput) -> Result<(), Refusal> {
+        let (mut entries, mut actions) = step_into(&self.run, event, std::mem::take(&mut self.queue.lists))?;
         self.tail.begins.push(self.tail.entries.len());
         if let Some(next_turn) = self.next_turn(&entries) {
             // The application's conditions judge the run before its next turn begins.
@@ -198,8 +251,8 @@ impl Log {
             self.apply(&mut entries);
             match self.stop_instead() {
                 Some((mut stop, others)) => {
-                    effects.retain(|effect| *effect != Action::CallModel);
-                    effects.extend(others);
+                    actions.retain(|action| *action != Action::CallModel);
+                    actions.extend(others);
                     self.apply(&mut stop);
                 }
                 None => self.apply(&mut rest),
@@ -207,58 +260,56 @@ impl Log {
         } else {
             self.apply(&mut entries);
         }
-        self.queue(entries, effects);
+        self.queue(entries, actions);
         Ok(())
     }
 
     /// Passes an event to the run's state machine that may be too late, and is ignored then.
-    pub fn record_late(&mut self, event: StepEvent) {
+    pub fn record_late(&mut self, event: StepInput) {
         let _ = self.record(event);
     }
 
-    fn apply(&mut self, entries: &mut Vec<LogEvent>) {
-        for entry in entries.drain(..) {
-            if self.tail.refused.is_some() {
-                continue;
-            }
-            match self.run.apply(&entry) {
-                Ok(()) => self.tail.entries.push(entry),
-                Err(corrupt) => self.tail.refused = Some(AgentError::Inconsistent { reason: corrupt.to_string() }),
-            }
+    /// Adds entries to the run and the tail. If the run refuses one, [`Log::keep`] drops the tail.
+    fn apply(&mut self, entries: &mut Vec<LogEntry>) {
+        if self.tail.refused.is_none()
+            && let Err(corrupt) = entries.iter().try_for_each(|entry| self.run.apply(entry))
+        {
+            self.tail.refused = Some(AgentError::Inconsistent { reason: corrupt.to_string() });
         }
+        self.tail.entries.append(entries);
     }
 
     /// Queues the actions that follow from an event. If the run refused an entry, all actions are dropped.
-    fn queue(&mut self, entries: Vec<LogEvent>, mut effects: Vec<Action>) {
-        if self.tail.refused.is_some() {
+    fn queue(&mut self, entries: Vec<LogEntry>, mut actions: Vec<Action>) {
+        if self.tail.refused.is_some() || !self.drives() {
             self.queue.checks.clear();
             self.queue.actions.clear();
             return;
         }
-        effects.drain(..).for_each(|effect| self.queue.add(effect));
-        if entries.capacity() <= SOME && effects.capacity() <= SOME {
-            self.queue.lists = (entries, effects);
+        actions.drain(..).for_each(|action| self.queue.add(action));
+        if entries.capacity() <= KEPT_CAPACITY && actions.capacity() <= KEPT_CAPACITY {
+            self.queue.lists = (entries, actions);
         }
     }
 
     /// Returns the position in `entries` where the next turn begins after the calls of the last one. Returns `None` if there
     /// is no such turn, or the application has no condition that could stop the run.
-    fn next_turn(&self, entries: &[LogEvent]) -> Option<usize> {
+    fn next_turn(&self, entries: &[LogEntry]) -> Option<usize> {
         self.agent.setup.stop.as_ref()?;
         // Prompts that steer the run join it with the next turn. Without that turn they keep waiting.
-        let joins = |entry: &LogEvent| matches!(entry, LogEvent::Prompted { prompt, .. } if prompt.steers);
-        let [before @ .., LogEvent::TurnStarted { .. }] = entries else { return None };
+        let joins = |entry: &LogEntry| matches!(entry, LogEntry::Prompted { prompt, .. } if prompt.steers);
+        let [before @ .., LogEntry::TurnStarted { .. }] = entries else { return None };
         Some(before.iter().rposition(|entry| !joins(entry)).map_or(0, |at| at + 1))
     }
 
     /// Returns the entries and actions in place of the next turn, if a condition of the application holds.
-    fn stop_instead(&mut self) -> Option<(Vec<LogEvent>, Vec<Action>)> {
+    fn stop_instead(&mut self) -> Option<(Vec<LogEntry>, Vec<Action>)> {
         // In any other phase, a prompt or a continuation requested the turn.
         if self.run.phase() != Phase::Acting {
             return None;
         }
         let name = self.agent.setup.stop.as_ref()?.holds(&self.run)?;
-        let stop = StepEvent::Stop { reason: StopReason::Condition(name), at: self.now() };
+        let stop = StepInput::Stop { reason: StopReason::Condition(name), at: self.now() };
         step(&self.run, stop).ok().filter(|(entries, _)| !entries.is_empty())
     }
 
@@ -272,15 +323,15 @@ impl Log {
             return None;
         }
         let action = self.queue.actions.pop_front()?;
-        if action == Action::CallModel && self.queue.leaves_model {
-            self.queue.is_left = true;
+        if action == Action::CallModel && self.queue.stops_before_model {
+            self.queue.has_stopped_before_model = true;
             return self.next_action();
         }
         Some(action)
     }
 
     /// Returns whether there are entries to store, or actions to take.
-    pub fn has_news(&self) -> bool {
+    pub fn has_pending_work(&self) -> bool {
         let is_stored = self.tail.entries.is_empty() && self.tail.refused.is_none();
         !is_stored || !self.queue.checks.is_empty() || !self.queue.actions.is_empty()
     }
@@ -297,7 +348,7 @@ impl Log {
             self.reload().await?;
             return Err(error);
         }
-        self.meet_condition().await?;
+        self.await_commit_condition().await?;
         self.store(observers, false).await
     }
 
@@ -305,27 +356,35 @@ impl Log {
         while !self.tail.entries.is_empty() && !self.storage.append(&self.run, &self.tail.entries).await? {
             self.rebase(observers, is_leaving).await?;
         }
-        let Tail { entries, .. } = std::mem::take(&mut self.tail);
-        self.report(&entries, observers);
-        observers.hooks.accepted(&self.run, &entries, &self.conversation.context);
+        if !self.drives() {
+            // Its turns are reported as those of others, because they go on elsewhere.
+            let Tail { entries, .. } = std::mem::take(&mut self.tail);
+            self.report_others(entries, observers);
+            return Ok(());
+        }
+        self.changes.is_prompted |= report(&self.run, &self.tail.entries, observers);
+        observers.hooks.accepted(&self.run, &self.tail.entries, &self.conversation.context);
+        self.tail.clear();
         // Many actions at once are rare, so their capacity is not kept.
-        self.queue.actions.shrink_to(SOME);
-        self.queue.checks.shrink_to(SOME);
+        self.queue.actions.shrink_to(KEPT_CAPACITY);
+        self.queue.checks.shrink_to(KEPT_CAPACITY);
         self.queue.is_due = true;
         Ok(self.storage.snapshot(&self.run).await?)
     }
 
     /// Awaits the condition of the first effect that cannot be undone: the start of a call, or a request to the model. This
     /// happens before the log is stored, so that the store has no entries about effects that did not happen.
-    async fn meet_condition(&mut self) -> Result<(), AgentError> {
-        let leaves_model = self.queue.leaves_model;
+    async fn await_commit_condition(&mut self) -> Result<(), AgentError> {
+        let stops_before_model = self.queue.stops_before_model;
         let acts = |action: &Action| match action {
             Action::Execute { .. } => true,
-            Action::CallModel => !leaves_model,
+            Action::CallModel => !stops_before_model,
             _ => false,
         };
-        match self.commit.take_if(|_| self.queue.actions.iter().any(acts)) {
-            Some(commit) => commit.into_inner().unwrap_or_else(PoisonError::into_inner).await,
+        // If the run is driven elsewhere, everything that is stored may have effects at once.
+        let is_near = !self.drives() || self.queue.actions.iter().any(acts);
+        match self.before_first_effect.take_if(|_| is_near) {
+            Some(before_first_effect) => before_first_effect.into_inner().unwrap_or_else(PoisonError::into_inner).await,
             None => Ok(()),
         }
     }
@@ -343,6 +402,8 @@ impl Log {
         self.reload().await?;
         self.publish_since(known, observers).await?;
         self.queue.actions.retain(|action| matches!(action, Action::Abort(_) | Action::Execute { .. }));
+        let is_cancelled = |entry: &LogEntry| matches!(entry, LogEntry::Stopped { reason: StopReason::Cancelled, .. });
+        let cancels = mine.iter().any(is_cancelled);
         let mut is_dropped = false;
         for (at, entry) in mine.into_iter().enumerate() {
             let is_first = begins.contains(&at);
@@ -360,12 +421,16 @@ impl Log {
                 self.tail.entries.push(entry);
             }
         }
-        self.take_up();
+        if cancels && !self.tail.entries.iter().any(is_cancelled) {
+            // It did not cancel the work that the other writer added.
+            self.record_late(StepInput::Cancel { by: self.owner(), at: self.now() });
+        }
+        self.queue_pending_actions();
         Ok(())
     }
 
     async fn reload(&mut self) -> Result<(), AgentError> {
-        if let Some(run) = self.storage.load(self.run.id()).await? {
+        if let Some(run) = self.storage.load().await? {
             self.run = run;
             self.conversation.forget();
         }
@@ -376,45 +441,60 @@ impl Log {
     async fn publish_since(&mut self, known: u64, observers: &mut Observers) -> Result<(), AgentError> {
         // Entries that came after the run was loaded are reported when they are read.
         let mut left = usize::try_from(self.run.rev().saturating_sub(known)).unwrap_or(usize::MAX);
-        for record in self.storage.read(self.run.id(), known).await? {
-            let mut entries = tool_run::run::record::decode(&record.text).map_err(StoreError::from)?;
+        for record in self.storage.read(known).await? {
+            let mut entries = record.entries()?;
             entries.truncate(left);
             left -= entries.len();
-            self.report(&entries, observers);
+            self.report_others(entries, observers);
+        }
+        if self.drives() {
+            self.others.flush(&self.run, observers);
         }
         Ok(())
     }
 
-    fn report(&mut self, entries: &[LogEvent], observers: &mut Observers) {
-        let is_new = |entry: &LogEvent| matches!(entry, LogEvent::Prompted { prompt, .. } if !prompt.steers);
-        self.news.is_prompted |= entries.iter().any(is_new);
-        observers.publish(&self.run, entries);
+    fn report_others(&mut self, entries: Vec<LogEntry>, observers: &mut Observers) {
+        self.changes.is_prompted |= has_new_prompt(&entries);
+        self.others.publish(&self.run, entries, observers);
     }
 
     /// Reads the entries that others added to the log. Returns whether there were any.
     pub async fn refresh(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
-        if !self.tail.entries.is_empty() {
+        if !self.tail.entries.is_empty() || !self.read_and_report(observers).await? {
             return Ok(false);
         }
-        let records = self.storage.read(self.run.id(), self.run.rev()).await?;
-        if records.is_empty() {
-            return Ok(false);
+        if self.drives() {
+            self.others.flush(&self.run, observers);
         }
-        for record in &records {
-            let entries = tool_run::run::record::decode(&record.text).map_err(StoreError::from)?;
-            record.apply(&mut self.run)?;
-            self.report(&entries, observers);
-        }
-        self.take_up();
+        self.queue_pending_actions();
         Ok(true)
     }
 
+    /// Reads and reports the entries that others added to the log. Returns whether there were any.
+    async fn read_and_report(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
+        let records = self.storage.read(self.run.rev()).await?;
+        for record in &records {
+            let entries = record.entries()?;
+            // A record that begins before the known entries is read whole.
+            let known = usize::try_from(self.run.rev().saturating_sub(record.rev)).unwrap_or(usize::MAX);
+            // Each is reported with the run as it was then: a record may end one step and begin the next.
+            for entry in entries.into_iter().skip(known) {
+                self.run.apply(&entry).map_err(tool_run::run::RecordError::from).map_err(StoreError::from)?;
+                self.report_others(vec![entry], observers);
+            }
+        }
+        Ok(!records.is_empty())
+    }
+
     /// Queues the actions of a run that others changed.
-    fn take_up(&mut self) {
-        self.news.by_others = true;
+    fn queue_pending_actions(&mut self) {
+        self.changes.by_others = true;
+        if !self.drives() {
+            return;
+        }
         // The entries of both writers together can have consequences that neither has alone, such as the end of a turn's last
         // call.
-        self.record_late(StepEvent::Tick { at: self.now() });
+        self.record_late(StepInput::Tick { at: self.now() });
         for action in pending(&self.run) {
             if !self.queue.actions.contains(&action) {
                 self.queue.add(action);
@@ -424,12 +504,12 @@ impl Log {
 
     /// Returns whether others have added to the log since the last call of this method.
     pub fn take_changed_by_others(&mut self) -> bool {
-        std::mem::take(&mut self.news.by_others)
+        std::mem::take(&mut self.changes.by_others)
     }
 
     /// Returns whether the run was prompted since the last call of this method.
     pub fn take_prompted(&mut self) -> bool {
-        let is_prompted = std::mem::take(&mut self.news.is_prompted);
+        let is_prompted = std::mem::take(&mut self.changes.is_prompted);
         if is_prompted {
             self.restart_run_clock();
         }
@@ -446,34 +526,37 @@ impl Log {
         match self.run.phase() {
             Phase::Idle | Phase::Finished | Phase::Stopped(_) => true,
             Phase::Suspended => !asks_people,
-            Phase::Generating => self.queue.is_left,
+            Phase::Generating => {
+                self.queue.has_stopped_before_model || (self.queue.stops_before_model && !self.drives())
+            }
             Phase::Acting => false,
         }
     }
 
     /// Reads entries and messages that came just when the run ended. Returns whether there were any.
-    pub async fn take_up_late(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
+    pub async fn queue_late_messages(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
         if self.refresh(observers).await? {
             return Ok(true);
         }
-        if self.run.phase() != Phase::Finished {
+        if self.run.phase() != Phase::Finished || self.may_take_over() {
             return Ok(false);
         }
         let Some(content) = Steered::received(&mut self.outside.steered) else { return Ok(false) };
         let prompt = Prompt::new(content, self.run.owner().clone(), self.now());
-        Ok(self.record(StepEvent::Prompt(prompt)).is_ok())
+        Ok(self.record(StepInput::Prompt(prompt)).is_ok())
     }
 
-    /// Cancels the run if no client follows it and no call with a decision is left. Returns whether anything has changed.
-    pub async fn leave(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
-        if !self.outside.handle.has_left() || self.has_decided_work() {
+    /// Cancels the run if no client follows it and no call with a decision is left. Returns whether anything has changed. A
+    /// process that follows another one's drive does not know the clients there, and cancels nothing.
+    pub async fn stop_if_abandoned(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
+        if !self.outside.handle.has_left() || self.may_take_over() || self.has_decided_work() {
             return Ok(false);
         }
         // A decision that is already in the store comes first.
         if self.refresh(observers).await? {
             return Ok(true);
         }
-        self.record(StepEvent::Cancel { by: self.owner(), at: self.now() })?;
+        self.record(StepInput::Cancel { by: self.owner(), at: self.now() })?;
         // The entry is stored separately. If a decision comes at this moment, `rebase` drops the entry, and the run is
         // examined again.
         self.store(observers, true).await?;
@@ -483,27 +566,60 @@ impl Log {
     /// Returns whether a call with a decision runs, or is about to run.
     fn has_decided_work(&self) -> bool {
         let is_work = |stage| matches!(stage, Stage::Ready | Stage::Running);
-        self.run.current().iter().any(|call| is_work(call.stage()) && call.decisions().next().is_some())
+        self.run.current_calls().iter().any(|call| is_work(call.stage()) && call.decisions().next().is_some())
     }
 
     /// Waits for a signal from outside. If the future is dropped, nothing is lost.
-    pub async fn next_signal(&mut self, listener: &mut Option<Listener>) -> Signal {
-        self.outside.next(&self.agent, listener).await
+    pub async fn next_signal(&mut self, signals: &mut Signals) -> Signal {
+        let asks = self.run.interrupts().next().is_some();
+        let is_elsewhere = !self.drives();
+        tokio::select! {
+            biased;
+            signal = self.outside.next(&self.agent, &mut signals.listener) => signal,
+            () = self.storage.added(asks, &mut signals.added) => Signal::Added,
+            signal = pieces::next(&self.agent, self.run.id(), is_elsewhere, &mut signals.pieces) => signal,
+        }
+    }
+
+    /// Waits for the next signal in a process that does not drive the run. Pieces of the model's turn are reported meanwhile.
+    pub async fn next_but_pieces(
+        &mut self,
+        signals: &mut Signals,
+        observers: &mut Observers,
+    ) -> Result<Signal, AgentError> {
+        loop {
+            let text = match self.next_signal(signals).await {
+                Signal::Piece(text) => text,
+                signal => return Ok(signal),
+            };
+            let Some(piece) = Piece::read(&text) else { continue };
+            let is_ahead = piece.is_ahead_of(&self.run);
+            if is_ahead {
+                self.read_and_report(observers).await?;
+            }
+            self.others.show(&self.run, &piece, observers);
+            if is_ahead {
+                return Ok(Signal::Added);
+            }
+        }
     }
 
     /// Handles a signal from outside.
     pub async fn receive(&mut self, signal: Signal, observers: &mut Observers) -> Result<(), AgentError> {
         let (by, at) = (self.owner(), self.now());
         match signal {
-            Signal::Wished(Wish::Look) => drop(self.refresh(observers).await?),
-            Signal::Wished(Wish::Stop) => self.record_late(StepEvent::StopRequested { by, at }),
-            Signal::Cancelled | Signal::Wished(Wish::Cancel) => self.record(StepEvent::Cancel { by, at })?,
+            Signal::Added | Signal::Requested(HandleRequest::Look) => drop(self.refresh(observers).await?),
+            Signal::Requested(HandleRequest::Stop) => self.record_late(StepInput::StopRequested { by, at }),
+            Signal::Cancelled | Signal::Requested(HandleRequest::Cancel) => {
+                self.record(StepInput::Cancel { by, at })?;
+            }
             Signal::Steered(content) => {
-                if let Err(refusal) = self.record(StepEvent::Prompt(Prompt::new(content, by, at).steering())) {
+                if let Err(refusal) = self.record(StepInput::Prompt(Prompt::new(content, by, at).steering())) {
                     observers.report(Event::PromptRefused(&refusal));
                 }
             }
             Signal::ClockMoved => self.tick(),
+            Signal::Followed(_) | Signal::Piece(_) => {}
         }
         Ok(())
     }
@@ -516,9 +632,8 @@ impl Log {
     pub fn deadline(&mut self) -> Option<Instant> {
         let clocks = self.clocks.end(self.run.phase() == Phase::Suspended);
         let wake = self.clocks.first_wake().map(|at| self.agent.setup.clock.instant(at));
-        let read = self.storage.read_at(self.run.interrupts().next().is_some());
-        let lease = self.storage.prolong_at(|at| self.agent.setup.clock.instant(at));
-        clocks.into_iter().chain(wake).chain(read).chain(lease).min()
+        let renew = self.storage.renew_at(|at| self.agent.setup.clock.instant(at));
+        clocks.into_iter().chain(wake).chain(renew).min()
     }
 
     /// Records that time has passed, if the run's state machine waits for this.
@@ -526,17 +641,17 @@ impl Log {
         self.storage.clock_moved();
         let now = self.now();
         if self.clocks.has_come(now) {
-            self.record_late(StepEvent::Tick { at: now });
+            self.record_late(StepInput::Tick { at: now });
         }
     }
 
     /// Stops the run if its time is over, renews the lease, and reads the entries that others added.
-    pub async fn stay(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
+    pub async fn renew_if_due(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
         let now = self.now();
         if let Some(reason) = self.clocks.overdue() {
-            self.record_late(StepEvent::Stop { reason, at: now });
+            self.record_late(StepInput::Stop { reason, at: now });
         }
-        self.storage.prolong(self.run.id(), now).await?;
+        self.renew().await?;
         self.refresh(observers).await?;
         Ok(())
     }
@@ -569,74 +684,32 @@ impl Log {
     }
 }
 
-/// The conversation with the instructions, and the context that the calls of a turn share.
-///
-/// It grows in place from step to step, so the cost of a step does not grow with the run. It is copied only if an earlier
-/// state is still in use, for example by a tool that goes on in the background.
-#[derive(Default)]
-pub struct Conversation {
-    messages: Arc<Vec<Message>>,
-    /// The number of the run's messages that it contains.
-    known: usize,
-    context: Context,
-}
-
-impl Conversation {
-    pub fn new(agent: &Agent) -> Self {
-        Self { context: agent.setup.context.clone(), ..Self::default() }
-    }
-
-    /// Extends it up to the turn whose calls are handled.
-    pub fn extend(&mut self, agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
-        // This releases the messages of the last turn, which would otherwise be in use.
-        self.context = agent.setup.context.clone();
-        let messages = self.grown(agent.setup.instructions.as_deref(), before_calls(run));
-        let context = self.context.clone().with_shared_messages(Arc::clone(&messages));
-        self.context = context.with_taint(run.taint());
-        messages
-    }
-
-    fn grown(&mut self, instructions: Option<&str>, messages: &[Message]) -> Arc<Vec<Message>> {
-        let all = Arc::make_mut(&mut self.messages);
-        if self.known == 0 || self.known > messages.len() {
-            self.known = 0;
-            all.clear();
-            all.extend(instructions.map(Message::system));
-        }
-        all.extend_from_slice(&messages[self.known..]);
-        self.known = messages.len();
-        Arc::clone(&self.messages)
-    }
-
-    /// Clears the conversation after the run was loaded again.
-    pub fn forget(&mut self) {
-        self.messages = Arc::default();
-        self.known = 0;
+/// Returns whether the run was left in a state from which it continues only on request.
+pub fn can_continue(run: &Run) -> bool {
+    match run.phase() {
+        Phase::Stopped(
+            StopReason::ModelFailed(_)
+            | StopReason::Cancelled
+            | StopReason::Requested
+            | StopReason::StepLimit
+            | StopReason::OverBudget(_)
+            | StopReason::TimedOut(_)
+            | StopReason::Condition(_),
+        ) => true,
+        // A conversation from another source may end with a prompt that has no answer.
+        Phase::Idle => !run.messages().is_empty(),
+        _ => false,
     }
 }
 
-/// Returns the conversation of `run` with the instructions, up to the turn whose calls are handled.
-pub fn conversation(agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
-    Conversation::default().grown(agent.setup.instructions.as_deref(), before_calls(run))
+/// Reports entries that are stored. Returns whether one of them is a new prompt.
+fn report(run: &Run, entries: &[LogEntry], observers: &mut Observers) -> bool {
+    observers.publish(run, entries);
+    has_new_prompt(entries)
 }
 
-/// Returns the run's messages, without the turn whose calls are handled.
-fn before_calls(run: &Run) -> &[Message] {
-    match (run.phase(), run.messages()) {
-        (Phase::Acting | Phase::Suspended, [before @ .., Message::Assistant { content }]) if has_call(content, run) => {
-            before
-        }
-        (_, all) => all,
-    }
-}
-
-/// Returns whether `content` is the turn whose calls are handled.
-fn has_call(content: &[AssistantPart], run: &Run) -> bool {
-    let mut ids = content.iter().filter_map(|part| match part {
-        AssistantPart::Call(call) => Some(call.id.as_str()),
-        _ => None,
-    });
-    ids.next() == run.current().first().map(|call| call.id.as_str())
+fn has_new_prompt(entries: &[LogEntry]) -> bool {
+    entries.iter().any(|entry| matches!(entry, LogEntry::Prompted { prompt, .. } if !prompt.steers))
 }
 
 #[cfg(test)]
@@ -648,17 +721,17 @@ mod tests {
     async fn nothing_is_done_where_the_run_refuses_its_own_entries() {
         let agent = Agent::new(ScriptedModel::new([Turn::say("never")]));
         let mut observers = Observers::new(&agent, &agent.setup.gate, Arc::clone(&agent.setup.observer));
-        let (run, created) = Run::new("run".into(), agent.principal(), agent.setup.options, Vec::new(), agent.now());
+        let (run, created) = Run::new("run".into(), agent.owner(), agent.setup.options, Vec::new(), agent.now());
         let mut log = Log::new(&agent, run, vec![created]);
-        log.begin(&agent, false, &mut observers).await.unwrap();
+        log.begin(&agent, &Drive::default()).await.unwrap();
         let before = log.run().rev();
-        let mut entries = vec![LogEvent::Started { call: "call_1".into(), at: agent.now() }];
+        let mut entries = vec![LogEntry::Started { call: "call_1".into(), at: agent.now() }];
         log.apply(&mut entries);
         log.queue(entries, vec![Action::CallModel]);
-        assert!(log.has_news() && log.next_action().is_none());
+        assert!(log.has_pending_work() && log.next_action().is_none());
         let error = log.keep(&mut observers).await.unwrap_err();
         assert!(matches!(&error, AgentError::Inconsistent { reason } if reason.contains("call_1")), "{error}");
-        assert!(!log.has_news() && log.next_action().is_none());
+        assert!(!log.has_pending_work() && log.next_action().is_none());
         assert_eq!(log.run().rev(), before);
     }
 }

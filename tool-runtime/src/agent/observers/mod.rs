@@ -1,5 +1,7 @@
 //! The receivers of a run's events: its observer, its hooks and its trace.
 
+mod foreign;
+mod shown;
 #[cfg_attr(not(feature = "tracing"), path = "untraced.rs")]
 mod trace;
 
@@ -21,13 +23,14 @@ use crate::json::Incremental;
 use crate::run::{CallId, Phase, Run};
 use crate::tool::{CallError, Context, DynTool, InputHooks, Output};
 use crate::toolset::Toolset;
-use tool_run::run::LogEvent;
+pub use foreign::ForeignEntries;
+use tool_run::run::LogEntry;
 use trace::Trace;
-pub use trace::{carried, chat, spawn, within};
+pub use trace::{chat, in_current_span, spawn, within};
 
 /// The receivers of a run's events.
 pub struct Observers {
-    observer: Arc<dyn Observer>,
+    pub observer: Arc<dyn Observer>,
     pub hooks: Hooks,
     pub trace: Trace,
     /// The step whose start was reported, and whose end was not.
@@ -70,26 +73,26 @@ impl Observers {
         self.details.insert(call.clone(), detail);
     }
 
-    pub fn publish(&mut self, run: &Run, entries: &[LogEvent]) {
+    pub fn publish(&mut self, run: &Run, entries: &[LogEntry]) {
         let mut last = 0;
         for entry in entries {
             self.publish_step(run, entry);
             self.trace.logged(run, entry);
             let event = match entry {
-                LogEvent::Queued { prompt } => Some(Event::PromptQueued(prompt)),
-                LogEvent::Prompted { prompt, .. } => Some(Event::Prompted(prompt)),
-                LogEvent::TurnFailed { error, again, .. } => Some(Event::StepFailed { error, again: *again }),
-                LogEvent::Opened { call, interrupt } => {
+                LogEntry::Queued { prompt } => Some(Event::PromptQueued(prompt)),
+                LogEntry::Prompted { prompt, .. } => Some(Event::Prompted(prompt)),
+                LogEntry::TurnFailed { error, again, .. } => Some(Event::TurnFailed { error, again: *again }),
+                LogEntry::Opened { call, interrupt } => {
                     run.call(call).map(|call| Event::CallOpened { call, interrupt })
                 }
-                LogEvent::Decided { interrupt, decision, by, .. } => {
+                LogEntry::Decided { interrupt, decision, by, .. } => {
                     run.call(interrupt.call()).map(|call| Event::CallDecided { call, interrupt, decision, by })
                 }
-                LogEvent::Checked { call, .. } | LogEvent::Edited { call, .. } => {
+                LogEntry::Checked { call, .. } | LogEntry::Edited { call, .. } => {
                     run.call_behind(&mut last, call).map(Event::CallAccepted)
                 }
-                LogEvent::Started { call, .. } => run.call_behind(&mut last, call).map(Event::CallStarted),
-                LogEvent::Ended { call, result, .. } => {
+                LogEntry::Started { call, .. } => run.call_behind(&mut last, call).map(Event::CallStarted),
+                LogEntry::Ended { call, result, .. } => {
                     let detail = self.details.remove(call);
                     if let Some(call) = run.call_behind(&mut last, call) {
                         self.report(Event::CallFinished { call, result, detail: detail.as_deref() });
@@ -105,9 +108,9 @@ impl Observers {
     }
 
     /// Reports the end of a step before the entry that ended it.
-    fn publish_step(&mut self, run: &Run, entry: &LogEvent) {
-        let begins = matches!(entry, LogEvent::TurnStarted { .. });
-        if (begins || matches!(entry, LogEvent::Finished { .. } | LogEvent::Stopped { .. }))
+    fn publish_step(&mut self, run: &Run, entry: &LogEntry) {
+        let begins = matches!(entry, LogEntry::TurnStarted { .. });
+        if (begins || matches!(entry, LogEntry::Finished { .. } | LogEntry::Stopped { .. }))
             && let Some(step) = self.step.take()
         {
             self.report(Event::StepEnded { step });
@@ -170,17 +173,17 @@ impl Hooks {
     }
 
     /// Reports arguments that `entries` accepted, before anything else happens because of them.
-    pub fn accepted(&self, run: &Run, entries: &[LogEvent], context: &Context) {
+    pub fn accepted(&self, run: &Run, entries: &[LogEntry], context: &Context) {
         if self.tools.is_none() {
             return;
         }
         for entry in entries {
-            let (LogEvent::Checked { call, .. } | LogEvent::Edited { call, .. }) = entry else { continue };
+            let (LogEntry::Checked { call, .. } | LogEntry::Edited { call, .. }) = entry else { continue };
             let Some(call) = run.call(call) else { continue };
             let Some(hooks) = self.of_call(&call.name, &call.id, context) else { continue };
             let work = hooks.available(Arc::clone(&call.arguments().text));
             let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(drop));
-            if at_once(work.as_mut()).is_pending() {
+            if poll_once(work.as_mut()).is_pending() {
                 // Nothing waits for the hook: the call may go on meanwhile, and end first.
                 tokio::spawn(timeout(HOOK_TIME, work));
             }
@@ -256,7 +259,7 @@ impl Inputs {
     /// Calls hooks. If they are ready at once, there is no wait.
     fn go_on(&mut self, number: usize, work: impl Future<Output = Box<Watched>> + Send + 'static) {
         let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(Result::ok));
-        match at_once(work.as_mut()) {
+        match poll_once(work.as_mut()) {
             Poll::Ready(watched) => self.calls.extend(watched.map(|watched| (number, watched))),
             Poll::Pending => {
                 let work = async move { timeout(HOOK_TIME, work).await.ok().flatten() };
@@ -276,6 +279,6 @@ impl Inputs {
 }
 
 /// Polls once. If the work is not ready, another task that can be woken polls it again.
-fn at_once<F: Future>(work: Pin<&mut F>) -> Poll<F::Output> {
+fn poll_once<F: Future>(work: Pin<&mut F>) -> Poll<F::Output> {
     work.poll(&mut Task::from_waker(Waker::noop()))
 }

@@ -31,7 +31,7 @@ use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request, Turn};
 use crate::run::{Call, CallId, Phase, Run, StopReason};
 use crate::tool::{CallError, Output, ToolSpec};
 use crate::toolset::ToolList;
-use tool_run::run::LogEvent;
+use tool_run::run::LogEntry;
 
 /// The target of all spans and events except metrics.
 const TARGET: &str = "tool_runtime";
@@ -125,17 +125,17 @@ impl Trace {
     }
 
     /// Records an entry of the log.
-    pub fn logged(&mut self, run: &Run, event: &LogEvent) {
+    pub fn logged(&mut self, run: &Run, event: &LogEntry) {
         if self.run.is_disabled() {
             return;
         }
         match event {
-            LogEvent::TurnEnded { finish, usage, .. } => {
+            LogEntry::TurnEnded { finish, usage, .. } => {
                 self.used += *usage;
                 self.run.record("gen_ai.response.finish_reasons", write_reasons(finish).as_str());
             }
-            LogEvent::TurnFailed { usage, .. } => self.used += *usage,
-            LogEvent::Opened { call, interrupt } => self.of(call).in_scope(|| {
+            LogEntry::TurnFailed { usage, .. } => self.used += *usage,
+            LogEntry::Opened { call, interrupt } => self.of(call).in_scope(|| {
                 let (id, name) = (call.as_str(), run.call(call).map_or("", |call| call.name.as_str()));
                 let kind = interrupt.kind.name();
                 info!(target: TARGET, {
@@ -144,7 +144,7 @@ impl Trace {
                     tool.interrupt.kind = kind,
                 }, "waiting for a decision: {kind}");
             }),
-            LogEvent::Decided { interrupt, decision, by, .. } => self.of(interrupt.call()).in_scope(|| {
+            LogEntry::Decided { interrupt, decision, by, .. } => self.of(interrupt.call()).in_scope(|| {
                 let id = interrupt.call();
                 let name = run.call(id).map_or("", |call| call.name.as_str());
                 let by = self.shows_content.then(|| by.as_str());
@@ -156,7 +156,7 @@ impl Trace {
                     tool.decided_by = by,
                 }, "decided: {decision}");
             }),
-            LogEvent::Ended { call, result, .. } => {
+            LogEntry::Ended { call, result, .. } => {
                 let of = run.call(call);
                 if of.is_some_and(|call| call.attempts == 0) && !result.is_success() {
                     info!(target: TARGET, {
@@ -247,7 +247,7 @@ pub fn within<F: Future>(span: Span, future: F) -> impl Future<Output = F::Outpu
 }
 
 /// Attaches the current span and subscriber to work on a task of its own.
-pub fn carried<F: Future>(future: F) -> WithDispatch<tracing::instrument::Instrumented<F>> {
+pub fn in_current_span<F: Future>(future: F) -> WithDispatch<tracing::instrument::Instrumented<F>> {
     future.in_current_span().with_current_subscriber()
 }
 
@@ -466,10 +466,10 @@ fn model_error_type(error: &ModelError) -> &'static str {
 
 /// Returns the reason of a turn's end as a JSON list in a string, because `tracing` has no lists.
 fn write_reasons(reason: &FinishReason) -> String {
-    json!([word(reason)]).to_string()
+    json!([finish_reason(reason)]).to_string()
 }
 
-fn word(reason: &FinishReason) -> Value {
+fn finish_reason(reason: &FinishReason) -> Value {
     match reason {
         FinishReason::Other(reason) => reason.as_str().into(),
         known => json!(known),
@@ -504,7 +504,7 @@ fn write_input(messages: &[Message]) -> String {
 
 /// Returns the value of `gen_ai.output.messages`.
 fn write_output(turn: &Turn) -> String {
-    let reason = turn.finish.as_ref().map_or_else(|| "error".into(), word);
+    let reason = turn.finish.as_ref().map_or_else(|| "error".into(), finish_reason);
     json!([{ "role": "assistant", "parts": turn_parts(&turn.content), "finish_reason": reason }]).to_string()
 }
 

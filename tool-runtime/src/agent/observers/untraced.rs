@@ -9,7 +9,7 @@ use crate::agent::{Agent, AgentError, calls::spawn_task};
 use crate::model::{Delta, Model, ModelError, Request};
 use crate::run::{Call, CallId, Phase, Run};
 use crate::tool::{CallError, Output, ToolSpec};
-use tool_run::run::LogEvent;
+use tool_run::run::LogEntry;
 
 #[derive(Debug)]
 pub struct Trace;
@@ -25,7 +25,7 @@ impl Trace {
 
     pub fn end(&mut self, _: &Run, _: &Result<Phase, AgentError>) {}
 
-    pub fn logged(&mut self, _: &Run, _: &LogEvent) {}
+    pub fn logged(&mut self, _: &Run, _: &LogEntry) {}
 
     pub fn started(&mut self, _: &Call, _: &ToolSpec) -> CallSpan {
         CallSpan
@@ -44,7 +44,7 @@ pub fn within<F: Future>(_: RunSpan, future: F) -> F {
     future
 }
 
-pub fn carried<F: Future>(future: F) -> F {
+pub fn in_current_span<F: Future>(future: F) -> F {
     future
 }
 

@@ -10,7 +10,7 @@ use std::{
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::Value;
 
-use super::{Board, Settled, board::Kept};
+use super::{Board, Settled, values::StoredValue};
 use crate::feedback::{Problem, Reasons, Rejection, Report};
 use crate::tool::{Context, Def};
 use tool_schema::feedback::Reports;
@@ -65,7 +65,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> Settled {
     Settled::refused(Report::refused(UNCHECKED)).because([cause])
 }
 
-/// A dynamic parameter among the others. The nodes of a tool stand in the order in which their validators are asked, and their
+/// A dynamic parameter among the others. The nodes of a tool are in the order in which their validators are asked, and their
 /// answers reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
@@ -160,17 +160,22 @@ impl Shape for Declared {
 /// The parameters of a call while their validators are asked.
 pub(crate) struct Call<'c, S, F> {
     shape: &'c S,
-    values: Vec<Option<Kept>>,
+    values: Vec<Option<StoredValue>>,
     faults: Vec<Option<Box<Report>>>,
     /// The reasons of wrong static parameters: every validator needs these parameters.
     bad: Option<Reasons>,
     ask: F,
 }
 
-impl<'c, 'b, S: Shape, F: FnMut(usize, Option<Kept>) -> Asking<'b>> Call<'c, S, F> {
+impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> Asking<'b>> Call<'c, S, F> {
     /// Creates a call of a tool with this shape, from the value and the fault of each parameter. `ask` asks the validator of the
     /// parameter at a node.
-    pub(crate) fn new(shape: &'c S, values: Vec<Option<Kept>>, faults: Vec<Option<Box<Report>>>, ask: F) -> Self {
+    pub(crate) fn new(
+        shape: &'c S,
+        values: Vec<Option<StoredValue>>,
+        faults: Vec<Option<Box<Report>>>,
+        ask: F,
+    ) -> Self {
         Self { shape, values, faults, bad: None, ask }
     }
 

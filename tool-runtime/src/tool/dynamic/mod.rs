@@ -4,13 +4,12 @@
 //! [`engine`] runs the validators of one call in the order of their dependencies; it knows no types. [`validator`] calls the
 //! functions of users, and [`start`] combines both with the parameters of a declared tool.
 
-mod board;
 mod engine;
 mod nested;
 mod start;
 mod validator;
+mod values;
 
-pub use board::{Board, Judged, Keep, Keepable, Keeping, Kept, Seen, Settled, Whole};
 pub use engine::{Asking, Node};
 pub(crate) use engine::{Call, Shape, UNCHECKED, conclude, panic_text};
 pub use nested::{DynamicInput, Judging, Lend, Lent, One, Wanted, whole};
@@ -20,3 +19,4 @@ pub use validator::{
     Asks, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Checks, Choice, IntoValidation, LaterValidation,
     Validate, Validation, Validator, ValidatorReturned,
 };
+pub use values::{Board, Judged, Keep, Keepable, Keeping, Seen, Settled, StoredValue, Whole};

@@ -7,10 +7,10 @@ use serde::de::Error as _;
 
 use super::{
     Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _,
-    board::Kept,
     engine::{Declared, conclude, rewritten, take_reports},
-    start::{Understood, judge, put},
+    start::{Understood, collect_values, judge},
     validator::failed,
+    values::StoredValue,
 };
 use crate::feedback::{Problem, Report};
 use crate::tool::{
@@ -60,7 +60,7 @@ pub trait DynamicInput: Sized + 'static {
 
     /// Asks the validator of the node about the given value.
     #[doc(hidden)]
-    fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Lent<'a, Self>>) -> Asking<'b>;
+    fn ask<'a: 'b, 'b>(node: usize, given: Option<StoredValue>, known: Known<'b, Lent<'a, Self>>) -> Asking<'b>;
 
     /// Judges the object that `known` has under the name `name`.
     #[doc(hidden)]
@@ -133,7 +133,7 @@ impl<T, X: Send + Sync> Judging<T, X> {
             let (shape, problems, mut settled) = fields::<T, X>(text, "", &states, cx).await?;
             let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(Refused::Arguments)?;
             let (normalized, remarks) = understood;
-            Ok(Understood { input: T::input(put(T::KEEPS, settled)), normalized, remarks })
+            Ok(Understood { input: T::input(collect_values(T::KEEPS, settled)), normalized, remarks })
         })
     }
 }
@@ -157,14 +157,14 @@ where
         refused.for_each(|settled| settled.take_reports(shape.kept_name(field), &mut parts));
     }
     parts.extend(take_reports(&shape, &mut settled));
-    let mut value = is_accepted.then(|| T::input(put(T::KEEPS, settled)));
+    let mut value = is_accepted.then(|| T::input(collect_values(T::KEEPS, settled)));
     let value = (T::KEEP.take)(&mut value);
     let mut settled = Settled::of_parts(value, whole, parts);
     settled.change(changed);
     Ok(settled.because(causes))
 }
 
-/// Returns the problems of the object `text`, which stands at `place`, and the results of its fields.
+/// Returns the problems of the object `text`, which is at `place`, and the results of its fields.
 async fn fields<'a, T, X>(
     text: &str,
     place: &str,

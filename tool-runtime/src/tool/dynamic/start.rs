@@ -7,10 +7,9 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
-    Asking, Call, Checked, Keep, Node, Settled, Shape,
-    board::{Board, Kept},
-    conclude,
+    Asking, Call, Checked, Keep, Node, Settled, Shape, conclude,
     engine::Declared,
+    values::{Board, StoredValue},
 };
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::Validator;
@@ -32,7 +31,7 @@ pub(crate) struct ReadProblems {
     pub(crate) faults: Vec<Option<Box<Report>>>,
 }
 
-/// Reads `text`, which stands at the place `at` of a call's arguments, into `slots`, which belong to its parameters in order.
+/// Reads `text`, which is at the place `at` of a call's arguments, into `slots`, which belong to its parameters in order.
 ///
 /// Fails when the text is not an object, or the application did not provide what the tool needs.
 pub fn read(
@@ -52,13 +51,13 @@ pub fn read(
         None => Some(diagnose::diagnose(def, text, slots)),
     };
     for problem in rejection.iter().flat_map(Rejection::problems) {
-        reading.place(&shape, problem)?;
+        reading.add_problem(&shape, problem)?;
     }
     for (index, slot) in slots.iter_mut().enumerate() {
         if def.fields[index].dynamic {
             slot.complete_default();
         } else if reading.faults[index].is_none() && !slot.complete(cx).map_err(Refused::Failed)? {
-            reading.place(&shape, &diagnose::missing(slot.param().name))?;
+            reading.add_problem(&shape, &diagnose::missing(slot.param().name))?;
         }
     }
     Ok(reading)
@@ -73,7 +72,7 @@ impl ReadProblems {
     /// Adds `problem` where it is reported.
     ///
     /// Fails when nothing can be read because of it.
-    pub(crate) fn place(&mut self, shape: &impl Shape, problem: &Problem) -> Result<(), Refused> {
+    pub(crate) fn add_problem(&mut self, shape: &impl Shape, problem: &Problem) -> Result<(), Refused> {
         let find = |name: &str| shape.find(name);
         // A name that is close to that of a parameter is a mistake in that parameter.
         let meant = (problem.kind == ProblemKind::Unknown)
@@ -117,7 +116,7 @@ pub trait Validators: Tool {
     const NODES: &'static [Node];
 
     /// Asks the validator of the node about the given value.
-    fn ask<'a: 'b, 'b>(node: usize, given: Option<Kept>, known: Known<'b, Self::States<'a>>) -> Asking<'b>;
+    fn ask<'a: 'b, 'b>(node: usize, given: Option<StoredValue>, known: Known<'b, Self::States<'a>>) -> Asking<'b>;
 
     /// Checks the parameters together, after all of them are accepted.
     fn check<'a: 'b, 'b>(_input: &'b Self::Input, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
@@ -223,7 +222,7 @@ where
             let mut settled: Vec<_> = board.into_settled().collect();
             let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(Refused::Arguments)?;
             let (normalized, remarks) = understood;
-            let input = T::input(put(T::KEEPS, settled));
+            let input = T::input(collect_values(T::KEEPS, settled));
             let board = Board::new(0);
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(Refused::Arguments)?;
@@ -238,7 +237,7 @@ pub async fn judge<'b, V: Values>(
     shape: Declared,
     keeps: &'static [Keep],
     Known { board, raw, at, call, .. }: Known<'b, impl Sync>,
-    ask: impl FnMut(usize, Option<Kept>) -> Asking<'b> + Send,
+    ask: impl FnMut(usize, Option<StoredValue>) -> Asking<'b> + Send,
 ) -> Result<Vec<Problem>, Refused> {
     let fields = shape.def.fields;
     let (values, reading) = {
@@ -259,7 +258,7 @@ pub async fn judge<'b, V: Values>(
 }
 
 /// Returns the parameters' values, which are all there.
-pub fn put<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> V {
+pub fn collect_values<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> V {
     let mut places = V::empty();
     let mut each = Vec::with_capacity(settled.len());
     V::each(&mut places, &mut each);
@@ -329,7 +328,7 @@ where
         X: 'a,
     {
         Box::pin(async move {
-            let variant = chosen(T::def(), text).map_err(Refused::Arguments)?;
+            let variant = select_variant(T::def(), text).map_err(Refused::Arguments)?;
             let Understood { input, normalized, remarks } = T::judge(variant, text, &states, cx).await?;
             let (board, raw) = (Board::new(0), Raw::new(text));
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
@@ -340,7 +339,7 @@ where
 }
 
 /// Returns the index of the variant that the tag selects.
-fn chosen(def: &'static Def, text: &str) -> Result<usize, Rejection> {
+fn select_variant(def: &'static Def, text: &str) -> Result<usize, Rejection> {
     let Some(union) = &def.union else { return Ok(0) };
     let tag = text::entry(text, union.tag).and_then(|text| serde_json::from_str::<String>(text).ok());
     let place = tag.and_then(|tag| union.variants.iter().position(|(known, _)| *known == tag));
@@ -370,7 +369,7 @@ impl<T: Variants> Values for Chosen<T> {
     }
 
     fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused> {
-        let variant = chosen(def, text).map_err(Refused::Arguments)?;
+        let variant = select_variant(def, text).map_err(Refused::Arguments)?;
         T::read(variant, text, cx).map(Self)
     }
 }

@@ -6,7 +6,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Asking, Judged, Settled, board::Kept, engine::UNCHECKED};
+use super::{Asking, Judged, Settled, engine::UNCHECKED, values::StoredValue};
 use crate::feedback::{Choices, Reasons, Rejection, Report};
 use crate::tool::Failure;
 
@@ -48,7 +48,7 @@ where
     T: Judged,
 {
     /// Calls the validator.
-    pub fn ask(self, given: Option<Kept>, known: C) -> ValidatorReturned<T, R> {
+    pub fn ask(self, given: Option<StoredValue>, known: C) -> ValidatorReturned<T, R> {
         let mut place = given.and_then(|given| given.downcast::<Option<T>>().ok());
         let value = place.as_deref_mut().and_then(Option::take);
         // Serialized now, because the validator may return another value.
@@ -103,12 +103,12 @@ where
     where
         Self: Send + 'a,
     {
-        self.map(move |said| settle(said.into_verdict(), before)).boxed()
+        self.map(move |verdict| settle(verdict.into_verdict(), before)).boxed()
     }
 }
 
-fn settle<T: Judged>(said: Result<Validation<T>, Failure>, before: Before<T>) -> Settled {
-    let validation = match said {
+fn settle<T: Judged>(verdict: Result<Validation<T>, Failure>, before: Before<T>) -> Settled {
+    let validation = match verdict {
         Ok(validation) => validation,
         Err(failure) => return failed(&failure),
     };
@@ -254,7 +254,7 @@ impl<T> Validation<T> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value of this parameter, which has the type `{T}`",
     label = "not a `{T}`, and no reference to one",
-    note = "give values of the parameter's type, or references to some: texts for a `String` with `.map(String::from)`"
+    note = "give values of the parameter's type, or references to some: strings for a `String` with `.map(String::from)`"
 )]
 pub trait Choice<T>: Borrow<T> {}
 

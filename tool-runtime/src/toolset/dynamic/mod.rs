@@ -12,7 +12,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::Validator;
 use crate::tool::{
     CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, Started, Starting, ToolSpec,
-    dynamic::{self, Asking, Board, Call, Kept, ReadProblems, Settled, Shape, UNCHECKED, conclude},
+    dynamic::{self, Asking, Board, Call, ReadProblems, Settled, Shape, StoredValue, UNCHECKED, conclude},
     expansion::ReturnedFallback,
 };
 pub use parameters::DynamicError;
@@ -208,7 +208,7 @@ impl fmt::Debug for DynamicToolBuilder {
 }
 
 /// The code that asks a validator about a given value.
-pub type Ask = dyn Fn(Option<Kept>, Known) -> Asking<'static> + Send + Sync;
+pub type Ask = dyn Fn(Option<StoredValue>, Known) -> Asking<'static> + Send + Sync;
 
 /// A parameter that a validator of the application judges: its dependencies, and its validator.
 #[must_use = "add it to a tool"]
@@ -400,7 +400,7 @@ impl DynamicTool {
         }
         let mut reading = ReadProblems::new(self.parameters.fields());
         for problem in &problems {
-            reading.place(&*self.parameters, problem)?;
+            reading.add_problem(&*self.parameters, problem)?;
         }
         match arguments {
             Value::Object(arguments) => Ok((arguments, reading)),
@@ -409,10 +409,10 @@ impl DynamicTool {
     }
 
     /// Returns the values of the parameters, with defaults for those that are absent.
-    fn values(&self, arguments: &mut Map<String, Value>, reading: &ReadProblems) -> Vec<Option<Kept>> {
+    fn values(&self, arguments: &mut Map<String, Value>, reading: &ReadProblems) -> Vec<Option<StoredValue>> {
         let absent = |field: usize| {
             let is_static = !self.parameters.is_dynamic(field) && reading.faults[field].is_none();
-            is_static.then(|| Box::new(Some(())) as Kept)
+            is_static.then(|| Box::new(Some(())) as StoredValue)
         };
         let mut values = Vec::with_capacity(self.parameters.fields());
         for (field, default) in self.defaults.iter().enumerate() {
@@ -421,7 +421,7 @@ impl DynamicTool {
                 arguments.insert(name.to_owned(), default.clone());
             }
             values.push(match arguments.get(name) {
-                Some(value) => Some(Box::new(Some(value.clone())) as Kept),
+                Some(value) => Some(Box::new(Some(value.clone())) as StoredValue),
                 None => absent(field),
             });
         }

@@ -198,7 +198,7 @@ const OPEN: [&str; 9] = [
 /// Returns the schema of complete arguments: an object that allows no other names, unless the schema has keywords about them. If
 /// the root is only a reference to a definition, the definition replaces it.
 pub fn complete_schema(schema: Value) -> Map<String, Value> {
-    let root = referred(&schema);
+    let root = root_target(&schema);
     let Value::Object(mut schema) = schema else { return Map::new() };
     if let Some(root) = root {
         schema.shift_remove("$ref");
@@ -213,7 +213,7 @@ pub fn complete_schema(schema: Value) -> Map<String, Value> {
     schema
 }
 
-fn referred(schema: &Value) -> Option<Map<String, Value>> {
+fn root_target(schema: &Value) -> Option<Map<String, Value>> {
     let place = schema.get("$ref")?.as_str()?.strip_prefix('#').filter(|place| place.starts_with('/'))?;
     if schema.get("properties").is_some() { None } else { schema.pointer(place)?.as_object().cloned() }
 }

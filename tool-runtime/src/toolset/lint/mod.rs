@@ -21,7 +21,7 @@ impl Toolset {
     /// test. [`lint_test!`](crate::lint_test) writes one.
     ///
     /// ```
-    /// use tool_runtime::{tool, toolset, toolset::Level};
+    /// use tool_runtime::{tool, toolset, toolset::LintLevel};
     ///
     /// /// Count something.
     /// #[tool(examples = [r#"{"most": 300}"#])]
@@ -34,7 +34,7 @@ impl Toolset {
     ///
     /// let findings = toolset!(count).lint();
     /// let first = findings.iter().next().expect("an example that no call can have");
-    /// assert_eq!((first.level, &*first.tool, &*first.path), (Level::Error, "count", "/examples/0/most"));
+    /// assert_eq!((first.level, &*first.tool, &*first.path), (LintLevel::Error, "count", "/examples/0/most"));
     /// ```
     pub fn lint(&self) -> Findings {
         let mut findings = Findings::default();
@@ -61,10 +61,10 @@ fn check_names(tools: &Toolset, findings: &mut Findings) {
     for tool in tools.iter() {
         let name = tool.name();
         if let Err(error) = check_name(name) {
-            findings.add(Level::Error, name, "", error.to_string(), "rename the tool with `Toolset::rename`");
+            findings.add(LintLevel::Error, name, "", error.to_string(), "rename the tool with `Toolset::rename`");
         } else if name.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
             let text = "Gemini accepts only names that begin with a letter or `_`";
-            findings.add(Level::Warning, name, "", text, "rename the tool, or leave it out for Gemini");
+            findings.add(LintLevel::Warning, name, "", text, "rename the tool, or leave it out for Gemini");
         }
         // Clients that use one name for several providers fold it like this.
         let folded = name.to_ascii_lowercase().replace('-', "_");
@@ -73,7 +73,7 @@ fn check_names(tools: &Toolset, findings: &mut Findings) {
                 let text = format!(
                     "`{earlier}` differs only in case and dashes: clients that rename tools cannot distinguish them"
                 );
-                findings.add(Level::Warning, name, "", text, "give one of them another name");
+                findings.add(LintLevel::Warning, name, "", text, "give one of them another name");
             }
             None => {
                 known.insert(folded, name);
@@ -90,16 +90,16 @@ fn check_parameter_names(tool: &str, schema: &serde_json::Value, findings: &mut 
         if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
             let path = format!("/properties/{}", name.replace('~', "~0").replace('/', "~1"));
             let text = "Anthropic accepts only names of parameters with 1 to 64 of A-Z, a-z, 0-9, `_`, `-` and `.`";
-            findings.add(Level::Warning, tool, path, text, "rename the parameter");
+            findings.add(LintLevel::Warning, tool, path, text, "rename the parameter");
         }
     }
 }
 
 /// The most tools that a request to OpenAI or Gemini can have.
-const MOST_TOOLS: usize = 128;
+const MAX_TOOLS: usize = 128;
 
 /// The most strict tools that a request to Anthropic can have.
-const MOST_STRICT: usize = 20;
+const MAX_STRICT: usize = 20;
 
 /// The most characters of a tool's description that OpenAI accepts.
 const LONGEST_DESCRIPTION: usize = 1024;
@@ -109,16 +109,16 @@ const LARGE: usize = 8 * 1024;
 
 /// Checks the number of tools against what providers accept in a request.
 fn check_set_size(tools: &Toolset, findings: &mut Findings) {
-    if tools.len() > MOST_TOOLS {
-        let text = format!("{} tools, but OpenAI and Gemini accept at most {MOST_TOOLS} in a request", tools.len());
+    if tools.len() > MAX_TOOLS {
+        let text = format!("{} tools, but OpenAI and Gemini accept at most {MAX_TOOLS} in a request", tools.len());
         let advice = "offer only the tools that a step needs, with `Toolset::filter` or `Agent::prepare_step`";
-        findings.add(Level::Warning, "", "", text, advice);
+        findings.add(LintLevel::Warning, "", "", text, advice);
     }
     let strict = tools.iter().filter(|tool| ListFormat::Anthropic.dialect(tool.spec()).1).count();
-    if strict > MOST_STRICT {
-        let text = format!("{strict} tools are `strict`, but Anthropic accepts at most {MOST_STRICT} in a request");
+    if strict > MAX_STRICT {
+        let text = format!("{strict} tools are `strict`, but Anthropic accepts at most {MAX_STRICT} in a request");
         findings.add(
-            Level::Warning,
+            LintLevel::Warning,
             "",
             "",
             text,
@@ -133,17 +133,17 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
     if characters > LONGEST_DESCRIPTION {
         let text =
             format!("the description has {characters} characters, but OpenAI accepts at most {LONGEST_DESCRIPTION}");
-        findings.add(Level::Warning, &spec.name, "", text, "shorten it, or describe parameters separately");
+        findings.add(LintLevel::Warning, &spec.name, "", text, "shorten it, or describe parameters separately");
     }
     if spec.description.trim().is_empty() {
         let text = "the tool has no description, so a model can only guess from its name";
-        findings.add(Level::Warning, &spec.name, "", text, "describe it");
+        findings.add(LintLevel::Warning, &spec.name, "", text, "describe it");
     }
     let bytes = spec.input.neutral().to_string().len() + spec.description.len();
     if bytes > LARGE {
         let text = format!("the definition has {bytes} bytes, which a model reads again with every request");
         findings.add(
-            Level::Note,
+            LintLevel::Note,
             &spec.name,
             "",
             text,
@@ -159,7 +159,7 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
     });
     for path in undescribed {
         let text = "the parameter has no description";
-        findings.add(Level::Note, &spec.name, path, text, "describe it, unless its name is enough");
+        findings.add(LintLevel::Note, &spec.name, path, text, "describe it, unless its name is enough");
     }
 }
 
@@ -169,7 +169,7 @@ fn check_output(spec: &ToolSpec, findings: &mut Findings) {
     for key in collisions(output.neutral()) {
         let text = format!("the output has a key `{key}`, which is also a key of the answer for the model");
         let advice = "rename the field; `#[derive(ToolOutput)]` on the type reports it at compile time";
-        findings.add(Level::Warning, &spec.name, format!("/output/properties/{key}"), text, advice);
+        findings.add(LintLevel::Warning, &spec.name, format!("/output/properties/{key}"), text, advice);
     }
 }
 
@@ -180,7 +180,7 @@ fn check_schemas(spec: &ToolSpec, findings: &mut Findings) -> bool {
     }
     if spec.traits.unvalidated {
         let text = "the schema of the arguments cannot be compiled, so they are not checked";
-        findings.add(Level::Error, &spec.name, "", text, "`RuntimeTool::warnings` lists its problems");
+        findings.add(LintLevel::Error, &spec.name, "", text, "`RuntimeTool::warnings` lists its problems");
         return false;
     }
     check_schema(&spec.name, "", &spec.input, findings)
@@ -192,7 +192,7 @@ fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) 
     for (place, reference) in &unresolved {
         let text = format!("the reference `{reference}` has no target");
         let advice = "define its target in `$defs`; in your own `JsonSchema`, use `SchemaGenerator::subschema_for`";
-        findings.add(Level::Error, tool, format!("{at}{place}"), text, advice);
+        findings.add(LintLevel::Error, tool, format!("{at}{place}"), text, advice);
     }
     if !unresolved.is_empty() {
         return false;
@@ -200,13 +200,13 @@ fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) 
     match Validator::compile(schema) {
         Ok(validator) => {
             for warning in validator.warnings() {
-                findings.add(Level::Warning, tool, at, warning.clone(), "rephrase it, or check it in the tool");
+                findings.add(LintLevel::Warning, tool, at, warning.clone(), "rephrase it, or check it in the tool");
             }
             true
         }
         Err(error) => {
             let text = format!("the schema cannot be compiled: {error}");
-            findings.add(Level::Error, tool, at, text, "correct the `JsonSchema` of its type");
+            findings.add(LintLevel::Error, tool, at, text, "correct the `JsonSchema` of its type");
             false
         }
     }
@@ -230,7 +230,7 @@ fn check_values(spec: &ToolSpec, findings: &mut Findings) {
         };
         for problem in validator.problems(value, "") {
             let text = format!("{value} is not a valid value here: {}", problem.sentence());
-            findings.add(Level::Error, &spec.name, &*path, text, "correct it, or the type that forbids it");
+            findings.add(LintLevel::Error, &spec.name, &*path, text, "correct it, or the type that forbids it");
         }
     }
     let Ok(validator) = Validator::compile(schema) else { return };
@@ -238,7 +238,7 @@ fn check_values(spec: &ToolSpec, findings: &mut Findings) {
         for problem in validator.problems(example, "") {
             let path = format!("/examples/{index}{}", problem.path);
             let text = format!("the tool does not accept this example: {}", problem.sentence());
-            findings.add(Level::Error, &spec.name, path, text, "correct the example");
+            findings.add(LintLevel::Error, &spec.name, path, text, "correct the example");
         }
     }
 }
@@ -261,9 +261,9 @@ fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
             let (level, advice) = match loss.severity {
                 // Only words for the reader are lost, and most of them move into the description.
                 Severity::Annotation => continue,
-                Severity::Weakened => (Level::Note, "nothing to do: the tool checks the arguments anyway"),
+                Severity::Weakened => (LintLevel::Note, "nothing to do: the tool checks the arguments anyway"),
                 Severity::Narrowed | Severity::Inexpressible => {
-                    (Level::Warning, "use simpler types, if models of this provider are used")
+                    (LintLevel::Warning, "use simpler types, if models of this provider are used")
                 }
             };
             findings.add(level, &spec.name, &*loss.path, text, advice);
@@ -282,7 +282,7 @@ fn report_unkept(spec: &ToolSpec, format: ListFormat, provider: &str, findings: 
     let is_reason = |loss: &&Loss| loss.severity == Severity::Inexpressible;
     for loss in spec.input.lowered(dialect).losses().iter().filter(is_reason) {
         let text = format!("{provider} cannot enforce the schema strictly: {}", loss.note);
-        findings.add(Level::Error, &spec.name, &*loss.path, text, "use simpler types, or leave out `strict`");
+        findings.add(LintLevel::Error, &spec.name, &*loss.path, text, "use simpler types, or leave out `strict`");
     }
 }
 
@@ -318,7 +318,7 @@ fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
             _ => continue,
         };
         let advice = "make `JsonSchema` and `Deserialize` of the parameters' types agree";
-        findings.add(Level::Error, &tool.spec().name, "", text, advice);
+        findings.add(LintLevel::Error, &tool.spec().name, "", text, advice);
         return;
     }
 }
@@ -336,7 +336,7 @@ fn has_whole_float(value: &Value) -> bool {
 /// The importance of a [`Finding`], from low to high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Level {
+pub enum LintLevel {
     /// Good to know; nothing goes wrong because of it.
     Note,
     /// A model, a provider or a person gets less than was meant.
@@ -350,7 +350,7 @@ pub enum Level {
 #[non_exhaustive]
 pub struct Finding {
     /// The importance.
-    pub level: Level,
+    pub level: LintLevel,
     /// The name of the tool; empty if the finding is about the whole set.
     pub tool: String,
     /// The place: a JSON Pointer into the schema of the arguments, below `/output` into that of the output, or below `/examples`
@@ -371,7 +371,7 @@ pub struct Findings {
 impl Findings {
     fn add(
         &mut self,
-        level: Level,
+        level: LintLevel,
         tool: &str,
         path: impl Into<String>,
         text: impl Into<String>,
@@ -395,12 +395,12 @@ impl Findings {
     }
 
     /// Returns the highest level among the findings; `None` if there are none.
-    pub fn worst(&self) -> Option<Level> {
+    pub fn worst(&self) -> Option<LintLevel> {
         self.all.iter().map(|finding| finding.level).max()
     }
 
     /// Returns the findings of at least the level `level`.
-    pub fn at_least(&self, level: Level) -> Self {
+    pub fn at_least(&self, level: LintLevel) -> Self {
         Self { all: self.all.iter().filter(|finding| finding.level >= level).cloned().collect() }
     }
 
@@ -416,7 +416,7 @@ impl Findings {
     ///
     /// If there is such a finding. The message has all findings, including those of lower levels.
     #[track_caller]
-    pub fn deny(&self, level: Level) {
+    pub fn deny(&self, level: LintLevel) {
         let count = self.at_least(level).all.len();
         assert!(count == 0, "{count} of these findings must not be:\n\n{self}");
     }
@@ -425,9 +425,9 @@ impl Findings {
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = match self.level {
-            Level::Note => "note",
-            Level::Warning => "warning",
-            Level::Error => "error",
+            LintLevel::Note => "note",
+            LintLevel::Warning => "warning",
+            LintLevel::Error => "error",
         };
         write!(out, "{level}: ")?;
         if !self.tool.is_empty() {
@@ -447,111 +447,5 @@ impl fmt::Display for Findings {
             writeln!(out, "{finding}")?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::needless_pass_by_value, reason = "short to call")]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{Finding, Findings, Level};
-    use crate::toolset::{RuntimeTool, RuntimeToolBuilder, Toolset};
-
-    fn lint(name: &str, schema: Value, change: impl FnOnce(RuntimeToolBuilder) -> RuntimeToolBuilder) -> Findings {
-        let tool = change(RuntimeTool::new(name, "Does something.").input(schema)).external().unwrap();
-        Toolset::new().with(tool).unwrap().lint()
-    }
-
-    fn of(schema: Value) -> Findings {
-        lint("look", json!({ "type": "object", "properties": { "a": schema }, "required": ["a"] }), |tool| tool)
-    }
-
-    #[track_caller]
-    fn found(findings: &Findings, level: Level, path: &str, text: &str) {
-        let is = |finding: &&Finding| finding.level == level && finding.path == path && finding.text.contains(text);
-        assert!(findings.iter().any(|finding| is(&finding)), "{findings}");
-        assert!(findings.iter().all(|finding| !finding.advice.is_empty()));
-    }
-
-    #[test]
-    fn a_plain_tool_is_sound() {
-        let findings = of(json!({ "type": "string", "description": "A text." }));
-        assert!(findings.is_empty(), "{findings}");
-        assert_eq!(findings.worst(), None);
-        findings.deny(Level::Note);
-    }
-
-    #[test]
-    fn references_lead_somewhere() {
-        let findings = of(json!({ "$ref": "#/$defs/Missing" }));
-        assert_eq!(findings.worst(), Some(Level::Error), "{findings}");
-        let output =
-            lint("look", json!({ "type": "object" }), |tool| tool.output(json!({ "$ref": "#/$defs/Missing" })));
-        found(&output, Level::Error, "/output", "has no target");
-    }
-
-    #[test]
-    fn defaults_and_examples_can_be_given() {
-        let findings = of(json!({ "type": "integer", "maximum": 3, "default": 4, "examples": [1, "two"] }));
-        found(&findings, Level::Error, "/properties/a/default", "4 is not a valid value");
-        found(&findings, Level::Error, "/properties/a/examples/1", "\"two\" is not a valid value");
-        assert_eq!(findings.at_least(Level::Error).iter().len(), 2, "{findings}");
-        let example = |tool: RuntimeToolBuilder| tool.traits(|traits| traits.examples = vec![json!({ "b": 1 })]);
-        let schema = json!({
-            "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a"], "additionalProperties": false,
-        });
-        let findings = lint("look", schema, example);
-        found(&findings, Level::Error, "/examples/0/a", "does not accept this example");
-    }
-
-    #[test]
-    fn losses_of_providers_are_reported() {
-        let map = json!({ "type": "object", "additionalProperties": { "type": "integer" }, "description": "m" });
-        let strict = |tool: RuntimeToolBuilder| tool.traits(|traits| traits.strict = true);
-        let whole =
-            json!({ "type": "object", "properties": { "a": map }, "required": ["a"], "additionalProperties": false });
-        let findings = lint("look", whole, strict);
-        found(&findings, Level::Error, "/properties/a", "OpenAI cannot enforce the schema strictly");
-        found(&findings, Level::Error, "/properties/a", "Anthropic cannot enforce the schema strictly");
-        let union = of(json!({ "anyOf": [{ "type": "string" }, { "type": "object", "properties": {} }] }));
-        assert_eq!(union.worst(), Some(Level::Warning), "{union}");
-    }
-
-    #[test]
-    fn names_are_far_apart() {
-        let tool = |name: &str| RuntimeTool::new(name, "Does something.").external().unwrap();
-        let tools = Toolset::new().with(tool("look-up")).unwrap().with(tool("Look_Up")).unwrap();
-        let tools = tools.with(tool("2nd")).unwrap();
-        let findings = tools.lint();
-        found(&findings, Level::Warning, "", "differs only in case and dashes");
-        found(&findings, Level::Warning, "", "begin with a letter");
-        let odd =
-            lint("look", json!({ "type": "object", "properties": { "a b": { "description": "x" } } }), |tool| tool);
-        found(&odd, Level::Warning, "/properties/a b", "names of parameters");
-    }
-
-    #[test]
-    fn sizes_are_counted() {
-        let tool = |index: usize| RuntimeTool::new(format!("tool_{index}"), "Does something.").external().unwrap();
-        let many = (0..129).fold(Toolset::new(), |tools, index| tools.with(tool(index)).unwrap());
-        found(&many.lint(), Level::Warning, "", "129 tools");
-        let long = RuntimeTool::new("look", "x".repeat(1025)).external().unwrap();
-        found(&Toolset::new().with(long).unwrap().lint(), Level::Warning, "", "1025 characters");
-        let none = RuntimeTool::new("look", " ").external().unwrap();
-        found(&Toolset::new().with(none).unwrap().lint(), Level::Warning, "", "the tool has no description");
-    }
-
-    #[test]
-    fn outputs_have_keys_of_their_own() {
-        let output = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } } });
-        let findings = lint("look", json!({ "type": "object" }), |tool| tool.output(output));
-        found(&findings, Level::Warning, "/output/properties/ok", "a key `ok`");
-    }
-
-    #[test]
-    #[should_panic(expected = "must not be")]
-    fn a_test_fails_with_the_findings() {
-        of(json!({ "type": "integer", "default": "one" })).deny(Level::Error);
     }
 }

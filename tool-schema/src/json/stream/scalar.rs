@@ -148,7 +148,7 @@ pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Re
                 return match end {
                     None => Ok(false),
                     Some(b'"') => Ok(true),
-                    Some(_) => Err(Fault::Expected("control characters in a text escaped")),
+                    Some(_) => Err(Fault::Expected("control characters in a string escaped")),
                 };
             }
         };

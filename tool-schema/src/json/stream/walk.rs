@@ -279,9 +279,9 @@ impl Walk {
     #[cold]
     fn expected(&self, at: &Value, level: usize) -> Fault {
         match self.next {
-            Next::FirstName => Fault::Expected("a name in double quotes or `}`"),
-            Next::Name => Fault::Expected("a name in double quotes"),
-            Next::Colon => Fault::Expected("a colon between name and value"),
+            Next::FirstName => Fault::Expected("a key in double quotes or `}`"),
+            Next::Name => Fault::Expected("a key in double quotes"),
+            Next::Colon => Fault::Expected("a colon between key and value"),
             _ if level == 0 => Fault::Expected("nothing after the JSON"),
             _ if at.is_object() => Fault::Expected("a comma or `}`"),
             _ => Fault::Expected("a comma or `]`"),

@@ -29,15 +29,15 @@ mod tests;
 use serde_json::{Map, Value, json};
 
 use super::{dialect, places, pointer};
-use output::{declared, target};
+use output::{declared_properties, target};
 
 pub use output::{Form, RESERVED, collisions};
 
 /// Returns the schema of all answers of a tool with these schemas.
 ///
-/// `more` contains the parameters with reports other than the input's own properties: dynamic parameters inside nested objects
-/// (by their dotted paths, such as `leg.from`) or in the branches of a union. Each has its schema, whose references are relative
-/// to `input`.
+/// `more` contains the parameters with reports other than the input's own properties. These are dynamic parameters inside nested
+/// objects (by their dotted paths, such as `leg.from`) or in the branches of a union. Static values inside a parameter need no
+/// entry. Each has its schema, whose references are relative to `input`.
 pub fn of(input: &Value, output: Option<&Value>, more: &[(&str, &Value)]) -> Value {
     let mut document = Document::default();
     let success = output::success(&mut document, output);
@@ -157,7 +157,7 @@ impl<'a> Fields<'a> {
     /// Returns `None` if the input is not an object with declared properties, and so has no parameters.
     fn of(input: &'a Value, more: &'a [(&'a str, &'a Value)]) -> Option<Self> {
         let (at, schema) = target(input);
-        match declared(schema) {
+        match declared_properties(schema) {
             Some(own) => {
                 let own = own.iter().map(|(name, schema)| (name.as_str(), schema)).collect();
                 Some(Self { input: Some(input), at: pointer::push(&at, "properties"), own, more })
@@ -184,6 +184,16 @@ impl<'a> Fields<'a> {
         let mut schema = object(properties, &[]);
         if !is_empty {
             schema["minProperties"] = 1.into();
+        }
+        // A mistake inside a value is reported under its path.
+        let nested: Map<String, Value> = self
+            .own
+            .iter()
+            .filter(|(_, schema)| can_nest(schema))
+            .map(|(name, _)| (format!("^{}\\.", escape_pattern(name)), document.report(&self.names())))
+            .collect();
+        if !nested.is_empty() {
+            schema["patternProperties"] = nested.into();
         }
         schema
     }
@@ -215,6 +225,31 @@ impl<'a> Fields<'a> {
         }
         document.define(&format!("input.{name}"), |_| written)
     }
+}
+
+/// Returns whether a value of the schema can be an object or a list.
+fn can_nest(schema: &Value) -> bool {
+    let is_scalar =
+        |name: &Value| ["string", "number", "integer", "boolean", "null"].iter().any(|scalar| name == scalar);
+    let is_listed = schema.get("enum").is_some() || schema.get("const").is_some();
+    !is_listed
+        && match schema.get("type") {
+            Some(Value::Array(names)) => !names.iter().all(is_scalar),
+            Some(name) => !is_scalar(name),
+            None => schema.is_object(),
+        }
+}
+
+/// Returns a regular expression that matches `name` alone.
+fn escape_pattern(name: &str) -> String {
+    let mut pattern = String::new();
+    for c in name.chars() {
+        if "^$\\.*+?()[]{}|/".contains(c) {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
 }
 
 /// Adds to `report` the schema `value` of the parameter's values.

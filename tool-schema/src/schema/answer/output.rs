@@ -37,7 +37,7 @@ impl Form {
     pub fn of(output: Option<&Value>) -> Self {
         let Some(output) = output else { return Self::Nothing };
         let schema = target(output).1;
-        match declared(schema) {
+        match declared_properties(schema) {
             Some(properties) if properties.is_empty() => Self::Nothing,
             Some(_) => Self::Merged,
             None if is_never(schema) || is_null(schema) => Self::Nothing,
@@ -92,7 +92,7 @@ pub fn target(root: &Value) -> (String, &Value) {
 }
 
 /// Returns the declared properties of a struct. A map declares none.
-pub fn declared(schema: &Value) -> Option<&Map<String, Value>> {
+pub fn declared_properties(schema: &Value) -> Option<&Map<String, Value>> {
     let is_object = schema.get("type").is_none_or(|kind| kind == "object");
     let properties = schema.get("properties")?.as_object()?;
     let is_map =
@@ -114,7 +114,7 @@ const OUTPUT: &str = "#/$defs/output";
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// The maximum number of references that are followed to open a schema, because a schema can refer to itself.
-const MOST_FOLLOWED: usize = 200;
+const MAX_FOLLOWED: usize = 200;
 
 pub fn success(document: &mut Document, output: Option<&Value>) -> Value {
     let mut properties = json!({ "ok": { "const": true } });
@@ -129,7 +129,7 @@ pub fn success(document: &mut Document, output: Option<&Value>) -> Value {
         }
         Form::Nothing => close(document, properties, &["ok"]),
         Form::Wrapped => {
-            properties["value"] = inside(document, output, output);
+            properties["value"] = move_part(document, output, output);
             close(document, properties, &["ok", "value"])
         }
     }
@@ -142,7 +142,7 @@ fn close(document: &mut Document, mut properties: Value, required: &[&str]) -> V
 }
 
 /// Returns `part` of `output` for its place in a success.
-fn inside(document: &mut Document, output: &Value, part: &Value) -> Value {
+fn move_part(document: &mut Document, output: &Value, part: &Value) -> Value {
     if has_references(output) {
         document.define("output", |_| definitions(output));
     }
@@ -170,7 +170,7 @@ fn merge(document: &mut Document, output: &Value, schema: &Value) -> Value {
     let mut schema = schema.clone();
     let is_open = schema.get("additionalProperties").is_some_and(|rest| *rest != Value::Bool(false));
     open(output, &mut schema, &mut 0, 0);
-    let Value::Object(mut map) = inside(document, output, &schema) else { return schema };
+    let Value::Object(mut map) = move_part(document, output, &schema) else { return schema };
     let mut properties = Map::new();
     properties.insert("ok".to_owned(), json!({ "const": true }));
     if let Some(Value::Object(own)) = map.shift_remove("properties") {
@@ -212,7 +212,7 @@ fn open(root: &Value, schema: &mut Value, followed: &mut usize, level: usize) {
         .get("$ref")
         .and_then(Value::as_str)
         .and_then(|reference| pointer::resolve(root, "", reference))
-        .filter(|_| level > 0 && *followed < MOST_FOLLOWED)
+        .filter(|_| level > 0 && *followed < MAX_FOLLOWED)
     {
         let (mut target, Some(map)) = (target.clone(), schema.as_object_mut()) else { return };
         *followed += 1;

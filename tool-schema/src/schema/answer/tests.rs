@@ -86,11 +86,14 @@ fn nested_parameters_have_dotted_names_and_references_of_the_input() {
             normalized("leaf.is %", json!(true)),
             waits("leaf.is %"),
             waits("name"),
+            // A mistake inside a value that is an object or a list.
+            json!({ "ok": false, "validationResults": { "leaf.other": { "valid": false, "problems": ["missing"] } } }),
         ],
         &[
             normalized("leaf.next", json!({ "the/colour of~a leaf": "x" })),
             normalized("leaf.is %", json!(1)),
-            normalized("leaf.other", json!(1)),
+            normalized("leafs.other", json!(1)),
+            normalized("name.other", json!(1)),
             waits("leaf.other"),
         ],
     );
@@ -246,7 +249,7 @@ fn outputs_behind_references_are_merged_or_wrapped_by_what_they_are() {
 }
 
 #[test]
-fn nothing_is_nothing() {
+fn an_empty_output_has_no_value() {
     for output in
         [None, Some(json!(false)), Some(json!({ "not": {} })), Some(json!({ "type": "object", "properties": {} }))]
     {

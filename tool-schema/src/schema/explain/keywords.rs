@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::{Walk, phrase};
 use crate::feedback::{Problem, ProblemKind, beginning, excerpt, name, names, shorten, suggest};
 use crate::schema::graph::{Check, Contains, Id};
-use crate::schema::{judge, pointer::segment};
+use crate::schema::{evaluate, pointer::segment};
 
 /// The maximum number of allowed values that a problem lists.
-const MOST_LISTED: usize = 50;
+const MAX_LISTED: usize = 50;
 
 /// Adds the problems that the leaf keywords of `id` have with `value`.
 pub fn check(walk: &Walk<'_>, id: Id, value: &Value, out: &mut Vec<Problem>) {
@@ -87,7 +87,7 @@ pub fn not_allowed(walk: &Walk<'_>, id: Id, value: &Value, allowed: Vec<Value>) 
     let expected = if allowed.is_empty() { phrase::of(walk.graph, id) } else { phrase::one_of(&allowed) };
     let suggestion = nearest(value, &allowed);
     let problem = walk.problem(ProblemKind::NotAllowed, expected).got(shorten(value)).suggest(suggestion);
-    if allowed.len() > MOST_LISTED { problem } else { problem.allowed(allowed) }
+    if allowed.len() > MAX_LISTED { problem } else { problem.allowed(allowed) }
 }
 
 /// Returns the problem of a value whose type none of `ids` accepts. `whole` is the schema of their union.
@@ -95,7 +95,7 @@ pub fn wrong_type(walk: &Walk<'_>, ids: &[Id], whole: Id, value: &Value) -> Prob
     let suggestion = ids.iter().find_map(|&id| convert(walk, id, value));
     let got = match value {
         Value::String(text) if suggestion.is_none() => describe_held(text)
-            .map_or_else(|| shorten(value), |held| format!("{} (a text that holds {held})", shorten(value))),
+            .map_or_else(|| shorten(value), |held| format!("{} (a string that contains {held})", shorten(value))),
         value => shorten(value),
     };
     walk.problem(ProblemKind::WrongType, phrase::of(walk.graph, whole)).got(got).suggest(suggestion)
@@ -113,7 +113,7 @@ fn repeated_item(walk: &Walk<'_>, items: &[Value]) -> Problem {
 }
 
 /// The maximum number of steps of one guess.
-const MOST_STEPS: usize = 1_000;
+const MAX_STEPS: usize = 1_000;
 
 pub fn nearest(value: &Value, allowed: &[Value]) -> Option<String> {
     if value.is_array() || value.is_object() {
@@ -138,12 +138,12 @@ fn convert(walk: &Walk<'_>, id: Id, value: &Value) -> Option<String> {
         _ => None,
     };
     let listed = (!value.is_array() && !value.is_null()).then(|| Value::Array(vec![value.clone()]));
-    let fitting = other.into_iter().chain(listed).find(|other| walk.fits(id, other, MOST_STEPS))?;
+    let fitting = other.into_iter().chain(listed).find(|other| walk.fits(id, other, MAX_STEPS))?;
     let text = fitting.to_string();
     Some(match &fitting {
         Value::Array(_) | Value::Object(_) if text.len() > 60 || text.chars().any(char::is_control) => {
             let kind = if fitting.is_array() { "list" } else { "object" };
-            if value.is_string() { format!("the {kind} itself, not as a text") } else { format!("a {kind} with it") }
+            if value.is_string() { format!("the {kind} itself, not as a string") } else { format!("a {kind} with it") }
         }
         Value::Array(_) | Value::Object(_) => excerpt(&text, 60),
         scalar => shorten(scalar),
@@ -154,7 +154,7 @@ fn convert(walk: &Walk<'_>, id: Id, value: &Value) -> Option<String> {
 fn part(walk: &Walk<'_>, id: Id, text: &str) -> Option<String> {
     let parts = [Some(text.trim()), text.split_once(['T', ' ']).map(|(date, _)| date)];
     let mut values = parts.into_iter().flatten().filter(|part| *part != text && !part.is_empty()).map(Value::from);
-    values.find(|value| walk.fits(id, value, MOST_STEPS)).map(|value| shorten(&value))
+    values.find(|value| walk.fits(id, value, MAX_STEPS)).map(|value| shorten(&value))
 }
 
 /// Returns a phrase for the list or object that `text` contains as JSON.
@@ -176,7 +176,7 @@ fn parse_other(text: &str) -> Option<Value> {
 }
 
 /// The maximum number of unknown names that are compared with a missing one.
-const MOST_COMPARED: usize = 100;
+const MAX_COMPARED: usize = 100;
 
 const STEPS_TO_COMPARE: usize = 10;
 
@@ -208,7 +208,7 @@ impl Walk<'_> {
         }
         self.other_names(id, map, out);
         if let Some(schema) = node.unevaluated_properties
-            && let Some(seen) = judge::evaluated_names(self, graph, id, value, map)
+            && let Some(seen) = evaluate::evaluated_names(self, graph, id, value, map)
         {
             for (key, part) in map.iter().filter(|(key, _)| !seen.contains(key.as_str())) {
                 if graph.node(schema).constant == Some(false) {
@@ -270,7 +270,7 @@ impl Walk<'_> {
             problem = problem.allowed(allowed);
         }
         let known = graph.known_names(id);
-        let strange = map.keys().map(String::as_str).filter(|other| !known.contains(other)).take(MOST_COMPARED);
+        let strange = map.keys().map(String::as_str).filter(|other| !known.contains(other)).take(MAX_COMPARED);
         self.spend(strange.clone().count() * STEPS_TO_COMPARE);
         match suggest::nearest(key, strange) {
             Some(near) => problem.got(format!("the name {} instead", name(near))),
@@ -302,7 +302,7 @@ impl Walk<'_> {
 }
 
 /// The maximum number of items of one list for which the same mistake is reported.
-const MOST_ALIKE: usize = 3;
+const MAX_ALIKE: usize = 3;
 
 impl Walk<'_> {
     pub(super) fn list(&mut self, id: Id, value: &Value, items: &[Value], out: &mut Vec<Problem>) {
@@ -322,7 +322,7 @@ impl Walk<'_> {
             self.check_contains(contains, items, out);
         }
         if let Some(schema) = node.unevaluated_items
-            && let Some(seen) = judge::evaluated_items(self, graph, id, value, items)
+            && let Some(seen) = evaluate::evaluated_items(self, graph, id, value, items)
         {
             for (index, item) in items.iter().enumerate().filter(|(index, _)| !seen.contains(index)) {
                 if graph.node(schema).constant == Some(false) {
@@ -358,7 +358,7 @@ impl Walk<'_> {
 
     /// Returns `found`, in which a repeated mistake is reported for the first three items and counted for the others.
     fn fold_alike(&self, found: Vec<Problem>) -> Vec<Problem> {
-        if found.len() <= MOST_ALIKE {
+        if found.len() <= MAX_ALIKE {
             return found;
         }
         let start = self.path.len() + 1;
@@ -369,13 +369,13 @@ impl Walk<'_> {
             let places = alike.entry((inside, problem.kind, problem.expected.clone())).or_default();
             // Of further items, only the number counts.
             places.push(kept.len());
-            if places.len() <= MOST_ALIKE {
+            if places.len() <= MAX_ALIKE {
                 kept.push(problem);
             }
         }
-        for places in alike.values().filter(|places| places.len() > MOST_ALIKE) {
-            let more = phrase::number_of((places.len() - MOST_ALIKE) as u64, "more item");
-            let last = &mut kept[places[MOST_ALIKE - 1]];
+        for places in alike.values().filter(|places| places.len() > MAX_ALIKE) {
+            let more = phrase::number_of((places.len() - MAX_ALIKE) as u64, "more item");
+            let last = &mut kept[places[MAX_ALIKE - 1]];
             let got = last.got.take().map_or_else(String::new, |got| format!("{got} "));
             last.got = Some(format!("{got}(and the same mistake in {more})"));
         }

@@ -1,7 +1,7 @@
 //! Explanation of all problems of a value, in words that a model can act on.
 //!
-//! It walks over the schema's [`Graph`] and the value together. It considers keywords in combination: the intended alternative of
-//! a union, the intended name of a misspelt one, and problems that only follow from others.
+//! It walks over the schema's [`Graph`] and the value together. It guesses the intended alternative of a union and the intended
+//! name for a misspelt one. It removes problems that follow from others.
 
 mod keywords;
 mod phrase;
@@ -15,26 +15,26 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::evaluate::{Evaluator, Holds};
 use super::graph::{Graph, Id, address};
-use super::judge::{Holds, Judge};
 use super::pointer::{self, segment};
 use crate::feedback::{Problem, ProblemKind, name, shorten};
 
 /// The maximum number of steps of a walk. A step compares one value with one schema, in well below a microsecond.
-const MOST_STEPS: usize = 1_000_000;
+const MAX_STEPS: usize = 1_000_000;
 
 const STEPS_FOR_WORDS: usize = 200;
 
 /// The result of a walk.
 pub struct Findings {
-    /// At most 32 problems, or 64 if each belongs to another parameter, in the order of the schema's names.
+    /// At most 32 problems, or 64 if each belongs to a different parameter, in the order of the schema's names.
     pub problems: Vec<Problem>,
     /// Set if everything was visited. Then the value fits if there are no problems.
     pub complete: bool,
 }
 
 pub fn findings(graph: &Graph, value: &Value) -> Findings {
-    let mut walk = Walk::new(graph, MOST_STEPS);
+    let mut walk = Walk::new(graph, MAX_STEPS);
     let problems = cap(tidy(walk.visit(0, value).to_vec()));
     Findings { problems, complete: walk.steps.get() > 0 && !walk.doubtful }
 }
@@ -44,7 +44,7 @@ struct Walk<'a> {
     graph: &'a Graph,
     /// The JSON Pointer of the current value.
     path: String,
-    /// The problems by schema and address of the value, so that a part is visited once, not once per path.
+    /// A cache of problems by schema and value address. Each pair is visited once.
     known: HashMap<(Id, usize), Rc<[Problem]>>,
     steps: Cell<usize>,
     /// Set if the walk has met a schema that the graph does not model.
@@ -141,10 +141,11 @@ impl<'a> Walk<'a> {
         out.sort_by_cached_key(place);
     }
 
-    /// Returns whether `value`, which is not part of this walk's value, fits the schema `id`. Returns `false` after `most` steps.
+    /// Returns whether `value` fits the schema `id`. `value` lies outside the walked value. Gives up after `most` steps, with
+    /// `false`.
     fn fits(&self, id: Id, value: &Value, most: usize) -> bool {
         let steps = self.steps.get().min(most);
-        let judge = Judge::new(self.graph, steps);
+        let judge = Evaluator::new(self.graph, steps);
         let fits = judge.accepts(id, value);
         self.spend(steps - judge.steps());
         fits
@@ -181,13 +182,13 @@ impl Holds for Walk<'_> {
 }
 
 /// The maximum number of problems that are reported.
-const MOST: usize = 32;
+const MAX_PROBLEMS: usize = 32;
 
-/// The maximum number of reported problems if each belongs to another parameter. A declared tool has no more parameters.
-const MOST_PARAMETERS: usize = 64;
+/// The maximum number of reported problems if each belongs to a different parameter. `#[tool]` allows at most 64 parameters.
+const MAX_PARAMETERS: usize = 64;
 
 /// The maximum number of problems that are collected.
-const MOST_KEPT: usize = 1_000;
+const MAX_KEPT: usize = 1_000;
 
 /// Removes repeated problems. Otherwise problems that several schemas report about one value would double with each level.
 pub fn remove_repeated(problems: &mut Vec<Problem>) {
@@ -196,7 +197,7 @@ pub fn remove_repeated(problems: &mut Vec<Problem>) {
         problems.retain(|problem| {
             seen.insert((problem.path.clone(), problem.kind, problem.expected.clone(), problem.got.clone()))
         });
-        problems.truncate(MOST_KEPT);
+        problems.truncate(MAX_KEPT);
     }
 }
 
@@ -224,11 +225,11 @@ pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// Returns the first problems. If there are more, the last one contains their number.
+/// Keeps the first problems. If it drops any, a last one states their number.
 pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
-    let most = parameters(&problems).clamp(MOST, MOST_PARAMETERS);
+    let most = parameters(&problems).clamp(MAX_PROBLEMS, MAX_PARAMETERS);
     if problems.len() > most {
-        let at_least = if problems.len() < MOST_KEPT { "" } else { "at least " };
+        let at_least = if problems.len() < MAX_KEPT { "" } else { "at least " };
         let more = problems.len() - (most - 1);
         problems.truncate(most - 1);
         let expected = format!("the rest to fit too: {at_least}{more} more problems are not listed");

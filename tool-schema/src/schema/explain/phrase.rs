@@ -8,25 +8,25 @@ use crate::feedback::{excerpt, join, names, shorten};
 use crate::schema::graph::{Graph, Id};
 
 /// The maximum number of values in a phrase.
-const MOST_VALUES: usize = 24;
+const MAX_VALUES: usize = 24;
 
 /// The maximum number of alternatives in a phrase.
-const MOST_ALTERNATIVES: usize = 8;
+const MAX_ALTERNATIVES: usize = 8;
 
 /// The maximum number of schemas that one phrase considers.
-const MOST_LOOKS: usize = 1_000;
+const MAX_LOOKS: usize = 1_000;
 
 /// Spends one of the remaining steps. Returns `false` if none was left.
-fn spend(looks: &Cell<usize>) -> bool {
+fn take_step(looks: &Cell<usize>) -> bool {
     looks.replace(looks.get().saturating_sub(1)) > 0
 }
 
 pub fn of(graph: &Graph, id: Id) -> String {
-    describe(graph, id, 3, &Cell::new(MOST_LOOKS))
+    describe(graph, id, 3, &Cell::new(MAX_LOOKS))
 }
 
 fn describe(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> String {
-    if !spend(looks) {
+    if !take_step(looks) {
         return "any value".to_owned();
     }
     if let Some(values) = listed_values(graph, id, 8, looks) {
@@ -60,7 +60,7 @@ fn describe(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> String 
 
 /// Returns a phrase for the values that any of several schemas accepts.
 pub fn alternatives(graph: &Graph, ids: &[Id]) -> String {
-    describe_several(graph, ids, 2, &Cell::new(MOST_LOOKS))
+    describe_several(graph, ids, 2, &Cell::new(MAX_LOOKS))
 }
 
 fn describe_several(graph: &Graph, ids: &[Id], depth: usize, looks: &Cell<usize>) -> String {
@@ -82,9 +82,9 @@ fn describe_several(graph: &Graph, ids: &[Id], depth: usize, looks: &Cell<usize>
     if !values.is_empty() {
         phrases.insert(0, one_of(&values));
     }
-    if phrases.len() > MOST_ALTERNATIVES {
-        let more = phrases.len() - MOST_ALTERNATIVES;
-        phrases.truncate(MOST_ALTERNATIVES);
+    if phrases.len() > MAX_ALTERNATIVES {
+        let more = phrases.len() - MAX_ALTERNATIVES;
+        phrases.truncate(MAX_ALTERNATIVES);
         phrases.push(format!("{more} more alternatives"));
     }
     if null {
@@ -98,18 +98,18 @@ pub fn one_of(values: &[Value]) -> String {
     match values {
         [] => "nothing".to_owned(),
         [only] => shorten(only),
-        values if values.len() <= MOST_VALUES => format!("one of {}", shown(values)),
+        values if values.len() <= MAX_VALUES => format!("one of {}", shown(values)),
         values => format!("one of {} values such as {}", values.len(), shown(&values[..5])),
     }
 }
 
 /// Returns the values that the schema `id` lists in `enum`, `const` or alternatives of these, also behind references.
 pub fn allowed_values(graph: &Graph, id: Id) -> Option<Vec<Value>> {
-    listed_values(graph, id, 8, &Cell::new(MOST_LOOKS))
+    listed_values(graph, id, 8, &Cell::new(MAX_LOOKS))
 }
 
 fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> Option<Vec<Value>> {
-    if !spend(looks) {
+    if !take_step(looks) {
         return None;
     }
     let node = graph.node(id);
@@ -239,7 +239,7 @@ impl<'a> Facts<'a> {
     fn text(&self) -> String {
         let mut text = match self.get("format").and_then(Value::as_str).and_then(format_phrase) {
             Some(known) => known.to_owned(),
-            None => "a text".to_owned(),
+            None => "a string".to_owned(),
         };
         text = match (self.bound_text("minLength"), self.bound_text("maxLength")) {
             (Some(least), None) if least == "1" => format!("{text} that is not empty"),
@@ -270,7 +270,7 @@ impl<'a> Facts<'a> {
         let (list, plain) = (sized("items"), !self.has(&["minItems", "maxItems"]));
         let several = match item.as_deref() {
             None | Some("any value" | "nothing") => return list,
-            Some("a text") => "texts",
+            Some("a string") => "strings",
             Some("a number") => "numbers",
             Some("a whole number") => "whole numbers",
             Some("an object") => "objects",

@@ -31,7 +31,7 @@ fn kind(schema: impl Into<Value>, value: impl Into<Value>, kind: ProblemKind) {
 
 #[test]
 fn types() {
-    expects(json!({ "type": "string" }), 1, r#"a text, got 1; did you mean "1"?"#);
+    expects(json!({ "type": "string" }), 1, r#"a string, got 1; did you mean "1"?"#);
     expects(json!({ "type": "integer" }), "70", r#"a whole number, got "70"; did you mean 70?"#);
     expects(json!({ "type": "integer" }), 1.5, "a whole number, got 1.5");
     expects(json!({ "type": "boolean" }), "True", r#"true or false, got "True"; did you mean true?"#);
@@ -40,9 +40,9 @@ fn types() {
     expects(
         json!({ "type": "array", "items": { "type": "string" } }),
         "a",
-        r#"a list of texts, got "a"; did you mean ["a"]?"#,
+        r#"a list of strings, got "a"; did you mean ["a"]?"#,
     );
-    expects(json!({ "type": ["string", "null"] }), true, r#"a text or null, got true; did you mean "true"?"#);
+    expects(json!({ "type": ["string", "null"] }), true, r#"a string or null, got true; did you mean "true"?"#);
     expects(
         json!({ "type": "object", "required": ["city", "unit"] }),
         "here",
@@ -62,7 +62,7 @@ fn an_object_written_as_a_text() {
     expects(
         schema,
         r#"{"town":1}"#,
-        r#"an object with `city`, got "{\"town\":1}" (a text that holds an object with `town`)"#,
+        r#"an object with `city`, got "{\"town\":1}" (a string that contains an object with `town`)"#,
     );
 }
 
@@ -90,15 +90,15 @@ fn texts() {
     expects(
         json!({ "type": "string", "minLength": 3 }),
         "ab",
-        r#"a text of at least 3 characters, got "ab" of 2 characters"#,
+        r#"a string of at least 3 characters, got "ab" of 2 characters"#,
     );
-    expects(json!({ "minLength": 1 }), "", r#"a text that is not empty, got "" of 0 characters"#);
+    expects(json!({ "minLength": 1 }), "", r#"a string that is not empty, got "" of 0 characters"#);
     expects(
         json!({ "minLength": 2, "maxLength": 3, "pattern": "^[a-z]+$" }),
         "ABCDE",
-        r#"a text of 2 to 3 characters that matches `^[a-z]+$`, got "ABCDE" of 5 characters"#,
+        r#"a string of 2 to 3 characters that matches `^[a-z]+$`, got "ABCDE" of 5 characters"#,
     );
-    expects(json!({ "pattern": "^[a-z]+$" }), "A", r#"a text that matches `^[a-z]+$`, got "A""#);
+    expects(json!({ "pattern": "^[a-z]+$" }), "A", r#"a string that matches `^[a-z]+$`, got "A""#);
     expects(
         json!({ "format": "date" }),
         "2025-01-31T12:00:00Z",
@@ -114,7 +114,7 @@ fn texts() {
     kind(json!({ "format": "uuid" }), "b", ProblemKind::NoMatch);
     for format in ["date-time", "time", "duration", "hostname", "ipv4", "ipv6", "uri", "uri-template", "regex"] {
         let found = problems(&json!({ "format": format }), &json!("( {"));
-        assert!(found[0].expected.len() > 5 && !found[0].expected.contains("a text"), "{found:?}");
+        assert!(found[0].expected.len() > 5 && !found[0].expected.contains("a string"), "{found:?}");
     }
     let old = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "contentEncoding": "base64" });
     kind(old, "not base64!", ProblemKind::NoMatch);
@@ -162,7 +162,7 @@ fn null_for_what_can_be_left_out() {
     let schema = json!({ "properties": { "a": { "type": "string" }, "b": { "type": "string" } }, "required": ["b"] });
     let sentences: Vec<String> =
         problems(&schema, &json!({ "a": null, "b": null })).iter().map(ToString::to_string).collect();
-    assert_eq!(sentences, ["`a`: expected a text, or no `a` at all, got null", "`b`: expected a text, got null"]);
+    assert_eq!(sentences, ["`a`: expected a string, or no `a` at all, got null", "`b`: expected a string, got null"]);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn names() {
     let sentences = |value: Value| problems(&schema, &value).iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(
         sentences(json!({})),
-        ["`city`: missing: expected a text", r#"`unit`: missing: expected one of "c", "f""#]
+        ["`city`: missing: expected a string", r#"`unit`: missing: expected one of "c", "f""#]
     );
     assert_eq!(
         sentences(json!({ "ctiy": "Oslo", "unit": "c" })),
@@ -189,7 +189,7 @@ fn names() {
     let open = json!({ "properties": { "city": { "type": "string" } }, "required": ["city"] });
     assert_eq!(
         problems(&open, &json!({ "ctiy": 1 }))[0].to_string(),
-        "`city`: missing: expected a text, got the name `ctiy` instead"
+        "`city`: missing: expected a string, got the name `ctiy` instead"
     );
     assert_eq!(
         problems(&json!({ "additionalProperties": false }), &json!({ "x": 1 }))[0].expected,
@@ -197,7 +197,7 @@ fn names() {
     );
     assert_eq!(
         problems(&json!({ "propertyNames": { "pattern": "^[a-z]+$" } }), &json!({ "X": 1 }))[0].to_string(),
-        "`X`: unknown name: expected names that are each a text that matches `^[a-z]+$`"
+        "`X`: unknown name: expected names that are each a string that matches `^[a-z]+$`"
     );
     assert_eq!(
         problems(&json!({ "dependentRequired": { "a": ["b"] } }), &json!({ "a": 1 }))[0].to_string(),
@@ -217,7 +217,7 @@ fn names_across_combined_schemas() {
     assert_eq!(
         sentences,
         [
-            r#"`city`: expected a text, got 1; did you mean "1"?"#,
+            r#"`city`: expected a string, got 1; did you mean "1"?"#,
             "`unti`: unknown name: expected `unit`; did you mean `unit`?"
         ]
     );
@@ -258,7 +258,7 @@ fn lists() {
     expects(
         json!({ "contains": { "type": "string" } }),
         json!([1]),
-        "a list with at least 1 item that is a text, got 0 of 1 items",
+        "a list with at least 1 item that is a string, got 0 of 1 items",
     );
     expects(
         json!({ "contains": { "type": "integer" }, "maxContains": 1 }),
@@ -272,7 +272,7 @@ fn lists() {
 fn each_mistake_once_in_the_order_of_the_schema_and_not_too_many() {
     let text = json!({ "type": "string" });
     let twice = json!({ "allOf": [text, text], "anyOf": [text] });
-    expects(twice, json!([]), "a text, got an empty list");
+    expects(twice, json!([]), "a string, got an empty list");
     let names: Vec<String> = (0..80).map(|number| format!("n{number}")).collect();
     let properties: Value = names.iter().map(|name| (name.clone(), json!({ "type": "null" }))).collect();
     let values: Value = names.iter().rev().map(|name| (name.clone(), json!([]))).collect();
@@ -346,7 +346,7 @@ fn more_than_one_alternative() {
     expects(
         json!({ "if": { "type": "string" }, "then": { "minLength": 2 }, "else": { "type": "integer" } }),
         "a",
-        r#"a text of at least 2 characters, got "a" of 1 character"#,
+        r#"a string of at least 2 characters, got "a" of 1 character"#,
     );
     kind(json!(false), 1, ProblemKind::NotAllowed);
 }
@@ -364,7 +364,7 @@ fn references_by_anchor_and_resource() {
     ] {
         let schema = json!({ "$defs": { "d": definition }, "properties": { "p": { "$ref": reference } } });
         let found = problems(&schema, &json!({ "p": 1 }));
-        assert_eq!(found[0].to_string(), r#"`p`: expected a text, got 1; did you mean "1"?"#, "{reference}");
+        assert_eq!(found[0].to_string(), r#"`p`: expected a string, got 1; did you mean "1"?"#, "{reference}");
     }
     let dynamic = json!({ "$dynamicAnchor": "node", "properties": { "next": { "$dynamicRef": "#node" }, "v": { "type": "integer" } } });
     assert_eq!(problems(&dynamic, &json!({ "next": { "next": { "v": "x" } } }))[0].path, "/next/next/v");

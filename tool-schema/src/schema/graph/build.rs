@@ -250,7 +250,7 @@ impl<'a> Names<'a> {
                 let id = self.id(value);
                 let resource = if id.is_some() { value } else { resource };
                 if let Some(id) = id {
-                    add(&mut self.resources, id.trim_end_matches('#'), value);
+                    add_name(&mut self.resources, id.trim_end_matches('#'), value);
                 }
                 if address(resource) != address(self.root) {
                     self.homes.insert(address(value), resource);
@@ -258,7 +258,7 @@ impl<'a> Names<'a> {
                 let text = |key| map.get(key).and_then(Value::as_str);
                 let old = text(self.keyword).and_then(|id| id.strip_prefix('#'));
                 for anchor in [text("$anchor"), text("$dynamicAnchor"), old].into_iter().flatten() {
-                    add(&mut self.anchors, (address(resource), anchor), value);
+                    add_name(&mut self.anchors, (address(resource), anchor), value);
                 }
                 if let Some(anchor) = text("$dynamicAnchor") {
                     self.dynamic.entry(anchor).or_default().push(value);
@@ -321,6 +321,6 @@ impl<'a> Names<'a> {
     }
 }
 
-fn add<'a, K: Eq + Hash>(names: &mut HashMap<K, Named<'a>>, name: K, value: &'a Value) {
+fn add_name<'a, K: Eq + Hash>(names: &mut HashMap<K, Named<'a>>, name: K, value: &'a Value) {
     names.entry(name).and_modify(|named| *named = Named::Several).or_insert(Named::Once(value));
 }

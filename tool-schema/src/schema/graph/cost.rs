@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Graph, Id, Node};
 
 /// The maximum depth of a value that is checked.
-pub const MOST_DEPTH: usize = 128;
+pub const MAX_DEPTH: usize = 128;
 
 /// The number at which counting stops, because it is above every limit.
 const MANY: u64 = 1 << 40;
@@ -49,7 +49,7 @@ impl Cost {
         }
         let mut before = vec![Visits { check: 0, mark: 0 }; graph.nodes.len()];
         let mut visits = Vec::new();
-        for depth in 0..=MOST_DEPTH {
+        for depth in 0..=MAX_DEPTH {
             let mut now = before.clone();
             for &id in &order {
                 now[id] = visits_from(&graph.nodes[id], &now, &before, depth);

@@ -1,7 +1,7 @@
 //! A schema as a graph: subschemas are nodes, keywords that apply them are edges, and local references are resolved.
 //!
-//! The graph answers whether a value fits, how much work a check can take ([`Cost`]), which names and values a place allows, and
-//! which of several alternatives is nearest to a value.
+//! The graph answers whether a value fits, and how much work a check can take ([`Cost`]). It also answers which names and values
+//! a place allows, and which of several alternatives is nearest to a value.
 
 mod build;
 mod cost;
@@ -16,7 +16,7 @@ use super::draft::Draft;
 use super::format::{self, Format};
 use super::pattern::Pattern;
 pub use build::address;
-pub use cost::{Cost, MOST_DEPTH};
+pub use cost::{Cost, MAX_DEPTH};
 
 /// The index of a node.
 pub type Id = usize;

@@ -14,8 +14,8 @@ use super::{
     data::Kind,
     dialect::{self, Losses},
     draft::Draft,
+    from_strict::Plan,
     places, pointer,
-    raise::Plan,
     shape::{self, Refs},
 };
 

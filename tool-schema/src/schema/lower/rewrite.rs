@@ -133,7 +133,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Adds definitions for targets of references that stand where no schema is expected.
+    /// Adds definitions for targets of references in places where no schema is expected.
     fn hoist(&mut self, root: &mut Value) {
         let mut next = 0;
         while let Some(target) = self.wanted.get(next).cloned() {
@@ -362,7 +362,7 @@ fn find_evaluated(schema: &Map<String, Value>, source: &Source<'_>) -> Option<Ev
     let mut found = Evaluated { certain: true, ..Evaluated::default() };
     let mut seen = HashSet::new();
     let mut todo: Vec<(String, &Value)> = Vec::new();
-    inside(schema, &source.at, source, &mut found, &mut todo);
+    add_applied(schema, &source.at, source, &mut found, &mut todo);
     while let Some((at, schema)) = todo.pop() {
         let Some(schema) = schema.as_object().filter(|_| seen.insert(at.clone())) else { continue };
         if schema.contains_key("additionalProperties") || schema.contains_key(PROPERTIES) {
@@ -371,14 +371,14 @@ fn find_evaluated(schema: &Map<String, Value>, source: &Source<'_>) -> Option<Ev
         let names = |word: &str| schema.get(word).and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned();
         found.names.extend(names("properties"));
         found.patterns.extend(names("patternProperties"));
-        inside(schema, &at, source, &mut found, &mut todo);
+        add_applied(schema, &at, source, &mut found, &mut todo);
     }
     found.certain |= found.names.is_empty() && found.patterns.is_empty();
     Some(found)
 }
 
 /// Adds the schemas that apply to the same value as `schema`.
-fn inside<'a>(
+fn add_applied<'a>(
     schema: &'a Map<String, Value>,
     at: &str,
     source: &Source<'a>,

@@ -10,8 +10,8 @@ use crate::schema::{
     data::{self, Kind},
     dialect::Losses,
     exact::make_nullable,
+    from_strict::takes_null,
     pointer,
-    raise::takes_null,
     shape::{Array, At, Form, Limit, Notes, Object, Property, Rest, Scalar, Shape, count, unite},
 };
 
@@ -473,7 +473,7 @@ fn join_null(members: &mut Vec<Value>) {
 }
 
 /// The maximum length of a value that a description repeats.
-const LONGEST: usize = 120;
+const MAX_VALUE_LENGTH: usize = 120;
 
 /// Returns the limits in words: `1 to 50`, `at most 5 items`, `a multiple of 5`.
 fn describe_limits(limits: &[&Limit]) -> Vec<String> {
@@ -523,7 +523,7 @@ fn is_informative(bound: &Value) -> bool {
 fn describe_values(values: &[Value]) -> Option<String> {
     let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let lead = if values.len() == 1 { "always" } else { "one of" };
-    (list.len() <= LONGEST).then(|| format!("{lead} {list}"))
+    (list.len() <= MAX_VALUE_LENGTH).then(|| format!("{lead} {list}"))
 }
 
 /// Returns a hint such as `default: 20`, or `None` for null and for a long value.
@@ -534,7 +534,7 @@ fn describe_default(value: &Value) -> Option<String> {
 /// Returns a hint such as `for example 5, 6`, or `None` if it is too long.
 fn describe_examples(value: &Value) -> Option<String> {
     let list = value.as_array()?.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    (!list.is_empty() && list.len() <= LONGEST).then(|| format!("for example {list}"))
+    (!list.is_empty() && list.len() <= MAX_VALUE_LENGTH).then(|| format!("for example {list}"))
 }
 
 fn describe(description: Option<&str>, hints: &[String]) -> Option<String> {
@@ -552,11 +552,11 @@ fn describe(description: Option<&str>, hints: &[String]) -> Option<String> {
 }
 
 fn short(value: &Value) -> Option<&str> {
-    value.as_str().filter(|text| text.len() <= LONGEST)
+    value.as_str().filter(|text| text.len() <= MAX_VALUE_LENGTH)
 }
 
 fn text(value: &Value) -> Option<String> {
-    Some(value.to_string()).filter(|text| text.len() <= LONGEST)
+    Some(value.to_string()).filter(|text| text.len() <= MAX_VALUE_LENGTH)
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! A schema as a shape: the constraints for each kind of value, which is all that the providers' subsets can express.
 //!
-//! [`Reader`] converts a schema to a [`Shape`]. It follows or keeps references, merges schemas that must hold at the
-//! same time (`allOf`, the siblings of a `$ref` or of a union), and separates types. A constraint without a place in a shape is a
-//! loss.
+//! [`Reader`] converts a schema to a [`Shape`]. It follows or keeps references, and separates types. It merges schemas that must
+//! hold at the same time (`allOf`, the siblings of a `$ref` or of a union). A constraint without a place in a shape is a loss.
 
 mod reader;
 
@@ -134,10 +133,10 @@ impl Shape {
                     for mut one in inner {
                         one.notes.description = one.notes.description.or_else(|| member.notes.description.clone());
                         one.notes.hints.extend(member.notes.hints.iter().cloned());
-                        add(&mut flat, one);
+                        add_member(&mut flat, one);
                     }
                 }
-                _ => add(&mut flat, member),
+                _ => add_member(&mut flat, member),
             }
         }
         match flat.len() {
@@ -149,7 +148,7 @@ impl Shape {
     }
 }
 
-fn add(members: &mut Vec<Shape>, mut new: Shape) {
+fn add_member(members: &mut Vec<Shape>, mut new: Shape) {
     for old in members.iter_mut() {
         if old.form == new.form {
             return;
@@ -189,7 +188,7 @@ pub fn disjoint(a: &Shape, b: &Shape) -> bool {
             _ => !one.kind.is_a(other.kind) && !other.kind.is_a(one.kind),
         },
         (Form::Object(one), Form::Object(other)) => {
-            tagged_apart(one, other) || refuses(one, other) || refuses(other, one)
+            differ_by_tag(one, other) || refuses(one, other) || refuses(other, one)
         }
         (Form::Cut(_), _) | (_, Form::Cut(_)) => false,
         _ => matches!((a.kind(), b.kind()), (Some(a), Some(b)) if a != b),
@@ -197,7 +196,7 @@ pub fn disjoint(a: &Shape, b: &Shape) -> bool {
 }
 
 /// Returns whether one of both requires a property whose values are disjoint.
-fn tagged_apart(a: &Object, b: &Object) -> bool {
+fn differ_by_tag(a: &Object, b: &Object) -> bool {
     let needed =
         |object: &Object, name: &str| object.properties.iter().any(|other| other.name == name && other.required);
     a.properties.iter().any(|one| {
@@ -318,7 +317,7 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
             users.extend(tag.as_ref().and_then(|tag| tag_value(object, tag)));
             shapes.push(shape);
         }
-        let mut shape = Shape::union(&place(&shapes, at, &name), shapes);
+        let mut shape = Shape::union(&place_of_first(&shapes, at, &name), shapes);
         if users.len() < objects.len() && !users.is_empty() {
             shape.notes.hints.push(format!("for {} {}", tag.as_deref().unwrap_or_default(), users.join(", ")));
         }
@@ -341,7 +340,7 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
     united
 }
 
-fn place(shapes: &[Shape], at: &At, name: &str) -> At {
+fn place_of_first(shapes: &[Shape], at: &At, name: &str) -> At {
     shapes.first().map_or_else(|| pointer::push(at, name).into(), |shape| shape.at.clone())
 }
 

@@ -19,14 +19,14 @@ pub enum Refs {
     Inline,
 }
 
-/// The limits of schemas that one lowering reads: a constant and an allowance for each object of the schema, up to a maximum.
-/// Without them, inlining could multiply forever.
+/// The number of shapes that one lowering reads: [`SHAPES`], and [`SHAPES_EACH`] for each object of the schema, but at most
+/// [`MAX_SHAPES`]. Without this limit, inlining could multiply forever.
 const SHAPES: usize = 1_000;
 const SHAPES_EACH: usize = 4;
-const MOST_SHAPES: usize = 20_000;
+const MAX_SHAPES: usize = 20_000;
 
 /// The maximum number of visited places in the search for cycles. Beyond it, a reference counts as cyclic.
-const MOST_STEPS: usize = 200_000;
+const MAX_STEPS: usize = 200_000;
 
 /// The maximum nesting of shapes. A shape takes two levels of JSON, and `serde_json` reads 128.
 const LEVELS: usize = 54;
@@ -49,9 +49,9 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub fn new(root: &'a Value, refs: Refs, losses: Losses) -> Self {
         let draft = Draft::of(root);
-        let left = (SHAPES + SHAPES_EACH * objects(root)).min(MOST_SHAPES);
+        let left = (SHAPES + SHAPES_EACH * objects(root)).min(MAX_SHAPES);
         let (stack, targets, circular) = Default::default();
-        Self { root, draft, refs, losses, left, stack, targets, circular, steps: MOST_STEPS }
+        Self { root, draft, refs, losses, left, stack, targets, circular, steps: MAX_STEPS }
     }
 
     /// Returns the shape of the schema, the shapes of all remaining reference targets, and the losses.
@@ -235,13 +235,13 @@ impl<'a> Reader<'a> {
                 let value = |word: &str| Some((at.clone(), schema.get(word)?.clone()));
                 notes.default = notes.default.or_else(|| value("default"));
                 notes.examples = notes.examples.or_else(|| value("examples"));
-                self.lose_unknown(schema, at);
+                self.lose_annotations(schema, at);
             }
         }
         notes
     }
 
-    fn lose_unknown(&mut self, schema: &Map<String, Value>, at: &At) {
+    fn lose_annotations(&mut self, schema: &Map<String, Value>, at: &At) {
         for word in schema.keys() {
             if matches!(
                 word.as_str(),
@@ -289,7 +289,7 @@ pub enum Item<'a> {
 /// Schemas that must hold at the same time, taken apart.
 #[derive(Debug, Default)]
 pub struct Facts<'a> {
-    /// Schemas whose references and combinations stand in the other lists. The flag is set if their notes count.
+    /// Schemas whose references and combinations are in the other lists. The flag is set if their notes count.
     pub plain: Vec<(&'a Map<String, Value>, At, bool)>,
     pub unions: Vec<(&'a [Value], At, bool)>,
     pub references: Vec<Reference<'a>>,
@@ -407,7 +407,7 @@ type Plain<'a> = [(&'a Map<String, Value>, At)];
 impl<'a> Reader<'a> {
     fn settle(&mut self, at: &At, plain: &Plain<'a>, notes: &mut Notes, level: usize) -> Form {
         for (schema, at) in plain {
-            self.lose_unspoken(schema, at, notes);
+            self.lose_unsupported(schema, at, notes);
         }
         let types =
             plain.iter().filter_map(|(schema, _)| data::named_kinds(schema)).reduce(|a, b| data::common(&a, &b));
@@ -491,7 +491,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Records the losses of keywords without a place in a shape.
-    fn lose_unspoken(&mut self, schema: &Map<String, Value>, at: &At, notes: &mut Notes) {
+    fn lose_unsupported(&mut self, schema: &Map<String, Value>, at: &At, notes: &mut Notes) {
         for (word, value) in schema {
             match word.as_str() {
                 "not" => {
@@ -678,50 +678,56 @@ pub struct Limit {
     pub value: Value,
 }
 
-const LIMITS: [(&str, Rule); 14] = [
-    ("minimum", Rule::Most),
-    ("exclusiveMinimum", Rule::Most),
-    ("maximum", Rule::Least),
-    ("exclusiveMaximum", Rule::Least),
-    ("multipleOf", Rule::Only),
-    ("minLength", Rule::MostCount),
-    ("maxLength", Rule::LeastCount),
-    ("pattern", Rule::Only),
-    ("format", Rule::Only),
-    ("minItems", Rule::MostCount),
-    ("maxItems", Rule::LeastCount),
-    ("uniqueItems", Rule::Flag),
-    ("minProperties", Rule::MostCount),
-    ("maxProperties", Rule::LeastCount),
+const LIMITS: [(&str, Join); 14] = [
+    ("minimum", Join::Larger),
+    ("exclusiveMinimum", Join::Larger),
+    ("maximum", Join::Smaller),
+    ("exclusiveMaximum", Join::Smaller),
+    ("multipleOf", Join::First),
+    ("minLength", Join::LargerCount),
+    ("maxLength", Join::SmallerCount),
+    ("pattern", Join::First),
+    ("format", Join::First),
+    ("minItems", Join::LargerCount),
+    ("maxItems", Join::SmallerCount),
+    ("uniqueItems", Join::Either),
+    ("minProperties", Join::LargerCount),
+    ("maxProperties", Join::SmallerCount),
 ];
 
 /// The way to join two limits of the same keyword.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rule {
-    Most,
-    Least,
-    MostCount,
-    LeastCount,
-    Flag,
-    Only,
+enum Join {
+    /// The larger number holds.
+    Larger,
+    /// The smaller number holds.
+    Smaller,
+    /// The larger count holds.
+    LargerCount,
+    /// The smaller count holds.
+    SmallerCount,
+    /// The limit holds if one of both is `true`.
+    Either,
+    /// The first holds, and the other one is lost.
+    First,
 }
 
 /// Returns the limits on values of `kind` by `schemas`, which must hold at the same time.
 fn limits_of(kind: Kind, schemas: &[(&Map<String, Value>, At)], draft: Draft, losses: &mut Losses) -> Vec<Limit> {
     let mut limits: Vec<Limit> = Vec::new();
     for (schema, at) in schemas {
-        for (word, rule) in LIMITS {
+        for (word, join) in LIMITS {
             if !Kind::of_word(word).is_some_and(|of| kind.is_a(of)) {
                 continue;
             }
-            let Some(value) = schema.get(word).and_then(|value| read_limit(schema, word, value, rule, draft)) else {
+            let Some(value) = schema.get(word).and_then(|value| read_limit(schema, word, value, join, draft)) else {
                 if schema.contains_key(word) && draft != Draft::Four && schema[word] != Value::Bool(false) {
                     losses.add(at, word, Severity::Annotation, "invalid value for this keyword: left out");
                 }
                 continue;
             };
             match limits.iter_mut().find(|limit| limit.word == word) {
-                Some(limit) => join_limit(limit, value, at, rule, losses),
+                Some(limit) => join_limit(limit, value, at, join, losses),
                 None => limits.push(Limit { at: at.clone(), word, value }),
             }
         }
@@ -729,7 +735,7 @@ fn limits_of(kind: Kind, schemas: &[(&Map<String, Value>, At)], draft: Draft, lo
     limits
 }
 
-fn read_limit(schema: &Map<String, Value>, word: &str, value: &Value, rule: Rule, draft: Draft) -> Option<Value> {
+fn read_limit(schema: &Map<String, Value>, word: &str, value: &Value, join: Join, draft: Draft) -> Option<Value> {
     let flagged = |flag: &str| draft == Draft::Four && schema.get(flag) == Some(&Value::Bool(true));
     match word {
         "minimum" if flagged("exclusiveMinimum") => return None,
@@ -739,24 +745,24 @@ fn read_limit(schema: &Map<String, Value>, word: &str, value: &Value, rule: Rule
         "multipleOf" => return value.as_f64().is_some_and(|factor| factor > 0.0).then(|| value.clone()),
         _ => {}
     }
-    match rule {
-        Rule::Most | Rule::Least => value.is_number().then(|| value.clone()),
-        Rule::MostCount | Rule::LeastCount => data::count(value).map(Value::from),
-        Rule::Flag => (*value == Value::Bool(true)).then(|| value.clone()),
-        Rule::Only => value.is_string().then(|| value.clone()),
+    match join {
+        Join::Larger | Join::Smaller => value.is_number().then(|| value.clone()),
+        Join::LargerCount | Join::SmallerCount => data::count(value).map(Value::from),
+        Join::Either => (*value == Value::Bool(true)).then(|| value.clone()),
+        Join::First => value.is_string().then(|| value.clone()),
     }
 }
 
-fn join_limit(limit: &mut Limit, value: Value, at: &At, rule: Rule, losses: &mut Losses) {
+fn join_limit(limit: &mut Limit, value: Value, at: &At, join: Join, losses: &mut Losses) {
     let order = match (&limit.value, &value) {
         (Value::Number(old), Value::Number(new)) => data::compare(new, old),
         _ => std::cmp::Ordering::Equal,
     };
-    let tighter = match rule {
-        Rule::Most | Rule::MostCount => order.is_gt(),
-        Rule::Least | Rule::LeastCount => order.is_lt(),
-        Rule::Flag => false,
-        Rule::Only => {
+    let tighter = match join {
+        Join::Larger | Join::LargerCount => order.is_gt(),
+        Join::Smaller | Join::SmallerCount => order.is_lt(),
+        Join::Either => false,
+        Join::First => {
             if limit.value != value {
                 let note = format!("only one `{}` is possible: {value} was left out", limit.word);
                 losses.add(at, limit.word, Severity::Weakened, note);

@@ -27,7 +27,7 @@ pub(in crate::schema) fn format(draft: Draft, name: &Value) -> Option<jsonschema
 /// Returns options that check formats, fetch nothing, and run regular expressions of bounded size in linear time.
 fn options(draft: Draft) -> jsonschema::ValidationOptions<'static> {
     let patterns =
-        jsonschema::PatternOptions::regex().size_limit(pattern::MOST_BYTES).dfa_size_limit(pattern::MOST_BYTES);
+        jsonschema::PatternOptions::regex().size_limit(pattern::MAX_BYTES).dfa_size_limit(pattern::MAX_BYTES);
     jsonschema::options()
         .with_draft(match draft {
             Draft::Four => jsonschema::Draft::Draft4,

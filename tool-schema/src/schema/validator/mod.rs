@@ -13,24 +13,24 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::graph::{Cost, Gap, Graph, Id, MOST_DEPTH, address};
-use super::judge::Judge;
+use super::evaluate::Evaluator;
+use super::graph::{Cost, Gap, Graph, Id, MAX_DEPTH, address};
 use super::pattern::{self, Pattern};
 use super::{draft, explain, places};
 use crate::feedback::{Problem, ProblemKind, excerpt, shorten};
 
 /// The maximum work of one check, in visits of a part of the value by a subschema. It takes well below a second.
-const MOST_WORK: u64 = 10_000_000;
+const MAX_WORK: u64 = 10_000_000;
 
 /// The maximum nesting of active schemas, which fits a thread's stack.
-const MOST_NESTING: usize = 1_000;
+const MAX_NESTING: usize = 1_000;
 
 /// The maximum number of paths that are followed while a schema is compiled.
-const MOST_WAYS: u64 = 20_000;
+const MAX_WAYS: u64 = 20_000;
 
 /// The maximum number of a schema's parts with an `$id`. `jsonschema` compiles each again for every order in which references
 /// reach them.
-const MOST_RESOURCES: usize = 32;
+const MAX_RESOURCES: usize = 32;
 
 /// A compiled schema, for checking values against it.
 ///
@@ -42,9 +42,12 @@ const MOST_RESOURCES: usize = 32;
 /// rest of the schema is still useful. If leaving it out could refuse more values (inside `not`, `if`, `oneOf` or `contains`, or
 /// as a name in `patternProperties`), the schema cannot be compiled.
 ///
-/// A few schemas can be compiled only with the feature `jsonschema`: those with references that depend on the evaluation path
-/// (`$dynamicRef`) or on relative names of their parts (`$id`), with references to the meta-schemas, or with the formats
-/// `idn-email` and `idn-hostname`.
+/// A few schemas can be compiled only with the feature `jsonschema`. They have one of these:
+///
+/// - references that depend on the evaluation path (`$dynamicRef`)
+/// - references that depend on relative names of their parts (`$id`)
+/// - references to the meta-schemas
+/// - the formats `idn-email` and `idn-hostname`
 ///
 /// ```
 /// use serde_json::json;
@@ -176,7 +179,7 @@ impl Validator {
         if let Some(foreign) = &self.foreign {
             return foreign.is_valid(value);
         }
-        Judge::new(&self.graph, usize::MAX).accepts(0, value)
+        Evaluator::new(&self.graph, usize::MAX).accepts(0, value)
     }
 
     /// Returns the problem of an invalid value for which the graph finds none.
@@ -193,19 +196,19 @@ impl Validator {
     fn way(&self, value: &Value) -> Way {
         let mut depth = 0;
         let Some(work) = self.work(value, 0, &mut depth) else {
-            let expected = format!("a value that is nested at most {MOST_DEPTH} levels deep");
+            let expected = format!("a value that is nested at most {MAX_DEPTH} levels deep");
             return Way::Refused(Problem::new("", ProblemKind::TooLarge, expected));
         };
-        if (depth + 1) * self.cost.nesting > MOST_NESTING {
+        if (depth + 1) * self.cost.nesting > MAX_NESTING {
             let expected = "a value that is nested less deep for this schema";
             return Way::Refused(Problem::new("", ProblemKind::TooLarge, expected));
         }
-        if work <= MOST_WORK { Way::Direct } else { Way::Remembering }
+        if work <= MAX_WORK { Way::Direct } else { Way::Remembering }
     }
 
     /// Returns the maximum work of checking `value`, or `None` if it is too deep.
     fn work(&self, value: &Value, depth: usize, deepest: &mut usize) -> Option<u64> {
-        if depth > MOST_DEPTH {
+        if depth > MAX_DEPTH {
             return None;
         }
         *deepest = depth.max(*deepest);
@@ -250,8 +253,8 @@ impl fmt::Display for Uncompilable {
 
 impl std::error::Error for Uncompilable {}
 
-const MOST_BYTES: usize = 1 << 20;
-const MOST_VALUES: usize = 50_000;
+const MAX_BYTES: usize = 1 << 20;
+const MAX_VALUES: usize = 50_000;
 
 /// Refuses a schema that is too large to compile.
 fn size(schema: &Value) -> Result<(), Uncompilable> {
@@ -264,14 +267,14 @@ fn size(schema: &Value) -> Result<(), Uncompilable> {
             Value::Object(map) => 2 + map.keys().map(|key| key.len() + 4).sum::<usize>(),
             _ => 2,
         };
-        if depth > MOST_DEPTH {
-            return Err(Uncompilable(format!("it is nested deeper than {MOST_DEPTH} levels")));
+        if depth > MAX_DEPTH {
+            return Err(Uncompilable(format!("it is nested deeper than {MAX_DEPTH} levels")));
         }
-        if values > MOST_VALUES {
-            return Err(Uncompilable(format!("it has more than {MOST_VALUES} values")));
+        if values > MAX_VALUES {
+            return Err(Uncompilable(format!("it has more than {MAX_VALUES} values")));
         }
-        if bytes > MOST_BYTES {
-            return Err(Uncompilable(format!("it is larger than {MOST_BYTES} bytes")));
+        if bytes > MAX_BYTES {
+            return Err(Uncompilable(format!("it is larger than {MAX_BYTES} bytes")));
         }
         match value {
             Value::Array(items) => todo.extend(items.iter().map(|item| (item, depth + 1))),
@@ -288,17 +291,17 @@ fn cost(graph: &Graph) -> Result<Cost, Uncompilable> {
     let Some(cost) = Cost::of(graph) else {
         return refused("a `$ref` leads back to itself without a property or an item in between".to_owned());
     };
-    if cost.nesting > MOST_NESTING {
+    if cost.nesting > MAX_NESTING {
         return refused(format!(
-            "{} schemas apply to one value inside each other, more than {MOST_NESTING}",
+            "{} schemas apply to one value inside each other, more than {MAX_NESTING}",
             cost.nesting
         ));
     }
-    if cost.ways > MOST_WAYS {
+    if cost.ways > MAX_WAYS {
         return refused("references multiply beyond what can be compiled".to_owned());
     }
-    if graph.resources > MOST_RESOURCES {
-        return refused(format!("it has {} parts with an `$id`, more than {MOST_RESOURCES}", graph.resources));
+    if graph.resources > MAX_RESOURCES {
+        return refused(format!("it has {} parts with an `$id`, more than {MAX_RESOURCES}", graph.resources));
     }
     Ok(cost)
 }
@@ -342,10 +345,10 @@ pub fn cut(text: &str) -> String {
 }
 
 /// The size limits that are tried for a compiled pattern. The last one is the maximum.
-const SIZES: [usize; 3] = [1 << 14, 1 << 17, pattern::MOST_BYTES];
+const SIZES: [usize; 3] = [1 << 14, 1 << 17, pattern::MAX_BYTES];
 
 /// The maximum size of all patterns of a schema together, in bytes.
-const MOST_PATTERN_BYTES: usize = 16 << 20;
+const MAX_PATTERN_BYTES: usize = 16 << 20;
 
 /// Compiles the patterns of `graph`, and removes those that cannot run, each with a warning in `warnings`.
 fn compile_patterns(
@@ -355,7 +358,7 @@ fn compile_patterns(
     warnings: &mut Vec<String>,
 ) -> Result<HashMap<String, Pattern>, Uncompilable> {
     let mut tried = HashMap::new();
-    let mut left = MOST_PATTERN_BYTES;
+    let mut left = MAX_PATTERN_BYTES;
     let mut dropped: Vec<Id> = Vec::new();
     for (id, node) in graph.nodes() {
         if let Some((name, _)) = node.patterns.iter().find(|(name, _)| !runs(name, &mut tried, &mut left)) {
@@ -403,7 +406,7 @@ fn drop_patterns(
     let id_of = |value: &Value| ids.get(&address(value)).copied().filter(|id| dropped.contains(id));
     for place in places::find(schema, &|value| id_of(value).is_some()) {
         if let Some(id) = schema.pointer(&place).and_then(id_of) {
-            warnings.push(format!("{place}/pattern is not checked, {}", why(&text(graph, id))));
+            warnings.push(format!("{place}/pattern is not checked, {}", unsupported_pattern(&text(graph, id))));
         }
     }
     for &id in dropped {
@@ -413,10 +416,10 @@ fn drop_patterns(
 }
 
 fn pattern_refusal(keyword: &str, pattern: &str) -> Uncompilable {
-    Uncompilable(format!("a pattern inside {keyword} cannot be left out, {}", why(pattern)))
+    Uncompilable(format!("a pattern inside {keyword} cannot be left out, {}", unsupported_pattern(pattern)))
 }
 
-fn why(pattern: &str) -> String {
+fn unsupported_pattern(pattern: &str) -> String {
     format!(
         "because it is not a regular expression that runs in linear time and bounded space (avoid look-around, back-references \
          and large counts): `{}`",

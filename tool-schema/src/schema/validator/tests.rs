@@ -1,4 +1,4 @@
-//! Which schemas compile, and what checks may cost.
+//! Tests of the schemas that compile, and of the cost of checks.
 
 use std::time::{Duration, Instant};
 

@@ -21,7 +21,7 @@ use tool_runtime::{
     tool::{Question, QuestionAnswer},
 };
 
-use super::{Limits, definition::arguments as object, handler::Inbox, remote::Shared};
+use super::{RemoteLimits, definition::arguments as object, handler::Inbox, remote::Shared};
 
 pub async fn call(
     shared: Arc<Shared>,
@@ -32,13 +32,13 @@ pub async fn call(
     cx: Context,
 ) -> Result<Output, CallError> {
     let peer = shared.peer().await.map_err(|reason| {
-        let told = format!("the MCP server `{}` cannot be reached; the tool did not run", shared.server.name);
-        Failure::new(told).source(reason).retryable()
+        let text = format!("the MCP server `{}` cannot be reached; the tool did not run", shared.server.name);
+        Failure::new(text).source(reason).retryable()
     })?;
     if !shared.is_unchanged(&remote, digest) {
-        let told = "the MCP server defines the tool otherwise than when it was accepted; it does not run until somebody \
+        let text = "the MCP server defines the tool otherwise than when it was accepted; it does not run until somebody \
                     has looked at the change";
-        return Err(CallError::PolicyDenied { reason: Some(told.to_owned()) });
+        return Err(CallError::PolicyDenied { reason: Some(text.to_owned()) });
     }
     let mut params = CallToolRequestParams::new(remote).with_arguments(object(arguments));
     for _ in 0..shared.server.limits.rounds.max(1) {
@@ -75,13 +75,13 @@ async fn send(
         meta.set_log_level(logs.least.wire());
         options = options.with_meta(meta);
     }
-    let handle = peer.send_request_with_option(request, options).await.map_err(failed)?;
+    let handle = peer.send_request_with_option(request, options).await.map_err(request_error)?;
     let mut under_way =
         UnderWay { peer, inbox: &shared.inbox, token: handle.progress_token.clone(), cancel: Some(handle.id.clone()) };
     shared.inbox.begin(handle.progress_token.clone(), cx.clone());
     let answer = handle.await_response().await;
     under_way.cancel = None;
-    match answer.map_err(failed)? {
+    match answer.map_err(request_error)? {
         ServerResult::CallToolResult(done) => Ok(Ended::Done(done)),
         ServerResult::InputRequiredResult(asks) => Ok(Ended::Asks(asks)),
         _ => Err(Failure::new("the MCP server gave an answer that is none to a call").into()),
@@ -100,19 +100,19 @@ impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.inbox.end(&self.token);
         if let (Some(id), Ok(runtime)) = (self.cancel.take(), tokio::runtime::Handle::try_current()) {
-            let (peer, told) = (self.peer.clone(), "nobody waits for it any more".to_owned());
+            let (peer, text) = (self.peer.clone(), "nobody waits for it any more".to_owned());
             runtime.spawn(
-                async move { peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some(told))).await },
+                async move { peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some(text))).await },
             );
         }
     }
 }
 
 /// Returns the error for a request without a result. The server's message is untrusted text.
-fn failed(error: ServiceError) -> CallError {
+fn request_error(error: ServiceError) -> CallError {
     let failure = match &error {
-        ServiceError::McpError(told) => {
-            let text: String = escape(&told.message).chars().take(2000).collect();
+        ServiceError::McpError(text) => {
+            let text: String = escape(&text.message).chars().take(2000).collect();
             Failure::new(format!("the MCP server refused the call: {text}"))
         }
         _ => Failure::new("the connection to the MCP server broke; the call may have had effects"),
@@ -153,7 +153,7 @@ pub async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -
     let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else { return declined };
     let Ok(schema) = serde_json::to_value(requested_schema) else { return declined };
     let text = format!("The MCP server `{}` asks: {}", one_line(server), escape(&message));
-    match cx.put(Question::ask(text, schema)).await {
+    match cx.ask_question(Question::ask(text, schema)).await {
         Ok(QuestionAnswer::Given(value)) => ElicitResult::new(ElicitationAction::Accept).with_content(value),
         Ok(_) | Err(_) => declined,
     }
@@ -162,7 +162,11 @@ pub async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -
 /// Returns the output of a call.
 ///
 /// Fails when the tool failed, or when the result is larger than the limit or does not fit the declared schema.
-fn read_result(result: CallToolResult, declared: Option<&Validator>, limits: &Limits) -> Result<Output, CallError> {
+fn read_result(
+    result: CallToolResult,
+    declared: Option<&Validator>,
+    limits: &RemoteLimits,
+) -> Result<Output, CallError> {
     let structured = result.structured_content.as_ref().map(ToString::to_string);
     let bytes = result.content.iter().map(size).sum::<usize>() + structured.as_ref().map_or(0, String::len);
     if bytes > limits.result_bytes {

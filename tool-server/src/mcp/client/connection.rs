@@ -25,7 +25,7 @@ use rustls::{ClientConfig, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{BoxError, Limits, RemoteServer, handler::Local, within};
+use super::{BoxError, RemoteLimits, RemoteServer, handler::Local, within};
 use crate::mcp::LogLevel;
 
 /// The wait after the first failure to connect. It doubles with each further failure.
@@ -33,7 +33,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// The maximum number of pages of a list, because pages can be empty.
-const MOST_PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;
 
 /// The current connection to a server.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Connection {
                 if let Some(logs) = server.logs.as_ref().filter(|_| has_log_level(&peer)) {
                     tokio::spawn(set_level(peer.clone(), logs.least));
                 }
-                tokio::spawn(listen(peer.clone(), local));
+                tokio::spawn(subscribe(peer.clone(), local));
                 (self.failures, self.not_before) = (0, None);
                 self.running = Some(running);
                 Ok(peer)
@@ -95,7 +95,7 @@ async fn set_level(peer: Peer<RoleClient>, least: LogLevel) {
 }
 
 /// Subscribes to changes of the list, if the server supports that.
-async fn listen(peer: Peer<RoleClient>, local: Local) {
+async fn subscribe(peer: Peer<RoleClient>, local: Local) {
     let mut filter = SubscriptionFilter::default();
     filter.tools_list_changed = Some(true);
     let Ok(mut subscription) = peer.listen(filter).await else { return };
@@ -113,7 +113,7 @@ pub async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<
     let most = server.limits.tools;
     within(server.limits.connect, "listing the tools", async {
         let (mut tools, mut cursor) = (Vec::new(), None);
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let mut page = PaginatedRequestParams::default();
             page.cursor = cursor;
             let page = peer.list_tools(Some(page)).await?;
@@ -177,7 +177,11 @@ const INHERITED: [&str; 11] =
 impl Transport {
     /// Connects with the newest revision that both sides know. Some servers fail when they are asked for it, so a second try
     /// begins with `initialize`.
-    pub async fn connect(&self, local: Local, limits: &Limits) -> Result<RunningService<RoleClient, Local>, BoxError> {
+    pub async fn connect(
+        &self,
+        local: Local,
+        limits: &RemoteLimits,
+    ) -> Result<RunningService<RoleClient, Local>, BoxError> {
         let newest = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
@@ -191,7 +195,7 @@ impl Transport {
     async fn begin(
         &self,
         local: Local,
-        limits: &Limits,
+        limits: &RemoteLimits,
         lifecycle: ClientLifecycleMode,
     ) -> Result<RunningService<RoleClient, Local>, BoxError> {
         let running = match self {

@@ -149,7 +149,7 @@ impl ClientHandler for Local {
 }
 
 /// The maximum length of a message, in characters.
-const MOST: usize = 2000;
+const MAX_MESSAGE_CHARACTERS: usize = 2000;
 
 /// A log message of a server. It is untrusted text without deceptive characters, of at most 2,000 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,8 +185,8 @@ impl LogReceiver {
             return;
         }
         let text = match data {
-            Value::String(text) => text.chars().take(MOST).collect(),
-            other => other.to_string().chars().take(MOST).collect::<String>(),
+            Value::String(text) => text.chars().take(MAX_MESSAGE_CHARACTERS).collect(),
+            other => other.to_string().chars().take(MAX_MESSAGE_CHARACTERS).collect::<String>(),
         };
         let logger = logger.map(|logger| one_line(&logger.chars().take(64).collect::<String>()));
         (self.receive)(RemoteLog { server: server.to_owned(), level, logger, text: escape(&text) });

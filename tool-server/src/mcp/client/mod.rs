@@ -43,7 +43,7 @@ pub struct RemoteServer {
     name: String,
     prefix: String,
     transport: Transport,
-    limits: Limits,
+    limits: RemoteLimits,
     allowed: BTreeSet<String>,
     hints: bool,
     questions: bool,
@@ -55,7 +55,7 @@ impl RemoteServer {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
         let name = name.into();
         let prefix = format!("{name}_");
-        let (limits, allowed) = (Limits::default(), BTreeSet::new());
+        let (limits, allowed) = (RemoteLimits::default(), BTreeSet::new());
         Self { name, prefix, transport, limits, allowed, hints: false, questions: false, logs: None, pins: None }
     }
 
@@ -124,7 +124,7 @@ impl RemoteServer {
     }
 
     /// Changes the size and time limits.
-    pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+    pub fn limits(mut self, change: impl FnOnce(&mut RemoteLimits)) -> Self {
         change(&mut self.limits);
         self
     }
@@ -165,8 +165,8 @@ impl RemoteServer {
 
     /// Connects to the server, and reads its list of tools.
     ///
-    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`Limits::connect`], or has more tools than
-    /// [`Limits::tools`].
+    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`RemoteLimits::connect`], or has more tools than
+    /// [`RemoteLimits::tools`].
     pub async fn connect(self) -> Result<RemoteTools, RemoteError> {
         RemoteTools::connect(self).await
     }
@@ -175,7 +175,7 @@ impl RemoteServer {
 /// The size and time limits for a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct RemoteLimits {
     /// The time limit for connecting, and for listing the tools.
     pub connect: Duration,
     /// The time limit for a call.
@@ -190,7 +190,7 @@ pub struct Limits {
     pub rounds: usize,
 }
 
-impl Default for Limits {
+impl Default for RemoteLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(20),

@@ -59,7 +59,7 @@ pub async fn call(
     let is_unfinished = request.request_state.is_some();
     // A continued call brings decisions. A lost client must not end the call between a decision and the work.
     let cancellation = if is_unfinished { Cancellation::new() } else { gone.clone() };
-    let agent = offer.agent.clone().with_context(|cx| caller.represent(cx, &cancellation, level));
+    let agent = offer.agent.clone().edit_context(|cx| caller.represent(cx, &cancellation, level));
     let gone_from = is_unfinished.then_some(&gone);
     let exchange = Exchange::new(shared, agent, &operator, listed, Some(caller), gone_from);
     let mut work = pin!(exchange.run(request));
@@ -75,7 +75,7 @@ pub async fn call(
                 gone.cancel();
             }
             report = next(&mut reports), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(report))),
-            () = sent(&mut sending) => sending = None,
+            () = wait_until_sent(&mut sending) => sending = None,
             done = &mut work => break done,
         }
     };
@@ -102,7 +102,7 @@ pub async fn call(
 }
 
 /// Waits until the pending message is sent; forever if there is none.
-async fn sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin>) {
+async fn wait_until_sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin>) {
     match sending {
         Some(sending) => drop(sending.await),
         None => pending().await,
@@ -154,7 +154,7 @@ impl Exchange<'_> {
             return Box::pin(self.go_on(&state, request)).await;
         }
         let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
-        match self.agent.call(request.name, arguments).await.map_err(failed)? {
+        match self.agent.call(request.name, arguments).await.map_err(run_error)? {
             Called::Ended(ended) => Ok(self.result(ended.for_model(), &ended.result).into()),
             Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
         }
@@ -167,7 +167,7 @@ impl Exchange<'_> {
         let spent = once.commit_with(&mut session, None);
         let done = self.drive(&mut session).await;
         once.rest(session.run()).await;
-        spent.await.map_err(|_| failed(AgentError::Cancelled))?.map_err(closed)?;
+        spent.await.map_err(|_| run_error(AgentError::Cancelled))?.map_err(seal_error)?;
         done?;
         self.settled(session, wrong, Some(&once)).await
     }
@@ -180,13 +180,13 @@ impl Exchange<'_> {
                 Some(gone) => gone.cancelled().await,
                 None => pending().await,
             }
-            handle.leave();
+            handle.client_left();
             pending::<Infallible>().await
         };
         tokio::select! {
             biased;
             never = left => match never {},
-            done = session.resume() => done.map(drop).map_err(failed),
+            done = session.resume() => done.map(drop).map_err(run_error),
         }
     }
 
@@ -204,17 +204,17 @@ impl Exchange<'_> {
             };
             if let Some(result) = call.result() {
                 if let Some(once) = once {
-                    once.spend().await.map_err(closed)?;
+                    once.spend().await.map_err(seal_error)?;
                 }
                 let parts = result.for_model(&call.name, call.may_have_run());
                 return Ok(self.result(parts, result).into());
             }
             let (forms, impossible) = self.forms(&session, &wrong);
             if impossible.is_empty() {
-                return self.suspended(&session, forms, once);
+                return self.ask_for_input(&session, forms, once);
             }
             for id in impossible {
-                session.decide(&id, Decision::deny(NO_FORM), self.agent.principal()).await.map_err(failed)?;
+                session.decide(&id, Decision::deny(NO_FORM), self.agent.owner()).await.map_err(run_error)?;
             }
             wrong.clear();
             self.drive(&mut session).await?;
@@ -224,14 +224,17 @@ impl Exchange<'_> {
     /// Opens the sealed run that the client sent.
     async fn open(&self, state: &str, name: &str, arguments: &JsonObject) -> Result<Unfinished, ErrorData> {
         let agent = &self.agent;
-        let (run, opening) = self.shared.sealer.peek(state, &agent.principal(), now()).map_err(closed)?;
+        let (run, opening) = self.shared.sealer.peek(state, &agent.owner(), now()).map_err(seal_error)?;
         if !is_of(&run, name, arguments) {
             return Err(unusable("it is of another call"));
         }
         let once = Once::new(&self.shared.sealer, opening, &run);
         let asked = run.interrupts().map(|open| open.id.clone()).collect();
-        let session =
-            if agent.is_stored() { agent.open(run.id()).await.map_err(failed)? } else { agent.session_of(run) };
+        let session = if agent.is_stored() {
+            agent.open(run.id()).await.map_err(run_error)?
+        } else {
+            agent.session_from_run(run)
+        };
         Ok(Unfinished { session, asked, once })
     }
 
@@ -244,7 +247,7 @@ impl Exchange<'_> {
         once: &Once,
         mut responses: BTreeMap<String, Value>,
     ) -> Result<Wrong, ErrorData> {
-        let principal = self.agent.principal();
+        let principal = self.agent.owner();
         let still_open = session.interrupts().filter(|open| asked.contains(&open.id));
         let forms: Vec<(InterruptId, Form)> =
             still_open.filter_map(|open| Some((open.id.clone(), self.form(open, None)?))).collect();
@@ -267,7 +270,7 @@ impl Exchange<'_> {
                 Err(AgentError::Refused(refusal)) => {
                     return Err(ErrorData::invalid_params(format!("the response to `{key}`: {refusal}"), None));
                 }
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(run_error(error)),
             }
         }
         Ok(unfit)
@@ -291,7 +294,7 @@ impl Exchange<'_> {
         Form::of(&open.kind, &open.shown, output(tool.spec()).as_ref(), feedback)
     }
 
-    fn suspended(
+    fn ask_for_input(
         &self,
         session: &Session,
         forms: Vec<Form>,
@@ -302,7 +305,7 @@ impl Exchange<'_> {
             let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
             return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
         }
-        let (run, principal) = (session.run(), self.agent.principal());
+        let (run, principal) = (session.run(), self.agent.owner());
         let state = match once {
             Some(once) => once.seal(run, &principal),
             None => self.shared.sealer.seal(run, &principal, now()),
@@ -349,9 +352,9 @@ struct Unfinished {
 }
 
 /// Returns the error for a state that cannot be opened. It hides details of the nonce store.
-fn closed(error: SealError) -> ErrorData {
+fn seal_error(error: SealError) -> ErrorData {
     match error {
-        SealError::Store(error) => failed(error.into()),
+        SealError::Store(error) => run_error(error.into()),
         error => unusable(error),
     }
 }
@@ -370,7 +373,7 @@ fn is_of(run: &Run, name: &str, arguments: &JsonObject) -> bool {
 }
 
 /// Returns the error for a run that cannot go on. It hides details of the server.
-fn failed(error: AgentError) -> ErrorData {
+fn run_error(error: AgentError) -> ErrorData {
     match error {
         AgentError::Cancelled => ErrorData::internal_error("the call was cancelled", None),
         AgentError::Refused(refusal) => ErrorData::invalid_request(refusal.to_string(), None),

@@ -71,7 +71,7 @@ impl Caller {
     /// Returns the context for calls on behalf of the client.
     pub fn represent(self: &Arc<Self>, cx: Context, cancellation: &Cancellation, level: LogLevel) -> Context {
         let cx = cx.with_cancellation(cancellation.clone()).with(McpClient::of(self, level));
-        match authenticated(&self.context) {
+        match principal_of(&self.context) {
             Some(principal) => cx.with_principal(principal.as_str()),
             None => cx,
         }
@@ -85,10 +85,10 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 
 /// Returns the principal on whose behalf `agent` acts for a request.
 pub fn principal(agent: &Agent, context: &RequestContext<RoleServer>) -> Principal {
-    authenticated(context).cloned().unwrap_or_else(|| agent.principal())
+    principal_of(context).cloned().unwrap_or_else(|| agent.owner())
 }
 
-fn authenticated(context: &RequestContext<RoleServer>) -> Option<&Principal> {
+fn principal_of(context: &RequestContext<RoleServer>) -> Option<&Principal> {
     let parts = context.extensions.get::<http::request::Parts>()?;
     let Authenticated(principal) = parts.extensions.get()?;
     Some(principal)

@@ -20,12 +20,12 @@ use super::{
 };
 use crate::{
     host::{ApiError, Authenticated},
+    http_settings::{Surface, surface_settings},
     serve::serve,
-    surface::{Surface, surface_settings},
 };
 
 /// The default of [`McpHttp::max_sessions`].
-const MOST_SESSIONS: usize = 1000;
+const MAX_SESSIONS: usize = 1000;
 
 /// An MCP server over streamable HTTP, at `/mcp`. It accepts only the host names of loopback until [`hosts`](Self::hosts) sets
 /// others.
@@ -40,7 +40,7 @@ pub struct McpHttp {
 impl McpServer {
     /// Returns this server over HTTP.
     pub fn http(&self) -> McpHttp {
-        McpHttp { server: self.clone(), surface: Surface::default(), most_sessions: MOST_SESSIONS }
+        McpHttp { server: self.clone(), surface: Surface::default(), most_sessions: MAX_SESSIONS }
     }
 }
 
@@ -61,28 +61,28 @@ impl McpHttp {
         self.router_until(CancellationToken::new())
     }
 
-    /// Returns the routes, whose streams end when `stopped` is cancelled.
+    /// Returns the routes, whose sessions end when `stopped` is cancelled, and when the routes are dropped.
     fn router_until(self, stopped: CancellationToken) -> Router {
         let server = self.server;
         let config = StreamableHttpServerConfig::default()
             // `Surface` checks hosts, origins and sizes.
             .disable_allowed_hosts()
             .with_max_request_body_bytes(usize::MAX)
-            .with_cancellation_token(stopped);
+            .with_cancellation_token(stopped.clone());
         let sessions = Arc::new(Sessions::new(self.most_sessions));
         let service = StreamableHttpService::new(move || Ok(server.handler()), Arc::clone(&sessions), config);
         // In an `Arc`, because a router clones its services, and this one contains the whole configuration.
-        let service = Arc::new(service);
+        let service = Arc::new((service, stopped.drop_guard()));
         let service = service_fn(move |request: Request| {
             let service = Arc::clone(&service);
-            async move { Ok::<_, Infallible>(service.handle(request).await) }
+            async move { Ok::<_, Infallible>(service.0.handle(request).await) }
         });
         let router = Router::new().route_service("/mcp", service);
         self.surface.protect(router.route_layer(middleware::from_fn_with_state(sessions, check_owner)))
     }
 
-    /// Serves on `listener` until `shutdown` completes. Then the server refuses new connections, and lets open streams go on for
-    /// at most the time of [`McpHttp::grace`].
+    /// Serves on `listener` until `shutdown` completes. Then the server refuses new connections, and ends within the time of
+    /// [`McpHttp::grace`], whatever its clients do.
     ///
     /// Fails when the address is not loopback and [`McpHttp::authenticate`] is not set, because then everybody who reaches the
     /// machine could call the tools.
@@ -92,16 +92,17 @@ impl McpHttp {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         self.surface.check_listener(&listener)?;
-        let (stopped, grace) = (CancellationToken::new(), self.surface.grace);
-        serve(listener, self.router_until(stopped.clone()), async move {
+        let (stopped, grace, to_end) = (CancellationToken::new(), self.surface.grace, self.surface.time_to_end());
+        let router = self.router_until(stopped.clone());
+        let shutdown = async move {
             shutdown.await;
             // Spawned, so that idle connections are closed meanwhile.
             tokio::spawn(async move {
-                tokio::time::sleep(grace).await;
+                tokio::time::sleep(to_end).await;
                 stopped.cancel();
             });
-        })
-        .await
+        };
+        serve(listener, router, shutdown, grace).await
     }
 }
 

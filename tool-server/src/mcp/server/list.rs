@@ -61,7 +61,7 @@ fn listed(spec: &ToolSpec) -> Tool {
     if !spec.traits.meta.is_empty() {
         tool.meta = Some(MetaObject(spec.traits.meta.clone()));
     }
-    tool.output_schema = spec.output.as_deref().and_then(object).map(said);
+    tool.output_schema = spec.output.as_deref().and_then(object).map(lift_type);
     tool
 }
 
@@ -73,7 +73,7 @@ pub fn has_output_schema(tool: &Tool, is_modern: bool) -> bool {
 }
 
 /// Copies the type to the schema's root, where clients look for it, if the root only refers to a definition.
-fn said(mut schema: Arc<JsonObject>) -> Arc<JsonObject> {
+fn lift_type(mut schema: Arc<JsonObject>) -> Arc<JsonObject> {
     let target = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix("#/$defs/"));
     let definition = target.and_then(|name| schema.get("$defs")?.get(name));
     if let Some(kind) = definition.and_then(|definition| definition.get("type")).cloned() {

@@ -2,7 +2,7 @@
 
 mod call;
 mod caller;
-mod distinct;
+mod duplicate_ids;
 mod handler;
 mod http;
 mod list;
@@ -25,7 +25,7 @@ pub use caller::McpClient;
 pub use http::McpHttp;
 pub use tasks::TaskSupport;
 
-use distinct::Distinct;
+use duplicate_ids::Distinct;
 use handler::Handler;
 use list::Offer;
 use tasks::Tasks;
@@ -73,7 +73,7 @@ impl McpServer {
             page: 100,
             sealer: sealer.lifetime(LIFETIME),
             tasks: Tasks::default(),
-            offer: watch::Sender::new(Arc::new(Offer::new(agent.silenced()))),
+            offer: watch::Sender::new(Arc::new(Offer::new(agent.without_models()))),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -99,8 +99,8 @@ impl McpServer {
     }
 
     /// Sets the sealer of the unfinished calls that clients keep. The default key is random and lasts as long as the process. If
-    /// several processes serve the same clients, or calls must survive a restart, set keys and a persistent nonce store that all
-    /// processes share, such as `SqliteStore` or `PostgresStore`.
+    /// several processes serve the same clients, or calls must survive a restart, set keys and a persistent nonce store, such as
+    /// `SqliteStore` or `PostgresStore`. All processes share that store.
     pub fn sealer(self, sealer: Sealer) -> Self {
         self.change(|shared| shared.sealer = sealer)
     }

@@ -15,7 +15,7 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tool_run::run::Shown;
+use tool_run::run::CallView;
 use tool_runtime::{
     Rejection, ToolSpec,
     agent::{ApprovalRequest, Event, ExternalCall, Observer, Operator, QuestionRequest},
@@ -29,7 +29,7 @@ use crate::host::lock;
 
 /// The maximum number of unsent progress messages. More are left out, so that a client that does not read does not slow a tool
 /// down.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// The way to ask a person at the client.
 pub enum Asking {
@@ -144,8 +144,8 @@ impl Operator for CallOperator {
     }
 }
 
-fn shown(spec: &ToolSpec, arguments: &Value) -> Option<Shown> {
-    Shown::new(spec, &arguments.to_string(), &[]).ok()
+fn shown(spec: &ToolSpec, arguments: &Value) -> Option<CallView> {
+    CallView::new(spec, &arguments.to_string(), &[]).ok()
 }
 
 /// Returns the schema of the tool's output.
@@ -163,7 +163,7 @@ struct Reports {
 
 impl Reports {
     fn new(token: ProgressToken) -> (Self, Receiver<ProgressNotificationParam>) {
-        let (sender, receiver) = channel(MOST_WAITING);
+        let (sender, receiver) = channel(MAX_WAITING);
         (Self { token, sender, last: Mutex::default() }, receiver)
     }
 
@@ -222,7 +222,7 @@ impl Form {
     /// Returns `None` if no form can carry the question: a form's fields are texts, numbers, booleans and choices.
     pub fn of(
         kind: &InterruptKind,
-        shown: &Shown,
+        shown: &CallView,
         output: Option<&Value>,
         feedback: Option<&Rejection>,
     ) -> Option<Self> {
@@ -320,7 +320,7 @@ impl Wants {
 }
 
 /// Returns the question, followed by the call's origin, arguments and taint, one per line.
-fn described(question: String, shown: &Shown) -> String {
+fn described(question: String, shown: &CallView) -> String {
     let origin = shown.origin.iter().map(|origin| format!("The tool comes from {origin}."));
     let arguments = shown.lines.iter().map(|(name, value)| format!("{name}: {value}"));
     let strangers = (!shown.tainted_by.is_empty())
@@ -334,7 +334,7 @@ fn permission() -> JsonObject {
         "type": "object",
         "properties": {
             "decision": { "type": "string", "title": "Decision", "enum": ["approve", "deny"] },
-            "reason": { "type": "string", "title": "Reason", "description": "Why not; the model is told." },
+            "reason": { "type": "string", "title": "Reason", "description": "The reason, for the model." },
         },
         "required": ["decision"],
     });

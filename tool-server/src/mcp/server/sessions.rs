@@ -6,7 +6,7 @@
 //!   (`LocalSessionWorker::handle_server_message`): `a_client_comes_back_for_what_was_let_go`.
 //! - It sends both answers of requests that share an id to the second (`LocalSessionWorker::register_resource`):
 //!   `requests_that_share_an_id_in_flight_are_refused`.
-//! - It limits neither the number of sessions nor tells the manager who begins one (`SessionManager::create_session`):
+//! - It does not limit the number of sessions, and does not pass the caller to the manager (`SessionManager::create_session`):
 //!   `the_session_that_ends_is_the_oldest_of_the_same_principal`.
 
 use std::{
@@ -31,7 +31,7 @@ use rmcp::{
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, unbounded_channel};
 use tool_runtime::run::Principal;
 
-use super::distinct::refuse_twin;
+use super::duplicate_ids::refuse_twin;
 use crate::host::lock;
 
 tokio::task_local! {
@@ -71,10 +71,10 @@ impl Owners {
 }
 
 /// The maximum number of messages that are kept for a released client. Beyond it, only the result is kept.
-const MOST_KEPT: usize = 256;
+const MAX_KEPT: usize = 256;
 
 /// The time for which a result is kept for a released client.
-const PATIENCE: Duration = Duration::from_mins(1);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The messages for released clients, by session and stream number.
 type Kept = Mutex<HashMap<(SessionId, u64), UnboundedReceiver<ServerSseMessage>>>;
@@ -144,12 +144,12 @@ impl Stream {
             while let Some(message) = messages.recv().await {
                 count += 1;
                 // Sending fails if the client came back, took the receiver, and left again.
-                if (count < MOST_KEPT || is_result(&message)) && send.send(message).is_err() {
+                if (count < MAX_KEPT || is_result(&message)) && send.send(message).is_err() {
                     return;
                 }
             }
             drop(send);
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(IDLE_TIMEOUT).await;
             if let Some(kept) = waited.kept.upgrade() {
                 lock(&kept).remove(&waited.key);
             }
@@ -175,10 +175,10 @@ fn is_result(message: &ServerSseMessage) -> bool {
     matches!(message, Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))
 }
 
-/// A session manager that wraps rmcp's. It ends the sessions that a principal has too many of, refuses requests that share an id
-/// with one in flight, and attaches to each request its stream.
+/// A session manager that wraps rmcp's. It ends the sessions that a principal has too many of. It refuses requests that share an
+/// id with one in flight, and attaches to each request its stream.
 pub struct Sessions {
-    inner: LocalSessionManager,
+    inner: Arc<LocalSessionManager>,
     most: usize,
     owners: Mutex<Owners>,
     kept: Arc<Kept>,
@@ -189,7 +189,7 @@ impl Sessions {
     /// Creates a manager of at most `most` sessions for each principal.
     pub fn new(most: usize) -> Self {
         let (owners, kept, in_flight) = (Mutex::default(), Arc::default(), Arc::default());
-        Self { inner: LocalSessionManager::default(), most, owners, kept, in_flight }
+        Self { inner: Arc::default(), most, owners, kept, in_flight }
     }
 
     /// Returns `true` if `caller` has begun the session. This counts as a use of it.
@@ -204,6 +204,12 @@ impl Sessions {
             _ => false,
         }
     }
+
+    /// Removes what is known of a session.
+    fn forget(&self, id: &SessionId) {
+        lock(&self.owners).sessions.remove(id);
+        lock(&self.kept).retain(|(session, _), _| session != id);
+    }
 }
 
 type Failed = LocalSessionManagerError;
@@ -217,8 +223,13 @@ impl SessionManager for Sessions {
         let by = CALLER.try_with(Clone::clone).unwrap_or_default();
         let oldest = lock(&self.owners).add(id.clone(), by, self.most);
         if let Some(oldest) = oldest {
-            // An error says that its worker has ended already.
-            let _ = self.close_session(&oldest).await;
+            self.forget(&oldest);
+            let inner = Arc::clone(&self.inner);
+            // On a task of its own: this future is dropped if the client leaves, and then nobody would end the new session.
+            tokio::spawn(async move {
+                // An error says that its worker has ended already.
+                let _ = inner.close_session(&oldest).await;
+            });
         }
         Ok((id, transport))
     }
@@ -236,8 +247,7 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Failed> {
-        lock(&self.owners).sessions.remove(id);
-        lock(&self.kept).retain(|(session, _), _| session != id);
+        self.forget(id);
         self.inner.close_session(id).await
     }
 
@@ -296,5 +306,27 @@ impl SessionManager for Sessions {
             Some(mut kept) => Ok(Either::Left(poll_fn(move |task| kept.poll_recv(task)))),
             None => Ok(Either::Right(self.inner.resume(id, last_event_id).await?)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    /// A client may leave at each point where its request waits. A session that exists by then would never end.
+    #[tokio::test]
+    async fn a_request_waits_for_nothing_after_its_session_exists() {
+        let sessions = Sessions::new(1);
+        let (first, _transport) = sessions.create_session().await.unwrap();
+        let begun = sessions.create_session().now_or_never();
+        let known = sessions.inner.sessions.read().await.len();
+        let (second, _transport) = begun.unwrap_or_else(|| panic!("{known} sessions, one of them nobody's")).unwrap();
+        assert!(!sessions.is_of(&first, None) && sessions.is_of(&second, None));
+        while sessions.has_session(&first).await.unwrap() {
+            tokio::task::yield_now().await;
+        }
+        assert!(sessions.has_session(&second).await.unwrap());
     }
 }

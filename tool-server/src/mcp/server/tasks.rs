@@ -23,7 +23,7 @@ use super::{
 use crate::{host::lock, mcp::LogLevel};
 
 /// The maximum number of running tasks.
-const MOST_RUNNING: usize = 1024;
+const MAX_RUNNING: usize = 1024;
 
 /// The choice of whether the calls of a tool become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl Tasks {
 
     /// Returns the choice for the tool `name` of `tools`.
     pub fn support(&self, tools: &Toolset, name: &str) -> TaskSupport {
-        let said = self.support.as_ref().and_then(|support| Some(support(tools.get(name)?.spec())));
-        said.unwrap_or(TaskSupport::Never)
+        let declared = self.support.as_ref().and_then(|support| Some(support(tools.get(name)?.spec())));
+        declared.unwrap_or(TaskSupport::Never)
     }
 
     pub fn get(&self, id: &str, by: &Principal) -> Result<DetailedTask, ErrorData> {
@@ -96,12 +96,12 @@ pub fn begin(
     level: LogLevel,
 ) -> Result<CallToolResponse, ErrorData> {
     let tasks = &shared.tasks;
-    if tasks.manager.running_task_count() >= MOST_RUNNING {
-        return Err(ErrorData::internal_error(format!("at most {MOST_RUNNING} tasks run at a time"), None));
+    if tasks.manager.running_task_count() >= MAX_RUNNING {
+        return Err(ErrorData::internal_error(format!("at most {MAX_RUNNING} tasks run at a time"), None));
     }
     let cancellation = Cancellation::new();
-    let agent = offer.agent.clone().with_context(|cx| caller.represent(cx, &cancellation, level));
-    let owner = agent.principal();
+    let agent = offer.agent.clone().edit_context(|cx| caller.represent(cx, &cancellation, level));
+    let owner = agent.owner();
     let asks = caller.asks();
     let server = Arc::clone(shared);
     let task = tasks.manager.spawn(TaskOptions::new(), |task| {

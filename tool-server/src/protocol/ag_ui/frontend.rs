@@ -58,9 +58,8 @@ enum Change {
 }
 
 /// The error for a change of the state that cannot be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StateError(String);
+#[derive(Clone, Debug)]
+pub struct StateError(Arc<dyn std::error::Error + Send + Sync>);
 
 impl Frontend {
     /// Creates the frontend of the request `input`.
@@ -117,7 +116,7 @@ impl Frontend {
         let changed = change(&mut state);
         let patch = json_patch::diff(&shared.state, &state);
         if !patch.0.is_empty() {
-            let patch = serde_json::to_value(&patch).map_err(|error| StateError(error.to_string()))?;
+            let patch = serde_json::to_value(&patch).map_err(|error| StateError(Arc::new(error)))?;
             shared.state = state;
             shared.changes.push(Change::Delta(patch));
             self.inner.outbox.wake(shared);
@@ -129,11 +128,11 @@ impl Frontend {
     ///
     /// Fails when `patch` is not a JSON Patch, or does not fit the state. Then the state does not change.
     pub fn patch(&self, patch: &Value) -> Result<(), StateError> {
-        let parsed: json_patch::Patch = serde_json::from_value(patch.clone())
-            .map_err(|error| StateError(format!("invalid JSON Patch: {error}")))?;
+        let parsed: json_patch::Patch =
+            serde_json::from_value(patch.clone()).map_err(|error| StateError(Arc::new(error)))?;
         let mut shared = self.inner.outbox.lock();
         let mut state = shared.state.clone();
-        json_patch::patch(&mut state, &parsed).map_err(|error| StateError(error.to_string()))?;
+        json_patch::patch(&mut state, &parsed).map_err(|error| StateError(Arc::new(error)))?;
         shared.state = state;
         shared.changes.push(Change::Delta(patch.clone()));
         self.inner.outbox.wake(shared);
@@ -175,7 +174,11 @@ impl fmt::Display for StateError {
     }
 }
 
-impl std::error::Error for StateError {}
+impl std::error::Error for StateError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.0)
+    }
+}
 
 impl fmt::Debug for Frontend {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,10 +9,10 @@ use tool_schema::feedback;
 
 use super::Level;
 use super::event::Object;
-use crate::protocol::members::{self, Members, whole};
+use crate::protocol::json_object::{self, Members, whole};
 
 /// The maximum number of warnings about one input.
-const MOST_WARNINGS: usize = 16;
+const MAX_WARNINGS: usize = 16;
 
 /// The request of a client: its view of the conversation, its own tools, and its answers. All of it is an unverified claim.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -323,7 +323,7 @@ impl RunInput {
     /// assert_eq!(RunInput::read(body).unwrap().messages.len(), 1);
     ///
     /// let error = RunInput::read(br#"{"threadId":"t","runId":7,"messages":[]}"#).unwrap_err();
-    /// assert_eq!(error.to_string(), "runId: expected a text, got 7");
+    /// assert_eq!(error.to_string(), "runId: expected a string, got 7");
     /// ```
     pub fn read(body: &[u8]) -> Result<Self, Malformed> {
         let body = whole(body);
@@ -349,7 +349,7 @@ impl RunInput {
         input.context = fields.items("context", context_entry)?;
         input.resume = fields.items("resume", resume_entry)?;
         input.warnings.extend(fields.unknown().map(|name| format!("the input's member {name} is not known")));
-        input.warnings.truncate(MOST_WARNINGS);
+        input.warnings.truncate(MAX_WARNINGS);
         Ok(input)
     }
 
@@ -365,7 +365,7 @@ impl Malformed {
     }
 
     fn got(mut self, value: &RawValue) -> Self {
-        self.got = members::value(value).map(|value: Value| feedback::shorten(&value));
+        self.got = json_object::value(value).map(|value: Value| feedback::shorten(&value));
         self
     }
 
@@ -419,7 +419,7 @@ fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<()
         "activity" => InputMessage::Activity {
             id: id?,
             activity_type: fields.text("activityType")?,
-            content: fields.raw_object("content")?.and_then(members::value).unwrap_or_default(),
+            content: fields.raw_object("content")?.and_then(json_object::value).unwrap_or_default(),
         },
         "reasoning" => InputMessage::Reasoning { id: id?, content: fields.text("content")? },
         other => {
@@ -427,7 +427,7 @@ fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<()
             return Ok(());
         }
     });
-    warnings.truncate(MOST_WARNINGS);
+    warnings.truncate(MAX_WARNINGS);
     Ok(())
 }
 
@@ -442,12 +442,12 @@ fn common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
 /// Returns the text of an assistant's message. Parts belong to a later version of the protocol; their texts are joined.
 fn assistant(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
     let Some(content) = fields.raw("content") else { return Ok(None) };
-    if let Some(parts) = members::list(content) {
+    if let Some(parts) = json_object::list(content) {
         let texts = parts.into_iter().filter_map(|part| Members::of(part)?.text("text"));
         return Ok(Some(texts.collect()));
     }
-    let text = members::text(content);
-    text.map(Some).ok_or_else(|| Malformed::new(fields.at("content"), "a text").got(content))
+    let text = json_object::text(content);
+    text.map(Some).ok_or_else(|| Malformed::new(fields.at("content"), "a string").got(content))
 }
 
 fn call(mut fields: Fields<'_, '_>) -> Result<MessageCall, Malformed> {
@@ -465,10 +465,10 @@ fn call(mut fields: Fields<'_, '_>) -> Result<MessageCall, Malformed> {
 
 fn content(fields: &mut Fields<'_, '_>, path: &str, warnings: &mut Vec<String>) -> Result<Content, Malformed> {
     let at = fields.at("content");
-    let wanted = "a text or a list of parts";
+    let wanted = "a string or a list of parts";
     let content = fields.raw("content").ok_or_else(|| Malformed::new(at.clone(), wanted))?;
-    let Some(items) = members::list(content) else {
-        let text = members::text(content).map(Content::Text);
+    let Some(items) = json_object::list(content) else {
+        let text = json_object::text(content).map(Content::Text);
         return text.ok_or_else(|| Malformed::new(at, wanted).got(content));
     };
     let mut parts = Vec::new();
@@ -488,7 +488,7 @@ fn part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, Malformed> 
     let mut fields = Fields::of(value, path)?;
     Ok(Some(match fields.text("type")?.as_str() {
         "text" => {
-            let metadata = fields.raw("metadata").and_then(members::value);
+            let metadata = fields.raw("metadata").and_then(json_object::value);
             ContentPart::Text { text: fields.text("text")?, metadata }
         }
         "image" => ContentPart::Image { source: source(&mut fields)? },
@@ -577,7 +577,7 @@ impl<'a, 'p> Fields<'a, 'p> {
 
     /// Removes a member and returns its JSON text, or `None` if it is missing or `null`.
     fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
-        self.members.take(name).filter(|value| !members::is(value, b'n'))
+        self.members.take(name).filter(|value| !json_object::is(value, b'n'))
     }
 
     /// Removes an optional member, and reads it as a `T`.
@@ -593,14 +593,14 @@ impl<'a, 'p> Fields<'a, 'p> {
     }
 
     fn text(&mut self, name: &str) -> Result<String, Malformed> {
-        self.maybe_text(name)?.ok_or_else(|| Malformed::new(self.at(name), "a text"))
+        self.maybe_text(name)?.ok_or_else(|| Malformed::new(self.at(name), "a string"))
     }
 
     fn maybe_text(&mut self, name: &str) -> Result<Option<String>, Malformed> {
         let Some(value) = self.raw(name) else { return Ok(None) };
-        match members::text(value) {
+        match json_object::text(value) {
             Some(text) => Ok(Some(text)),
-            None => Err(Malformed::new(self.at(name), "a text").got(value)),
+            None => Err(Malformed::new(self.at(name), "a string").got(value)),
         }
     }
 
@@ -611,7 +611,7 @@ impl<'a, 'p> Fields<'a, 'p> {
     /// Removes an object and returns its JSON text, however deep it is nested.
     fn raw_object(&mut self, name: &str) -> Result<Option<&'a RawValue>, Malformed> {
         match self.raw(name) {
-            Some(value) if !members::is(value, b'{') => Err(Malformed::new(self.at(name), "an object").got(value)),
+            Some(value) if !json_object::is(value, b'{') => Err(Malformed::new(self.at(name), "an object").got(value)),
             value => Ok(value),
         }
     }
@@ -620,7 +620,7 @@ impl<'a, 'p> Fields<'a, 'p> {
     fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>, Malformed> {
         let Some(value) = self.raw(name) else { return Ok(None) };
         let at = self.at(name);
-        match members::list(value) {
+        match json_object::list(value) {
             Some(items) => {
                 let place = |(number, item)| (format!("{at}[{number}]"), item);
                 Ok(Some(items.into_iter().enumerate().map(place).collect()))

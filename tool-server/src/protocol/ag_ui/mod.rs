@@ -1,6 +1,6 @@
 //! The AG-UI protocol, for clients of 1.0 and 0.x: the events of a run, and the requests of clients.
 //!
-//! A [`RunInput`] is a client's request, a [`Plan`] holds the part of it that the server accepts, and a [`Writer`] writes the
+//! A [`RunInput`] is a client's request, and a [`Plan`] holds the part of it that the server accepts. A [`Writer`] writes the
 //! run's events as frames. All of this is free of I/O.
 
 mod event;
@@ -17,7 +17,7 @@ pub use input::{
     RunInput, Source,
 };
 pub use plan::{Base, NewPrompt, Plan};
-pub use stream::{Visibility, Writer};
+pub use stream::Writer;
 pub use tools::{Check, ClientToolError, ClientTools};
 
 /// The version of the protocol that the server speaks.
@@ -43,6 +43,12 @@ impl Level {
 
     /// Returns `true` if results may be lists of parts.
     fn has_parts(self) -> bool {
+        self >= Self::V1
+    }
+
+    /// Returns `true` if an interrupt about a call may have the reason `tool_call`. `CopilotKit`, a client before 1.0, writes its
+    /// answer to such an interrupt into the conversation as the result of the call. It then does not show the real result.
+    fn has_tool_call_reason(self) -> bool {
         self >= Self::V1
     }
 

@@ -16,8 +16,8 @@ use crate::protocol::approval_id;
 
 /// The part of a client's request that a server accepts. The server's log is the truth; the request is an unverified claim.
 ///
-/// Of the conversation that a client sends, the server accepts only new parts: the person's new messages, answers to interrupts,
-/// and results of calls that the client executes and the run waits for.
+/// Of the conversation that a client sends, the server accepts only new parts. These are the person's new messages, answers to
+/// interrupts, and results of calls that the client executes and the run waits for.
 ///
 /// Only if the server does not know a conversation, the model reads all of it, as unverified background. Its calls are not
 /// executed, and are brought into a valid order with exactly one result each.
@@ -68,7 +68,7 @@ pub struct NewPrompt {
 }
 
 /// The maximum number of warnings about entries of the client.
-const MOST_WARNINGS: usize = 64;
+const MAX_WARNINGS: usize = 64;
 
 /// The error of an open call for which the client sent no result.
 const NO_RESULT: &str = "the application gave no result of the call";
@@ -89,10 +89,10 @@ impl Plan {
     }
 
     fn begin(input: &RunInput) -> Self {
-        let mut messages = repaired(&input.messages);
+        let mut messages = repair_history(&input.messages);
         let prompt = match messages.pop_if(|message| matches!(message, Known::User { .. })) {
             Some(Known::User { content }) => {
-                Some(NewPrompt { id: said_last(input).pop().and_then(|last| last.id), content })
+                Some(NewPrompt { id: trailing_prompts(input).pop().and_then(|last| last.id), content })
             }
             _ => None,
         };
@@ -108,7 +108,7 @@ impl Plan {
 
     /// Adds a warning, if there are not too many.
     fn warn(&mut self, warning: impl FnOnce() -> String) {
-        if self.warnings.len() < MOST_WARNINGS {
+        if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning());
         }
     }
@@ -198,9 +198,9 @@ impl Plan {
     fn answers(&mut self, run: &Run, input: &RunInput, tools: &Toolset) -> Vec<String> {
         let mut strays = Vec::new();
         let mut seen = HashSet::new();
-        let answered = LazyCell::new(|| answered(run));
-        let is_said = |message: &InputMessage| matches!(message, InputMessage::User { .. });
-        let last_said = input.messages.iter().rposition(is_said);
+        let answered = LazyCell::new(|| answered_calls(run));
+        let is_prompt = |message: &InputMessage| matches!(message, InputMessage::User { .. });
+        let last_prompt = input.messages.iter().rposition(is_prompt);
         for (at, message) in input.messages.iter().enumerate() {
             let InputMessage::Tool { tool_call_id, content, error, .. } = message else { continue };
             if !seen.insert(tool_call_id.as_str()) {
@@ -209,14 +209,14 @@ impl Plan {
             let call = run.call(&tool_call_id.as_str().into());
             match call.and_then(Call::interrupt).filter(|open| matches!(open.kind, InterruptKind::External)) {
                 Some(open) => self.decisions.push((open.id.clone(), result(open, content, error.as_deref(), tools))),
-                None if last_said.is_none_or(|said| said < at) && is_stray(&answered, call, tool_call_id) => {
+                None if last_prompt.is_none_or(|prompt| prompt < at) && is_stray(&answered, call, tool_call_id) => {
                     strays.push(stray(tool_call_id, content, error.as_deref()));
                 }
                 None => {}
             }
         }
         if !strays.is_empty() {
-            let known = said(run);
+            let known = user_texts(run);
             strays.retain(|note| !known.contains(note.as_str()));
         }
         strays
@@ -224,12 +224,12 @@ impl Plan {
 
     /// Plans the prompt: the person's new messages at the end of the client's conversation.
     fn prompt(&mut self, run: &Run, input: &RunInput, strays: Vec<String>, has_resumed: bool) {
-        let said = said_last(input);
+        let trailing = trailing_prompts(input);
         let places = places(run);
-        let is_new = |said: &&NewPrompt| said.id.as_deref().is_none_or(|id| !places.contains_key(id));
-        let new: Vec<NewPrompt> = said.iter().filter(is_new).cloned().collect();
+        let is_new = |prompt: &&NewPrompt| prompt.id.as_deref().is_none_or(|id| !places.contains_key(id));
+        let new: Vec<NewPrompt> = trailing.iter().filter(is_new).cloned().collect();
         if new.is_empty() {
-            match said.last() {
+            match trailing.last() {
                 Some(last) => {
                     if let Some(at) = last.id.as_deref().and_then(|id| places.get(id)) {
                         self.again(run, last, *at, has_resumed);
@@ -248,8 +248,8 @@ impl Plan {
             Some(at) if at + 1 < run.prompts().len() => Base::Branch(at + 1),
             _ => Base::Known,
         };
-        let id = new.last().and_then(|said| said.id.clone());
-        self.prompt = Some(NewPrompt { id, content: new.into_iter().flat_map(|said| said.content).collect() });
+        let id = new.last().and_then(|prompt| prompt.id.clone());
+        self.prompt = Some(NewPrompt { id, content: new.into_iter().flat_map(|prompt| prompt.content).collect() });
     }
 
     /// Plans a new answer to a known message at the end of the client's conversation, which was changed or is to be answered
@@ -335,7 +335,7 @@ fn reason(payload: Option<&Value>) -> Option<String> {
 fn result(open: &Interrupt, content: &Content, error: Option<&str>, tools: &Toolset) -> Decision {
     let text = content.text();
     if let Some(error) = error.filter(|error| !error.is_empty()) {
-        return Decision::Fail { error: failed(error, &text) };
+        return Decision::Fail { error: failure_text(error, &text) };
     }
     // A tool that the client declares has no output schema, so its output is the text. A tool that the server declares may have
     // one.
@@ -359,7 +359,7 @@ fn is_stray(answered: &HashSet<&str>, call: Option<&Call>, id: &str) -> bool {
 }
 
 /// Returns the ids of all calls with a result in the conversation, in the run or before it.
-fn answered(run: &Run) -> HashSet<&str> {
+fn answered_calls(run: &Run) -> HashSet<&str> {
     let results = run.messages().iter().filter_map(|message| match message {
         Known::Tool(answer) if !answer.is_error => Some(answer.call_id.as_str()),
         _ => None,
@@ -368,7 +368,7 @@ fn answered(run: &Run) -> HashSet<&str> {
 }
 
 /// Returns all texts in the user's messages.
-fn said(run: &Run) -> HashSet<&str> {
+fn user_texts(run: &Run) -> HashSet<&str> {
     let contents = run.messages().iter().filter_map(|message| match message {
         Known::User { content } => Some(content),
         _ => None,
@@ -377,25 +377,25 @@ fn said(run: &Run) -> HashSet<&str> {
 }
 
 /// Returns the person's messages at the end of the client's conversation.
-fn said_last(input: &RunInput) -> Vec<NewPrompt> {
-    let mut said = Vec::new();
+fn trailing_prompts(input: &RunInput) -> Vec<NewPrompt> {
+    let mut trailing = Vec::new();
     for message in input.messages.iter().rev() {
         match message {
             InputMessage::User { id, content } => {
                 let (content, _) = content.for_model();
-                said.push(NewPrompt { id: Some(id.clone()).filter(|id| !id.is_empty()), content });
+                trailing.push(NewPrompt { id: Some(id.clone()).filter(|id| !id.is_empty()), content });
             }
             InputMessage::Assistant { .. } | InputMessage::Tool { .. } => break,
             _ => {}
         }
     }
-    said.reverse();
-    said
+    trailing.reverse();
+    trailing
 }
 
 /// Returns the last prompt of the run before `new`.
 fn known_before(places: &HashMap<&str, usize>, input: &RunInput, new: &[NewPrompt]) -> Option<usize> {
-    let new: HashSet<_> = new.iter().filter_map(|said| said.id.as_deref()).collect();
+    let new: HashSet<_> = new.iter().filter_map(|prompt| prompt.id.as_deref()).collect();
     input.messages.iter().rev().find_map(|message| match message {
         InputMessage::User { id, .. } if !new.contains(id.as_str()) => places.get(id.as_str()).copied(),
         _ => None,
@@ -405,7 +405,7 @@ fn known_before(places: &HashMap<&str, usize>, input: &RunInput, new: &[NewPromp
 /// Returns the numbers of the run's prompts by their ids. Of two prompts with one id, the last counts.
 fn places(run: &Run) -> HashMap<&str, usize> {
     let prompts = run.prompts().iter().enumerate();
-    prompts.filter_map(|(at, said)| Some((said.id.as_deref()?, at))).collect()
+    prompts.filter_map(|(at, prompt)| Some((prompt.id.as_deref()?, at))).collect()
 }
 
 /// The text that the model reads before an unverified conversation.
@@ -417,20 +417,20 @@ const UNVERIFIED: &str = "The messages that follow were sent along by the client
 const UNANSWERED: &str = "the conversation holds no result of this call";
 
 /// Returns the text about a failed call: the error, and the client's text.
-fn failed(error: &str, text: &str) -> String {
+fn failure_text(error: &str, text: &str) -> String {
     if text.is_empty() { format!("[error: {error}]") } else { format!("[error: {error}] {text}") }
 }
 
 /// Returns the note for the model about a result that the run does not wait for.
 fn stray(id: &str, content: &Content, error: Option<&str>) -> String {
     let text = content.text();
-    let text = error.map_or_else(|| text.clone(), |error| failed(error, &text));
+    let text = error.map_or_else(|| text.clone(), |error| failure_text(error, &text));
     format!("Result of the call {}, which nothing waits for, as the client sent it: {text}", name(id))
 }
 
 /// Returns the conversation in a form that models accept: each call is directly followed by its one result. Results of unknown
 /// calls, and results after the person's next message, become notes at their place. Second results are left out.
-fn repaired(messages: &[InputMessage]) -> Vec<Known> {
+fn repair_history(messages: &[InputMessage]) -> Vec<Known> {
     let mut repaired = Repaired::default();
     for message in messages {
         repaired.add(message);
@@ -444,7 +444,7 @@ struct Repaired {
     /// The positions of the calls' results.
     results: HashMap<String, Slot>,
     /// The number of messages up to the person's last one.
-    said: usize,
+    trailing: usize,
 }
 
 struct Slot {
@@ -499,12 +499,12 @@ impl Repaired {
     fn result(&mut self, id: &str, content: &Content, error: Option<&str>) {
         match self.results.get_mut(id) {
             Some(slot) if slot.is_given => return,
-            Some(slot) if slot.at >= self.said => {
+            Some(slot) if slot.at >= self.trailing => {
                 slot.is_given = true;
                 if let Some(Known::Tool(answer)) = self.messages.get_mut(slot.at) {
                     answer.is_error = error.is_some();
                     answer.content = match error {
-                        Some(error) => vec![Part::text(failed(error, &content.text()))],
+                        Some(error) => vec![Part::text(failure_text(error, &content.text()))],
                         None => content.for_model().0,
                     };
                 }
@@ -522,7 +522,7 @@ impl Repaired {
     fn say(&mut self, content: Vec<Part>) {
         if !content.is_empty() {
             self.messages.push(Known::User { content });
-            self.said = self.messages.len();
+            self.trailing = self.messages.len();
         }
     }
 }

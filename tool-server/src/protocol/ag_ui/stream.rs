@@ -3,37 +3,23 @@
 mod call;
 mod connect;
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, time::Duration};
 
 use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
-use tool_run::run::Shown;
+use tool_run::run::CallView;
 
-use self::call::Line;
+use self::call::{Line, decided};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, Level, RunInput, VERSION};
-use crate::protocol::{Encoder, End, approval_id};
+use crate::protocol::{Encoder, End, Visibility, Visible, approval_id, full};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
 use tool_runtime::run::{CallId, Interrupt, InterruptKind, Phase, Principal, Run, StopReason, Time};
+use tool_runtime::store::StoreError;
 use tool_runtime::tool::{Effect, ToolSpec};
 use tool_runtime::toolset::Toolset;
-
-/// The part of a tool's calls that a client sees.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Visibility {
-    /// The call with its arguments, and its result.
-    #[default]
-    Shown,
-    /// The call with its arguments. In place of the result stands an empty text, so that the client does not wait for it.
-    WithoutResult,
-    /// Nothing except interrupts, because a person has to decide them.
-    Hidden,
-}
-
-type Visible = dyn Fn(&ToolSpec) -> Visibility + Send + Sync;
 
 /// An encoder that writes a run's events as valid events of AG-UI, whatever their order. It closes open messages in time, writes
 /// nothing twice, and ends the run with the last event.
@@ -69,7 +55,7 @@ pub struct Writer {
     sealed_by: Option<String>,
     tools: Toolset,
     client_tools: ClientTools,
-    visible: Arc<Visible>,
+    visible: Visible,
     holds: bool,
     model: Option<String>,
     frontend: Option<Frontend>,
@@ -96,7 +82,7 @@ struct Finish {
 }
 
 /// The maximum size of the text in one frame, in bytes. Clients accept frames of 10 MB, and escapes make a text longer.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The messages of the current turn.
 #[derive(Debug, Default)]
@@ -136,7 +122,7 @@ impl Writer {
             sealed_before: input.sealed_before.clone(),
             tools,
             client_tools: ClientTools::default(),
-            visible: Arc::new(|_| Visibility::Shown),
+            visible: Visible::default(),
             holds: false,
             model: None,
             frontend: None,
@@ -161,14 +147,18 @@ impl Writer {
     }
 
     /// Sets the part of each tool's calls that the client sees.
-    pub fn visibility(mut self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
-        self.visible = Arc::new(visible);
+    pub fn visibility(self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visible(Visible::new(visible))
+    }
+
+    pub(crate) fn visible(mut self, visible: Visible) -> Self {
+        self.visible = visible;
         self
     }
 
     /// Sets whether a call of the client's own tools is written in one piece, when the client has to execute it, and not while it
     /// arrives. Use it for agents whose policies may refuse calls or require approvals
-    /// ([`Agent::is_guarded`](tool_runtime::Agent::is_guarded)). Calls of external tools that the server declares are always held
+    /// ([`Agent::has_policies`](tool_runtime::Agent::has_policies)). Calls of external tools that the server declares are always held
     /// back, and calls of the client's tools with [`Check::Gate`](super::Check::Gate), too.
     pub fn hold(mut self, holds: bool) -> Self {
         self.holds = holds;
@@ -405,20 +395,21 @@ impl Encoder for Writer {
             return;
         }
         match event {
-            RunEvent::StepStarted { .. } | RunEvent::StepFailed { .. } => self.end_turn(out),
+            RunEvent::StepStarted { .. } | RunEvent::TurnFailed { .. } => self.end_turn(out),
             RunEvent::Text(text) => self.text(text, out),
             RunEvent::Reasoning(text) => self.reasoning(text, out),
             RunEvent::CallAnnounced { id, name } => self.announced(id, name, out),
             RunEvent::CallArguments { id, text, .. } => self.arguments(id, text, now, out),
-            RunEvent::StepFinished { usage, .. } => {
+            RunEvent::TurnFinished { usage, .. } => {
                 self.usage += usage;
                 self.end_turn(out);
             }
             RunEvent::CallAccepted(call) | RunEvent::CallStarted(call) => self.complete(&call.id, out),
             RunEvent::CallOpened { call, interrupt } => self.opened(call, interrupt, out),
+            RunEvent::CallDecided { call, decision, by, .. } => decided(&call.id, decision, by, out),
             RunEvent::CallProgress(progress) => self.progress(progress, out),
             RunEvent::Provided(part) => self.provided(part, out),
-            RunEvent::Prompted(said) if said.steers => self.steered(said, out),
+            RunEvent::Prompted(prompt) if prompt.steers => self.steered(prompt, out),
             RunEvent::CallFinished { call, result, .. } => self.finished(call, result, out),
             RunEvent::RunStarted(_)
             | RunEvent::ModelAsked { .. }
@@ -427,9 +418,8 @@ impl Encoder for Writer {
             | RunEvent::PromptRefused(_)
             | RunEvent::Prompted(_)
             | RunEvent::StepEnded { .. }
-            | RunEvent::CallDecided { .. }
             | RunEvent::Inner { .. }
-            | RunEvent::RunPaused(_)
+            | RunEvent::RunAtRest(_)
             | RunEvent::RunFailed(_)
             | RunEvent::HookFailed { .. } => {}
         }
@@ -478,6 +468,10 @@ impl Encoder for Writer {
         match (end.run, end.failure) {
             (Some(run), None | Some(AgentError::Model(_) | AgentError::Cancelled)) => self.finish(run, out),
             (_, Some(AgentError::Refused(_))) => self.fail("the conversation does not go on like this", "refused", out),
+            (_, Some(AgentError::Store(StoreError::Full { of_owner }))) => {
+                let (code, message) = full(*of_owner);
+                self.fail(message, code, out);
+            }
             (_, Some(AgentError::Store(_))) => self.fail("the conversation could not be kept", "store", out),
             _ => self.fail("the server failed", "internal", out),
         }
@@ -491,7 +485,7 @@ pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
-        let (piece, behind) = rest.split_at(rest.floor_char_boundary(MOST_BYTES));
+        let (piece, behind) = rest.split_at(rest.floor_char_boundary(MAX_BYTES));
         rest = behind;
         Some(piece)
     })
@@ -523,7 +517,8 @@ fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> ev
     }
     let name = run.call(open.id.call()).map_or("", |call| call.name.as_str());
     let tool_call_id = writer.knows_calls_of(name).then(|| open.id.call().to_string());
-    let of_call = if tool_call_id.is_some() { "tool_call" } else { "confirmation" };
+    let is_of_call = tool_call_id.is_some() && writer.level.has_tool_call_reason();
+    let of_call = if is_of_call { "tool_call" } else { "confirmation" };
     let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
     let (reason, message, schema) = match &open.innermost().kind {
         InterruptKind::Answer { question } => match &question.schema {
@@ -537,7 +532,7 @@ fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> ev
             (of_call, message, approval(None))
         }
         // A nested call is not a call of this conversation, so its output is the answer to an interrupt.
-        InterruptKind::External => ("input_required", handed_out(&open.shown), writer.output_of(open, name)),
+        InterruptKind::External => ("input_required", nested_call_notice(&open.shown), writer.output_of(open, name)),
         // The client does not know the nested call, so it cannot edit its arguments.
         _ if is_inside => (of_call, message(&open.shown), approval(None)),
         _ => (of_call, message(&open.shown), approval(Some(writer.arguments_of(name)))),
@@ -557,7 +552,7 @@ impl Writer {
     /// Returns `true` if the client knows calls of the tool `name` before a person decides about them.
     fn knows_calls_of(&self, name: &str) -> bool {
         let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
-        (self.visible)(spec) != Visibility::Hidden && !(spec.traits.external && self.is_held(name))
+        self.visible.of(spec) != Visibility::Hidden && !(spec.traits.external && self.is_held(name))
     }
 
     /// Returns the output schema of the tool that `open` belongs to, or an empty schema if it is not known.
@@ -576,13 +571,13 @@ impl Writer {
 }
 
 /// Returns the message about a nested call that the client has to execute.
-fn handed_out(shown: &Shown) -> String {
+fn nested_call_notice(shown: &CallView) -> String {
     let title = shown.title.as_deref().unwrap_or(&shown.tool);
     format!("Execute `{title}` with the arguments in `metadata`, and answer with its output.")
 }
 
 /// Returns the question about a call: the tool's own question, or one that lists all arguments.
-fn message(shown: &Shown) -> String {
+fn message(shown: &CallView) -> String {
     if let Some(challenge) = &shown.challenge {
         return challenge.clone();
     }
@@ -605,7 +600,7 @@ fn approval(arguments: Option<Value>) -> Object {
 }
 
 /// Returns the metadata with which a client can show a call that it does not know.
-fn metadata(shown: &Shown) -> Object {
+fn metadata(shown: &CallView) -> Object {
     let effect = match shown.effect {
         Effect::ReadOnly => "read_only",
         Effect::Write => "write",

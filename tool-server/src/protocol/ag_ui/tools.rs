@@ -10,9 +10,9 @@ use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_schema::feedback;
 
 /// The maximum number of a client's tools, the maximum length of a name, and the maximum size of all tools.
-const MOST_TOOLS: usize = 512;
-const MOST_NAME: usize = 1024;
-const MOST_BYTES: usize = 4 << 20;
+const MAX_TOOLS: usize = 512;
+const MAX_NAME: usize = 1024;
+const MAX_BYTES: usize = 4 << 20;
 
 /// The treatment of arguments that do not fit the schema of a client's tool.
 ///
@@ -60,24 +60,24 @@ impl ClientTools {
     /// If a schema cannot be compiled, the arguments of its tool are not checked, whatever `check` is. Of two tools with one
     /// name, the second is left out. Both cases add to [`ClientTools::warnings`].
     ///
-    /// Fails when there are more than 512 tools, when names, descriptions and schemas have more than 4 MiB, or when a name is
-    /// empty or longer than 1024 bytes.
+    /// Fails when there are more than 512 tools, or when names, descriptions and schemas have more than 4 MiB. It also fails when
+    /// a name is empty or longer than 1024 bytes.
     pub fn new(declared: &[ClientTool], check: Check) -> Result<Self, ClientToolError> {
-        if declared.len() > MOST_TOOLS {
-            return Err(ClientToolError::TooMuch(format!("a client can declare at most {MOST_TOOLS} tools")));
+        if declared.len() > MAX_TOOLS {
+            return Err(ClientToolError::TooMuch(format!("a client can declare at most {MAX_TOOLS} tools")));
         }
         let mut inner = Inner { check, ..Inner::default() };
         let mut names = HashSet::new();
         let mut bytes = 0;
         for tool in declared {
-            if tool.name.is_empty() || tool.name.len() > MOST_NAME {
+            if tool.name.is_empty() || tool.name.len() > MAX_NAME {
                 return Err(ClientToolError::Name(feedback::name(&tool.name)));
             }
             bytes += tool.name.len() + tool.description.len();
             bytes += tool.parameters.as_ref().map_or(0, |schema| schema.to_string().len());
-            if bytes > MOST_BYTES {
+            if bytes > MAX_BYTES {
                 return Err(ClientToolError::TooMuch(format!(
-                    "all tools of a client together have at most {MOST_BYTES} bytes"
+                    "all tools of a client together have at most {MAX_BYTES} bytes"
                 )));
             }
             let name = feedback::name(&tool.name);
@@ -101,7 +101,7 @@ impl ClientTools {
             parameters: None,
             metadata: None,
         };
-        let tools: Vec<_> = names.iter().take(MOST_TOOLS).map(tool).collect();
+        let tools: Vec<_> = names.iter().take(MAX_TOOLS).map(tool).collect();
         Self::new(&tools, Check::Off).unwrap_or_default()
     }
 
@@ -144,8 +144,8 @@ impl ClientTools {
             Ok((_, problems)) => problems,
             Err(rejection) => rejection.problems().to_vec(),
         };
-        let told = |problem: &feedback::Problem| json!({ "path": problem.path, "message": problem.sentence() });
-        let problems: Vec<_> = problems.iter().map(told).collect();
+        let describe = |problem: &feedback::Problem| json!({ "path": problem.path, "message": problem.sentence() });
+        let problems: Vec<_> = problems.iter().map(describe).collect();
         (!problems.is_empty()).then(|| json!({ "toolCallId": call, "problems": problems }))
     }
 }
@@ -195,7 +195,7 @@ impl fmt::Display for ClientToolError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMuch(limit) => out.write_str(limit),
-            Self::Name(name) => write!(out, "invalid tool name {name}: a name has 1 to {MOST_NAME} bytes"),
+            Self::Name(name) => write!(out, "invalid tool name {name}: a name has 1 to {MAX_NAME} bytes"),
         }
     }
 }

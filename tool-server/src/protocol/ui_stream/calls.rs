@@ -7,10 +7,13 @@ use tool_runtime::run::{self, CallId, CallResult, Decision, Interrupt, Interrupt
 use tool_runtime::tool::{Output, Progress};
 
 use super::{Chunk, Errors, Json, Level, UiStream, approval_id, frame, stream::Step};
-use crate::protocol::held::Held;
+use crate::protocol::{Visibility, coalesce::Held};
 
 /// The text in place of a masked error.
 const MASKED: &str = "The tool failed.";
+
+/// The output in place of one that the client does not see.
+const CONCEALED: Json<'_> = Json::Text("\"\"");
 
 /// The client's view of a call.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub struct Call {
     pub is_external: bool,
     /// Set if the model's provider executes its tool, so that it is not a call of the run.
     pub is_provided: bool,
+    /// Set if the client does not see its result.
+    is_concealed: bool,
 }
 
 /// The state of a call at the client. `Done` is final.
@@ -57,6 +62,7 @@ impl Call {
             was_asked: false,
             is_external,
             is_provided: false,
+            is_concealed: false,
         }
     }
 
@@ -140,9 +146,16 @@ impl Call {
 }
 
 impl UiStream {
+    /// Adds a call that the client's message has.
+    pub(super) fn add(&mut self, mut call: Call) {
+        call.is_concealed = self.settings.visibility_of(&call.name) != Visibility::Shown;
+        self.calls.push(call);
+    }
+
     /// Writes the beginning of a call.
     pub(super) fn announced(&mut self, id: &CallId, name: &str, out: &mut Vec<u8>) {
-        if self.settings.is_hidden(name) || self.find(id).is_some() {
+        self.has_calls = true;
+        if self.find(id).is_some() {
             return;
         }
         self.close_text(out);
@@ -161,7 +174,7 @@ impl UiStream {
         };
         self.frame(&start, out);
         let is_external = spec.is_some_and(|spec| spec.traits.external);
-        self.calls.push(Call::streaming(id.as_str(), name, is_external));
+        self.add(Call::streaming(id.as_str(), name, is_external));
     }
 
     /// Returns the texts that people see while the tool works.
@@ -194,6 +207,9 @@ impl UiStream {
 
     /// Writes an interrupt of a call.
     pub(super) fn opened(&mut self, call: &run::Call, open: &Interrupt, out: &mut Vec<u8>) {
+        if self.settings.is_hidden(&call.name) && self.find(&call.id).is_none() {
+            self.reveal(call, out);
+        }
         let Some(at) = self.find(&call.id) else { return };
         let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
         match &open.innermost().kind {
@@ -216,6 +232,13 @@ impl UiStream {
             }
             InterruptKind::Inner { .. } => {}
         }
+    }
+
+    /// Writes a call that was hidden until a person is asked about it.
+    fn reveal(&mut self, call: &run::Call, out: &mut Vec<u8>) {
+        self.announced(&call.id, &call.name, out);
+        self.accepted(call, out);
+        self.argued(call.id.as_str(), &call.arguments().text, out);
     }
 
     fn request(&mut self, at: usize, open: &Interrupt, reason: Option<&str>, out: &mut Vec<u8>) {
@@ -266,9 +289,10 @@ impl UiStream {
         let texts = || answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
         match &answer.content[..] {
             _ if answer.is_error => {
-                let text = if self.settings.tool_errors == Errors::Full { texts() } else { MASKED.to_owned() };
+                let text = if self.tells_errors(at) { texts() } else { MASKED.to_owned() };
                 self.frame(&error_chunk(&answer.call_id, &text, None, None), out);
             }
+            _ if self.calls[at].is_concealed => self.frame(&output_chunk(&answer.call_id, CONCEALED, None, None), out),
             [Part::Json { json }] => self.frame(&output_chunk(&answer.call_id, Json::Text(json), None, None), out),
             [Part::Text { text }] => {
                 let text = Value::from(text.as_str());
@@ -299,7 +323,7 @@ impl UiStream {
     /// Writes the progress of a call: a preliminary output, or numbers and a message.
     pub(super) fn progress(&mut self, progress: &Progress, out: &mut Vec<u8>) {
         let known = self.calls.iter().rfind(|call| call.id == progress.call_id);
-        let Some(call) = known.filter(|call| call.may_preview()) else { return };
+        let Some(call) = known.filter(|call| call.may_preview() && !call.is_concealed) else { return };
         match &progress.preliminary {
             Some(output) => self.frame(&output_chunk(&call.id, Json::Value(output), Some(true), None), out),
             None => {
@@ -333,22 +357,33 @@ impl UiStream {
         let id = self.calls[at].id.as_str();
         match result {
             _ if is_denial => self.frame(&Chunk::ToolOutputDenied { tool_call_id: id }, out),
+            CallResult::Succeeded { .. } | CallResult::Responded { .. } if self.calls[at].is_concealed => {
+                self.frame(&output_chunk(id, CONCEALED, None, None), out);
+            }
             CallResult::Succeeded { output } | CallResult::Responded { output, .. } => {
                 write_output(output, |output| self.frame(&output_chunk(id, output, None, None), out));
             }
             _ if was_streaming => {
-                let text = result.for_people(&call.name, call.may_have_run());
-                self.input_error(at, Some(&call.arguments().text), &text, self.settings.feedback(result).as_ref(), out);
+                let is_concealed = self.calls[at].is_concealed;
+                let text =
+                    if is_concealed { MASKED.to_owned() } else { result.for_people(&call.name, call.may_have_run()) };
+                let feedback = self.settings.feedback(result).filter(|_| !is_concealed);
+                self.input_error(at, Some(&call.arguments().text), &text, feedback.as_ref(), out);
             }
             _ => {
-                let text = match self.settings.tool_errors {
-                    Errors::Full => result.for_people(&call.name, call.may_have_run()),
-                    Errors::Masked => MASKED.to_owned(),
+                let (text, feedback) = if self.tells_errors(at) {
+                    (result.for_people(&call.name, call.may_have_run()), self.settings.feedback(result))
+                } else {
+                    (MASKED.to_owned(), None)
                 };
-                let feedback = self.settings.feedback(result);
                 self.frame(&error_chunk(id, &text, feedback.as_ref(), None), out);
             }
         }
+    }
+
+    /// Returns `true` if the client sees the error of a call.
+    fn tells_errors(&self, at: usize) -> bool {
+        self.settings.tool_errors == Errors::Full && !self.calls[at].is_concealed
     }
 
     /// Writes a policy's denial as a request with an automatic answer. Returns `false` if the client would not accept that.
@@ -419,7 +454,20 @@ impl UiStream {
         let input = Json::Value(&shown.arguments);
         self.frame(&input_chunk(&id, &shown.tool, input, shown.title.as_deref(), None, None), out);
         self.has_calls = true;
-        self.calls.push(Call::handed_out(&id, &shown.tool));
+        self.add(Call::handed_out(&id, &shown.tool));
+    }
+
+    /// Writes the client's answer to the nested call `id`, for its other tabs. They must not execute the call again.
+    pub fn handed_back(&mut self, id: &str, decision: &Decision, out: &mut Vec<u8>) {
+        let Some(at) = self.find(&CallId::from(id)) else { return };
+        if !self.calls[at].finish() {
+            return;
+        }
+        match decision {
+            Decision::Respond { output } => self.frame(&output_chunk(id, Json::Value(output), None, None), out),
+            Decision::Fail { error } => self.frame(&error_chunk(id, error, None, None), out),
+            _ => self.frame(&error_chunk(id, "it was not executed", None, None), out),
+        }
     }
 
     /// Writes a call of a provider's tool, or its result.
@@ -449,6 +497,9 @@ impl UiStream {
         }
         let id = &self.calls[at].id;
         let came = block.get("content").unwrap_or(&block);
+        if self.calls[at].is_concealed {
+            return self.frame(&output_chunk(id, CONCEALED, None, Some(true)), out);
+        }
         if part.kind == ProviderPartKind::Failure {
             let code = came.get("error_code").or_else(|| came.get("message")).and_then(Value::as_str);
             let text = code.unwrap_or("the tool of the provider failed");
@@ -461,7 +512,7 @@ impl UiStream {
     fn provided_call(&mut self, part: &ProviderPart, input: &Value, out: &mut Vec<u8>) -> usize {
         self.close_text(out);
         self.frame(&input_chunk(&part.call_id, &part.name, Json::Value(input), None, None, Some(true)), out);
-        self.calls.push(Call::provided(&part.call_id, &part.name));
+        self.add(Call::provided(&part.call_id, &part.name));
         self.calls.len() - 1
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tool_schema::json::is_deeper;
 
 use super::Level;
-use crate::protocol::members::whole;
+use crate::protocol::json_object::whole;
 
 /// Declares all chunks: the variant, its type on the wire, the level that introduced it, and its fields.
 macro_rules! chunks {
@@ -364,7 +364,7 @@ impl Field for Json<'_> {
         let from = out.len();
         match self {
             Json::Text(json) if json.trim().is_empty() => out.extend_from_slice(b"{}"),
-            // In JSON, line breaks stand only between values. In a frame, a line break would end the line.
+            // In JSON, line breaks are only between values. In a frame, a line break would end the line.
             Json::Text(json) if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) => {
                 out.extend(json.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
             }
@@ -437,7 +437,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nested_too_deep_is_forbidden_and_brackets_in_texts_are_not_counted() {
+    fn deep_nesting_is_refused_and_brackets_in_strings_do_not_count() {
         let nested = |depth: u32| ["[", "]"].map(|bracket| bracket.repeat(depth as usize)).concat();
         assert!(!is_forbidden(&nested(DEEP)));
         assert!(is_forbidden(&nested(DEEP + 1)));

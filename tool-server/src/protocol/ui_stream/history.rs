@@ -11,7 +11,7 @@ use tool_runtime::run::{Phase, Run};
 use super::stream::{part, place};
 use super::{Level, StreamSettings, UiStream};
 use crate::protocol::{
-    members::{Members, value},
+    json_object::{Members, value},
     prompt_id,
 };
 
@@ -39,11 +39,11 @@ type Part = BTreeMap<String, Box<RawValue>>;
 /// Parts that tools added with [`DataParts`](super::DataParts) are not part of the run, and so not of its history.
 pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<UiMessage> {
     let mut messages = Vec::new();
-    let mut prompts = run.prompts().iter().filter(|said| !said.steers).peekable();
-    while let Some(said) = prompts.next() {
-        let at = place(said);
+    let mut prompts = run.prompts().iter().filter(|prompt| !prompt.steers).peekable();
+    while let Some(prompt) = prompts.next() {
+        let at = place(prompt);
         let Some(Message::User { content }) = run.messages().get(at) else { continue };
-        messages.push(UiMessage::user(prompt_id(said.id.as_deref(), at), content));
+        messages.push(UiMessage::user(prompt_id(prompt.id.as_deref(), at), content));
         let next = prompts.peek().map(|next| place(next));
         if next.is_none() && is_streamed {
             break;
@@ -52,10 +52,19 @@ pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<U
         let phase = next.map_or_else(|| run.phase(), |_| Phase::Finished);
         let parts = answer(run, at..next.unwrap_or(run.messages().len()), &phase, settings);
         if !parts.is_empty() {
-            messages.push(UiMessage { id: format!("answer-{at}"), role: "assistant", parts });
+            messages.push(UiMessage { id: answer_id(at), role: "assistant", parts });
         }
     }
     messages
+}
+
+/// Returns the id of the last answer in [`history`], for a stream of that answer.
+pub(crate) fn last_answer_id(run: &Run) -> String {
+    answer_id(run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, place))
+}
+
+fn answer_id(at: usize) -> String {
+    format!("answer-{at}")
 }
 
 /// Returns the parts of the answer in these messages of `run`, which has reached `phase`.
@@ -74,15 +83,16 @@ fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &S
         }
     }
     let is_known = |part: &Part| settings.level >= Level::V7 || !is(part, "type", "steering-message");
-    reader.parts.into_iter().filter(is_known).collect()
+    reader.finish().into_iter().filter(is_known).collect()
 }
 
 /// A client that reads the chunks of an answer into the parts of its message.
 #[derive(Default)]
 struct Reader {
     parts: Vec<Part>,
-    /// The positions of texts, by the ids of their chunks.
-    texts: BTreeMap<String, usize>,
+    /// The texts with the positions of their parts, by the ids of their chunks. The parts get them at the end, so that many pieces
+    /// cost no more than few.
+    texts: BTreeMap<String, (usize, String)>,
 }
 
 impl Reader {
@@ -91,23 +101,37 @@ impl Reader {
         match kind.as_str() {
             "start-step" => self.parts.push(members(&json!({ "type": "step-start" }))),
             "text-start" | "reasoning-start" => {
-                self.texts.insert(chunk.text("id").unwrap_or_default(), self.parts.len());
+                self.texts.insert(chunk.text("id").unwrap_or_default(), (self.parts.len(), String::new()));
                 let kind = kind.trim_end_matches("-start");
                 self.parts.push(members(&json!({ "type": kind, "text": "", "state": "streaming" })));
             }
-            "text-delta" | "reasoning-delta" => self.text(chunk, |part| add(part, "text", chunk.text("delta"))),
-            "text-end" | "reasoning-end" => self.text(chunk, |part| set(part, "state", "done")),
+            "text-delta" | "reasoning-delta" => {
+                if let Some((_, text)) = self.text(chunk) {
+                    text.push_str(&chunk.text("delta").unwrap_or_default());
+                }
+            }
+            "text-end" | "reasoning-end" => {
+                let at = self.text(chunk).map(|(at, _)| *at);
+                if let Some(part) = at.and_then(|at| self.parts.get_mut(at)) {
+                    set(part, "state", "done");
+                }
+            }
             "source-url" | "steering-message" => self.parts.push(copy(chunk, |_| true)),
             _ if kind.starts_with("data-") => self.data(chunk),
             _ => self.call(&kind, chunk),
         }
     }
 
-    fn text(&mut self, chunk: &Members<'_>, change: impl FnOnce(&mut Part)) {
-        let at = chunk.text("id").and_then(|id| self.texts.get(&id));
-        if let Some(part) = at.and_then(|at| self.parts.get_mut(*at)) {
-            change(part);
+    fn text(&mut self, chunk: &Members<'_>) -> Option<&mut (usize, String)> {
+        self.texts.get_mut(&chunk.text("id")?)
+    }
+
+    /// Returns the parts, with their texts.
+    fn finish(mut self) -> Vec<Part> {
+        for (at, text) in self.texts.values() {
+            set(&mut self.parts[*at], "text", text);
         }
+        self.parts
     }
 
     /// Adds data, or replaces the data with its type and id.
@@ -177,10 +201,10 @@ impl Reader {
     }
 }
 
-/// Adds a piece to the arguments of a call that are not complete.
+/// Adds the arguments of a call that are not complete. [`UiStream::retell`] writes them in one piece.
 fn arguments(part: &mut Part, piece: Option<String>) {
-    add(part, "rawInput", piece);
-    let text = part.get("rawInput").and_then(|text| value::<String>(text)).unwrap_or_default();
+    let text = piece.unwrap_or_default();
+    set(part, "rawInput", &text);
     part.extend(RawValue::from_string(text).ok().map(|input| ("input".to_owned(), input)));
 }
 
@@ -216,15 +240,29 @@ fn copy(chunk: &Members<'_>, is_kept: impl Fn(&str) -> bool) -> Part {
 }
 
 fn is(part: &Part, name: &str, text: &str) -> bool {
-    part.get(name).and_then(|value| crate::protocol::members::text(value)).as_deref() == Some(text)
+    part.get(name).and_then(|value| crate::protocol::json_object::text(value)).as_deref() == Some(text)
 }
 
 fn set(part: &mut Part, name: &str, text: &str) {
     part.extend(members(&json!({ name: text })));
 }
 
-/// Appends to a text.
-fn add(part: &mut Part, name: &str, piece: Option<String>) {
-    let text = part.get(name).and_then(|text| value::<String>(text)).unwrap_or_default();
-    set(part, name, &(text + &piece.unwrap_or_default()));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text between whose pieces a provider cites pages is one part of many pieces. With a cost that grows with the square of
+    /// their number, this test would take an hour.
+    #[test]
+    fn a_text_of_many_pieces_is_read_in_one_pass() {
+        let (mut reader, piece, pieces) = (Reader::default(), "word ".repeat(20), 50_000);
+        let mut read = |chunk: Value| reader.read(&Members::read(chunk.to_string().as_bytes()).unwrap());
+        read(json!({ "type": "text-start", "id": "0" }));
+        for _ in 0..pieces {
+            read(json!({ "type": "text-delta", "id": "0", "delta": piece }));
+        }
+        read(json!({ "type": "text-end", "id": "0" }));
+        let parts = serde_json::to_value(reader.finish()).unwrap();
+        assert_eq!(parts, json!([{ "type": "text", "text": piece.repeat(pieces), "state": "done" }]));
+    }
 }

@@ -16,14 +16,20 @@ mod tests;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tool_runtime::{run::CallResult, tool::ToolSpec, toolset::Toolset};
+use tool_runtime::{
+    run::{Call, CallResult},
+    tool::ToolSpec,
+    toolset::Toolset,
+};
 
 pub use chunk::{Chunk, DONE, Finish, Json, frame};
+pub(crate) use history::last_answer_id;
 pub use history::{UiMessage, history};
 pub use request::{ChatMessage, ChatRequest, Claim, Claimed, Matched, RequestError, Trigger, match_claims};
 pub use stream::{DataParts, UiStream};
 
 pub use super::approval_id;
+use super::{Visibility, Visible};
 
 /// The header by which clients recognize the stream, and its value.
 pub const HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
@@ -63,8 +69,10 @@ pub enum Errors {
 pub struct StreamSettings {
     /// The chunks and fields that the client knows.
     pub level: Level,
-    /// The tools. Calls of a tool whose `meta` has `"hidden": true` are not sent to clients.
+    /// The tools.
     pub tools: Toolset,
+    /// The part of each tool's calls that clients see.
+    visible: Visible,
     /// Set if the model's reasoning is sent.
     pub reasoning: bool,
     /// The error texts of failed calls.
@@ -86,6 +94,7 @@ impl StreamSettings {
         Self {
             level: Level::V7,
             tools,
+            visible: Visible::default(),
             reasoning: true,
             tool_errors: Errors::Full,
             failures: Errors::Masked,
@@ -97,6 +106,16 @@ impl StreamSettings {
     /// Sets the level of the clients.
     pub fn level(mut self, level: Level) -> Self {
         self.level = level;
+        self
+    }
+
+    /// Sets the part of each tool's calls that the client sees. Of a tool whose `meta` has `"hidden": true`, it sees nothing.
+    pub fn visibility(self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visible(Visible::new(visible))
+    }
+
+    pub(crate) fn visible(mut self, visible: Visible) -> Self {
+        self.visible = visible;
         self
     }
 
@@ -115,7 +134,16 @@ impl StreamSettings {
         (self.tool_errors == Errors::Full).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
     }
 
+    fn visibility_of(&self, name: &str) -> Visibility {
+        self.spec(name).map_or(Visibility::Shown, |spec| self.visible.of(spec))
+    }
+
     fn is_hidden(&self, name: &str) -> bool {
-        self.spec(name).is_some_and(|spec| spec.is_hidden())
+        self.visibility_of(name) == Visibility::Hidden
+    }
+
+    /// Returns `true` if the client sees the call. It sees a hidden one if a person is asked about it.
+    fn is_seen(&self, call: &Call) -> bool {
+        !self.is_hidden(&call.name) || call.interrupt().is_some() || call.decisions().next().is_some()
     }
 }

@@ -9,7 +9,7 @@ use tool_runtime::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, R
 use tool_schema::json::is_echo;
 
 use super::{SEALED, approval_id};
-use crate::protocol::members::{self, Members, whole};
+use crate::protocol::json_object::{self, Members, whole};
 
 /// A client's request, with its claims.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,7 +51,7 @@ pub struct ChatMessage {
     /// The client's id of the message.
     pub id: Option<String>,
     /// Set for the user's messages; the others are the assistant's.
-    pub by_user: bool,
+    pub is_from_user: bool,
     /// Its texts and images.
     pub content: Vec<Part>,
 }
@@ -89,23 +89,39 @@ pub enum Claimed {
 }
 
 /// The error for a body that is not a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+#[derive(Debug)]
 pub struct RequestError {
-    reason: String,
+    problem: Fault,
     wanted: &'static str,
 }
 
+#[derive(Debug)]
+enum Fault {
+    NotJson(serde_json::Error),
+    Wrong(&'static str),
+}
+
 const REQUEST: &str = "the JSON that the AI SDK's transport sends: an object with `id` and `messages`";
-const SAID: &str = r#"`{"message": {"role": "user", "parts": [{"type": "text", "text": "…"}]}}`"#;
+const STEERING: &str = r#"`{"message": {"role": "user", "parts": [{"type": "text", "text": "…"}]}}`"#;
 
 impl fmt::Display for RequestError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}; expected {}", self.reason, self.wanted)
+        match &self.problem {
+            Fault::NotJson(error) => write!(out, "the body is not JSON: {error}")?,
+            Fault::Wrong(text) => out.write_str(text)?,
+        }
+        write!(out, "; expected {}", self.wanted)
     }
 }
 
-impl std::error::Error for RequestError {}
+impl std::error::Error for RequestError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.problem {
+            Fault::NotJson(error) => Some(error),
+            Fault::Wrong(_) => None,
+        }
+    }
+}
 
 impl ChatRequest {
     /// Reads a request from its body.
@@ -115,24 +131,29 @@ impl ChatRequest {
     /// Fails only when the body is not a JSON object, has no `id`, or has neither a list `messages` nor an object `message`.
     /// Clients that do not send their history send one `message`.
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
-        let wrong = |reason: String| RequestError { reason, wanted: REQUEST };
+        let wrong = |problem| RequestError { problem, wanted: REQUEST };
         let body = whole(body);
-        let body = object(&body).map_err(wrong)?;
-        let chat = body.text("id").ok_or_else(|| wrong("`id`, the chat's id, is missing or not a text".to_owned()))?;
+        let body = read_object(&body).map_err(wrong)?;
+        let chat =
+            body.text("id").ok_or_else(|| wrong(Fault::Wrong("`id`, the chat's id, is missing or not a string")))?;
         let trigger = match body.text("trigger").as_deref() {
             Some("regenerate-message") => Trigger::Regenerate,
             _ => Trigger::Submit,
         };
-        let messages = match (body.raw("messages").map(members::list), body.raw("message")) {
+        let messages = match (body.raw("messages").map(json_object::list), body.raw("message")) {
             (Some(Some(messages)), _) => messages,
-            (None, Some(message)) if members::is(message, b'{') => vec![message],
-            _ => return Err(wrong("`messages`, the list of the chat's messages, is missing or not a list".to_owned())),
+            (None, Some(message)) if json_object::is(message, b'{') => vec![message],
+            _ => {
+                return Err(wrong(Fault::Wrong(
+                    "`messages`, the list of the chat's messages, is missing or not a list",
+                )));
+            }
         };
         let mut request = Self {
             chat,
             trigger,
             message_id: body.text("messageId"),
-            decisions: body.object("decisions").map(|given| decisions(&given)).unwrap_or_default(),
+            decisions: body.object("decisions").map(|given| read_decisions(&given)).unwrap_or_default(),
             resumable: body.value("resumable") == Some(true),
             ..Self::default()
         };
@@ -140,14 +161,14 @@ impl ChatRequest {
         let last = messages.len().saturating_sub(1);
         for (at, message) in messages.into_iter().enumerate() {
             if let Some(message) = Members::of(message) {
-                request.message(&message, at == last);
+                request.read_message(&message, at == last);
             }
         }
         Ok(request)
     }
 
-    fn message(&mut self, message: &Members<'_>, is_last: bool) {
-        let by_user = match message.text("role").as_deref() {
+    fn read_message(&mut self, message: &Members<'_>, is_last: bool) {
+        let is_from_user = match message.text("role").as_deref() {
             Some("user") => true,
             Some("assistant") => false,
             // A client must not speak for the application.
@@ -159,12 +180,12 @@ impl ChatRequest {
             self.sealed = Some(sealed).filter(|sealed| !sealed.is_empty());
         }
         let mut content = Vec::new();
-        match message.raw("parts").and_then(members::list) {
+        match message.raw("parts").and_then(json_object::list) {
             Some(parts) => {
                 for part in parts.into_iter().filter_map(Members::of) {
-                    if by_user {
-                        content.extend(said(&part));
-                    } else if let Some(claim) = claim(&part, is_last, &mut content) {
+                    if is_from_user {
+                        content.extend(user_part(&part));
+                    } else if let Some(claim) = read_claim(&part, is_last, &mut content) {
                         self.claims.push(claim);
                     }
                 }
@@ -172,12 +193,12 @@ impl ChatRequest {
             // Clients before version 5 wrote messages like this.
             None => content.extend(message.text("content").map(Part::text)),
         }
-        self.messages.push(ChatMessage { id, by_user, content });
+        self.messages.push(ChatMessage { id, is_from_user, content });
     }
 
     /// Returns the prompt to answer: the last message, if it is the user's and has content.
     pub fn prompt(&self) -> Option<&ChatMessage> {
-        self.messages.last().filter(|said| said.by_user && !said.content.is_empty())
+        self.messages.last().filter(|last| last.is_from_user && !last.content.is_empty())
     }
 }
 
@@ -187,29 +208,25 @@ impl ChatMessage {
     ///
     /// Fails when the body has any other form.
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
-        let wrong = |reason: String| RequestError { reason, wanted: SAID };
+        let wrong = |problem| RequestError { problem, wanted: STEERING };
         let body = whole(body);
-        let Some(message) = object(&body).map_err(wrong)?.object("message") else {
-            return Err(wrong("`message` is missing or not an object".to_owned()));
+        let Some(message) = read_object(&body).map_err(wrong)?.object("message") else {
+            return Err(wrong(Fault::Wrong("`message` is missing or not an object")));
         };
         let mut request = ChatRequest::default();
-        request.message(&message, true);
-        let said = request.messages.pop().filter(|said| said.by_user);
-        said.ok_or_else(|| wrong("the `role` of `message` is not `user`".to_owned()))
+        request.read_message(&message, true);
+        let last = request.messages.pop().filter(|last| last.is_from_user);
+        last.ok_or_else(|| wrong(Fault::Wrong("the `role` of `message` is not `user`")))
     }
 }
 
-fn object(body: &[u8]) -> Result<Members<'_>, String> {
+fn read_object(body: &[u8]) -> Result<Members<'_>, Fault> {
     Members::read(body).map_err(|error| {
-        if error.is_data() {
-            "the body is not a JSON object".to_owned()
-        } else {
-            format!("the body is not JSON: {error}")
-        }
+        if error.is_data() { Fault::Wrong("the body is not a JSON object") } else { Fault::NotJson(error) }
     })
 }
 
-fn decisions(given: &Members<'_>) -> Vec<(String, Decision)> {
+fn read_decisions(given: &Members<'_>) -> Vec<(String, Decision)> {
     given.names().filter_map(|id| Some((id.to_owned(), given.value(id)?))).collect()
 }
 
@@ -217,7 +234,7 @@ fn decisions(given: &Members<'_>) -> Vec<(String, Decision)> {
 const UNREADABLE: &str = "the application's output is nested more than 127 levels deep and cannot be read";
 
 /// Returns the content of a user's part: a text, or an image in a `data:` URL.
-fn said(part: &Members<'_>) -> Option<Part> {
+fn user_part(part: &Members<'_>) -> Option<Part> {
     match part.text("type")?.as_str() {
         "text" => part.text("text").map(Part::text),
         "file" => {
@@ -231,10 +248,10 @@ fn said(part: &Members<'_>) -> Option<Part> {
 }
 
 /// Returns the claim in an assistant's part about a call. A text is added to `content` instead.
-fn claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Option<Claim> {
+fn read_claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Option<Claim> {
     let kind = part.text("type")?;
     if kind == "text" {
-        content.extend(said(part));
+        content.extend(user_part(part));
         return None;
     }
     if !kind.starts_with("tool-") && kind != "dynamic-tool" {
@@ -254,7 +271,7 @@ fn claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Option<C
             // A client that claims an output without a value has one that JSON cannot represent, such as `undefined`.
             None => Claimed::Output(Value::Null),
             Some(output) => {
-                members::value(output).map_or_else(|| Claimed::Failed(UNREADABLE.to_owned()), Claimed::Output)
+                json_object::value(output).map_or_else(|| Claimed::Failed(UNREADABLE.to_owned()), Claimed::Output)
             }
         },
         "output-error" => Claimed::Failed(part.text("errorText").unwrap_or_default()),
@@ -294,7 +311,7 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
         };
         let answers = matches!(claim, Some(Claim { claimed: Claimed::Answered { .. }, .. }));
         used += usize::from(answers && claim.is_some_and(|claim| claim.is_last));
-        match decision(call, open, claim, beside.get(asked.as_str()).copied()) {
+        match read_decision(call, open, claim, beside.get(asked.as_str()).copied()) {
             Ok(Some(decision)) => matched.decisions.push((open.id.clone(), decision)),
             Ok(None) => {}
             Err(Tampered) => matched.tampered.push(open.id.clone()),
@@ -334,7 +351,7 @@ impl<'a> Claims<'a> {
 
 struct Tampered;
 
-fn decision(
+fn read_decision(
     call: &Call,
     open: &Interrupt,
     claim: Option<&Claim>,
@@ -345,7 +362,7 @@ fn decision(
         Claimed::Answered { approved: false, reason, .. } => Some(Decision::Deny { reason: reason.clone() }),
         Claimed::Answered { .. } => match beside {
             Some(decision) => Some(decision.clone()),
-            None if is_shown(call, open, claim) => Some(Decision::Approve),
+            None if matches_shown(call, open, claim) => Some(Decision::Approve),
             None => return Err(Tampered),
         },
         Claimed::Output(output) => Some(Decision::Respond { output: output.clone() }),
@@ -354,7 +371,7 @@ fn decision(
 }
 
 /// Returns `true` if the client's arguments equal those that the run asked about. Missing arguments count as equal.
-fn is_shown(call: &Call, open: &Interrupt, claim: &Claim) -> bool {
+fn matches_shown(call: &Call, open: &Interrupt, claim: &Claim) -> bool {
     let Some(input) = &claim.input else { return true };
     // Arguments that clients cannot read were sent as a text.
     let input = serde_json::from_str(input).map_or(Cow::Borrowed(input.as_str()), |text: String| text.into());

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::message::{AssistantPart, FinishReason, Message, Part, ToolCall};
 use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
+use tool_runtime::store::StoreError;
 use tool_runtime::tool::Context;
 
 use super::{Chunk, DONE, Errors, Finish, Json, Level, StreamSettings, calls::Call, frame, sealed_metadata};
-use crate::protocol::held::Held;
-use crate::protocol::{Encoder, End, Outbox};
+use crate::protocol::coalesce::Held;
+use crate::protocol::{Encoder, End, Outbox, full};
 
 /// An encoder of one answer for unmodified clients of the AI SDK.
 ///
@@ -42,7 +43,7 @@ pub struct UiStream {
     pub(super) step: Step,
     /// Set if the last step that the client keeps contains calls. Clients keep only steps with parts.
     pub(super) has_calls: bool,
-    said: Option<OpenText>,
+    open_text: Option<OpenText>,
     parts: usize,
     pub(super) calls: Vec<Call>,
     /// The index of the current step's first call in `calls`.
@@ -81,7 +82,7 @@ impl UiStream {
             run: run.clone(),
             step: Step::None,
             has_calls: false,
-            said: None,
+            open_text: None,
             parts: 0,
             calls: Vec::new(),
             step_calls: 0,
@@ -94,11 +95,14 @@ impl UiStream {
     /// Creates the encoder of an answer that continues the message whose calls wait in `run`. The client has given the id.
     pub fn continuing(message_id: impl Into<String>, run: &Run, settings: StreamSettings) -> Self {
         let mut stream = Self::new(message_id, run.id(), settings);
-        let open = run.current().iter().filter(|call| call.result().is_none());
-        for call in open.filter(|call| !stream.settings.is_hidden(&call.name)) {
+        let open = run.current_calls().iter().filter(|call| call.result().is_none());
+        for call in open {
+            if !stream.settings.is_seen(call) {
+                continue;
+            }
             let was_asked = call.interrupt().is_some_and(|open| !matches!(open.kind, InterruptKind::External));
             let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
-            stream.calls.push(Call::known(call.id.as_str(), &call.name, is_external, was_asked));
+            stream.add(Call::known(call.id.as_str(), &call.name, is_external, was_asked));
         }
         stream.has_calls = !stream.calls.is_empty();
         stream
@@ -138,11 +142,11 @@ impl UiStream {
             return;
         }
         self.open_step(out);
-        if self.said.as_ref().is_some_and(|said| said.is_reasoning != is_reasoning) {
+        if self.open_text.as_ref().is_some_and(|open_text| open_text.is_reasoning != is_reasoning) {
             self.close_text(out);
         }
         let level = self.settings.level;
-        if self.said.is_none() {
+        if self.open_text.is_none() {
             let id = self.new_part();
             // In a step without calls of its own.
             self.has_calls &= self.calls.len() > self.step_calls;
@@ -153,10 +157,10 @@ impl UiStream {
             };
             frame(&start, level, out);
             let held = Held::prose();
-            self.said = Some(OpenText { id, is_reasoning, held });
+            self.open_text = Some(OpenText { id, is_reasoning, held });
         }
-        if let Some(OpenText { id, is_reasoning, held }) = &mut self.said {
-            let mut send = |delta: &str| frame(&said(*is_reasoning, id, delta), level, out);
+        if let Some(OpenText { id, is_reasoning, held }) = &mut self.open_text {
+            let mut send = |delta: &str| frame(&delta_chunk(*is_reasoning, id, delta), level, out);
             if self.settings.coalesce { held.push(text, now, send) } else { send(text) }
         }
     }
@@ -179,9 +183,9 @@ impl UiStream {
     }
 
     pub(super) fn close_text(&mut self, out: &mut Vec<u8>) {
-        let Some(OpenText { id, is_reasoning, mut held }) = self.said.take() else { return };
+        let Some(OpenText { id, is_reasoning, mut held }) = self.open_text.take() else { return };
         let level = self.settings.level;
-        held.take(|delta| frame(&said(is_reasoning, &id, delta), level, out));
+        held.take(|delta| frame(&delta_chunk(is_reasoning, &id, delta), level, out));
         let end = if is_reasoning {
             Chunk::ReasoningEnd { id: &id, provider_metadata: None }
         } else {
@@ -234,7 +238,7 @@ impl UiStream {
 
     /// Resets the current step: the client drops its chunks.
     fn forget_step(&mut self, out: &mut Vec<u8>) {
-        (self.said, self.has_calls) = (None, self.step_calls > 0);
+        (self.open_text, self.has_calls) = (None, self.step_calls > 0);
         if self.step == Step::Open {
             self.frame(&Chunk::ResetStep {}, out);
             self.step = Step::Void;
@@ -274,9 +278,12 @@ impl UiStream {
         if matches!(failure, AgentError::Cancelled) {
             return self.frame(&Chunk::Abort { reason: None }, out);
         }
-        let text = match self.settings.failures {
-            Errors::Masked => "The answer failed. Try again.".to_owned(),
-            Errors::Full => format!("The answer failed: {failure}"),
+        let text = match (self.settings.failures, failure) {
+            (_, AgentError::Store(StoreError::Full { of_owner })) => {
+                format!("The answer failed: {}.", full(*of_owner).1)
+            }
+            (Errors::Masked, _) => "The answer failed. Try again.".to_owned(),
+            (Errors::Full, _) => format!("The answer failed: {failure}"),
         };
         self.frame(&Chunk::Error { error_text: &text }, out);
     }
@@ -315,7 +322,7 @@ impl UiStream {
         let mut stream = Self::new(message_id, run.id(), settings);
         stream.begin(out);
         let prompts = run.prompts();
-        let first = prompts.iter().rposition(|said| !said.steers).unwrap_or(0);
+        let first = prompts.iter().rposition(|prompt| !prompt.steers).unwrap_or(0);
         stream.retell(run, prompts.get(first).map_or(0, place)..run.messages().len(), out);
         stream.finish_step(out);
         stream
@@ -329,8 +336,8 @@ impl UiStream {
                 // Steering messages are part of the answer.
                 Message::User { content } => {
                     let found = run.prompts().binary_search_by_key(&at, place).ok();
-                    if let Some(said) = found.map(|found| &run.prompts()[found]).filter(|said| said.steers) {
-                        self.steered(said.id.as_deref(), content, out);
+                    if let Some(prompt) = found.map(|found| &run.prompts()[found]).filter(|prompt| prompt.steers) {
+                        self.steered(prompt.id.as_deref(), content, out);
                     }
                 }
                 Message::Tool(answer) if run.call(&answer.call_id.as_str().into()).is_none() => {
@@ -358,8 +365,11 @@ impl UiStream {
 
     fn called(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
         let id = CallId::from(called.id.as_str());
-        self.event(Event::CallAnnounced { id: &id, name: &called.name }, Duration::ZERO, out);
-        let Some(call) = run.call(&id) else {
+        let call = run.call(&id);
+        if call.map_or(!self.settings.is_hidden(&called.name), |call| self.settings.is_seen(call)) {
+            self.announced(&id, &called.name, out);
+        }
+        let Some(call) = call else {
             // A call of the run from which this one was branched.
             return self.argued(id.as_str(), &called.arguments, out);
         };
@@ -382,7 +392,7 @@ impl UiStream {
     }
 
     /// Writes all of a call's arguments, unless they were announced as complete.
-    fn argued(&mut self, id: &str, text: &str, out: &mut Vec<u8>) {
+    pub(super) fn argued(&mut self, id: &str, text: &str, out: &mut Vec<u8>) {
         if self.calls.iter().any(|call| call.id == id && call.is_streaming()) {
             self.frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, out);
         }
@@ -390,11 +400,11 @@ impl UiStream {
 }
 
 /// Returns the position of a prompt among the messages.
-pub(super) fn place(said: &tool_run::run::Said) -> usize {
-    usize::try_from(said.at).unwrap_or(usize::MAX)
+pub(super) fn place(prompt: &tool_run::run::PromptPosition) -> usize {
+    usize::try_from(prompt.at).unwrap_or(usize::MAX)
 }
 
-fn said<'a>(is_reasoning: bool, id: &'a str, delta: &'a str) -> Chunk<'a> {
+fn delta_chunk<'a>(is_reasoning: bool, id: &'a str, delta: &'a str) -> Chunk<'a> {
     if is_reasoning {
         Chunk::ReasoningDelta { id, delta, provider_metadata: None }
     } else {
@@ -418,11 +428,12 @@ impl Encoder for UiStream {
             Event::Text(text) => self.say(false, text, now, out),
             Event::Reasoning(text) => self.say(true, text, now, out),
             Event::CallAnnounced { id, name } => {
-                self.has_calls |= !self.settings.is_hidden(name);
-                self.announced(id, name, out);
+                if !self.settings.is_hidden(name) {
+                    self.announced(id, name, out);
+                }
             }
             Event::CallArguments { id, text, .. } => self.argue(id, text, now, out),
-            Event::StepFinished { .. } => {
+            Event::TurnFinished { .. } => {
                 self.close_text(out);
                 if self.step == Step::Due && self.has_calls {
                     self.say_nothing(out);
@@ -434,12 +445,12 @@ impl Encoder for UiStream {
             Event::CallDecided { call, decision, by, .. } => self.decided(call, decision, by, out),
             Event::CallProgress(progress) => self.progress(progress, out),
             Event::CallFinished { call, result, .. } => self.finished(call, result, out),
-            Event::StepFailed { again, .. } => self.failed_step(again, out),
-            Event::Prompted(said) if said.steers => self.steered(said.id.as_deref(), &said.content, out),
+            Event::TurnFailed { again, .. } => self.failed_step(again, out),
+            Event::Prompted(prompt) if prompt.steers => self.steered(prompt.id.as_deref(), &prompt.content, out),
             Event::Provided(part) => self.provided(part, out),
             Event::Prompted(_)
             | Event::CallStarted(_)
-            | Event::RunPaused(_)
+            | Event::RunAtRest(_)
             | Event::ModelAsked { .. }
             | Event::ChoiceIgnored(_)
             | Event::PromptQueued(_)
@@ -453,17 +464,19 @@ impl Encoder for UiStream {
     }
 
     fn due(&self) -> Option<Duration> {
-        let said = self.said.as_ref().and_then(|said| said.held.due());
+        let open_text = self.open_text.as_ref().and_then(|open_text| open_text.held.due());
         let calls = self.calls.iter().filter_map(|call| call.held.due());
-        calls.chain(said).min()
+        calls.chain(open_text).min()
     }
 
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         self.write_data(out);
         let level = self.settings.level;
         let is_due = |held: &Held| held.due().is_some_and(|due| due <= now);
-        if let Some(OpenText { id, is_reasoning, held }) = self.said.as_mut().filter(|said| is_due(&said.held)) {
-            held.take(|delta| frame(&said(*is_reasoning, id, delta), level, out));
+        if let Some(OpenText { id, is_reasoning, held }) =
+            self.open_text.as_mut().filter(|open_text| is_due(&open_text.held))
+        {
+            held.take(|delta| frame(&delta_chunk(*is_reasoning, id, delta), level, out));
         }
         for call in self.calls.iter_mut().filter(|call| is_due(&call.held)) {
             call.flush(level, out);

@@ -1,4 +1,5 @@
-//! Whatever a client says and sends along, nothing happens that the seal does not say, and nothing twice.
+//! Attacks on sealed runs: a client forges, changes and repeats what it sends along. Nothing happens that the seal does not allow, and
+//! nothing happens twice.
 
 use serde_json::json;
 use tool_runtime::run::{Principal, Time};
@@ -16,7 +17,7 @@ async fn an_approval_counts_once() {
     assert_eq!(all.iter().filter(|answer| answer.status == 200).count(), 1);
     let late = all.iter().find(|answer| answer.status != 200).unwrap();
     assert_eq!(late.status, 409);
-    assert!(late.text.contains("opened before"), "{}", late.text);
+    assert!(late.text.contains("used before"), "{}", late.text);
 }
 
 /// One text goes on with a run that waits, and not two, whatever a request does with it. A request that decides
@@ -116,7 +117,7 @@ async fn texts_that_are_not_the_servers_open_nothing() {
 
 /// Beside the seal, a client can say what it likes of calls and results.
 #[tokio::test]
-async fn what_happened_is_what_the_seal_says() {
+async fn the_sealed_run_defines_the_history() {
     let world = World::new();
     let (mut client, yes) = asked(&world, "t").await;
     let run = opened(&client.seal(), "anna");

@@ -1,7 +1,7 @@
 //! Servers that keep nothing: the client has the run, sealed, and sends it back.
 
 mod attacks;
-mod goes_on;
+mod continues;
 mod restart;
 
 use std::sync::{
@@ -71,7 +71,7 @@ impl World {
     }
 }
 
-/// A client as the real ones are: it keeps what it is told to keep, and sends it back.
+/// A client that behaves like the real ones: it keeps the values that the server sends, and sends them back.
 #[derive(Clone)]
 struct Client {
     by: &'static str,

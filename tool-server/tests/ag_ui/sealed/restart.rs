@@ -25,7 +25,7 @@ use crate::{kit::Answer, model::play};
 /// The file to which a payment adds a line.
 const PAID: &str = "TOOL_TEST_PAID";
 
-/// Where nonces are: `memory`, or the address of a store.
+/// The variable with the place of the nonces: `memory`, or the address of a store.
 const NONCES: &str = "TOOL_TEST_NONCES";
 
 #[derive(Provide)]
@@ -93,8 +93,8 @@ impl Served {
     /// A client that is asked whether it may be paid, and what it answers.
     fn asked(&self, thread: &str) -> String {
         let mut client = Client::new(thread);
-        let said = serde_json::to_string(&[call("pay", "{}")]).unwrap();
-        client.messages.push(crate::kit::user("m1", &said));
+        let script = serde_json::to_string(&[call("pay", "{}")]).unwrap();
+        client.messages.push(crate::kit::user("m1", &script));
         let asked = self.post(&client.body(&json!({})));
         let sealed = asked.event("REASONING_ENCRYPTED_VALUE")["encryptedValue"].clone();
         client.messages[0]["encryptedValue"] = sealed;
@@ -128,7 +128,7 @@ fn pays_once(nonces: &str, remembers: bool) {
     for _ in 0..2 {
         let again = second.post(&spent);
         assert_eq!((again.status, count(&paid)), (409, 1), "{}", again.text);
-        let why = if remembers { "opened before" } else { "before this server began" };
+        let why = if remembers { "used before" } else { "before this server began" };
         assert!(again.text.contains(why), "{}", again.text);
     }
     let late = second.post(&waits);

@@ -18,7 +18,7 @@ const FLIGHTS: [(&str, &str, &str, u64); 6] = [
     ("New York", "Los Angeles", "2026-10-06", 25),
 ];
 
-/// Accepts one of `cities`, each at most once, in any spelling of case.
+/// Accepts one of `cities`, ignoring case. The answer lists each city once.
 #[allow(clippy::needless_pass_by_value, reason = "as validators get it")]
 fn city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Validation<Value> {
     let mut all: Vec<Value> = Vec::new();
@@ -34,7 +34,7 @@ fn city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Val
     }
 }
 
-/// Returns the airline of the first implementation: four parameters, each dependent on those before.
+/// Returns the tool of an airline. It has four parameters, each dependent on the earlier ones.
 fn airline() -> Toolset {
     let input = json!({"type": "object", "required": ["departure", "arrival", "date", "passengers"], "properties": {
         "departure": {"type": "string", "description": "City of departure."},
@@ -197,7 +197,7 @@ fn nested_names_are_places() {
     );
 }
 
-/// Returns a tool that reports what is possible only in answers: it requires no parameter.
+/// Returns a tool that lists allowed values only in its rejections. Its schema requires nothing.
 fn airline_of_feedback() -> ToolList {
     let input = json!({"type": "object", "properties": {
         "departure": {"type": "string", "description": "Airport of departure."},

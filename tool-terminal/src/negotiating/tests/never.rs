@@ -15,7 +15,7 @@ use tool_runtime::model::Request;
 use tool_runtime::toolset::ToolList;
 
 /// Sentences of persons. Some make sense as an answer to some question.
-const SAID: &[&str] = &[
+const PROMPTS: &[&str] = &[
     "",
     "yes",
     "no",
@@ -71,8 +71,8 @@ const SAID: &[&str] = &[
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
-        6 => prop::sample::select(SAID).prop_map(str::to_owned),
-        2 => prop::collection::vec(prop::sample::select(SAID), 1..4).prop_map(|parts| parts.join(" ")),
+        6 => prop::sample::select(PROMPTS).prop_map(str::to_owned),
+        2 => prop::collection::vec(prop::sample::select(PROMPTS), 1..4).prop_map(|parts| parts.join(" ")),
         1 => "\\PC{0,20}",
         1 => any::<String>(),
     ]

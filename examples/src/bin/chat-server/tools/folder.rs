@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::tool;
 
-/// How long a look into a file takes, and its end.
+/// The time of a check of one file.
 const LOOK: Duration = Duration::from_millis(400);
 
 /// Files by name, with their texts.
@@ -31,7 +31,7 @@ impl Folder {
     }
 }
 
-/// What was written.
+/// A written file.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Written {
     file: String,
@@ -54,12 +54,12 @@ pub(crate) fn write_note(
     Written { file, words }
 }
 
-/// How far the check has come.
+/// The progress of the check.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(crate) struct Checked {
     /// The files that were looked at, in order.
     files: Vec<String>,
-    /// How many there are.
+    /// The number of all files.
     total: usize,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn check_folder(#[state] folder: &Folder) -> impl Stream<Item = Check
     })
 }
 
-/// What was deleted.
+/// A deleted file.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Deleted {
     deleted: String,

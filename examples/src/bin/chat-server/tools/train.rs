@@ -55,7 +55,7 @@ pub(crate) struct Ticket {
     from: String,
     to: String,
     seats: u32,
-    /// What all seats cost, in euros.
+    /// The price of all seats, in euros.
     total: u32,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn book_train(
     /// The city of arrival.
     #[dynamic(validate = to, requires(from))]
     to: String,
-    /// How many people travel.
+    /// The number of travellers.
     #[arg(range(1..=9))]
     #[dynamic(validate = seats, requires(from, to))]
     seats: u32,

@@ -13,7 +13,7 @@ use crate::feedback::ProblemKind;
 fn read(text: &[u8], sizes: &[usize]) -> Result<Value, Malformed> {
     let mut json = Incremental::new();
     for piece in pieces(text, sizes) {
-        // The error stays.
+        // Later pieces return the same error.
         let _ = json.feed(piece);
     }
     json.finish()
@@ -306,9 +306,9 @@ fn errors_say_what_was_expected_and_where() {
     says("[}", "expected a value or `]`, got `}` at byte 1");
     says("[1,]", "expected a value, got `]` at byte 3");
     says("[1}", "expected a comma or `]`, got `}` at byte 2");
-    says("{1", "expected a name in double quotes or `}`, got `1` at byte 1");
-    says("{\"a\":1,}", "expected a name in double quotes, got `}` at byte 7");
-    says("{\"a\" 1}", "expected a colon between name and value, got `1` at byte 5");
+    says("{1", "expected a key in double quotes or `}`, got `1` at byte 1");
+    says("{\"a\":1,}", "expected a key in double quotes, got `}` at byte 7");
+    says("{\"a\" 1}", "expected a colon between key and value, got `1` at byte 5");
     says("{\"a\":1]", "expected a comma or `}`, got `]` at byte 6");
     says("1 2", "expected nothing after the JSON, got `2` at byte 2");
     says("[]]", "expected nothing after the JSON, got `]` at byte 2");
@@ -318,7 +318,7 @@ fn errors_say_what_was_expected_and_where() {
     says("[-01]", "expected a number without leading zeros, got `1` at byte 3");
     says("[1e999]", "expected a number that fits 64 bits, got `]` at byte 6");
     says("1e999", "expected a number that fits 64 bits, got the end at byte 5");
-    says("\"a\nb\"", "expected control characters in a text escaped, got `\\u{a}` at byte 2");
+    says("\"a\nb\"", "expected control characters in a string escaped, got `\\u{a}` at byte 2");
     says("\"\\x\"", "expected one of the escapes of JSON, got `x` at byte 2");
     says("\"\\u00ü\"", "expected four hexadecimal digits after `\\u`, got `ü` at byte 5");
     says("\"\\ud83d\"", "expected both halves of a surrogate pair, got `\"` at byte 7");
@@ -367,7 +367,7 @@ fn a_problem_is_explained_with_the_text() {
     assert_eq!(error.problem().to_string(), "expected a value, got `]` at byte 16");
     assert_eq!(error.problem().kind, ProblemKind::Malformed);
     assert!(error.explain(text).to_string().contains("no comma before the closing `]`"));
-    // This is another text than the error's.
+    // The error belongs to another text, so `explain` adds no details.
     assert_eq!(error.explain("{}"), error.problem());
 }
 
@@ -433,13 +433,13 @@ fn the_place_is_that_of_the_latest_value() {
     assert_eq!(place("}"), None);
 }
 
-/// The views that `views.mjs` has written.
+/// Partial values from the AI SDK, written by `views.mjs`.
 const VIEWS: &str = include_str!("views.jsonl");
 
 #[derive(Deserialize)]
 struct Case {
     text: String,
-    /// The lengths, in bytes, from which on each value is shown.
+    /// Each partial value, and the byte length at which it first appears.
     views: Vec<(usize, Value)>,
 }
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Visibility, Writer, pieces};
+use super::{Writer, pieces};
 use crate::protocol::ag_ui::Content;
 use crate::protocol::ag_ui::event::{Event, Object, object};
-use crate::protocol::held::Held;
+use crate::protocol::{Visibility, coalesce::Held};
 use tool_runtime::message::{Part, ProviderPart, ProviderPartKind};
-use tool_runtime::run::{Call, CallId, CallResult, Interrupt, InterruptKind, Prompt};
+use tool_runtime::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal, Prompt};
 use tool_runtime::tool::Progress;
 
 /// The least size of a piece of arguments, in bytes. Each frame repeats the call's id, so small pieces wait for more.
@@ -94,6 +94,14 @@ impl Line {
 fn write_arguments(id: &CallId, text: &str, out: &mut Vec<u8>) {
     for delta in pieces(text) {
         Event::ToolCallArgs { tool_call_id: id.as_str(), delta }.write(out);
+    }
+}
+
+/// Writes a person's decision, for the other tabs and devices of a client. A client sends the results of its own calls itself.
+pub(super) fn decided(call: &CallId, decision: &Decision, by: &Principal, out: &mut Vec<u8>) {
+    if !matches!(decision, Decision::Respond { .. } | Decision::Fail { .. }) {
+        let value = json!({ "toolCallId": call, "decision": decision.verb(), "by": by });
+        Event::Custom { name: "tool_decision", value: &value }.write(out);
     }
 }
 
@@ -186,7 +194,7 @@ impl Writer {
     }
 
     /// Returns a result for the client: the value for the application, or the parts for the model.
-    fn shown(&self, call: &Call, result: &CallResult) -> Content {
+    pub(super) fn shown(&self, call: &Call, result: &CallResult) -> Content {
         let json = result
             .output()
             .and_then(tool_runtime::tool::Output::as_json)
@@ -219,7 +227,7 @@ impl Writer {
         Line {
             id: id.clone(),
             name: name.to_owned(),
-            visibility: spec.map_or(Visibility::Shown, |spec| (self.visible)(spec)),
+            visibility: spec.map_or(Visibility::Shown, |spec| self.visible.of(spec)),
             is_external: spec.is_some_and(|spec| spec.traits.external),
             is_provided: false,
             is_handed_out: false,
@@ -251,25 +259,18 @@ impl Writer {
         }
         let content = content(progress);
         let id = format!("progress_{}", progress.call_id);
-        let begun = out.len();
-        Event::ActivitySnapshot { message_id: &id, activity_type: TYPE, content: &content }.write(out);
-        let Some(line) = line else { return };
-        let length = out.len() - begun;
-        if length < SMALL {
-            line.activity = None;
-            return;
-        }
-        let content = Value::Object(content);
-        if let Some(before) = &line.activity {
-            let patch = serde_json::json!(json_patch::diff(before, &content));
-            let snapshot = out.split_off(begun);
-            Event::ActivityDelta { message_id: &id, activity_type: TYPE, patch: &patch }.write(out);
-            if out.len() - begun > length / 2 {
-                out.truncate(begun);
-                out.extend(snapshot);
+        let (mut snapshot, mut delta) = (Vec::new(), Vec::new());
+        Event::ActivitySnapshot { message_id: &id, activity_type: TYPE, content: &content }.write(&mut snapshot);
+        if let Some(line) = line {
+            let content = Value::Object(content);
+            if let Some(before) = &line.activity {
+                let patch = serde_json::json!(json_patch::diff(before, &content));
+                Event::ActivityDelta { message_id: &id, activity_type: TYPE, patch: &patch }.write(&mut delta);
             }
+            line.activity = (snapshot.len() >= SMALL).then_some(content);
         }
-        line.activity = Some(content);
+        let is_shorter = !delta.is_empty() && snapshot.len() >= SMALL && delta.len() <= snapshot.len() / 2;
+        out.extend(if is_shorter { delta } else { snapshot });
     }
 
     /// Writes a call of a provider's tool, or its result. To the client it looks like any other call.
@@ -311,10 +312,10 @@ impl Writer {
 
     /// Writes a steering message that the run has accepted. It is not a message of the client's conversation, so that the client
     /// does not send it back as a new one.
-    pub(super) fn steered(&mut self, said: &Prompt, out: &mut Vec<u8>) {
+    pub(super) fn steered(&mut self, prompt: &Prompt, out: &mut Vec<u8>) {
         self.end_messages(out);
-        let texts: Vec<_> = said.content.iter().filter_map(Part::as_text).collect();
-        let value = json!({ "id": said.id, "text": texts.join("\n") });
+        let texts: Vec<_> = prompt.content.iter().filter_map(Part::as_text).collect();
+        let value = json!({ "id": prompt.id, "text": texts.join("\n") });
         Event::Custom { name: "steering_message", value: &value }.write(out);
     }
 }

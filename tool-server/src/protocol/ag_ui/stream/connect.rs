@@ -10,27 +10,28 @@ use tool_runtime::Message;
 use tool_runtime::message::{AssistantPart, Part, ToolCall};
 use tool_runtime::run::{CallId, Run};
 
-use super::call::LineStage;
-use super::{Finish, Stage, Visibility, Writer};
+use super::call::{LineStage, decided};
+use super::{Finish, Stage, Writer};
 use crate::protocol::{
+    Visibility,
     ag_ui::{Content, event::Event},
     prompt_id,
 };
 
 impl Writer {
-    /// Writes the messages of `run`, for a client that has none of them. `prompt` has the id and the content of a message that
-    /// follows. The writer must not have received events.
-    pub fn messages(&mut self, run: &Run, prompt: Option<(Option<&str>, &[Part])>, out: &mut Vec<u8>) {
+    /// Writes the messages of `run`, for a client that has none of them, and who has decided about its calls. `prompt` has the id and the content of a message that
+    /// follows. `now` is the run in its latest state, which may be a later one. The writer must not have received events.
+    pub fn messages(&mut self, run: &Run, now: &Run, prompt: Option<(Option<&str>, &[Part])>, out: &mut Vec<u8>) {
         let mut messages = Messages::default();
         for (at, message) in run.messages().iter().enumerate() {
             let mut frames = Vec::new();
             match message {
                 Message::System { .. } => {}
                 Message::User { content } => {
-                    let said = run.prompts().iter().find(|said| usize::try_from(said.at) == Ok(at));
+                    let found = run.prompts().iter().find(|found| usize::try_from(found.at) == Ok(at));
                     // A steering message is not one of the client's conversation.
-                    if said.is_none_or(|said| !said.steers) {
-                        messages.add_user(said.and_then(|said| said.id.as_deref()), at, &self.user(content));
+                    if found.is_none_or(|found| !found.steers) {
+                        messages.add_user(found.and_then(|found| found.id.as_deref()), at, &self.user(content));
                     }
                 }
                 Message::Assistant { content } => self.retell(content, run, &mut frames),
@@ -51,10 +52,16 @@ impl Writer {
             }
             messages.read(&frames);
         }
+        let mut frames = Vec::new();
+        self.sent_since(now, &mut frames);
+        messages.read(&frames);
         if let Some((id, content)) = prompt {
             messages.add_user(id, run.messages().len(), &self.user(content));
         }
         Event::MessagesSnapshot { messages: &messages.0 }.write(out);
+        for call in run.calls() {
+            call.decisions().for_each(|(decision, by)| decided(&call.id, decision, by, out));
+        }
     }
 
     /// Ends the stream of a client that has connected: with the open interrupts, or the calls that the client has to execute.
@@ -63,6 +70,21 @@ impl Writer {
         self.finish = Some(Finish { outcome, usage: None, metadata: None });
         self.stage = Stage::Finished;
         crate::protocol::Encoder::end_for(self, None, out);
+    }
+
+    /// Writes the results of calls that the client has executed and sent. The stream of the answer to them does not repeat them.
+    fn sent_since(&mut self, now: &Run, out: &mut Vec<u8>) {
+        let pending: Vec<_> = self.lines.iter().filter(|line| line.is_pending()).collect();
+        let sent = pending.into_iter().filter_map(|line| {
+            let call = now.call(&line.id)?;
+            let result = call.result()?;
+            let is_shown = line.visibility == Visibility::Shown;
+            let content = if is_shown { self.shown(call, result) } else { Content::Text(String::new()) };
+            Some((line.id.clone(), content))
+        });
+        for (id, content) in sent.collect::<Vec<_>>() {
+            self.answer(&id, &content, out);
+        }
     }
 
     fn user(&self, content: &[Part]) -> Content {

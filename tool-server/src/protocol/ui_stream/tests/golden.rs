@@ -23,7 +23,7 @@ use tool_runtime::run::{CallResult, Prompt, Time};
 use tool_runtime::tool::{Context, Output};
 
 fn turn_ends() -> Event<'static> {
-    Event::StepFinished { reason: &FinishReason::ToolCalls, usage: Usage::default() }
+    Event::TurnFinished { reason: &FinishReason::ToolCalls, usage: Usage::default() }
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_denial_by_a_policy_at_both_levels() {
 }
 
 #[test]
-fn what_a_client_does_not_know_is_not_sent_to_it() {
+fn unsupported_chunks_are_not_sent_to_a_client() {
     let request = Chunk::ToolApprovalRequest {
         approval_id: "a.1",
         tool_call_id: "a",
@@ -155,7 +155,7 @@ fn tools_put_data_into_the_message() {
 #[test]
 fn a_refusal_is_data_for_a_form_too() {
     let feedback = Rejection::of("city", "which city?");
-    let told = json!({ "tool": { "feedback": feedback.to_json() } });
+    let feedback_json = json!({ "tool": { "feedback": feedback.to_json() } });
     let refused = CallResult::Rejected { feedback: feedback.clone() };
     let failed = CallResult::Failed { error: "no".to_owned(), feedback: Some(Box::new(feedback)) };
     let error = |is_accepted: bool, tool_errors, result: &CallResult| {
@@ -173,8 +173,8 @@ fn a_refusal_is_data_for_a_form_too() {
         let chunk = chunks.iter().find(error).expect("an error");
         (chunk["type"].clone(), chunk.get("providerMetadata").cloned())
     };
-    assert_eq!(error(false, Errors::Full, &refused), (json!("tool-input-error"), Some(told.clone())));
-    assert_eq!(error(true, Errors::Full, &failed), (json!("tool-output-error"), Some(told)));
+    assert_eq!(error(false, Errors::Full, &refused), (json!("tool-input-error"), Some(feedback_json.clone())));
+    assert_eq!(error(true, Errors::Full, &failed), (json!("tool-output-error"), Some(feedback_json)));
     let plain = CallResult::Failed { error: "no".to_owned(), feedback: None };
     assert_eq!(error(true, Errors::Full, &plain), (json!("tool-output-error"), None));
     assert_eq!(error(true, Errors::Masked, &failed), (json!("tool-output-error"), None));
@@ -191,7 +191,7 @@ fn failed(level: Level, is_accepted: bool) -> Vec<Value> {
     if is_accepted {
         sent.event(Event::CallAccepted(&run.calls()[0]));
     }
-    sent.event(Event::StepFailed { error: "overloaded", again: true });
+    sent.event(Event::TurnFailed { error: "overloaded", again: true });
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::Text("Yes."));
     sent.end(End::new(None, None))
@@ -232,20 +232,20 @@ fn a_call_that_goes_on_keeps_its_place() {
 }
 
 #[test]
-fn what_is_said_meanwhile_is_in_the_message() {
-    let mut said = Prompt::new(
+fn a_message_that_steers_the_run_is_in_the_message() {
+    let mut prompt = Prompt::new(
         vec![Part::text("No, Rome."), Part::Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() }],
         "anna".into(),
         Time(0),
     );
-    let first = said.clone();
-    said.steers = true;
+    let first = prompt.clone();
+    prompt.steers = true;
     let steered = |level| {
         let mut sent = Sent::new(StreamSettings::new(tools()).level(level));
         sent.event(Event::Prompted(&first));
         sent.event(Event::StepStarted { step: 1 });
         sent.event(Event::Text("Paris"));
-        sent.event(Event::Prompted(&said));
+        sent.event(Event::Prompted(&prompt));
         sent.event(Event::StepStarted { step: 2 });
         sent.event(Event::Text("Rome"));
         sent.end(End::new(None, None))
@@ -259,7 +259,7 @@ fn what_is_said_meanwhile_is_in_the_message() {
 }
 
 #[test]
-fn what_the_provider_executes_is_marked_as_its_own() {
+fn provider_executed_calls_are_marked() {
     let part = |id: &str, kind, block: Value| ProviderPart::new("anthropic", id, "web_search", kind, block.to_string());
     let mut sent = Sent::new(StreamSettings::new(tools()));
     sent.event(Event::StepStarted { step: 1 });
@@ -308,7 +308,7 @@ fn behind_a_call(more: &[Event<'_>]) -> Vec<String> {
 }
 
 #[test]
-fn behind_calls_that_ended_a_step_with_a_part_tells_clients_not_to_send() {
+fn a_step_with_a_part_keeps_clients_from_sending() {
     const END: [&str; 6] = ["finish-step", "start-step", "text-start", "text-end", "finish-step", "finish"];
     let begun = Event::StepStarted { step: 2 };
     assert_eq!(behind_a_call(&[]), END);
@@ -316,6 +316,6 @@ fn behind_calls_that_ended_a_step_with_a_part_tells_clients_not_to_send() {
     let nothing = ProviderPart::new("openai", "", "web_search", ProviderPartKind::Result, "{}".to_owned());
     let with = behind_a_call(&[begun, Event::Provided(&nothing)]);
     assert_eq!(with[with.len() - 4..], END[2..], "nothing of it is a part");
-    let said = ["finish-step", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
-    assert_eq!(behind_a_call(&[begun, Event::Text("Yes.")]), said);
+    let expected = ["finish-step", "start-step", "text-start", "text-delta", "text-end", "finish-step", "finish"];
+    assert_eq!(behind_a_call(&[begun, Event::Text("Yes.")]), expected);
 }

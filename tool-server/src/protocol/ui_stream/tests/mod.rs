@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{StreamSettings, UiStream};
 use crate::protocol::{Encoder, End};
-use tool_run::run::{LogEvent, TurnPart};
+use tool_run::run::{LogEntry, TurnPart};
 use tool_runtime::agent::Event;
 use tool_runtime::message::FinishReason;
 use tool_runtime::run::{Principal, Prompt, Run, RunOptions, Time};
@@ -48,9 +48,9 @@ fn run_of(called: &[(&str, &str, &str)]) -> Run {
     let owner = Principal::from("anna");
     let (mut run, _) = Run::new("run".into(), owner.clone(), RunOptions::default(), Vec::new(), Time(0));
     let prompt = Prompt::new(Vec::new(), owner, Time(0));
-    let mut log = vec![LogEvent::Prompted { prompt, queued: false }, LogEvent::TurnStarted { at: Time(0) }];
+    let mut log = vec![LogEntry::Prompted { prompt, queued: false }, LogEntry::TurnStarted { at: Time(0) }];
     for (id, name, arguments) in called {
-        log.push(LogEvent::Called {
+        log.push(LogEntry::Called {
             call: (*id).into(),
             provider_id: (*id).to_owned(),
             name: (*name).to_owned(),
@@ -59,7 +59,7 @@ fn run_of(called: &[(&str, &str, &str)]) -> Run {
     }
     let parts = called.iter().map(|(id, ..)| TurnPart::Call { call: (*id).into() }).collect();
     let (finish, usage, at) = (FinishReason::ToolCalls, tool_runtime::message::Usage::default(), Time(0));
-    log.push(LogEvent::TurnEnded { parts, finish, usage, model: None, at });
+    log.push(LogEntry::TurnEnded { parts, finish, usage, model: None, at });
     for event in log {
         run.apply(&event).unwrap();
     }

@@ -7,8 +7,8 @@ use super::{
     super::{ChatRequest, Claimed, Trigger, approval_id, match_claims},
     run_of,
 };
-use tool_run::run::LogEvent;
-use tool_run::run::{Shown, ToolRef};
+use tool_run::run::LogEntry;
+use tool_run::run::{CallView, ToolRef};
 use tool_runtime::run::{Decision, GrantedBy, Interrupt, InterruptKind, Run, RunId, Time};
 use tool_runtime::tool::ToolSpec;
 
@@ -30,16 +30,16 @@ fn waiting_with(arguments: &str) -> (Run, String) {
         let spec: &ToolSpec = tools.get(name).unwrap().spec();
         let call = run.call(&id.into()).unwrap();
         let arguments = call.arguments().digest;
-        let shown = Shown::new(spec, &call.arguments().text, &[]).unwrap();
+        let shown = CallView::new(spec, &call.arguments().text, &[]).unwrap();
         let tool = std::sync::Arc::new(ToolRef::new(spec, spec.fingerprint()));
-        run.apply(&LogEvent::Checked { call: id.into(), tool, arguments, touches: None }).unwrap();
+        run.apply(&LogEntry::Checked { call: id.into(), tool, arguments, touches: None }).unwrap();
         if kind == InterruptKind::External {
             let (tool, by) = (spec.fingerprint(), GrantedBy::Policy);
-            run.apply(&LogEvent::Granted { call: id.into(), tool, arguments, shown: None, by, expires: None }).unwrap();
+            run.apply(&LogEntry::Granted { call: id.into(), tool, arguments, shown: None, by, expires: None }).unwrap();
         }
         let id_of = format!("{id}.1").parse().unwrap();
         let open = Interrupt::new(id_of, kind, shown, Time(5));
-        run.apply(&LogEvent::Opened { call: id.into(), interrupt: Box::new(open) }).unwrap();
+        run.apply(&LogEntry::Opened { call: id.into(), interrupt: Box::new(open) }).unwrap();
     }
     let asked = approval_id(run.id(), run.interrupts().next().unwrap());
     (run, asked)
@@ -54,7 +54,7 @@ fn answered(approval: &str, approved: bool, input: &Value) -> Value {
 }
 
 #[test]
-fn an_approval_of_what_was_asked_is_taken() {
+fn an_approval_of_the_shown_arguments_is_accepted() {
     let (run, asked) = waiting();
     let matched = match_claims(&run, &read(&answered(&asked, true, &json!({ "path": "x", "n": 1 }))));
     assert_eq!(matched.decisions, [("a.1".parse().unwrap(), Decision::Approve)]);
@@ -70,7 +70,7 @@ fn an_approval_of_what_was_asked_is_taken() {
 }
 
 #[test]
-fn what_is_forged_moved_or_changed_is_not() {
+fn forged_moved_and_changed_approvals_are_refused() {
     let (run, asked) = waiting();
     let input = json!({ "path": "x", "n": 1 });
     let open = run.interrupts().next().unwrap();
@@ -100,7 +100,7 @@ fn what_is_forged_moved_or_changed_is_not() {
 }
 
 #[test]
-fn every_digit_of_what_was_asked_counts() {
+fn every_digit_of_the_shown_arguments_counts() {
     let (run, asked) = waiting_with(r#"{"n":18446744073709551617,"path":"x"}"#);
     let decided = |number: &str| {
         let body = answered(&asked, true, &json!({ "n": "N", "path": "x" })).to_string().replace(r#""N""#, number);
@@ -115,7 +115,7 @@ fn every_digit_of_what_was_asked_counts() {
 }
 
 #[test]
-fn outputs_of_the_clients_own_calls_are_taken() {
+fn outputs_of_external_calls_are_accepted() {
     let (run, _) = waiting();
     let of = |part: Value| {
         let body = json!({ "id": "c", "message": { "role": "assistant", "parts": [part] } });
@@ -131,7 +131,7 @@ fn outputs_of_the_clients_own_calls_are_taken() {
 }
 
 #[test]
-fn what_is_unknown_is_not_there() {
+fn unknown_parts_are_ignored() {
     let body = json!({
         "id": "c", "trigger": "from-the-future", "messageId": 7, "resumable": "yes", "decisions": [1], "extra": {},
         "messages": [
@@ -143,8 +143,9 @@ fn what_is_unknown_is_not_there() {
     });
     let request = read(&body);
     assert_eq!((request.trigger, request.message_id.clone(), request.resumable), (Trigger::Submit, None, false));
-    let said: Vec<_> = request.messages.iter().map(|said| (said.by_user, said.content.len())).collect();
-    assert_eq!(said, [(true, 1), (false, 1), (true, 1)]);
+    let message: Vec<_> =
+        request.messages.iter().map(|message| (message.is_from_user, message.content.len())).collect();
+    assert_eq!(message, [(true, 1), (false, 1), (true, 1)]);
     assert_eq!(request.prompt().unwrap().id.as_deref(), Some("u"));
     for (body, says) in [
         ("", "not JSON"),

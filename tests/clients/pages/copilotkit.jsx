@@ -1,0 +1,62 @@
+// CopilotKit's page as its documentation has it: its chat, its runtime, its hooks.
+import { CopilotChat, CopilotKitProvider, useHumanInTheLoop, useInterrupt, useRenderTool } from '@copilotkit/react-core/v2';
+import '@copilotkit/react-core/v2/styles.css';
+import { z } from 'zod';
+import { Ask, Card, Task } from './parts.jsx';
+
+export function Page({ way, chat, headers }) {
+  return (
+    <CopilotKitProvider runtimeUrl={`/${way}`} headers={headers} renderActivityMessages={PROGRESS} enableInspector={false}>
+      <Hooks />
+      <CopilotChat threadId={chat} />
+    </CopilotKitProvider>
+  );
+}
+
+/** Preliminary outputs come as activities. */
+const PROGRESS = [
+  {
+    activityType: 'tool_progress',
+    content: z.any(),
+    render: ({ content }) => <p data-progress>{JSON.stringify(content.preliminary)}</p>,
+  },
+];
+
+function Hooks() {
+  useRenderTool({
+    name: '*',
+    render: ({ name, status, parameters, result }) => <Card tool={name} state={status} input={parameters} output={result} />,
+  });
+  useInterrupt({
+    render: ({ interrupts, resolve }) => (
+      <>
+        {interrupts.map(({ id, reason, message }) => {
+          const isText = reason === 'input_required';
+          return <Ask key={id} question={message} isText={isText} decide={value => void resolve(isText ? value : { approved: value }, id)} />;
+        })}
+      </>
+    ),
+  });
+  useHumanInTheLoop({
+    name: 'locate',
+    description: 'Find the person; the browser knows.',
+    parameters: z.object({}),
+    render: Executed,
+  });
+  useHumanInTheLoop({
+    name: 'share',
+    description: 'Show a window of the person; the browser does it.',
+    parameters: z.object({ window: z.string() }),
+    render: Executed,
+  });
+  return null;
+}
+
+function Executed({ name, status, args, result, respond }) {
+  return (
+    <>
+      <Card tool={name} state={status} input={args} output={result} />
+      {respond && <Task tool={name} done={respond} />}
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+// One origin for the tests: the built pages, CopilotKit's own runtime, and everything else as `page-server` answers it.
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HttpAgent, runHttpRequest, transformHttpEventStream } from '@ag-ui/client';
+import { CopilotRuntime, InMemoryAgentRunner } from '@copilotkit/runtime/v2';
+import { createCopilotNodeListener } from '@copilotkit/runtime/v2/node';
+import { build } from 'esbuild';
+
+const folder = mkdtempSync(join(tmpdir(), 'pages-'));
+const children = [];
+
+/** Ends everything that was started here. */
+export function close() {
+  children.forEach(end => end());
+  rmSync(folder, { recursive: true, force: true });
+}
+
+await build({
+  entryPoints: [new URL('page.jsx', import.meta.url).pathname],
+  outdir: folder,
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  jsx: 'automatic',
+  define: { 'process.env.NODE_ENV': '"production"' },
+  loader: { '.woff': 'empty', '.woff2': 'empty', '.ttf': 'empty' },
+  logLevel: 'error',
+});
+
+/** CopilotKit's runner, which asks the server instead of its own memory for what a thread has. */
+class ServerRunner extends InMemoryAgentRunner {
+  constructor(url) {
+    super();
+    this.url = url;
+  }
+
+  connect({ threadId, headers }) {
+    const body = { threadId, runId: randomUUID(), messages: [], tools: [], context: [], state: {}, forwardedProps: {} };
+    const send = () =>
+      fetch(`${this.url}/connect`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    return transformHttpEventStream(runHttpRequest(send));
+  }
+}
+
+/** Starts a server, and the pages in front of it; their address. */
+export async function started({ isSealed = false } = {}) {
+  const server = await api(isSealed ? ['--stateless'] : []);
+  const runtime = (name, runner) =>
+    createCopilotNodeListener({
+      runtime: new CopilotRuntime({ agents: { default: new HttpAgent({ url: `${server}/agent` }) }, runner }),
+      basePath: `/${name}`,
+    });
+  const runtimes = {
+    memory: runtime('memory', new InMemoryAgentRunner()),
+    server: runtime('server', new ServerRunner(`${server}/agent`)),
+  };
+  const pages = http.createServer((request, response) => {
+    const first = request.url.split(/[/?]/)[1];
+    if (runtimes[first]) return void runtimes[first](request, response);
+    if (['api', 'agent', 'probe'].includes(first)) return pass(server, request, response);
+    page(request, response);
+  });
+  children.push(() => (pages.closeAllConnections(), pages.close()));
+  await new Promise(ready => pages.listen(0, '127.0.0.1', ready));
+  return `http://127.0.0.1:${pages.address().port}`;
+}
+
+function api(options) {
+  const server = spawn(process.env.PAGE_SERVER, options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(() => server.kill());
+  return new Promise((resolve, reject) => {
+    let text = '';
+    server.stdout.on('data', data => {
+      const found = (text += data).match(/listening on (\S+)/);
+      if (found) resolve(found[1]);
+    });
+    server.on('exit', code => reject(new Error(`the server ended with ${code}`)));
+  });
+}
+
+/** Passes a request on as it is, and leaves with its client. */
+function pass(server, request, response) {
+  const { method, headers, url } = request;
+  const passed = http.request(`${server}${url}`, { method, headers }, answer => {
+    response.writeHead(answer.statusCode, answer.headers);
+    answer.pipe(response);
+  });
+  passed.on('error', () => response.destroy());
+  response.on('close', () => passed.destroy());
+  request.pipe(passed);
+}
+
+const TYPES = { js: 'text/javascript', css: 'text/css' };
+const SHELL = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Page</title><link rel="icon" href="data:,">
+<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/page.css"><style>body{margin:0;height:100vh}</style>
+<div id="root" style="height:100vh"></div><script type="module" src="/page.js"></script>`;
+
+function page(request, response) {
+  const name = request.url.match(/^\/([\w.-]+\.(js|css))$/);
+  try {
+    const text = name ? readFileSync(join(folder, name[1])) : SHELL;
+    response.writeHead(200, { 'content-type': name ? TYPES[name[2]] : 'text/html' }).end(text);
+  } catch {
+    response.writeHead(404).end();
+  }
+}

@@ -1,0 +1,201 @@
+//! Nested fields behave like top-level fields, and accepted values fit the schema.
+
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use tool_runtime::{Context, DynamicInput, Execute, Validation, schema::Validator, tool, toolset};
+
+use super::call;
+
+/// One way.
+#[derive(DynamicInput)]
+struct Leg {
+    #[arg(range(1..=2))]
+    class: u8,
+    #[dynamic(validate = leg_from)]
+    from: String,
+    #[dynamic(validate = leg_to, requires(from), hints(stops))]
+    to: String,
+    #[dynamic(validate = leg_stops, after(to))]
+    stops: Vec<u8>,
+    #[arg(default)]
+    note: Option<String>,
+}
+
+/// Has them in one parameter.
+#[tool]
+fn nested(#[dynamic(nested)] leg: Leg) -> Value {
+    json!([leg.class, leg.from, leg.to, leg.stops, leg.note])
+}
+
+/// Has them beside each other.
+#[tool]
+fn flat(
+    #[arg(rename = "leg.class", range(1..=2))] class: u8,
+    #[arg(rename = "leg.from")]
+    #[dynamic(validate = flat_from)]
+    from: String,
+    #[arg(rename = "leg.to")]
+    #[dynamic(validate = flat_to, requires(from), hints(stops))]
+    to: String,
+    #[arg(rename = "leg.stops")]
+    #[dynamic(validate = flat_stops, after(to))]
+    stops: Vec<u8>,
+    #[arg(rename = "leg.note", default)] note: Option<String>,
+) -> Value {
+    json!([class, from, to, stops, note])
+}
+
+fn from(value: Option<String>, class: u8) -> Validation<String> {
+    let all = [format!("A{class}"), "B".to_owned()];
+    match value.map(|value| value.to_uppercase()).filter(|value| all.contains(value)) {
+        Some(value) => Validation::accept(value),
+        None => Validation::reject("not from there").allowed(&all),
+    }
+}
+
+fn to(value: Option<String>, from: &str, stops: Option<&Value>) -> Validation<String> {
+    let hint = format!("{stops:?}");
+    match value.filter(|value| *value != from) {
+        Some(value) => Validation::accept(value).remark(hint),
+        None => Validation::reject(hint),
+    }
+}
+
+fn stops(value: Option<Vec<u8>>, to: Option<&String>) -> Validation<Vec<u8>> {
+    match (value, to) {
+        (Some(value), _) if value.len() > 1 => Validation::reject("too many"),
+        (value, Some(_)) => Validation::accept(value.unwrap_or_default()),
+        (_, None) => Validation::reject("where to?").suggested([vec![1]]),
+    }
+}
+
+fn leg_from(value: Option<String>, known: LegFrom<'_>) -> Validation<String> {
+    from(value, *known.class)
+}
+
+fn flat_from(value: Option<String>, known: FlatFrom<'_>) -> Validation<String> {
+    from(value, *known.class)
+}
+
+async fn leg_to(value: Option<String>, known: LegTo<'_>) -> Validation<String> {
+    to(value, known.from, known.stops)
+}
+
+async fn flat_to(value: Option<String>, known: FlatTo<'_>) -> Validation<String> {
+    to(value, known.from, known.stops)
+}
+
+fn leg_stops(value: Option<Vec<u8>>, known: LegStops<'_>) -> Validation<Vec<u8>> {
+    stops(value, known.to)
+}
+
+fn flat_stops(value: Option<Vec<u8>>, known: FlatStops<'_>) -> Validation<Vec<u8>> {
+    stops(value, known.to)
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        prop::sample::select(vec![json!(1), json!(2), json!(9), json!("a1"), json!("B"), json!("b"), json!(null)]),
+        prop::sample::select(vec![json!([]), json!([3]), json!([1, 2]), json!(["x"]), json!({}), json!(true)]),
+    ]
+}
+
+/// Generates values that are mostly valid for their names.
+fn arguments() -> impl Strategy<Value = Map<String, Value>> {
+    let names =
+        [("class", json!(1)), ("from", json!("a1")), ("to", json!("c")), ("stops", json!([4])), ("note", json!("n"))];
+    let one = |(name, right): (&'static str, Value)| {
+        let given = prop_oneof![4 => Just(Some(right)), 1 => Just(None), 2 => value().prop_map(Some)];
+        given.prop_map(move |value| Some((name.to_owned(), value?)))
+    };
+    let [a, b, c, d, e] = names.map(one);
+    let shuffled = (a, b, c, d, e).prop_map(|(a, b, c, d, e)| vec![a, b, c, d, e]).prop_shuffle();
+    shuffled.prop_map(|entries| entries.into_iter().flatten().collect())
+}
+
+proptest! {
+    #[test]
+    fn nested_names_are_dotted(given in arguments()) {
+        let flattened: Map<String, Value> =
+            given.iter().map(|(name, value)| (format!("leg.{name}"), value.clone())).collect();
+        let nested = call(&toolset!(nested), "nested", json!({ "leg": given }));
+        let flat = call(&toolset!(flat), "flat", Value::Object(flattened));
+        // An optional parameter is named by its path, which differs.
+        let flat = format!("{flat:?}").replace("or no `leg.", "or no `");
+        prop_assert_eq!(format!("{nested:?}"), flat);
+    }
+
+    #[test]
+    fn accepted_values_fit_the_declared_schema(given in arguments(), more in prop::option::of(value())) {
+        let (mut given, tools) = (given, toolset!(lenient, Lenient));
+        given.extend(more.map(|value| ("more".to_owned(), value)));
+        let agree = |name: &str, arguments: Value| {
+            let schema = Validator::compile(tools.get(name).unwrap().spec().input.neutral()).unwrap();
+            let accepted = call(&tools, name, arguments.clone());
+            prop_assert_eq!(schema.is_valid(&arguments), accepted.is_ok(), "{} {:?}", arguments, accepted);
+            Ok(())
+        };
+        agree("lenient", json!({ "leg": given }))?;
+        for tag in ["way", "stay", "neither"] {
+            let mut tagged = given.clone();
+            tagged.insert("kind".to_owned(), json!(tag));
+            agree("Lenient", Value::Object(tagged))?;
+        }
+        agree("Lenient", Value::Object(given))?;
+    }
+}
+
+/// Fields whose validators accept anything.
+#[derive(DynamicInput)]
+struct Any {
+    #[arg(range(1..=2))]
+    class: u8,
+    #[dynamic(validate = any)]
+    from: String,
+    #[dynamic(validate = any)]
+    stops: Vec<u8>,
+    note: Option<String>,
+    #[arg(default)]
+    to: String,
+}
+
+fn any<T: Default, C>(value: Option<T>, _: C) -> Validation<T> {
+    Validation::accept(value.unwrap_or_default())
+}
+
+/// Takes it.
+#[tool]
+fn lenient(#[dynamic(nested)] leg: Any) -> usize {
+    leg.from.len() + leg.stops.len() + usize::from(leg.class) + leg.note.map_or(0, |note| note.len()) + leg.to.len()
+}
+
+/// Takes one or the other.
+#[tool]
+enum Lenient {
+    Way {
+        #[dynamic(validate = any)]
+        from: String,
+        #[dynamic(validate = any)]
+        stops: Vec<u8>,
+        class: u8,
+        #[arg(default)]
+        to: Value,
+    },
+    Stay {
+        note: Option<String>,
+    },
+}
+
+impl Execute for Lenient {
+    type Output = bool;
+    type Error = Infallible;
+
+    async fn execute(self, _: &Context) -> Result<bool, Infallible> {
+        Ok(match self {
+            Self::Way { from, stops, class, to } => from.len() + stops.len() > usize::from(class) && to.is_null(),
+            Self::Stay { note } => note.is_some(),
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! Cancelling and stopping from another task or process.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, AgentError,
+    agent::{Decision, Session},
+    model::{ScriptedModel, Turn},
+    run::{CallResult, OnPrompt, Phase, Refusal, StopReason},
+    tool, toolset,
+};
+
+use crate::kit::{
+    Placed as _, World, agent, ends, millis, pays, refusal, resumed, store, stores, tool_results, tools, until,
+};
+
+/// Takes its time.
+#[tool]
+async fn slow(#[state] world: &World) -> &'static str {
+    world.did("begins");
+    // Long enough for another process to notice that it is cancelled.
+    millis(3000).await;
+    world.did("ends");
+    "done"
+}
+
+fn slowly(world: &Arc<World>) -> Agent {
+    let turns = [Turn::call("slow", json!({})).then_call("slow", json!({})), Turn::say("said")];
+    Agent::new(ScriptedModel::new(turns)).tools(toolset!(Arc::clone(world); slow))
+}
+
+#[tokio::test]
+async fn a_handle_stops_after_the_step_or_drops_the_work() {
+    for cancels in [false, true] {
+        let world = World::new();
+        let mut session = slowly(&world).anywhere().session();
+        let handle = session.handle();
+        let (ended, ()) = tokio::join!(session.send("go"), async {
+            until(|| world.count("begins") == 2).await;
+            handle.stop();
+            if cancels {
+                handle.cancel();
+            }
+        });
+        if cancels {
+            assert!(matches!(ended, Err(AgentError::Cancelled)));
+            assert_eq!(ends(&session), [CallResult::Cancelled, CallResult::Cancelled]);
+            millis(3500).await;
+            assert_eq!(world.count("ends"), 0, "nobody waits for it, and it is dropped");
+        } else {
+            assert_eq!(ended.unwrap().phase, Phase::Stopped(StopReason::Requested));
+            assert_eq!((world.count("ends"), tool_results(&session)), (2, vec!["done".to_owned(); 2]));
+        }
+        assert_eq!(session.resume().await.unwrap().text, "said", "it goes on");
+    }
+}
+
+#[tokio::test]
+async fn a_request_before_the_run_applies_to_that_run_only() {
+    let world = World::new();
+    let mut session = slowly(&world).anywhere().session();
+    session.handle().stop();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Requested));
+    assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
+}
+
+#[tokio::test]
+async fn a_run_in_its_last_turn_finishes_instead_of_stopping() {
+    let mut session = Agent::new(ScriptedModel::new([Turn::say("bye")])).anywhere().session();
+    session.handle().stop();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
+}
+
+#[tokio::test]
+async fn another_process_stops_or_cancels_a_run() {
+    for store in stores().await {
+        for cancels in [false, true] {
+            let world = World::new();
+            let first = slowly(&world).on(&store);
+            let mut session: Session = first.session();
+            let id = session.id().clone();
+            let other = slowly(&world).on(&store);
+            let (ended, ()) = tokio::join!(session.send("go"), async {
+                until(|| world.count("begins") == 2).await;
+                assert_eq!(refusal(other.cancel(&id, "eve").await), Refusal::Forbidden);
+                assert_eq!(refusal(other.stop(&id, "eve").await), Refusal::Forbidden);
+                let run = if cancels { other.cancel(&id, "").await } else { other.stop(&id, "").await };
+                assert_eq!(run.unwrap().id(), &id);
+            });
+            match ended {
+                Err(AgentError::Cancelled) => assert!(cancels),
+                Ok(reply) => {
+                    assert!(!cancels && reply.phase == Phase::Stopped(StopReason::Requested), "{:?}", reply.phase);
+                }
+                other => panic!("{other:?}"),
+            }
+            let ended = ends(&session);
+            assert_eq!(ended.iter().filter(|end| **end == CallResult::Cancelled).count(), if cancels { 2 } else { 0 });
+            assert_eq!(ends(&other.open(&id).await.unwrap()), ended);
+        }
+    }
+}
+
+#[tokio::test]
+async fn interrupts_are_decided_before_a_stop_and_waiting_prompts_are_dropped() {
+    let world = World::new();
+    let agent = agent(&store(), tools(&world), [pays(&[5]), Turn::say("never")])
+        .options(|options| options.on_prompt = OnPrompt::Block)
+        .anywhere();
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    session.send("and then?").await.unwrap();
+    let id = session.id().clone();
+    agent.stop(&id, "").await.unwrap();
+    agent.stop(&id, "").await.expect("twice is once");
+    let waits = session.interrupts().next().unwrap().id.clone();
+    agent.decide(&id, &waits, Decision::Approve, "").await.unwrap();
+    let session = resumed(&agent, &id).await;
+    assert_eq!(world.seen(), ["pay 5 to Ann"]);
+    assert_eq!(session.run().phase(), tool_runtime::run::Phase::Stopped(tool_runtime::run::StopReason::Requested));
+    assert!(session.run().queue().is_empty());
+    agent.cancel(&id, "").await.expect("nothing is going on");
+}

@@ -1,0 +1,157 @@
+//! Processes that end in the middle of a run. `kills` does this to those of an engine.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, Toolset,
+    agent::{Decision, Session},
+    model::{ScriptedModel, Turn},
+    run::{CallResult, InterruptedBy, Phase, Refusal},
+    store::Store,
+    tool, toolset,
+};
+
+use crate::{
+    kit::{
+        Events, Person, World, agent, ends, millis, open, refusal, resumed, store, stores, tool_results, tools, until,
+    },
+    suite::subagents::{call, inner_tools},
+};
+
+/// Takes its time, the first time.
+#[tool]
+async fn once(#[state] world: &World) -> &'static str {
+    world.did("once");
+    hesitate(world.count("once")).await;
+    "done"
+}
+
+/// Takes its time, the first time, and may be run again.
+#[tool(idempotent)]
+async fn again(#[state] world: &World) -> &'static str {
+    world.did("again");
+    hesitate(world.count("again")).await;
+    "done"
+}
+
+async fn hesitate(count: usize) {
+    if count == 1 {
+        millis(60_000).await;
+    }
+}
+
+fn breaking(store: &Arc<dyn Store>, world: &Arc<World>) -> Agent {
+    let turn = Turn::call("once", json!({})).then_call("again", json!({})).then_call("pay", json!({"amount": 5}));
+    let all = tools(world).merge(toolset!(Arc::clone(world); once, again)).unwrap();
+    agent(store, all, [turn, Turn::say("ok")])
+}
+
+/// Sends a prompt, and drops the future in the middle of the calls.
+async fn break_off(session: &mut Session, world: &World) {
+    tokio::select! {
+        sent = session.send("go") => panic!("it did not hesitate: {sent:?}"),
+        () = until(|| world.count("once") == 1 && world.count("again") == 1) => {}
+    }
+}
+
+#[tokio::test]
+async fn after_a_crash_repeatable_calls_restart_and_a_person_decides_the_rest() {
+    for store in stores().await {
+        // The person's decision about the lost call, and the number of its runs afterwards.
+        let decisions = [
+            (Decision::Approve, 2, "done"),
+            (Decision::Respond { output: json!("it was done") }, 1, "it was done"),
+            (Decision::Fail { error: "it was not done".into() }, 1, "it was not done"),
+            (Decision::Deny { reason: None }, 1, "its outcome is unknown; it may have had effects"),
+        ];
+        for (decision, runs, says) in decisions {
+            let world = World::new();
+            let person = Person::deciding([]);
+            let agent = breaking(&store, &world).observer(Events::new()).operator(person.clone());
+            let mut session = agent.session();
+            break_off(&mut session, &world).await;
+            assert_eq!((world.count("once"), world.count("again")), (1, 1));
+            // The same session continues at once. It need not wait for the end of its own lease.
+            let _ = person.clone().then([decision.clone(), Decision::Approve]);
+            let resumed = tokio::time::timeout(Duration::from_secs(5), session.resume()).await;
+            let reply = resumed.expect("it hangs").unwrap();
+            assert_eq!(reply.phase, Phase::Finished, "{decision:?}");
+            assert_eq!((world.count("once"), world.count("again")), (runs, 2), "{decision:?}");
+            assert!(tool_results(&session)[0].ends_with(says), "{:?}", tool_results(&session));
+            let asked = person.reconciled();
+            assert_eq!((asked.len(), asked[0].spec.name.as_str()), (1, "once"));
+            assert_eq!(world.count("pay 5 to Ann"), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lost_call_waits_without_an_operator() {
+    for store in stores().await {
+        let world = World::new();
+        let agent = breaking(&store, &world).lease_time(Duration::from_millis(30));
+        let mut session = agent.session();
+        let id = session.id().clone();
+        break_off(&mut session, &world).await;
+        drop(session);
+        millis(40).await;
+        // Another process finds the run.
+        assert_eq!(agent.sweep().await.unwrap(), 1);
+        assert_eq!((world.count("once"), world.count("again")), (1, 2));
+        let waits = open(&agent, &id).await;
+        let tools: Vec<&str> = waits.iter().map(|open| open.shown.tool.as_str()).collect();
+        assert_eq!(tools.len(), 2, "{tools:?}");
+        assert!(matches!(
+            refusal(agent.decide(&id, &waits[0].id, Decision::Approve, "mallory").await),
+            Refusal::Forbidden
+        ));
+        for waits in &waits {
+            agent.decide(&id, &waits.id, Decision::deny("leave it"), "").await.unwrap();
+        }
+        let session = resumed(&agent, &id).await;
+        assert_eq!(ends(&session)[0], CallResult::Interrupted { by: InterruptedBy::LostProcess });
+        assert!(matches!(ends(&session)[2], CallResult::Denied { .. }));
+        assert_eq!((world.count("once"), world.count("again"), world.count("pay 5 to Ann")), (1, 2, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_dead_process_is_taken_over_without_a_question() {
+    let (store, world) = (store(), World::new());
+    let inner = |model: ScriptedModel| Agent::new(model).tools(inner_tools(&world)).as_tool("helper", "Helps.");
+    let note = || Turn::call("note", json!({"text": "one"}));
+    {
+        let tools = inner(ScriptedModel::new([note()]));
+        // The inner model answers once. The run is left at its next request.
+        let tools = Toolset::new().with(tools).unwrap().layer(Stuck);
+        let agent = agent(&store, tools, [call("helper")]).lease_time(std::time::Duration::from_millis(1));
+        let mut session = agent.session();
+        let id = session.id().clone();
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), session.send("go")).await;
+        drop(session);
+        assert_eq!(world.count("note one"), 1);
+        let tools = Toolset::new().with(inner(ScriptedModel::new([Turn::say("noted")]))).unwrap();
+        let again = crate::kit::agent(&store, tools, [Turn::say("done")]);
+        let mut session = again.open(&id).await.unwrap();
+        assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
+        assert_eq!(tool_results(&session), ["noted"]);
+        assert_eq!(world.count("note one"), 1, "it goes on where it was");
+    }
+}
+
+/// A layer that never returns from a failed call, like a process that dies then.
+struct Stuck;
+
+impl tool_runtime::toolset::Layer for Stuck {
+    fn call<'a>(
+        &'a self,
+        _: tool_runtime::toolset::Invocation<'a>,
+        mut next: tool_runtime::toolset::Next<'a>,
+    ) -> tool_runtime::CallFuture<'a> {
+        Box::pin(async move {
+            let _ = next.run().await;
+            std::future::pending().await
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! The place of runs in the tests of an engine, which include the files of this folder.
+//!
+//! One service in the test's process drives the runs of all tests, each with the agent that [`on`] was called with. It takes a
+//! run up while a session of the test follows it, and not between: as if the service was away until then. So a test finds a run
+//! where it left it, also if somebody has decided in the meantime, and a later agent is a new build of the service.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use tool_runtime::{
+    Agent,
+    agent::Event,
+    run::{RunId, Time},
+    store::{Append, Keeper, Record, Store, StoreError},
+};
+
+use crate::{kit::Unwatched, service, store_hooks::Wrapped};
+
+/// Returns the engine, as a list of stores.
+pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
+    vec![store()]
+}
+
+/// Returns the engine. Its lists have the runs of this test only.
+pub(crate) fn store() -> Arc<dyn Store> {
+    Wrapped::new(&service::engine()).apart().shared()
+}
+
+/// Returns the agent of a process that follows its runs on `store`, while the service drives them with this agent. The observer
+/// belongs to the process that follows.
+pub(crate) fn on(agent: Agent, store: &Arc<dyn Store>) -> Agent {
+    let driver = agent.clone().observer(Unwatched);
+    let attended = move |run: &RunId, inner| -> Box<dyn Keeper> {
+        Box::new(Attended { inner, run: run.clone(), driver: driver.clone(), is_there: false })
+    };
+    agent.store(Wrapped::new(store).keeping(attended))
+}
+
+/// Returns the agent, with runs on the engine.
+pub(crate) fn anywhere(agent: Agent) -> Agent {
+    on(agent, &store())
+}
+
+/// A run, as the service has it.
+struct Served {
+    agent: Agent,
+    /// The number of sessions that follow it.
+    sessions: usize,
+    /// The number of its drives under way.
+    drives: usize,
+}
+
+static SERVED: LazyLock<Mutex<HashMap<RunId, Served>>> = LazyLock::new(Mutex::default);
+static CHANGED: Condvar = Condvar::new();
+
+fn served() -> MutexGuard<'static, HashMap<RunId, Served>> {
+    SERVED.lock().unwrap()
+}
+
+/// Lets `agent` drive `run`, whether or not a session follows it.
+pub(crate) fn serve(run: &RunId, agent: Agent) {
+    served().insert(run.clone(), Served { agent, sessions: 1, drives: 0 });
+    CHANGED.notify_all();
+}
+
+/// Returns the agent that drives `run`, as soon as a session follows it.
+pub(crate) fn driver(run: &RunId) -> Agent {
+    tokio::task::block_in_place(|| {
+        let is_away = |runs: &mut HashMap<RunId, Served>| runs.get(run).is_none_or(|served| served.sessions == 0);
+        let mut runs = CHANGED.wait_while(served(), is_away).unwrap();
+        let Served { agent, drives, .. } = runs.get_mut(run).unwrap();
+        *drives += 1;
+        let driving = Driving(run.clone());
+        // It lives as long as the agent.
+        agent.clone().hooks(move |_: &Event<'_>| {
+            let _ = &driving;
+        })
+    })
+}
+
+/// A drive under way.
+struct Driving(RunId);
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        if let Some(served) = served().get_mut(&self.0) {
+            served.drives -= 1;
+        }
+    }
+}
+
+/// The keeper of a session that follows a run.
+struct Attended {
+    inner: Box<dyn Keeper>,
+    run: RunId,
+    driver: Agent,
+    /// Set while the session counts as one that follows.
+    is_there: bool,
+}
+
+impl Attended {
+    /// Lets the service take the run up.
+    fn attend(&mut self) {
+        if !std::mem::replace(&mut self.is_there, true) {
+            let new = Served { agent: self.driver.clone(), sessions: 0, drives: 0 };
+            let mut runs = served();
+            let known = runs.entry(self.run.clone()).or_insert(new);
+            known.agent = self.driver.clone();
+            known.sessions += 1;
+            CHANGED.notify_all();
+        }
+    }
+
+    fn leave(&mut self) {
+        if std::mem::take(&mut self.is_there)
+            && let Some(served) = served().get_mut(&self.run)
+        {
+            served.sessions -= 1;
+        }
+    }
+}
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Keeper for Attended {
+    fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.append(append)
+    }
+
+    fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
+        self.inner.read(known)
+    }
+
+    fn wait(&mut self, asks: bool) -> BoxFuture<'static, ()> {
+        self.attend();
+        self.inner.wait(asks)
+    }
+
+    fn drives(&self) -> bool {
+        self.inner.drives()
+    }
+
+    fn renew(&mut self, now: Time) -> BoxFuture<'_, Result<Option<Time>, StoreError>> {
+        self.inner.renew(now)
+    }
+
+    /// Waits until the service has left the run, too, which is at rest.
+    fn end(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        let followed = self.is_there;
+        self.leave();
+        Box::pin(async move {
+            let is_driven = || served().get(&self.run).is_some_and(|run| run.drives > 0 && run.sessions == 0);
+            for _ in 0..6000 {
+                if !followed || !is_driven() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            self.inner.end().await
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! A process that follows a run while another one drives it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, AgentError, Toolset,
+    agent::{Decision, Event},
+    model::Turn,
+    run::{Phase, RunId, StopReason},
+    store::{Store, Stored},
+    test::Seen,
+    tool, toolset,
+};
+
+use crate::{
+    kit::{Events, World, agent, millis, open, store, stores, tools, until},
+    store_hooks::Wrapped,
+};
+
+/// Works until it is released.
+#[tool]
+async fn work(#[state] world: &World) -> &'static str {
+    world.did("work begins");
+    while world.count("release") == 0 {
+        millis(5).await;
+    }
+    world.did("work ends");
+    "worked"
+}
+
+fn all(world: &Arc<World>) -> Toolset {
+    tools(world).merge(toolset!(Arc::clone(world); work)).unwrap()
+}
+
+/// Returns the events that both processes report, with the pieces of each text and of all arguments as one.
+fn tool_results(events: &Events) -> Vec<Seen> {
+    let mut all: Vec<Seen> = Vec::new();
+    for event in events.all() {
+        match (all.last_mut(), event) {
+            (_, Seen::ModelAsked { .. }) => {}
+            (Some(Seen::Text(before)), Seen::Text(more)) => before.push_str(&more),
+            (Some(Seen::CallArguments { id, text }), Seen::CallArguments { id: same, text: more }) if *id == same => {
+                text.push_str(&more);
+            }
+            (_, event) => all.push(event),
+        }
+    }
+    all
+}
+
+/// Returns a session of the run as it was created.
+async fn from_the_beginning(agent: &Agent, store: &Arc<dyn Store>, id: &RunId) -> tool_runtime::agent::Session {
+    let first = loop {
+        if let Ok(records) = store.read(id, 0).await {
+            break records[0].clone();
+        }
+        millis(5).await;
+    };
+    agent.session_from_run(Stored::new(None, vec![first]).run().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follower_reports_what_the_driver_reports() {
+    for store in stores().await {
+        let world = World::new();
+        let turns = [
+            Turn::say("First I work.").then_call("work", json!({})).then_call("note", json!({"text": "a note"})),
+            Turn::say("Then I pay.").then_call("pay", json!({"amount": 5})),
+            Turn::say("All is done."),
+        ];
+        let (driver, follower) = (Events::new(), Events::new());
+        let here = agent(&store, all(&world), turns).observer(driver.clone());
+        let hooked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&hooked);
+        let there = here.clone().observer(follower.clone()).hooks(move |_: &Event<'_>| {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        let mut session = here.session();
+        let id = session.id().clone();
+        let driven = tokio::spawn(async move { (session.send("go").await, session) });
+        let mut following = from_the_beginning(&there, &store, &id).await;
+        until(|| world.count("work begins") == 1).await;
+        let followed = tokio::spawn(async move { (following.follow().await, following) });
+        millis(50).await;
+        world.did("release");
+        let (reply, mut session) = driven.await.unwrap();
+        let (copy, mut following) = followed.await.unwrap();
+        assert_eq!(reply.as_ref().unwrap().phase, Phase::Suspended);
+        assert_eq!(copy.unwrap(), reply.unwrap());
+        assert_eq!(tool_results(&follower), tool_results(&driver));
+        assert_eq!(hooked.load(Ordering::SeqCst), 0);
+        // The one that followed continues the run after the decision, and the one that drove follows.
+        let waits = open(&there, &id).await[0].id.clone();
+        let owner = there.owner();
+        there.decide(&id, &waits, Decision::Approve, owner).await.unwrap();
+        let reply = following.follow().await.unwrap();
+        assert_eq!(session.follow().await.unwrap(), reply);
+        assert_eq!((reply.text.as_str(), &reply.phase), ("All is done.", &Phase::Finished));
+        assert_eq!(world.count("pay 5 to Ann"), 1);
+        assert!(hooked.load(Ordering::SeqCst) > 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
+    for store in stores().await {
+        let world = World::new();
+        let turn = Turn::say("I work.").then_call("work", json!({})).then_call("look", json!({"what": "sky"}));
+        let follower = Events::new();
+        let here = agent(&store, all(&world), [turn, Turn::say("done")]).lease_time(Duration::from_millis(600));
+        let mut session = here.session();
+        let id = session.id().clone();
+        let driven = tokio::spawn(async move { session.send("go").await });
+        until(|| world.count("work begins") == 1).await;
+        let there = here.clone().observer(follower.clone());
+        let mut following = from_the_beginning(&there, &store, &id).await;
+        let followed = tokio::spawn(async move { following.follow().await });
+        millis(50).await;
+        driven.abort();
+        // Nobody knows whether the work was done, so a person is asked.
+        assert_eq!(followed.await.unwrap().unwrap().phase, Phase::Suspended);
+        let waits = open(&there, &id).await;
+        assert_eq!(waits.len(), 1);
+        let texts = tool_results(&follower).into_iter().filter(|seen| matches!(seen, Seen::Text(_)));
+        assert_eq!(texts.collect::<Vec<_>>(), [Seen::Text("I work.".to_owned())]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follower_stops_the_run_of_another_process() {
+    for store in stores().await {
+        let world = World::new();
+        let here = agent(&store, all(&world), [Turn::call("work", json!({})), Turn::say("never")]);
+        let mut session = here.session();
+        let id = session.id().clone();
+        let driven = tokio::spawn(async move { session.send("go").await });
+        until(|| world.count("work begins") == 1).await;
+        let there = here.clone().observer(Events::new());
+        let mut following = there.open(&id).await.unwrap();
+        let handle = following.handle();
+        let followed = tokio::spawn(async move { following.follow().await });
+        handle.cancel();
+        assert!(matches!(driven.await.unwrap(), Err(AgentError::Cancelled)));
+        assert!(matches!(followed.await.unwrap(), Err(AgentError::Cancelled)));
+        let run = here.open(&id).await.unwrap();
+        assert_eq!(run.run().phase(), Phase::Stopped(StopReason::Cancelled));
+    }
+}
+
+#[tokio::test]
+async fn a_follower_that_meets_a_run_at_rest_asks_no_model() {
+    let (store, world) = (store(), World::new());
+    let here = agent(&store, all(&world), [Turn::say("done")]);
+    let mut session = here.session();
+    let id = session.id().clone();
+    session.send("go").await.unwrap();
+    let mut following = from_the_beginning(&here, &store, &id).await;
+    assert_eq!(following.follow().await.unwrap().text, "done");
+    assert_eq!(following.run().rev(), here.open(&id).await.unwrap().run().rev());
+    // The store fails: the follower reports it, and can be tried again.
+    let fails = Arc::new(AtomicBool::new(true));
+    let failing = Arc::clone(&fails);
+    let broken = Wrapped::new(&store).before_read(move |_| {
+        let fails = failing.swap(false, Ordering::SeqCst);
+        Box::pin(async move { if fails { Err(tool_runtime::store::StoreError::unavailable("away")) } else { Ok(()) } })
+    });
+    let mut again = here.clone().store(broken).open(&id).await.unwrap();
+    assert!(matches!(again.follow().await, Err(AgentError::Store(_))));
+    assert_eq!(again.follow().await.unwrap().phase, Phase::Finished);
+}

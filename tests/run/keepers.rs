@@ -1,0 +1,350 @@
+//! Runs that something other than a leased store keeps: an engine with a journal and notifications of its own.
+
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures_util::{
+    future::BoxFuture,
+    stream::{self, BoxStream, StreamExt as _},
+};
+use tokio::sync::{Semaphore, watch};
+use tool_runtime::{
+    Agent, AgentError,
+    agent::{Decision, Session, Suspend},
+    model::{Delta, FinishReason, FunctionModel, Turn},
+    run::{Phase, Principal, RunId, StopReason, Time},
+    store::{
+        Append, Keeper, Lease, MemoryStore, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem,
+    },
+    test::{Events, Seen},
+    tool, toolset,
+};
+
+use crate::kit::{World, agent, pays, tools, until};
+
+type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// An engine in memory. It gives no leases, and nobody has to sweep it.
+struct Engine {
+    log: Arc<MemoryStore>,
+    /// The number of appends of everybody.
+    added: watch::Sender<usize>,
+    /// The times at which the run must be resumed, one of each append.
+    wakes: Arc<Mutex<Vec<Option<Time>>>>,
+    /// Set in the process in which runs are driven.
+    drives: bool,
+}
+
+impl Engine {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { log: Arc::default(), added: watch::Sender::new(0), wakes: Arc::default(), drives: true })
+    }
+
+    /// Returns the engine as another process uses it.
+    fn elsewhere(&self) -> Arc<dyn Store> {
+        let (log, wakes) = (Arc::clone(&self.log), Arc::clone(&self.wakes));
+        Arc::new(Self { log, added: self.added.clone(), wakes, drives: false })
+    }
+
+    /// Drives the runs that are due, one after the other, whenever somebody has appended.
+    async fn serve(self: Arc<Self>, agent: Agent) {
+        let mut added = self.added.subscribe();
+        loop {
+            for run in self.log.due(Time(0), 64).await.unwrap() {
+                let _ = agent.open(&run).await.unwrap().resume().await;
+            }
+            added.changed().await.unwrap();
+        }
+    }
+}
+
+/// The place in the engine from which one run is driven.
+struct Place {
+    run: RunId,
+    log: Arc<MemoryStore>,
+    added: watch::Sender<usize>,
+    known: usize,
+    wakes: Arc<Mutex<Vec<Option<Time>>>>,
+    drives: bool,
+}
+
+impl Keeper for Place {
+    fn append(&mut self, append: Append) -> Promise<'_, ()> {
+        Box::pin(async move {
+            assert_eq!(append.lease, None);
+            let due = append.head.due();
+            self.log.append(&self.run, append).await?;
+            self.wakes.lock().unwrap().push(due);
+            self.added.send_modify(|count| *count += 1);
+            Ok(())
+        })
+    }
+
+    fn read(&mut self, known: u64) -> Promise<'_, Vec<Record>> {
+        self.known = *self.added.borrow();
+        self.log.read(&self.run, known)
+    }
+
+    fn wait(&mut self, _: bool) -> BoxFuture<'static, ()> {
+        let (known, mut added) = (self.known, self.added.subscribe());
+        Box::pin(async move {
+            added.wait_for(|count| *count > known).await.unwrap();
+        })
+    }
+
+    fn drives(&self) -> bool {
+        self.drives
+    }
+}
+
+impl Store for Engine {
+    fn append<'a>(&'a self, run: &'a RunId, append: Append) -> Promise<'a, ()> {
+        Box::pin(async move {
+            self.log.append(run, append).await?;
+            self.added.send_modify(|count| *count += 1);
+            Ok(())
+        })
+    }
+
+    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<Stored>> {
+        self.log.load(run)
+    }
+
+    fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> Promise<'a, Vec<Record>> {
+        self.log.read(run, rev)
+    }
+
+    fn snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> Promise<'a, ()> {
+        panic!("the keeper is asked")
+    }
+
+    fn lease<'a>(&'a self, _: &'a RunId, _: &'a str, _: Time, _: Duration) -> Promise<'a, Lease> {
+        panic!("the engine needs no lease")
+    }
+
+    fn release<'a>(&'a self, _: &'a RunId, _: &'a Lease) -> Promise<'a, ()> {
+        panic!("the engine needs no lease")
+    }
+
+    fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> Promise<'a, Vec<WaitingItem>> {
+        self.log.waiting(filter)
+    }
+
+    fn due(&self, _: Time, _: usize) -> Promise<'_, Vec<RunId>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> Promise<'a, Vec<RunItem>> {
+        self.log.list(owner, page)
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> Promise<'a, bool> {
+        self.log.delete(run)
+    }
+
+    fn publish(&self, run: &RunId, piece: String) {
+        self.log.publish(run, piece);
+    }
+
+    fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
+        self.log.pieces(run)
+    }
+
+    fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
+        self.log.followed(run)
+    }
+
+    fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
+        let (log, wakes) = (Arc::clone(&self.log), Arc::clone(&self.wakes));
+        let (run, added) = (run.clone(), self.added.clone());
+        Some(Box::new(Place { run, log, added, known: 0, wakes, drives: self.drives }))
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_driven_approved_and_resumed_without_leases() {
+    let (engine, world) = (Engine::new(), World::new());
+    let store: Arc<dyn Store> = engine.clone();
+    let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("paid it")]);
+    let mut session = agent.session();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+    let open = session.interrupts().next().unwrap().id.clone();
+    agent.decide(session.id(), &open, Decision::Approve, "").await.unwrap();
+    // The session does not know of the decision yet. Its first append would conflict, but it reads before.
+    assert_eq!(session.resume().await.unwrap().text, "paid it");
+    assert_eq!(world.seen(), ["pay 5 to Ann"]);
+    assert_eq!(agent.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn each_append_carries_the_time_at_which_the_run_must_be_resumed() {
+    let (engine, world) = (Engine::new(), World::new());
+    let store: Arc<dyn Store> = engine.clone();
+    let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("never")]);
+    let agent = agent.options(|options| options.approval_expiry = Some(3_600_000));
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    let since = session.interrupts().next().unwrap().since;
+    let wakes = engine.wakes.lock().unwrap().clone();
+    // While the run goes on by itself, it must be resumed at once. Then it waits for a person, and for the hour.
+    assert!(wakes.contains(&Some(Time(0))), "{wakes:?}");
+    assert_eq!(wakes.last(), Some(&Some(since.after(Duration::from_hours(1)))));
+}
+
+/// Waits until the other payment was made.
+#[tool]
+async fn watch_payment(#[state] world: &World) -> String {
+    while world.count("pay 5 to Ann") == 0 {
+        tokio::task::yield_now().await;
+    }
+    "it was made".to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_reaches_the_driver_by_notification_alone() {
+    let (engine, world) = (Engine::new(), World::new());
+    let store: Arc<dyn Store> = engine.clone();
+    let tools = tools(&world).merge(toolset!(Arc::clone(&world); watch_payment)).unwrap();
+    let agent = agent(&store, tools, [pays(&[5]).then_call("watch_payment", "{}"), Turn::say("done")]);
+    let mut session = agent.session();
+    let (id, decider) = (session.id().clone(), agent.clone());
+    let started = tokio::time::Instant::now();
+    let decided = tokio::spawn(async move {
+        loop {
+            if let Some(item) = decider.waiting(&WaitingFilter::new().in_run(id.clone())).await.unwrap().pop() {
+                return decider.decide(&id, &item.interrupt.id, Decision::Approve, "").await.unwrap();
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
+    decided.await.unwrap();
+    // No timer has rung: the paused clock would have moved.
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test]
+async fn entries_of_others_that_came_first_are_loaded_from_the_records() {
+    let (engine, world) = (Engine::new(), World::new());
+    let store: Arc<dyn Store> = engine.clone();
+    let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("paid it")]);
+    let mut session = agent.session();
+    session.send("go").await.unwrap();
+    let id = session.id().clone();
+    let open = session.interrupts().next().unwrap().id.clone();
+    // Between the session's reading and its append, another process adds a title.
+    let other = agent.clone();
+    session.decide(&open, Decision::Approve, "").await.unwrap();
+    session.commit_with(async move {
+        other.rename(&id, "Payments", "").await?;
+        Ok(())
+    });
+    assert_eq!(session.resume().await.unwrap().text, "paid it");
+    assert_eq!((session.run().title(), world.count("pay 5 to Ann")), (Some("Payments"), 1));
+}
+
+/// Returns a session of another process than the one that drives the runs of `engine`, and what its own tools did.
+fn followed(engine: &Engine) -> (Session, Arc<World>) {
+    let world = World::new();
+    (agent(&engine.elsewhere(), tools(&world), [Turn::say("never")]).session(), world)
+}
+
+#[tokio::test]
+async fn a_session_follows_a_run_that_is_driven_elsewhere() {
+    let (engine, world) = (Engine::new(), World::new());
+    let store: Arc<dyn Store> = engine.clone();
+    let driver = agent(&store, tools(&world), [pays(&[5]), Turn::say("paid it")]);
+    let served = tokio::spawn(Arc::clone(&engine).serve(driver));
+    let (mut session, own) = followed(&engine);
+    let events = Events::new();
+    session.change_agent(|agent| agent.observer(events.clone()));
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+    let open = session.interrupts().next().unwrap().id.clone();
+    session.decide(&open, Decision::Approve, "").await.unwrap();
+    assert_eq!(session.resume().await.unwrap().text, "paid it");
+    assert_eq!((world.seen(), own.seen()), (vec!["pay 5 to Ann".to_owned()], Vec::new()));
+    // Its observer receives each turn, although the model was asked elsewhere.
+    let seen = events.all();
+    assert!(seen.contains(&Seen::Text("paid it".to_owned())), "{seen:?}");
+    let begun = seen.iter().filter(|event| matches!(event, Seen::StepStarted { .. })).count();
+    assert_eq!(begun, 2, "{seen:?}");
+    served.abort();
+}
+
+#[tokio::test]
+async fn the_model_s_pieces_reach_a_session_that_follows() {
+    let (engine, world) = (Engine::new(), World::new());
+    let store: Arc<dyn Store> = engine.clone();
+    let gate = Arc::new(Semaphore::new(0));
+    let permits = Arc::clone(&gate);
+    let model = FunctionModel::streaming(move |_| {
+        let permits = Arc::clone(&permits);
+        let deltas =
+            [Delta::Text("Half".to_owned()), Delta::Text(" of it".to_owned()), Delta::Finish(FinishReason::Stop)];
+        stream::iter(deltas).then(move |delta| {
+            let permits = Arc::clone(&permits);
+            async move {
+                permits.acquire().await.unwrap().forget();
+                Ok(delta)
+            }
+        })
+    });
+    let driver = Agent::new(model).tools(tools(&world)).store(store).operator(Suspend);
+    let served = tokio::spawn(Arc::clone(&engine).serve(driver));
+    let (mut session, _) = followed(&engine);
+    let events = Events::new();
+    session.change_agent(|agent| agent.observer(events.clone()));
+    let sent = tokio::spawn(async move { session.send("go").await });
+    for text in ["Half", "Half of it"] {
+        gate.add_permits(1);
+        until(|| events.text() == text).await;
+    }
+    gate.add_permits(1);
+    assert_eq!(sent.await.unwrap().unwrap().text, "Half of it");
+    assert_eq!(events.text(), "Half of it");
+    served.abort();
+}
+
+#[tokio::test]
+async fn a_call_from_outside_runs_where_the_run_is_driven() {
+    let (engine, world) = (Engine::new(), World::new());
+    let store: Arc<dyn Store> = engine.clone();
+    let served = tokio::spawn(Arc::clone(&engine).serve(agent(&store, tools(&world), [Turn::say("never")])));
+    let (mut session, own) = followed(&engine);
+    let call = session.call("look", r#"{"what":"up"}"#).await.unwrap();
+    assert!(call.result().unwrap().is_success());
+    assert_eq!((world.seen(), own.seen()), (vec!["look up".to_owned()], Vec::new()));
+    served.abort();
+}
+
+/// Never ends.
+#[tool]
+async fn hang(#[state] world: &World) {
+    world.did("hangs");
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn a_cancellation_reaches_the_process_that_drives() {
+    let (engine, world) = (Engine::new(), World::new());
+    let store: Arc<dyn Store> = engine.clone();
+    let driver = agent(&store, toolset!(Arc::clone(&world); hang), [Turn::call("hang", "{}"), Turn::say("never")]);
+    let served = tokio::spawn(Arc::clone(&engine).serve(driver));
+    let (mut session, _) = followed(&engine);
+    let handle = session.handle();
+    let cancelled = Arc::clone(&world);
+    tokio::spawn(async move {
+        while cancelled.count("hangs") == 0 {
+            tokio::task::yield_now().await;
+        }
+        handle.cancel();
+    });
+    assert!(matches!(session.send("go").await, Err(AgentError::Cancelled)));
+    assert_eq!(session.run().phase(), Phase::Stopped(StopReason::Cancelled));
+    // The driver has ended, too, so it serves the next prompt.
+    assert!(session.send("again").await.is_ok());
+    served.abort();
+}

@@ -1,0 +1,46 @@
+//! Records that an older version has stored.
+
+use serde_json::json;
+use tool_run::run::Digest;
+use tool_runtime::{agent::Decision, tool::ToolSpec};
+
+use crate::{
+    kit::{World, pays, resumed, stores, waiting},
+    store_hooks::Wrapped,
+    suite::grants::payment,
+};
+
+/// Returns the fingerprint in older records, in which texts counted.
+fn fingerprint_with_texts(tool: &ToolSpec) -> String {
+    let definition = json!({
+        "name": tool.name, "description": tool.description, "version": tool.traits.version,
+        "input": tool.input.neutral(), "output": null, "effect": "destructive", "approval": "always",
+        "idempotent": false, "external": false,
+    });
+    Digest::of(tool_schema::schema::canonical(&definition)).to_string()
+}
+
+#[tokio::test]
+async fn s03_interrupts_in_older_records_can_be_decided() {
+    let edit = || Decision::Edit { arguments: json!({ "amount": 6 }) };
+    for store in stores().await {
+        for (decision, description, effects) in [
+            (Decision::Approve, "Pays.", &["1 pays 5"] as &[&str]),
+            (edit(), "Pays.", &["1 pays 6"]),
+            // The older record does not show which of the two has changed.
+            (Decision::Approve, "Pays twice.", &[]),
+        ] {
+            let world = World::new();
+            let tools = payment(&world, "Pays.", "1", &[]);
+            let spec = tools.get("pay").unwrap().spec();
+            let (now, then) = (spec.fingerprint().to_string(), fingerprint_with_texts(spec));
+            assert_ne!(now, then);
+            let (agent, id, waits) = waiting(&store, tools, pays(&[5])).await;
+            let older = Wrapped::new(&store).tampered(move |text| text.replace(&now, &then));
+            let agent = agent.store(older).tools(payment(&world, description, "1", &[]));
+            let _ = agent.decide(&id, &waits[0].id, decision, "").await;
+            resumed(&agent, &id).await;
+            assert_eq!(world.seen(), effects, "{description}");
+        }
+    }
+}

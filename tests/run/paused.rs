@@ -1,0 +1,55 @@
+//! Times that pass on the paused clock of tokio, which no other process shares.
+
+use std::sync::{Arc, atomic::Ordering::SeqCst};
+
+use serde_json::json;
+use tool_runtime::{
+    Context, Failure,
+    feedback::Rejection,
+    model::Turn,
+    run::{CallResult, InterruptedBy, Phase},
+    test::Clock,
+    tool, toolset,
+};
+
+use crate::{
+    kit::{Events, Person, World, agent, ends, pays, store, tool_results, tools},
+    suite::dynamic::{ORDER, shop, tools as order},
+};
+
+/// Asks.
+#[tool]
+async fn ask(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+    let answer: Result<String, Failure> = cx.ask("What?").await;
+    world.did("went on");
+    answer
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timer_expires_interrupts_of_a_driven_run() {
+    let (store, world) = (store(), World::new());
+    // The first interrupt gets no answer. The second opens when the first has expired.
+    let all = tools(&world).merge(toolset!(Arc::clone(&world); ask)).unwrap();
+    let turn = pays(&[5]).then_call("ask", json!({}));
+    let agent = agent(&store, all, [turn, Turn::say("ok")])
+        .clock(&Clock::new())
+        .observer(Events::new())
+        .operator(Person::default())
+        .options(|options| options.approval_expiry = Some(60_000));
+    let mut session = agent.session();
+    assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
+    assert_eq!(ends(&session), [CallResult::Expired, CallResult::Interrupted { by: InterruptedBy::NoAnswer }]);
+    assert_eq!(tool_results(&session)[0], "nobody answered in time; it did not run");
+    assert_eq!(world.seen(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_validator_that_never_answers_holds_no_run() {
+    let shop = shop();
+    shop.slow.store(u64::MAX / 4, SeqCst);
+    let store = store();
+    let mut session = agent(&store, order(&shop), [Turn::call("Order", ORDER), Turn::say("done")]).session();
+    session.send("go").await.unwrap();
+    let late = Rejection::from_message("the arguments could not be checked within 2 s").instruct("Try again later.");
+    assert_eq!(ends(&session), [CallResult::Rejected { feedback: late }]);
+}

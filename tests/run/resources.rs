@@ -1,0 +1,208 @@
+//! Calls with the same resources run one after the other, in the model's order. All others run in parallel.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_runtime::{
+    Agent, Context, Failure, Toolset,
+    agent::Decision,
+    layer::TimeLimit,
+    model::{ScriptedModel, Turn},
+    run::Call,
+    run::Phase,
+    tool,
+    tool::Resources,
+    tools, toolset,
+    toolset::RuntimeTool,
+};
+use tool_test_kit::AllAndSome as _;
+
+use crate::kit::{Events, Person, Placed as _, World, agent, answered, millis, store, tool_results};
+
+/// Reads a file.
+#[tool(effect = read_only, eager, touches = |input| Resources::new().reads(&input.path))]
+async fn read(path: String, #[state] world: &World) -> Result<(), Failure> {
+    work(world, "read", &path).await
+}
+
+/// Writes a file.
+#[tool(touches = written)]
+async fn write(path: String, #[state] world: &World) -> Result<(), Failure> {
+    work(world, "write", &path).await
+}
+
+fn written(input: &write) -> Resources {
+    Resources::new().writes(&input.path)
+}
+
+/// Removes a file, once somebody has said so.
+#[tool(approval = always, effect = destructive, touches = |input| Resources::new().writes(&input.path))]
+async fn remove(path: String, #[state] world: &World) -> Result<(), Failure> {
+    work(world, "remove", &path).await
+}
+
+/// Says nothing of what it touches.
+#[tool(effect = read_only)]
+async fn other(path: String, #[state] world: &World) -> Result<(), Failure> {
+    work(world, "other", &path).await
+}
+
+/// Opens a file in the editor.
+#[tool(external, output = bool, touches = |input| Resources::new().writes(&input.path))]
+struct Edit {
+    path: String,
+}
+
+/// Puts all files in order.
+#[tool(state = World, touches = |_| panic!("nobody knows"))]
+struct Tidy;
+
+impl tool_runtime::ExecuteWith<World> for Tidy {
+    type Output = ();
+    type Error = Failure;
+
+    async fn execute(self, world: &World, _: &Context) -> Result<(), Failure> {
+        work(world, "tidy", "all").await
+    }
+}
+
+struct Shelf(Arc<World>);
+
+#[tools]
+impl Shelf {
+    /// Turns a page.
+    #[tool(touches = |input| Resources::new().writes("books").reads(&input.path))]
+    async fn turn(&self, path: String) -> Result<(), Failure> {
+        work(&self.0, "turn", &path).await
+    }
+}
+
+async fn work(world: &World, what: &str, path: &str) -> Result<(), Failure> {
+    world.did(format!("{what} {path}"));
+    millis(40).await;
+    world.did(format!("{what} {path} ends"));
+    Ok(())
+}
+
+fn all(world: &Arc<World>) -> Toolset {
+    let seen = Arc::clone(world);
+    let copy = RuntimeTool::new("copy", "Copies a file.")
+        .input(json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}))
+        .touches(|arguments| Resources::new().writes(arguments["to"].as_str().unwrap_or_default()))
+        .handler(move |arguments, _| {
+            let seen = Arc::clone(&seen);
+            async move {
+                work(&seen, "copy", arguments["to"].as_str().unwrap_or_default()).await?;
+                Ok(json!(null))
+            }
+        });
+    let tools = toolset!(Arc::clone(world); read, write, remove, other, Edit, Tidy);
+    let shelf = Shelf(Arc::clone(world)).toolset();
+    tools.with(copy.unwrap()).unwrap().merge(shelf).unwrap()
+}
+
+fn of(path: &str) -> serde_json::Value {
+    json!({ "path": path })
+}
+
+/// Returns whether the first began and ended before the second began.
+fn in_order(world: &World, first: &str, second: &str) -> bool {
+    let seen = world.seen();
+    let at = |what: &str| seen.iter().position(|did| did == what).unwrap_or_else(|| panic!("no {what} in {seen:?}"));
+    at(&format!("{first} ends")) < at(second)
+}
+
+async fn played(turn: Turn) -> Arc<World> {
+    let world = World::new();
+    let model = ScriptedModel::new([turn, Turn::say("ok")]);
+    Agent::new(model)
+        .tools(all(&world).layer(TimeLimit::new(std::time::Duration::from_secs(5))))
+        .anywhere()
+        .run("go")
+        .await
+        .unwrap();
+    world
+}
+
+#[tokio::test]
+async fn calls_that_conflict_run_in_the_models_order_and_the_others_beside_them() {
+    let turn = Turn::call("write", of("a"))
+        .then_call("read", of("a/x"))
+        .then_call("read", of("b"))
+        .then_call("write", of("b"))
+        .then_call("other", of("a"))
+        .then_call("write", of("c"))
+        .then_call("copy", json!({"to": "c"}));
+    let world = played(turn).await;
+    assert!(in_order(&world, "write a", "read a/x"));
+    assert!(in_order(&world, "read b", "write b"));
+    assert!(in_order(&world, "write c", "copy c"), "a tool of run time knows the same names");
+    for (one, other) in [("write a", "read b"), ("write a", "other a"), ("write a", "write c")] {
+        assert!(!in_order(&world, one, other) && !in_order(&world, other, one), "{one} {other}: {:?}", world.seen());
+    }
+}
+
+#[tokio::test]
+async fn resources_of_a_struct_a_method_and_a_panic() {
+    let world = played(
+        Turn::call("read", of("books/1")).then_call("turn", of("x")).then_call("Tidy", "{}").then_call("read", of("y")),
+    )
+    .await;
+    assert!(in_order(&world, "read books/1", "turn x"));
+    assert!(in_order(&world, "turn x", "tidy all"), "who panics is taken to touch everything");
+    assert!(in_order(&world, "tidy all", "read y"));
+}
+
+#[tokio::test]
+async fn eager_calls_wait_for_resources() {
+    let turn = Turn::call("read", of("a")).then_call("write", of("a")).then_call("read", of("a"));
+    let world = played(turn).await;
+    let expected = ["read a", "read a ends", "write a", "write a ends", "read a", "read a ends"];
+    assert_eq!(world.seen(), expected);
+}
+
+#[tokio::test]
+async fn a_waiting_call_holds_its_resources_and_an_edit_changes_them() {
+    for edited in [false, true] {
+        let (store, world) = (store(), World::new());
+        let turn = Turn::call("remove", of("a")).then_call("write", of("a")).then_call("write", of("b"));
+        let agent = agent(&store, all(&world), [turn, Turn::say("ok")]);
+        let mut session = agent.session();
+        assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+        assert_eq!(world.seen(), ["write b", "write b ends"], "the write of `a` comes after its removal");
+        assert!(session.run().calls().iter().all_and_some(|call: &Call| call.touches().is_some()));
+        let waits = session.interrupts().next().unwrap().id.clone();
+        let decision = if edited { Decision::Edit { arguments: of("c") } } else { Decision::Approve };
+        // In another process: what the calls touch is in the log.
+        agent.decide(session.id(), &waits, decision, "").await.unwrap();
+        let mut session = agent.open(session.id()).await.unwrap();
+        assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
+        assert_eq!(
+            in_order(&world, if edited { "remove c" } else { "remove a" }, "write a"),
+            !edited,
+            "{:?}",
+            world.seen()
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_external_call_is_announced_when_no_call_holds_its_resources() {
+    let world = World::new();
+    let turn = Turn::call("write", of("a")).then_call("Edit", of("a")).then_call("write", of("a"));
+    let (person, events) = (Person::default().executing(["true"]), Events::new());
+    let model = ScriptedModel::new([turn, Turn::say("ok")]);
+    let mut session =
+        Agent::new(model).tools(all(&world)).observer(events.clone()).operator(person).anywhere().session();
+    answered(&mut session, "go").await;
+    assert_eq!(world.count("write a"), 2);
+    assert_eq!(tool_results(&session)[1], "true");
+    let of_edit = events.of_tool("Edit").lines();
+    assert!(of_edit.iter().any(|line| line.starts_with("opened")), "{of_edit:?}");
+    let lines = events.lines();
+    let is = |line: &str, what: &str, name: &str| line.starts_with(what) && line.contains(&format!(" {name} "));
+    let first = |what: &str, name: &str| lines.iter().position(|line| is(line, what, name)).unwrap();
+    let last_start = lines.iter().rposition(|line| is(line, "started", "write")).unwrap();
+    assert!(first("finished", "write") < first("opened", "Edit"), "{lines:?}");
+    assert!(first("finished", "Edit") < last_start, "{lines:?}");
+}

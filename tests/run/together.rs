@@ -1,0 +1,69 @@
+//! Several processes with one run, wherever it is kept.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_runtime::{AgentError, agent::Decision, model::Turn, run::Phase, store::StoreError, tool, toolset};
+
+use crate::kit::{Placed as _, Unwatched, World, agent, millis, open, pays, stores, tools, until, waiting};
+
+/// Takes its time.
+#[tool]
+pub(crate) async fn slow(
+    /// The time in milliseconds.
+    time: u64,
+    #[state] world: &World,
+) {
+    world.did("slow begins");
+    millis(time).await;
+    world.did("slow ends");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s13_two_workers_that_resume_one_run_give_one_effect() {
+    for store in stores().await {
+        for _ in 0..20 {
+            let world = World::new();
+            let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+            // The workers' events together have no order.
+            let agent = agent.observer(Unwatched).on(&store);
+            agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+            let worker = || {
+                let (agent, id) = (agent.clone(), id.clone());
+                tokio::spawn(async move { agent.open(&id).await?.resume().await })
+            };
+            let workers = [worker(), worker(), worker(), worker()];
+            for worker in workers {
+                match worker.await.unwrap() {
+                    Ok(_) | Err(AgentError::Store(StoreError::Leased { .. })) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(world.seen(), ["pay 5 to Ann"]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
+    for store in stores().await {
+        let world = World::new();
+        let turn = Turn::call("slow", json!({"time": 1500})).then_call("pay", json!({"amount": 5}));
+        let all = tools(&world).merge(toolset!(Arc::clone(&world); slow)).unwrap();
+        let agent = agent(&store, all, [turn, Turn::say("done")]);
+        let mut session = agent.session();
+        let id = session.id().clone();
+        let run = tokio::spawn(async move { session.send("go").await });
+        until(|| world.count("slow begins") == 1).await;
+        let waits = loop {
+            if let [waits] = &open(&agent, &id).await[..] {
+                break waits.id.clone();
+            }
+            millis(10).await;
+        };
+        agent.decide(&id, &waits, Decision::Approve, "").await.unwrap();
+        until(|| world.count("pay 5 to Ann") == 1).await;
+        assert_eq!(world.count("slow ends"), 0, "it did not wait for the slow one, nor for a restart");
+        assert_eq!(run.await.unwrap().unwrap().phase, Phase::Finished);
+    }
+}

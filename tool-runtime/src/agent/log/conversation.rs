@@ -1,0 +1,79 @@
+//! The conversation of a run, as the model sees it and as the calls of a turn share it.
+
+use std::sync::Arc;
+
+use crate::agent::Agent;
+use crate::message::{AssistantPart, Message};
+use crate::run::{Phase, Run};
+use crate::tool::Context;
+
+/// The conversation with the instructions, and the context that the calls of a turn share.
+///
+/// It grows in place from step to step, so the cost of a step does not grow with the run. It is copied only if an earlier
+/// state is still in use, for example by a tool that goes on in the background.
+pub struct Conversation {
+    messages: Arc<Vec<Message>>,
+    /// The number of the run's messages that it contains.
+    known: usize,
+    pub context: Context,
+}
+
+impl Conversation {
+    pub fn new(agent: &Agent) -> Self {
+        Self { messages: Arc::default(), known: 0, context: agent.setup.context.clone() }
+    }
+
+    /// Extends it up to the turn whose calls are handled.
+    pub fn extend(&mut self, agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
+        // This releases the messages of the last turn, which would otherwise be in use.
+        self.context = agent.setup.context.clone();
+        let messages = self.grown(agent.setup.instructions.as_deref(), before_calls(run));
+        let context = self.context.clone().with_shared_messages(Arc::clone(&messages));
+        // An empty list needs no allocation.
+        let taint: Arc<[String]> = if run.taint().is_empty() { Arc::default() } else { run.taint().into() };
+        self.context = context.with_taint(taint);
+        messages
+    }
+
+    fn grown(&mut self, instructions: Option<&str>, messages: &[Message]) -> Arc<Vec<Message>> {
+        let all = Arc::make_mut(&mut self.messages);
+        if self.known == 0 || self.known > messages.len() {
+            self.known = 0;
+            all.clear();
+            all.extend(instructions.map(Message::system));
+        }
+        all.extend_from_slice(&messages[self.known..]);
+        self.known = messages.len();
+        Arc::clone(&self.messages)
+    }
+
+    /// Clears the conversation after the run was loaded again.
+    pub fn forget(&mut self) {
+        self.messages = Arc::default();
+        self.known = 0;
+    }
+}
+
+/// Returns the conversation of `run` with the instructions, up to the turn whose calls are handled.
+pub fn conversation(agent: &Agent, run: &Run) -> Arc<Vec<Message>> {
+    Conversation::new(agent).grown(agent.setup.instructions.as_deref(), before_calls(run))
+}
+
+/// Returns the run's messages, without the turn whose calls are handled.
+fn before_calls(run: &Run) -> &[Message] {
+    match (run.phase(), run.messages()) {
+        (Phase::Acting | Phase::Suspended, [before @ .., Message::Assistant { content }]) if has_call(content, run) => {
+            before
+        }
+        (_, all) => all,
+    }
+}
+
+/// Returns whether `content` is the turn whose calls are handled.
+fn has_call(content: &[AssistantPart], run: &Run) -> bool {
+    let mut ids = content.iter().filter_map(|part| match part {
+        AssistantPart::Call(call) => Some(call.id.as_str()),
+        _ => None,
+    });
+    ids.next() == run.current_calls().first().map(|call| call.id.as_str())
+}

@@ -1,0 +1,182 @@
+//! The log of a run in a store, and the lease to drive it, which one worker has at a time.
+
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::Poll,
+    time::Duration,
+};
+
+use futures_util::{
+    future::BoxFuture,
+    stream::{BoxStream, StreamExt as _},
+};
+use tokio::time::{Instant, sleep_until};
+
+use crate::run::{Run, RunId, Time};
+use crate::store::{Append, Keeper, Lease, Record, Store, StoreError};
+
+/// The interval at which a waiting run is read from its store.
+const POLL: Duration = Duration::from_millis(200);
+
+/// The interval for all other runs, which may have been cancelled in the store.
+const WATCH: Duration = Duration::from_secs(1);
+
+/// The log of a run in a store.
+pub struct Leased {
+    store: Arc<dyn Store>,
+    run: RunId,
+    /// The name of this driver in the store. It is unique.
+    worker: String,
+    ttl: Duration,
+    /// Set if the run is followed while another worker has the lease.
+    follows: bool,
+    /// The lease. It remains here if the future that drove the run was dropped.
+    lease: Option<Lease>,
+    /// The time at which the run was last read.
+    read: Instant,
+    /// `None` if the store does not notify, so that the run must be read at intervals.
+    notifications: Option<Arc<Notifications>>,
+}
+
+/// The store's notifications of entries of others.
+struct Notifications {
+    /// `None` after their end.
+    revs: Mutex<Option<BoxStream<'static, u64>>>,
+    /// The number of entries that the driver knows.
+    known: AtomicU64,
+}
+
+impl Notifications {
+    fn of(revs: BoxStream<'static, u64>) -> Arc<Self> {
+        Arc::new(Self { revs: Mutex::new(Some(revs)), known: AtomicU64::new(0) })
+    }
+
+    /// Waits until the store has entries that the driver does not know. Returns at the end of the notifications, too.
+    async fn added(self: Arc<Self>) {
+        poll_fn(|task| {
+            let mut revs = self.revs.lock().unwrap_or_else(PoisonError::into_inner);
+            while let Some(stream) = &mut *revs {
+                match stream.poll_next_unpin(task) {
+                    Poll::Ready(Some(rev)) if rev <= self.known.load(Ordering::Relaxed) => {}
+                    Poll::Ready(Some(_)) => break,
+                    Poll::Ready(None) => *revs = None,
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    fn has_ended(&self) -> bool {
+        self.revs.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+}
+
+impl Leased {
+    /// Creates the keeper of `run`, whose lease lasts for `ttl`. With `follows`, it waits for a lease that another worker has.
+    pub fn new(store: &Arc<dyn Store>, run: &RunId, ttl: Duration, follows: bool) -> Self {
+        let (worker, read) = (uuid::Uuid::new_v4().to_string(), Instant::now());
+        Self {
+            store: Arc::clone(store),
+            run: run.clone(),
+            worker,
+            ttl,
+            follows,
+            lease: None,
+            read,
+            notifications: None,
+        }
+    }
+
+    fn knows(&self, rev: u64) {
+        if let Some(notifications) = &self.notifications {
+            notifications.known.store(rev, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the time at which half of the lease is over.
+    fn half(&self) -> Option<Time> {
+        let half = u64::try_from(self.ttl.as_millis() / 2).unwrap_or(u64::MAX);
+        self.lease.as_ref().map(|lease| Time(lease.until.0.saturating_sub(half)))
+    }
+
+    /// Acquires the lease, or renews it if half of it is over. Returns when it must be renewed, or when another worker's ends.
+    ///
+    /// Fails if another worker had the lease in between, and declared the calls that run here as lost.
+    async fn prolong(&mut self, now: Time) -> Result<Option<Time>, StoreError> {
+        if let Some(half) = self.half().filter(|half| *half > now) {
+            return Ok(Some(half));
+        }
+        if self.lease.is_none() {
+            // Before the run is read for the first time, so that nothing in between is missed.
+            self.notifications = self.store.watch(&self.run).map(Notifications::of);
+        }
+        let leased = self.store.lease(&self.run, &self.worker, now, self.ttl).await;
+        if let Err(StoreError::Leased { until }) = leased
+            && self.follows
+            && self.lease.is_none()
+        {
+            self.notifications = self.store.follow(&self.run).map(Notifications::of);
+            return Ok(Some(until));
+        }
+        let lease = leased?;
+        let token = lease.token;
+        let before = self.lease.replace(lease);
+        if before.is_some_and(|before| before.token != token) { Err(StoreError::Fenced) } else { Ok(self.half()) }
+    }
+}
+
+impl Keeper for Leased {
+    fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.knows(append.expected + append.count);
+        self.store.append(&self.run, Append { lease: self.lease.clone(), ..append })
+    }
+
+    fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
+        self.read = Instant::now();
+        Box::pin(async move {
+            let records = self.store.read(&self.run, known).await?;
+            self.knows(records.last().map_or(known, |last| last.rev + last.count));
+            Ok(records)
+        })
+    }
+
+    fn wait(&mut self, asks: bool) -> BoxFuture<'static, ()> {
+        self.notifications.take_if(|notifications| notifications.has_ended());
+        match self.notifications.clone() {
+            Some(notifications) => Box::pin(notifications.added()),
+            None => Box::pin(sleep_until(self.read + if asks { POLL } else { WATCH })),
+        }
+    }
+
+    fn drives(&self) -> bool {
+        !self.follows || self.lease.is_some()
+    }
+
+    fn load(&mut self) -> BoxFuture<'_, Result<Run, StoreError>> {
+        Box::pin(async { self.store.load(&self.run).await?.ok_or(StoreError::NotFound)?.run() })
+    }
+
+    fn renew(&mut self, now: Time) -> BoxFuture<'_, Result<Option<Time>, StoreError>> {
+        Box::pin(self.prolong(now))
+    }
+
+    fn snapshot(&mut self, rev: u64, text: String) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.store.snapshot(&self.run, rev, text)
+    }
+
+    fn end(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async {
+            self.notifications = None;
+            match self.lease.take() {
+                Some(lease) => self.store.release(&self.run, &lease).await,
+                None => Ok(()),
+            }
+        })
+    }
+}

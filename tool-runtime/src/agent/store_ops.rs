@@ -1,0 +1,267 @@
+//! The operations of an agent on runs in its store.
+
+use std::sync::Arc;
+
+use super::{
+    Agent, AgentError, Session,
+    log::{can_continue, conversation},
+};
+use crate::message::{Message, Part};
+use crate::run::{Decision, InterruptId, Principal, Prompt, Refusal, Run, RunId};
+use crate::store::{Append, Store, StoreError, WaitingFilter, WaitingItem};
+use tool_run::run::CheckedDecision;
+use tool_run::run::{StepInput, step};
+
+/// The number of tries of a change while others change the same run.
+const TRIES: usize = 256;
+
+impl Agent {
+    /// Returns whether the agent has a store, so that other processes can continue its runs.
+    pub fn is_stored(&self) -> bool {
+        self.setup.store.is_some()
+    }
+
+    /// Loads the run `id`, to continue it.
+    ///
+    /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
+    pub async fn open(&self, id: &RunId) -> Result<Session, AgentError> {
+        Ok(self.session_from_run(self.load(id).await?))
+    }
+
+    /// Decides an open interrupt of the run `id` on behalf of `by`, whom the application has authenticated. Returns the run
+    /// with the decision. The driver of the run continues it; if there is none, call [`Session::resume`].
+    ///
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Nothing has changed
+    /// then. A repetition of the decision that was made succeeds.
+    pub async fn decide(
+        &self,
+        id: &RunId,
+        interrupt: &InterruptId,
+        decision: Decision,
+        by: impl Into<Principal>,
+    ) -> Result<Run, AgentError> {
+        let mut decisions = self.decisions(id).await?;
+        self.decide_in(&mut decisions, interrupt, decision, by).await?;
+        Ok(decisions.into_run())
+    }
+
+    /// Loads the run `id`, for several decisions in it.
+    ///
+    /// Fails if the agent has no store, the run does not exist, or a newer version wrote it.
+    pub async fn decisions(&self, id: &RunId) -> Result<Decisions, AgentError> {
+        let run = self.load(id).await?;
+        let messages = conversation(self, &run);
+        Ok(Decisions { run, messages })
+    }
+
+    /// Decides an open interrupt, like [`Agent::decide`], in a run that is loaded.
+    ///
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Nothing has changed
+    /// then.
+    pub async fn decide_in(
+        &self,
+        decisions: &mut Decisions,
+        interrupt: &InterruptId,
+        decision: Decision,
+        by: impl Into<Principal>,
+    ) -> Result<(), AgentError> {
+        let by = by.into();
+        for _ in 0..TRIES {
+            let Decisions { run, messages } = decisions;
+            let ruling = self.judge_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
+            let event = StepInput::Decide { interrupt: interrupt.clone(), ruling, by: by.clone(), at: self.now() };
+            if self.append_event(run, event).await? {
+                return Ok(());
+            }
+            let id = run.id().clone();
+            *decisions = self.decisions(&id).await?;
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Cancels the run `id` on behalf of `by`, in any process: its work is dropped, as by
+    /// [`Handle::cancel`](super::Handle::cancel). The driver of the run notices within about a second. Returns the cancelled
+    /// run.
+    ///
+    /// Fails if the run does not exist, or `by` is not its owner.
+    pub async fn cancel(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
+        let by = by.into();
+        self.change(id, || StepInput::Cancel { by: by.clone(), at: self.now() }).await
+    }
+
+    /// Stops the run `id` after its present step, as by [`Handle::stop`](super::Handle::stop).
+    ///
+    /// Fails if the run does not exist, or `by` is not its owner.
+    pub async fn stop(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {
+        let by = by.into();
+        self.change(id, || StepInput::StopRequested { by: by.clone(), at: self.now() }).await
+    }
+
+    /// Sends a message to the run `id`, which may go on in any process, on behalf of `by`, whom the application has
+    /// authenticated. The run's log stores it at once, and the run accepts it between two of its next turns.
+    ///
+    /// Fails if the run is not running ([`Refusal::Idle`]), or `by` is not its owner.
+    pub async fn steer(&self, id: &RunId, content: Vec<Part>, by: impl Into<Principal>) -> Result<Run, AgentError> {
+        self.steer_named(id, None, content, by).await
+    }
+
+    /// Sends a message like [`Agent::steer`], with an id of its author.
+    pub async fn steer_named(
+        &self,
+        id: &RunId,
+        name: Option<String>,
+        content: Vec<Part>,
+        by: impl Into<Principal>,
+    ) -> Result<Run, AgentError> {
+        let mut prompt = Prompt::new(content, by.into(), self.now()).steering();
+        prompt.id = name;
+        self.change(id, || StepInput::Prompt(prompt.clone())).await
+    }
+
+    /// Gives the run `id` a title, on behalf of `by`. Until then, the beginning of the first prompt is its title.
+    ///
+    /// Fails if the run does not exist, or `by` is not its owner.
+    pub async fn rename(
+        &self,
+        id: &RunId,
+        title: impl Into<String>,
+        by: impl Into<Principal>,
+    ) -> Result<Run, AgentError> {
+        let (title, by) = (title.into(), by.into());
+        self.change(id, || StepInput::Title { title: title.clone(), by: by.clone(), at: self.now() }).await
+    }
+
+    /// Adds the consequences of `event` to the run `id`, in whatever process it is driven.
+    pub(super) async fn change(&self, id: &RunId, event: impl Fn() -> StepInput) -> Result<Run, AgentError> {
+        for _ in 0..TRIES {
+            let mut run = self.load(id).await?;
+            if self.append_event(&mut run, event()).await? {
+                return Ok(run);
+            }
+        }
+        Err(StoreError::Conflict.into())
+    }
+
+    /// Adds the consequences of `event` to `run` and its log. If another writer was faster, returns `false`, and leaves `run`
+    /// in a state that the store does not have.
+    pub(super) async fn append_event(&self, run: &mut Run, event: StepInput) -> Result<bool, AgentError> {
+        let (log, _) = step(run, event)?;
+        if log.is_empty() {
+            return Ok(true);
+        }
+        let before = run.rev();
+        for entry in &log {
+            run.apply(entry).map_err(tool_run::run::RecordError::from).map_err(StoreError::from)?;
+        }
+        match self.kept_in()?.append(run.id(), Append::new(before, &log, run, None)).await {
+            Ok(()) => Ok(true),
+            Err(StoreError::Conflict) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Checks a decision of a principal that may decide; others must not learn which decisions fit. `messages` is the
+    /// conversation.
+    pub(super) async fn judge_decision(
+        &self,
+        run: &Run,
+        messages: Arc<Vec<Message>>,
+        interrupt: &InterruptId,
+        decision: Decision,
+        by: &Principal,
+    ) -> Result<CheckedDecision, Refusal> {
+        if run.interrupt(interrupt).is_some_and(|open| !run.may_decide(open, by)) {
+            return Err(Refusal::Forbidden);
+        }
+        let cx = self.setup.context.clone().for_call(interrupt.call().as_str());
+        let cx = cx.with_taint(run.taint()).with_shared_messages(messages);
+        self.setup.gate.judge_decision(run, interrupt, decision, &cx).await
+    }
+
+    /// Returns the open interrupts and the principals that may decide them, oldest first.
+    pub async fn waiting(&self, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, AgentError> {
+        Ok(self.kept_in()?.waiting(filter).await?)
+    }
+
+    /// Continues runs that no process drives, or in which a time limit has passed. It expires old interrupts, and drives the
+    /// runs that can go on, one after the other, each on behalf of its owner. Call this now and then, from any number of
+    /// processes. Returns the number of runs that were continued.
+    ///
+    /// Tries all runs before it fails, with the first failure.
+    pub async fn sweep(&self) -> Result<usize, AgentError> {
+        let due = self.kept_in()?.due(self.now(), 64).await?;
+        let (mut count, mut failure) = (0, None);
+        for id in due {
+            match self.take_up(&id).await {
+                Ok(is_continued) => count += usize::from(is_continued),
+                // An unreadable run must not delay the others.
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        failure.map_or(Ok(count), Err)
+    }
+
+    /// Continues the run `id` until it is at rest, as [`Session::resume`] does, on behalf of its owner. The calls see that
+    /// principal, whatever the agent's own one is. Returns `false` if another process drives the run, or it was stopped or
+    /// deleted.
+    ///
+    /// Fails if the agent has no store, or the run cannot be loaded or stored. A failure of the model is in the run, which has
+    /// stopped.
+    pub async fn take_up(&self, id: &RunId) -> Result<bool, AgentError> {
+        let resumed = match self.open_for_owner(id).await {
+            // Only the owner may continue what was stopped, perhaps since the run was found.
+            Ok(session) if can_continue(session.run()) => return Ok(false),
+            Ok(mut session) => session.resume().await,
+            Err(error) => Err(error),
+        };
+        match resumed {
+            Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => Ok(true),
+            Err(AgentError::Store(StoreError::Leased { .. } | StoreError::Fenced | StoreError::NotFound)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens the run `id` on behalf of its owner: the calls see that principal, whatever the agent's own one is. A process that
+    /// drives runs of several users does this, after it was allowed to; [`Agent::open`] keeps the agent's principal.
+    ///
+    /// Fails if the agent has no store, or the run cannot be loaded.
+    pub async fn open_for_owner(&self, id: &RunId) -> Result<Session, AgentError> {
+        let mut session = self.open(id).await?;
+        let owner = session.run().owner().clone();
+        if owner != self.owner() {
+            session.change_agent(|agent| agent.principal(owner.to_string()));
+        }
+        Ok(session)
+    }
+
+    pub(super) async fn load(&self, id: &RunId) -> Result<Run, AgentError> {
+        let stored = self.kept_in()?.load(id).await?.ok_or(StoreError::NotFound)?;
+        Ok(stored.run()?)
+    }
+
+    fn kept_in(&self) -> Result<&dyn Store, StoreError> {
+        self.setup
+            .store
+            .as_deref()
+            .ok_or_else(|| StoreError::unavailable("the agent has no store; give it one with `store`"))
+    }
+}
+
+/// A stored run for several decisions. It is loaded once, and again only if another writer has changed it.
+#[derive(Debug)]
+pub struct Decisions {
+    run: Run,
+    messages: Arc<Vec<Message>>,
+}
+
+impl Decisions {
+    /// Returns the run with the decisions.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Returns the run with the decisions, by value.
+    pub fn into_run(self) -> Run {
+        self.run
+    }
+}

@@ -1,0 +1,101 @@
+//! The pieces of runs' turns, passed from their drivers to their followers in one process.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures_channel::mpsc;
+use futures_util::stream::{BoxStream, Stream, StreamExt as _, unfold};
+
+use crate::run::RunId;
+
+/// The number of pieces that wait for a slow follower. It misses those beyond.
+const MAX_QUEUED_PIECES: usize = 1024;
+
+/// The lines between the drivers and the followers of runs.
+#[derive(Clone, Debug, Default)]
+pub struct Lines(Arc<Mutex<HashMap<RunId, Line>>>);
+
+#[derive(Debug, Default)]
+struct Line {
+    followers: Vec<mpsc::Sender<String>>,
+    drivers: Vec<mpsc::UnboundedSender<bool>>,
+}
+
+impl Line {
+    fn report(&self, is_followed: bool) {
+        // A driver may have gone already.
+        self.drivers.iter().for_each(|driver| drop(driver.unbounded_send(is_followed)));
+    }
+}
+
+impl Lines {
+    fn all(&self) -> MutexGuard<'_, HashMap<RunId, Line>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes a piece to the followers of `run`.
+    pub fn publish(&self, run: &RunId, piece: &str) {
+        if let Some(line) = self.all().get_mut(run) {
+            line.followers.iter_mut().for_each(|follower| drop(follower.try_send(piece.to_owned())));
+        }
+    }
+
+    /// Returns the pieces of `run` from now on.
+    pub fn pieces(&self, run: &RunId) -> BoxStream<'static, String> {
+        let (send, receive) = mpsc::channel(MAX_QUEUED_PIECES);
+        let mut all = self.all();
+        let line = all.entry(run.clone()).or_default();
+        line.followers.push(send);
+        line.report(true);
+        self.connect(run, receive)
+    }
+
+    /// Returns whether somebody follows `run`, each time that this changes or somebody begins.
+    pub fn followed(&self, run: &RunId) -> BoxStream<'static, bool> {
+        let (send, receive) = mpsc::unbounded();
+        let mut all = self.all();
+        let line = all.entry(run.clone()).or_default();
+        if !line.followers.is_empty() {
+            // Its receiver is here.
+            let _ = send.unbounded_send(true);
+        }
+        line.drivers.push(send);
+        self.connect(run, receive)
+    }
+
+    fn connect<R: Stream + Send + Unpin + 'static>(&self, run: &RunId, receive: R) -> BoxStream<'static, R::Item> {
+        let end = End { receive, _hangs_up: HangsUp { lines: self.clone(), run: run.clone() } };
+        unfold(end, |mut end| async move { Some((end.receive.next().await?, end)) }).boxed()
+    }
+}
+
+/// An end of a line. Its receiver is dropped first.
+struct End<R> {
+    receive: R,
+    _hangs_up: HangsUp,
+}
+
+/// Removes the ends of a line that are gone, and the line with the last one.
+struct HangsUp {
+    lines: Lines,
+    run: RunId,
+}
+
+impl Drop for HangsUp {
+    fn drop(&mut self) {
+        let mut all = self.lines.all();
+        let Some(line) = all.get_mut(&self.run) else { return };
+        let was_followed = !line.followers.is_empty();
+        line.followers.retain(|follower| !follower.is_closed());
+        line.drivers.retain(|driver| !driver.is_closed());
+        if line.followers.is_empty() {
+            if line.drivers.is_empty() {
+                all.remove(&self.run);
+            } else if was_followed {
+                line.report(false);
+            }
+        }
+    }
+}

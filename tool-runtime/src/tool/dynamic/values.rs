@@ -1,0 +1,273 @@
+//! The known values of the parameters of one call, and the evidence that validators can see the values of a type.
+
+use std::{any::Any, borrow::Cow, fmt, marker::PhantomData, sync::OnceLock};
+
+use serde::Serialize;
+
+use crate::feedback::{Choices, Report};
+use crate::tool::{ToolSecret, field::Tag};
+use tool_schema::feedback::{Brief, Reports};
+
+/// A value whose type is not known statically: an `Option` of it. A validator empties it and fills it again without another box.
+pub type StoredValue = Box<dyn Any + Send + Sync>;
+
+/// The result for one parameter.
+pub struct Settled {
+    /// The value, if it is accepted.
+    pub(crate) value: Option<StoredValue>,
+    /// The report about it; most accepted parameters have none.
+    pub(crate) report: Option<Box<Report>>,
+    /// The data that most parameters do not have.
+    rare: Option<Box<Rare>>,
+}
+
+/// A separate struct, so that the part that is moved for each parameter is small.
+#[derive(Default)]
+struct Rare {
+    changed: Option<Box<str>>,
+    parts: Option<Reports>,
+    causes: Vec<String>,
+}
+
+impl Settled {
+    /// Creates the result of a value that was accepted without a report.
+    pub(crate) fn accepted(value: StoredValue) -> Self {
+        Self { value: Some(value), report: None, rare: None }
+    }
+
+    /// Creates the result of a value that was refused.
+    pub(crate) fn refused(report: impl Into<Box<Report>>) -> Self {
+        Self { value: None, report: Some(report.into()), rare: None }
+    }
+
+    /// Creates the result of a parameter with reports about its parts.
+    pub(super) fn of_parts(value: Option<StoredValue>, report: Report, parts: Reports) -> Self {
+        Self { value, report: Some(report.into()), rare: Some(Rare { parts: Some(parts), ..Rare::default() }.into()) }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    fn parts(&self) -> Option<&Reports> {
+        self.rare.as_ref()?.parts.as_ref()
+    }
+
+    /// Returns the JSON text of the accepted value, if it differs from the given one.
+    pub(crate) fn changed(&self) -> Option<&str> {
+        self.rare.as_ref()?.changed.as_deref()
+    }
+
+    /// Sets the JSON text of a changed value, if there is one.
+    pub(super) fn change(&mut self, text: Option<Box<str>>) {
+        if text.is_some() {
+            self.rare().changed = text;
+        }
+    }
+
+    /// Adds causes, which are for the log only.
+    pub(super) fn because(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        let mut causes = causes.into_iter().peekable();
+        if causes.peek().is_some() {
+            self.rare().causes.extend(causes);
+        }
+        self
+    }
+
+    pub(super) fn take_causes(&mut self) -> Vec<String> {
+        self.rare.as_mut().map(|rare| std::mem::take(&mut rare.causes)).unwrap_or_default()
+    }
+
+    /// Combines the result with the fault of a value that could not be read. The validator's opinion about the absent value is
+    /// dropped, but its choices are kept.
+    pub(super) fn with_fault(mut self, fault: Option<Box<Report>>) -> Self {
+        let Some(fault) = fault else { return self };
+        self.value = None;
+        if let Some(rare) = &mut self.rare {
+            rare.changed = None;
+        }
+        let in_parts = self.parts().is_some();
+        let report = self.report.get_or_insert_with(|| Report::accepted().into());
+        report.normalized = None;
+        if report.choices == Choices::Open {
+            report.choices = fault.choices;
+        }
+        report.refused = match (report.refused.take().filter(|_| in_parts), fault.refused) {
+            (Some(own), Some(fault)) => Some(fault.and(own)),
+            (own, fault) => fault.or(own),
+        };
+        self
+    }
+
+    /// Takes the reports about it, under its name and those of its parts.
+    pub(super) fn take_reports(&mut self, name: Cow<'static, str>, reports: &mut Reports) {
+        let Some(parts) = self.rare.as_mut().and_then(|rare| rare.parts.take()) else {
+            reports.push((name, self.report.take().into()));
+            return;
+        };
+        let whole = self.report.take().filter(|report| !report.is_valid());
+        reports.extend(whole.map(|report| (name.clone(), Some(report).into())));
+        reports.extend(parts.into_iter().map(|(part, report)| {
+            let report = report.into_report().inside(&name);
+            (dotted(&name, &part).into(), report.into())
+        }));
+    }
+
+    pub(super) fn reports(&self, name: &str) -> impl Iterator<Item = (String, &Report)> {
+        let own = self.parts().is_none().then(|| (name.to_owned(), Brief::of(self.report.as_deref())));
+        let parts = self.parts().into_iter().flatten();
+        own.into_iter().chain(parts.map(move |(part, report)| (dotted(name, part), &**report)))
+    }
+
+    /// Returns the names of what must be repaired before it is accepted.
+    pub(super) fn refused_names(&self, name: &str) -> Vec<String> {
+        let parts = self.parts().into_iter().flatten().filter(|(_, report)| !report.is_valid());
+        let mut names: Vec<String> = parts.map(|(part, _)| dotted(name, part)).collect();
+        if names.is_empty() || self.report.iter().any(|report| !report.is_valid()) {
+            names.push(name.to_owned());
+        }
+        names
+    }
+}
+
+fn dotted(name: &str, part: &str) -> String {
+    format!("{name}.{part}")
+}
+
+impl fmt::Debug for Settled {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Settled").field("report", &self.report).finish_non_exhaustive()
+    }
+}
+
+/// The results so far for the parameters of one call: a place for each, in the order of the declaration.
+#[derive(Debug)]
+pub struct Board(Vec<OnceLock<Settled>>);
+
+impl Board {
+    pub(crate) fn new(parameters: usize) -> Self {
+        Self(std::iter::repeat_with(OnceLock::new).take(parameters).collect())
+    }
+
+    /// Returns the accepted value of a parameter.
+    pub fn get<T: 'static>(&self, field: usize) -> Option<&T> {
+        self.0[field].get()?.value.as_deref()?.downcast_ref::<Option<T>>()?.as_ref()
+    }
+
+    /// Returns the result for a parameter.
+    pub(crate) fn settled(&self, field: usize) -> Option<&Settled> {
+        self.0[field].get()
+    }
+
+    /// Returns whether a parameter has an accepted value.
+    pub(crate) fn has(&self, field: usize) -> bool {
+        self.settled(field).is_some_and(|settled| settled.value.is_some())
+    }
+
+    pub(crate) fn settle(&self, field: usize, settled: Settled) {
+        let twice = self.0[field].set(settled).is_err();
+        debug_assert!(!twice, "a parameter is settled once");
+    }
+
+    /// Takes the results of every parameter.
+    pub(crate) fn into_settled(self) -> impl Iterator<Item = Option<Settled>> {
+        self.0.into_iter().map(OnceLock::into_inner)
+    }
+}
+
+/// The code that moves a parameter's value between a board and the place where it was decoded, an `Option` of its type.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    pub(super) take: fn(&mut dyn Any) -> Option<StoredValue>,
+    pub(super) put: fn(&mut dyn Any, StoredValue) -> bool,
+}
+
+impl Keep {
+    /// Code that moves nothing.
+    pub const NOTHING: Self = Self { take: |_| None, put: |_, _| false };
+}
+
+/// A type that a dynamic parameter can have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the type of a dynamic parameter",
+    label = "cannot be written as JSON, or shared between threads",
+    note = "add `#[derive(serde::Serialize)]` to it, because allowed and changed values are written as JSON; and hold nothing that is not `Send` and `Sync`, because validators run side by side"
+)]
+pub trait Judged: Serialize + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + Send + Sync + 'static> Judged for T {}
+
+/// A type that a parameter beside dynamic ones can have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the type of a parameter beside dynamic ones",
+    label = "cannot be shared between threads",
+    note = "validators run side by side and look at it: hold a `Mutex` or an atomic instead of a `Cell` or `RefCell`"
+)]
+pub trait Seen: Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + Sync + 'static> Seen for T {}
+
+/// Distinguishes a type that a parameter can have from one that it cannot, which is reported where it is decoded. The compiler
+/// finds an inherent constant before a trait's.
+#[derive(Debug)]
+pub struct Keeping<T>(PhantomData<fn() -> T>);
+
+/// The kind of a type that a parameter can have.
+#[derive(Debug)]
+pub struct Keepable<T>(PhantomData<fn() -> T>);
+
+impl<T: ToolSecret> Keeping<T> {
+    /// The kind of the type.
+    pub const KIND: Keepable<T> = Keepable(PhantomData);
+}
+
+impl<T> Keepable<T> {
+    /// Returns the evidence for a dynamic parameter.
+    pub const fn dynamic(self) -> Keep
+    where
+        T: Judged,
+    {
+        keep::<T>()
+    }
+
+    /// Returns the evidence for any other parameter.
+    pub const fn fixed(self) -> Keep
+    where
+        T: Seen,
+    {
+        keep::<T>()
+    }
+}
+
+/// Distinguishes a struct that can be an input from one with a field that cannot, which is reported at that field. The compiler
+/// finds an inherent constant before a trait's.
+#[derive(Debug)]
+pub struct Whole<T>(PhantomData<fn() -> T>);
+
+impl<T: Send + Sync + 'static> Whole<T> {
+    /// The evidence.
+    pub const KEEP: Keep = keep::<T>();
+}
+
+impl Tag {
+    /// The evidence.
+    pub const KEEP: Keep = keep::<Self>();
+}
+
+const fn keep<T: Send + Sync + 'static>() -> Keep {
+    Keep {
+        take: |place| {
+            let value = place.downcast_mut::<Option<T>>()?.take()?;
+            Some(Box::new(Some(value)))
+        },
+        put: |place, value| match (place.downcast_mut::<Option<T>>(), value.downcast::<Option<T>>()) {
+            (Some(place), Ok(value)) => {
+                *place = *value;
+                place.is_some()
+            }
+            _ => false,
+        },
+    }
+}

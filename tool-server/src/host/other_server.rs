@@ -1,0 +1,93 @@
+//! Chats whose runs another server drives, on the same store.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use tool_run::run::{LogEntry, record};
+use tool_runtime::{
+    AgentError,
+    agent::{Session, Suspend},
+    run::{Phase, Refusal, Run},
+    store::StoreError,
+};
+
+use super::{ApiError, Chat, Start, chat::CANCEL_TIMEOUT};
+
+/// The pause between two tries to drive a run whose driver is being stopped.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Returns `true` if a run goes on by itself, so that some process drives it or must take it over.
+pub(super) fn is_in_progress(run: &Run) -> bool {
+    matches!(run.phase(), Phase::Generating | Phase::Acting)
+}
+
+impl Chat {
+    /// Opens the chat's latest run for a new message. A run that another server drives is cancelled first.
+    pub(super) async fn open_at_rest(&self) -> Result<Option<Session>, ApiError> {
+        match self.open().await? {
+            Some(session) if is_in_progress(session.run()) => {
+                self.cancel_elsewhere(&session).await?;
+                self.until_free(&session).await?;
+                self.open().await
+            }
+            opened => Ok(opened),
+        }
+    }
+
+    /// Cancels the answer in progress, wherever its run is driven.
+    pub(crate) async fn stop(&self) -> Result<(), ApiError> {
+        if let Some(active) = self.guard.active() {
+            active.cancel.cancel();
+        } else if let Some(session) = self.open().await?.filter(|session| is_in_progress(session.run())) {
+            self.cancel_elsewhere(&session).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the chat's run as it was before its last prompt, and that prompt, if another server drives the run.
+    pub(crate) async fn open_elsewhere(&self) -> Result<Option<(Session, Start)>, ApiError> {
+        if self.is_sealed() || self.guard.active().is_some() {
+            return Ok(None);
+        }
+        let Some(session) = self.open().await?.filter(|session| is_in_progress(session.run())) else { return Ok(None) };
+        let Some(store) = self.agent.run_store() else { return Ok(None) };
+        let records = store.read(session.id(), 0).await.map_err(AgentError::Store)?;
+        let entries = records.iter().map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();
+        let mut entries: Vec<LogEntry> = entries.map_err(|_| ApiError::internal())?.into_iter().flatten().collect();
+        let is_prompt = |entry: &LogEntry| matches!(entry, LogEntry::Prompted { prompt, .. } if !prompt.steers);
+        // The answer to a conversation without a prompt of its own begins with the run.
+        let rest = entries.split_off(entries.iter().rposition(is_prompt).unwrap_or(1).clamp(1, entries.len()));
+        let run = Run::fold(entries).map_err(|_| ApiError::internal())?;
+        let prompt = match rest.into_iter().next() {
+            Some(LogEntry::Prompted { prompt, .. }) => Some((prompt.id, prompt.content)),
+            _ => None,
+        };
+        Ok(Some((self.agent.session_from_run(run), Start::Follow { prompt })))
+    }
+
+    async fn cancel_elsewhere(&self, session: &Session) -> Result<(), ApiError> {
+        match self.agent.cancel(session.id(), self.principal.clone()).await {
+            // It has ended meanwhile.
+            Ok(_) | Err(AgentError::Refused(Refusal::Idle)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until no other server drives the run, which was cancelled.
+    async fn until_free(&self, session: &Session) -> Result<(), ApiError> {
+        let until = Instant::now() + CANCEL_TIMEOUT;
+        let agent = self.shared.agent.clone().operator(Suspend);
+        loop {
+            let mut session = agent.open_for_owner(session.id()).await?;
+            match session.run_pending_calls().await {
+                Err(AgentError::Store(StoreError::Leased { .. })) if Instant::now() < until => sleep(PAUSE).await,
+                Err(AgentError::Store(StoreError::Leased { .. })) => {
+                    let message = "the previous answer is still being cancelled; try again in a moment";
+                    return Err(ApiError::conflict(message));
+                }
+                Ok(_) | Err(AgentError::Cancelled) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Chats whose server is gone: this server continues their runs, although no client asks for them.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use tokio::{sync::watch, task::JoinSet, time::sleep};
+use tool_runtime::{Agent, agent::Suspend, run::RunId, store::Store};
+
+use super::{Registry, chat::chat_of};
+
+/// The number of runs that one look at the store finds at most.
+const LOOK: usize = 1000;
+
+/// The number of looks in the time of a lease.
+const LOOKS: u32 = 6;
+
+/// A worker that continues the runs of chats.
+pub(crate) struct Worker {
+    agent: Agent,
+    registry: Arc<Registry>,
+    /// The number of runs that it continues at once.
+    most: usize,
+    /// The sign that it works.
+    _works: watch::Receiver<()>,
+}
+
+impl Worker {
+    /// Creates the worker of a server. Approvals are left to people.
+    pub(crate) fn new(agent: &Agent, registry: &Arc<Registry>, most: usize) -> Self {
+        let works = registry.workers.subscribe();
+        Self { agent: agent.clone().operator(Suspend), registry: Arc::clone(registry), most, _works: works }
+    }
+
+    /// Continues runs until the server shuts down, and waits for those that it continues then.
+    pub(crate) async fn work(self) {
+        let Some(store) = self.agent.run_store().filter(|_| self.most > 0) else { return };
+        let mut tasks = JoinSet::new();
+        tokio::select! {
+            never = self.look_on(store, &mut tasks) => match never {},
+            () = self.registry.closed.cancelled() => {}
+        }
+        let all_end = async { while tasks.join_next().await.is_some() {} };
+        tokio::select! {
+            () = all_end => {}
+            () = self.registry.abandoned.cancelled() => {}
+        }
+    }
+
+    /// Takes up each run that has no driver in two looks, one after the other. A run in which a request has just begun something
+    /// has none for a moment.
+    async fn look_on(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
+        let mut before = HashSet::new();
+        loop {
+            sleep(about(self.agent.leased_for() / LOOKS)).await;
+            // If the store is away, the next look may find it.
+            let Ok(mut due) = store.due(self.agent.now(), LOOK).await else { continue };
+            due.retain(|run| chat_of(run).is_some());
+            for run in due.iter().filter(|run| before.contains(*run)) {
+                while tasks.len() >= self.most {
+                    tasks.join_next().await;
+                }
+                tasks.spawn(take_up(self.agent.clone(), run.clone()));
+            }
+            while tasks.try_join_next().is_some() {}
+            before = due.into_iter().collect();
+        }
+    }
+}
+
+/// Continues a run on behalf of its owner. A failure leaves the run as it is, for a later look.
+async fn take_up(agent: Agent, run: RunId) {
+    let _ = agent.take_up(&run).await;
+}
+
+/// Returns a time between half and one and a half of `time`, so that servers do not look at the same moments.
+fn about(time: Duration) -> Duration {
+    let (number, _) = uuid::Uuid::new_v4().as_u64_pair();
+    let part = f64::from(u32::try_from(number >> 32).unwrap_or(0)) / f64::from(u32::MAX);
+    time / 2 + time.mul_f64(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_runs_of_chats_are_taken_up() {
+        let of = |run: &str| chat_of(&run.into()).map(|(principal, id)| (principal.to_owned(), id.to_owned()));
+        assert_eq!(of("1:4:anna:c"), Some(("anna".to_owned(), "c".to_owned())));
+        assert_eq!(of("12:3:a:b:c:d"), Some(("a:b".to_owned(), "c:d".to_owned())));
+        let foreign =
+            ["", "job", "1:4:anna:", "x:4:anna:c", "1:5:anna:c", "1:4:annac", "1:04:anna:c", "1:1:ü:c", "1:99:anna:c"];
+        for run in [&foreign[..], &["5bd3aa0c-3f5a-4d4c-9f0e-0d3c1b2a4f5e", "1:4:anna:\u{0}"]].concat() {
+            assert_eq!(of(run), None, "{run}");
+        }
+    }
+
+    #[test]
+    fn looks_are_spread() {
+        let (least, most) = (Duration::from_secs(1), Duration::from_secs(3));
+        let all: HashSet<_> = (0..100).map(|_| about(Duration::from_secs(2))).collect();
+        assert!(all.len() > 90 && all.iter().all(|time| (least..=most).contains(time)), "{all:?}");
+    }
+}

@@ -1,0 +1,311 @@
+//! The settings that every HTTP service of this crate has, and the layers that apply them to its routes.
+
+use std::{io, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, Request, State},
+    http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::{
+    net::TcpListener,
+    time::{Instant, timeout_at},
+};
+use tower_http::cors::CorsLayer;
+
+use crate::{
+    guard::{Guard, check_type},
+    host::{ApiError, Authenticate, Authenticated},
+    serve::Exposed,
+};
+
+/// The default of `body_limit`: the maximum size of a request, in bytes.
+pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
+
+/// The default of `grace`: the time within which a service ends at shutdown.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
+
+/// The time in which a client must send the body of a request. Each [`BODY_RATE`] bytes that have arrived give it another second.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// The number of bytes of a body that a slow client must send in a second.
+const BODY_RATE: usize = 16 * 1024;
+
+/// The maximum part of the grace that is kept to send the ends of answers.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// The settings of an HTTP service. [`surface_settings`] makes the methods that set them.
+#[derive(Clone)]
+pub(crate) struct Surface {
+    pub(crate) guard: Guard,
+    pub(crate) cors: Option<CorsLayer>,
+    /// `None` if all callers are anonymous because the application has set no authentication.
+    pub(crate) authenticate: Option<Arc<dyn Authenticate>>,
+    pub(crate) challenge: HeaderValue,
+    pub(crate) body_limit: usize,
+    pub(crate) grace: Duration,
+}
+
+impl Default for Surface {
+    fn default() -> Self {
+        Self {
+            guard: Guard::default(),
+            cors: None,
+            authenticate: None,
+            challenge: HeaderValue::from_static("Bearer"),
+            body_limit: DEFAULT_BODY_LIMIT,
+            grace: DEFAULT_GRACE,
+        }
+    }
+}
+
+impl Surface {
+    /// Adds the layers to every route of `router`. A request passes the guard, CORS, the check of its content type, the
+    /// authentication, and the limits of its body, in this order.
+    pub(crate) fn protect(&self, router: Router) -> Router {
+        // `admit` limits bodies, whatever extractor the handler uses.
+        let router = router
+            .layer(DefaultBodyLimit::disable())
+            .route_layer(middleware::from_fn_with_state(Arc::new(self.clone()), admit));
+        self.guard.protect(self.with_cors(router))
+    }
+
+    /// Adds the layers to routes that anybody may read, by any host name.
+    pub(crate) fn publish(&self, router: Router) -> Router {
+        self.guard.for_any_host().protect(self.with_cors(router))
+    }
+
+    /// Returns the time for which answers go on at shutdown. The rest of the grace is for sending their ends.
+    pub(crate) fn time_to_end(&self) -> Duration {
+        self.grace.saturating_sub(ENDING.min(self.grace / 10))
+    }
+
+    fn with_cors(&self, router: Router) -> Router {
+        match self.cors.clone().or_else(|| self.guard.cors()) {
+            Some(cors) => router.layer(cors),
+            None => router,
+        }
+    }
+
+    /// Checks that the service may listen there.
+    ///
+    /// Fails when the address is not loopback and the application has set no authentication.
+    pub(crate) fn check_listener(&self, listener: &TcpListener) -> io::Result<()> {
+        match Exposed::at(listener.local_addr()?).filter(|_| self.authenticate.is_none()) {
+            Some(exposed) => Err(io::Error::new(io::ErrorKind::InvalidInput, refuse_anonymous(exposed))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes the methods of a service that set its field `surface`: one name, one type and one default on every service.
+macro_rules! surface_settings {
+    () => {
+        /// Sets the authentication, for example by bearer token. It is called for every request. Without it, all callers are
+        /// one anonymous principal, and [`serve`](Self::serve) accepts only addresses of loopback.
+        ///
+        /// Chats, sessions, runs and approvals belong to the principal.
+        ///
+        /// ```
+        /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+        /// use tool_server::{BearerToken, Server};
+        ///
+        /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+        /// let server = Server::new(agent).authenticate(BearerToken::of([("s3cret", "anna")]));
+        /// # let _ = server;
+        /// ```
+        pub fn authenticate(mut self, authenticate: impl $crate::host::Authenticate) -> Self {
+            self.surface.authenticate = Some(std::sync::Arc::new(authenticate));
+            self
+        }
+
+        /// Sets the `WWW-Authenticate` header for unauthenticated clients, such as `Bearer
+        /// resource_metadata="https://example.com/.well-known/oauth-protected-resource"`. The default is `Bearer`.
+        pub fn challenge(mut self, value: axum::http::HeaderValue) -> Self {
+            self.surface.challenge = value;
+            self
+        }
+
+        /// Sets the maximum size of a request, in bytes. The default is [`DEFAULT_BODY_LIMIT`](crate::DEFAULT_BODY_LIMIT).
+        pub fn body_limit(mut self, bytes: usize) -> Self {
+            self.surface.body_limit = bytes;
+            self
+        }
+
+        /// Sets the host names that the service accepts, such as `tools.example.com` or `tools.example.com:8443`. They
+        /// replace the names of loopback: `localhost`, `127.0.0.1` and `[::1]`. A name without a port allows every port.
+        ///
+        /// The service refuses requests with another `Host`, so that a web page cannot reach it by a name of the page's own
+        /// (DNS rebinding). Behind a proxy that sets `Host`, set the name that the proxy sends.
+        ///
+        /// ```
+        /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+        /// use tool_server::Server;
+        ///
+        /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+        /// let server = Server::new(agent).hosts(["tools.example.com", "localhost"]);
+        /// # let _ = server;
+        /// ```
+        pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+            self.surface.guard.set_hosts(hosts);
+            self
+        }
+
+        /// Allows pages of these origins to use the service, in addition to its own pages. An origin is a text such as
+        /// `https://app.example`; `http://localhost:*` allows any port.
+        ///
+        /// The service refuses a request that names another `Origin`, or the origin `null`. If a proxy changes `Host`, the
+        /// service cannot know its own origin: name it here.
+        ///
+        /// Fails when a text is not an origin, such as one with a path.
+        pub fn origins<T: AsRef<str>>(
+            mut self,
+            origins: impl IntoIterator<Item = T>,
+        ) -> Result<Self, $crate::guard::InvalidOrigin> {
+            let read = |origin: T| $crate::guard::AllowedOrigin::read(origin.as_ref());
+            let origins: Result<Vec<_>, _> = origins.into_iter().map(read).collect();
+            self.surface.guard.set_origins(origins?);
+            Ok(self)
+        }
+
+        /// Sets the CORS headers, which control what pages of other origins may send and read. By default, pages of the
+        /// [`origins`](Self::origins) may send the methods and headers that the protocols need.
+        ///
+        /// The layer does not allow any origin by itself: the service cannot read a layer's origins, and refuses those that
+        /// `origins` does not name.
+        pub fn cors(mut self, cors: tower_http::cors::CorsLayer) -> Self {
+            self.surface.cors = Some(cors);
+            self
+        }
+
+        /// Sets the time within which [`serve`](Self::serve) ends at shutdown. Answers in progress may go on for nine tenths of
+        /// it. At its end, the service closes the connections that are left, such as those of clients that do not read. The
+        /// default is [`DEFAULT_GRACE`](crate::DEFAULT_GRACE).
+        pub fn grace(mut self, grace: std::time::Duration) -> Self {
+            self.surface.grace = grace;
+            self
+        }
+    };
+}
+pub(crate) use surface_settings;
+
+/// Checks a request's content type, authenticates its caller, and reads its whole body.
+async fn admit(State(surface): State<Arc<Surface>>, request: Request, next: Next) -> Result<Response, Response> {
+    check_type(&request).map_err(ApiError::into_response)?;
+    let (mut parts, body) = request.into_parts();
+    if let Some(who) = &surface.authenticate {
+        let principal = who.authenticate(&parts).await.map_err(|refused| surface.refuse(refused))?;
+        parts.extensions.insert(Authenticated(principal));
+    } else if let Some(exposed) = parts.extensions.get() {
+        // `check_listener` does not see routers that are merged into others.
+        let refused = ApiError::new(StatusCode::FORBIDDEN, "anonymous", refuse_anonymous(*exposed));
+        return Err(refused.into_response());
+    }
+    // Handlers do not read the bodies of safe methods.
+    let body = if parts.method.is_safe() {
+        Body::empty()
+    } else {
+        whole(body, surface.body_limit).await.map_err(ApiError::into_response)?.into()
+    };
+    Ok(next.run(Request::from_parts(parts, body)).await)
+}
+
+impl Surface {
+    /// Returns the response for a caller who was not authenticated.
+    fn refuse(&self, refused: ApiError) -> Response {
+        let mut response = refused.into_response();
+        if response.status() == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(WWW_AUTHENTICATE, self.challenge.clone());
+        }
+        response
+    }
+}
+
+/// Returns the message for a service that would serve anonymous callers at this address.
+fn refuse_anonymous(Exposed(address): Exposed) -> String {
+    format!(
+        "refused to serve anonymous callers at {address}, which is not loopback: set `authenticate`, for example with \
+         `BearerToken`; if everybody who reaches this address may use the service, set `authenticate(Everybody(…))`"
+    )
+}
+
+/// Reads a body of at most `limit` bytes.
+async fn whole(body: Body, limit: usize) -> Result<Bytes, ApiError> {
+    let (mut body, mut read) = (Limited::new(body, limit), Vec::new());
+    let began = Instant::now();
+    loop {
+        let more = Duration::from_secs((read.len() / BODY_RATE) as u64);
+        let frame = timeout_at(began + BODY_TIME + more, body.frame()).await.map_err(|_| {
+            let (time, rate) = (BODY_TIME.as_secs(), BODY_RATE / 1024);
+            let message = format!(
+                "the body did not arrive within {time} s and a second for each {rate} KiB of it; send it again, and faster"
+            );
+            ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", message)
+        })?;
+        match frame {
+            None => return Ok(read.into()),
+            Some(Ok(frame)) => read.extend_from_slice(frame.data_ref().map_or(&[], |data| &data[..])),
+            Some(Err(error)) if error.is::<LengthLimitError>() => return Err(ApiError::too_large(limit)),
+            Some(Err(_)) => return Err(ApiError::bad_request("the body did not arrive as a whole; send it again")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use futures_util::stream;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::host::Everybody;
+
+    /// Returns the status of a request that arrived at `address`.
+    async fn status(surface: &Surface, address: &str) -> u16 {
+        let router = surface.protect(Router::new().route("/", get(async || ())));
+        let mut request = Request::get("http://localhost/").body(Body::empty()).unwrap();
+        if let Some(exposed) = Exposed::at(address.parse().unwrap()) {
+            request.extensions_mut().insert(exposed);
+        }
+        router.oneshot(request).await.unwrap().status().as_u16()
+    }
+
+    /// Sends a body in `pieces` of this size, one after each `pause`. Returns the length that was read, or the status.
+    async fn send(pieces: usize, size: usize, pause: Duration) -> Result<usize, u16> {
+        let body = stream::unfold(0, move |sent| async move {
+            tokio::time::sleep(pause).await;
+            (sent < pieces).then(|| (Ok::<_, io::Error>(Bytes::from(vec![b' '; size])), sent + 1))
+        });
+        let read = whole(Body::from_stream(body), DEFAULT_BODY_LIMIT).await;
+        read.map(|read| read.len()).map_err(|error| error.status.as_u16())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_body_arrives_and_one_that_drips_does_not() {
+        let (size, pause) = (64 * 1024, Duration::from_secs(3));
+        assert_eq!(send(60, size, pause).await, Ok(60 * size), "three minutes for nearly 4 MiB");
+        let began = Instant::now();
+        assert_eq!(send(usize::MAX, 1, Duration::from_secs(1)).await, Err(408));
+        assert_eq!(send(usize::MAX, 64, Duration::from_millis(10)).await, Err(408), "6 KiB in a second");
+        assert!(began.elapsed() < Duration::from_secs(100), "of the paused clock");
+        assert_eq!(send(usize::MAX, size, Duration::ZERO).await, Err(413));
+    }
+
+    /// A router of a service without authentication may have been merged into one that listens everywhere.
+    #[tokio::test]
+    async fn anonymous_callers_reach_a_service_at_loopback_only() {
+        let anonymous = Surface::default();
+        let everybody = Surface { authenticate: Some(Arc::new(Everybody("guest".into()))), ..Surface::default() };
+        for address in ["127.0.0.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
+            assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (200, 200), "{address}");
+        }
+        for address in ["10.0.0.7:80", "[fe80::1]:80", "[::ffff:10.0.0.7]:80"] {
+            assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (403, 200), "{address}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The part of each tool's calls that clients see.
+
+use std::{fmt, sync::Arc};
+
+use tool_runtime::ToolSpec;
+
+/// The part of a tool's calls that clients see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Visibility {
+    /// The call with its arguments, and its result.
+    #[default]
+    Shown,
+    /// The call with its arguments. The result is replaced by an empty text, and an error by a general one, so that
+    /// the client does not wait for it.
+    WithoutResult,
+    /// Nothing except interrupts, because a person has to decide them. The AI SDK shows an interrupt at its call, so its clients
+    /// see such a call, without its result.
+    Hidden,
+}
+
+/// A function that selects what clients see of each tool. Of a tool whose `meta` has `"hidden": true`, they see nothing.
+#[derive(Clone)]
+pub(crate) struct Visible(Arc<dyn Fn(&ToolSpec) -> Visibility + Send + Sync>);
+
+impl Visible {
+    pub(crate) fn new(visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        Self(Arc::new(visible))
+    }
+
+    pub(crate) fn of(&self, spec: &ToolSpec) -> Visibility {
+        if spec.is_hidden() { Visibility::Hidden } else { (self.0)(spec) }
+    }
+}
+
+impl Default for Visible {
+    fn default() -> Self {
+        Self::new(|_| Visibility::Shown)
+    }
+}
+
+impl fmt::Debug for Visible {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Visible")
+    }
+}

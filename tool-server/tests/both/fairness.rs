@@ -1,0 +1,106 @@
+//! A long request holds up no other, even where one thread serves all.
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, header},
+};
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tool_runtime::{
+    Agent,
+    model::{Delta, FinishReason, FunctionModel, OwnedRequest},
+};
+use tool_server::{AgUi, Server};
+use tower::ServiceExt;
+
+/// The smallest number of other requests that the server answers while it reads one of 4 MB.
+const OTHERS: usize = 100;
+
+fn server() -> Router {
+    let model = FunctionModel::streaming(|_: OwnedRequest| {
+        stream::iter([Delta::Text("Hm.".to_owned()), Delta::Finish(FinishReason::Stop)].map(Ok))
+    });
+    Server::new(Agent::new(model)).ag_ui(AgUi::new()).router()
+}
+
+async fn status(router: &Router, request: Request<Body>) -> u16 {
+    let response = router.clone().oneshot(request).await.unwrap();
+    let status = response.status().as_u16();
+    to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    status
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn health_is_answered_while_a_long_request_is_read() {
+    let message = r#"{"id":"","role":"user","content":"x"},"#.repeat(100_000);
+    let part = r#"{"type":"text","text":"x"},"#.repeat(140_000);
+    let last = r#"{"id":"u","role":"user","content":"Hi","parts":[{"type":"text","text":"Hi"}]}"#;
+    for (path, body, expected) in [
+        ("/agent", format!(r#"{{"threadId":"t","runId":"r","messages":[{message}{last}]}}"#), 200),
+        ("/api/chat", format!(r#"{{"id":"t","messages":[{message}{last}]}}"#), 200),
+        ("/api/chat/t/steer", format!(r#"{{"message":{{"role":"user","parts":[{part}{{}}]}}}}"#), 409),
+    ] {
+        let router = server();
+        let request = Request::post(path)
+            .header(header::HOST, "localhost")
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body.into())
+            .unwrap();
+        let long = tokio::spawn({
+            let router = router.clone();
+            async move { status(&router, request).await }
+        });
+        let (status, others) = beside(&router, long).await;
+        assert_eq!(status, expected, "{path}");
+        assert!(others >= OTHERS, "{others} others were served beside {path}");
+        println!("{path} {others}");
+    }
+}
+
+/// Sends other requests until `long` has ended. Returns its result, and their number.
+async fn beside<T>(router: &Router, long: JoinHandle<T>) -> (T, usize) {
+    let mut others = 0;
+    while !long.is_finished() {
+        assert_eq!(status(router, Request::get("/health").body(Body::empty()).unwrap()).await, 200);
+        others += 1;
+        tokio::task::yield_now().await;
+    }
+    (long.await.unwrap(), others)
+}
+
+/// A client connects to a thread with a long answer before the one in progress.
+#[tokio::test(flavor = "current_thread")]
+async fn health_is_answered_while_a_long_log_is_read() {
+    let model = FunctionModel::streaming(|asked: OwnedRequest| {
+        let is_first = asked.messages.len() == 1;
+        let text = if is_first { "word ".repeat(600_000) } else { "And".to_owned() };
+        let end = is_first.then_some(Delta::Finish(FinishReason::Stop));
+        stream::iter([Some(Delta::Text(text)), end].into_iter().flatten().map(Ok))
+            .chain(stream::pending().take(usize::from(!is_first)))
+    });
+    let server = Server::new(Agent::new(model)).replay_limit(64 << 20);
+    let router = server.ag_ui(AgUi::new().detach(|_| true)).router();
+    let ask = async |path: &str, messages: &[Value]| {
+        let body = json!({ "threadId": "t", "runId": "r", "messages": messages }).to_string();
+        let request = Request::post(path).header(header::HOST, "localhost");
+        let request = request.header(header::CONTENT_TYPE, "application/json").body(Body::from(body)).unwrap();
+        router.clone().oneshot(request).await.unwrap()
+    };
+    let prompt = |id: &str| json!({ "id": id, "role": "user", "content": "Go on." });
+    to_bytes(ask("/agent", &[prompt("m1")]).await.into_body(), usize::MAX).await.unwrap();
+    let mut answer = ask("/agent", &[prompt("m1"), prompt("m2")]).await.into_body().into_data_stream();
+    let mut begun = String::new();
+    while !begun.contains("And") {
+        begun.push_str(std::str::from_utf8(&answer.next().await.unwrap().unwrap()).unwrap());
+    }
+    let connecting = Request::post("/agent/connect").header(header::HOST, "localhost");
+    let connecting = connecting.header(header::CONTENT_TYPE, "application/json");
+    let connecting = connecting.body(Body::from(r#"{"threadId":"t","runId":"r","messages":[]}"#)).unwrap();
+    let long = tokio::spawn(router.clone().oneshot(connecting));
+    let (connected, others) = beside(&router, long).await;
+    let first = connected.unwrap().into_body().into_data_stream().next().await.unwrap().unwrap();
+    assert!(first.len() > 3_000_000, "{} bytes", first.len());
+    assert!(others >= OTHERS, "{others} others were served beside it");
+}

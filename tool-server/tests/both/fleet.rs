@@ -1,0 +1,387 @@
+//! Several servers on one store, without sticky sessions.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, header},
+};
+use futures_util::{StreamExt as _, future::BoxFuture};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tool_runtime::{
+    Agent,
+    model::FunctionModel,
+    run::{Phase, Run},
+    store::Store,
+    tool, toolset,
+};
+use tool_server::{AgUi, Server, ShutdownHandle};
+use tool_test_kit::{
+    stores::{Schema, Stores},
+    within,
+};
+use tower::ServiceExt;
+
+use crate::{
+    kit::{Answer, input, post, user},
+    model::{Step, play},
+    tools::working,
+};
+
+/// Pays.
+#[tool(approval = always, effect = destructive)]
+fn pay(#[state] paid: &AtomicUsize) -> &'static str {
+    paid.fetch_add(1, Ordering::SeqCst);
+    "paid"
+}
+
+/// The run of the chat `c`.
+const RUN: &str = "1:9:anonymous:c";
+
+/// The mark before which the model waits.
+const PAUSE: char = '⏸';
+
+struct Fleet {
+    servers: Vec<(Router, ShutdownHandle)>,
+    agents: Vec<Agent>,
+    done: Arc<Semaphore>,
+    /// Permits for the model to go on.
+    more: Arc<Semaphore>,
+    paid: Arc<AtomicUsize>,
+    store: Arc<dyn Store>,
+}
+
+impl Fleet {
+    /// Starts three servers, with two handles of the store.
+    fn new(stores: &Stores) -> Self {
+        let (tools, done) = working();
+        let (paid, more) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+        let tools = tools.merge(toolset!(Arc::clone(&paid); pay)).unwrap();
+        let agent = |store: Arc<dyn Store>| {
+            let permits = Arc::clone(&more);
+            let model = FunctionModel::streaming(move |asked| play(asked).then(pausing(&permits)));
+            Agent::new(model).tools(tools.clone()).store(store).lease_time(Duration::from_millis(800))
+        };
+        let server = |agent: &Agent| {
+            let server = Server::new(agent.clone()).ag_ui(AgUi::new());
+            let handle = server.handle();
+            (server.router(), handle)
+        };
+        let agents: Vec<Agent> = (0..3).map(|number| agent(stores.nth(number))).collect();
+        Self { servers: agents.iter().map(server).collect(), agents, done, more, paid, store: stores.nth(0) }
+    }
+
+    fn router(&self, number: usize) -> Router {
+        self.servers[number].0.clone()
+    }
+
+    async fn get(&self, number: usize, path: &str) -> Answer {
+        read(self.router(number), Request::get(format!("http://localhost{path}")), Body::empty()).await
+    }
+
+    async fn post(&self, number: usize, path: &str, body: &Value) -> Answer {
+        let request = Request::post(format!("http://localhost{path}")).header(header::CONTENT_TYPE, "application/json");
+        read(self.router(number), request, Body::from(body.to_string())).await
+    }
+
+    /// Begins an answer, and waits until the store has it.
+    async fn begin(
+        self: &Arc<Self>,
+        number: usize,
+        path: &'static str,
+        body: Value,
+    ) -> tokio::task::JoinHandle<Answer> {
+        let fleet = Arc::clone(self);
+        let answer = tokio::spawn(async move { fleet.post(number, path, &body).await });
+        // Until then, other servers do not know the run.
+        self.until_in_progress(RUN).await;
+        answer
+    }
+
+    /// Waits until the store has a run that goes on by itself.
+    async fn until_in_progress(&self, run: &str) {
+        let is_in_progress = |run: &Run| matches!(run.phase(), Phase::Generating | Phase::Acting);
+        while !self.agents[0].open(&run.into()).await.is_ok_and(|session| is_in_progress(session.run())) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// Returns a function that waits for a permit before each delta with a pause.
+fn pausing<D: std::fmt::Debug + Send + 'static>(
+    permits: &Arc<Semaphore>,
+) -> impl Fn(D) -> BoxFuture<'static, D> + Send + use<D> {
+    let permits = Arc::clone(permits);
+    move |delta| {
+        let permits = Arc::clone(&permits);
+        Box::pin(async move {
+            if format!("{delta:?}").contains(PAUSE) {
+                permits.acquire().await.unwrap().forget();
+            }
+            delta
+        })
+    }
+}
+
+pub(crate) async fn read(router: Router, request: axum::http::request::Builder, body: Body) -> Answer {
+    let response = router.oneshot(request.body(body).unwrap()).await.unwrap();
+    let status = response.status().as_u16();
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap().replace("data: [DONE]\n\n", "") }
+}
+
+/// Says something, works, says more, and pays.
+fn script() -> String {
+    let work = vec![Step::Text("I work.".to_owned()), Step::Call("work".to_owned()), Step::End(0)];
+    let pay = vec![Step::Text("I pay.".to_owned()), Step::Call("pay".to_owned()), Step::End(0)];
+    serde_json::to_string(&[work, pay]).unwrap()
+}
+
+pub(crate) fn chat(id: &str, text: &str) -> Value {
+    let parts = json!([{ "type": "text", "text": text }]);
+    json!({ "id": "c", "messages": [{ "id": id, "role": "user", "parts": parts }], "resumable": true })
+}
+
+/// Returns the events, without what differs between two readers of one answer.
+fn events(answer: &Answer) -> Vec<Value> {
+    let mut events = answer.events();
+    for event in &mut events {
+        let fields = event.as_object_mut().unwrap();
+        fields.retain(|name, _| !["messageId", "parentMessageId", "runId", "timestamp", "id"].contains(&name.as_str()));
+    }
+    events
+}
+
+async fn each_store(check: impl AsyncFn(Arc<Fleet>)) {
+    check(Arc::new(Fleet::new(&Stores::memory()))).await;
+    let schema = Schema::new();
+    check(Arc::new(Fleet::new(&schema.stores().await))).await;
+    schema.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_is_followed_on_a_second_server_and_decided_on_a_third() {
+    each_store(async |fleet| {
+        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+        let follows = Arc::clone(&fleet);
+        let followed = tokio::spawn(async move { follows.get(1, "/api/chat/c/stream").await });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        // A page that loads the chat anywhere leaves out the answer that it can read.
+        let loaded = fleet.get(2, "/api/chat/c").await;
+        let loaded: Value = serde_json::from_str(&loaded.text).unwrap();
+        assert_eq!(loaded.as_array().unwrap().len(), 1, "{loaded}");
+        fleet.done.add_permits(1);
+        let (answer, followed) = (answer.await.unwrap(), followed.await.unwrap());
+        assert_eq!(events(&followed), events(&answer));
+        // The same decision on two servers counts once.
+        let approval = answer.event("tool-approval-request")["approvalId"].as_str().unwrap().to_owned();
+        let loaded: Value = serde_json::from_str(&fleet.get(2, "/api/chat/c").await.text).unwrap();
+        let decided = json!({
+            "id": "c", "messages": loaded, "decisions": { approval: { "decision": "approve" } }, "resumable": true,
+        });
+        let (one, other) = tokio::join!(fleet.post(2, "/api/chat", &decided), fleet.post(1, "/api/chat", &decided));
+        assert!(one.status == 200 || other.status == 200, "{} {}", one.text, other.text);
+        for answer in [one, other].iter().filter(|answer| answer.status == 200) {
+            assert!(answer.text.contains("done") && answer.text.contains("paid"), "{}", answer.text);
+        }
+        assert_eq!(fleet.paid.load(Ordering::SeqCst), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thread_of_ag_ui_is_followed_and_loaded_on_other_servers() {
+    each_store(async |fleet| {
+        let prompt = user("m1", &script());
+        let body = input("c", &json!([prompt]), &json!({}));
+        let answer = fleet.begin(0, "/agent", serde_json::from_str(&body).unwrap()).await;
+        let follows = Arc::clone(&fleet);
+        let replayed = tokio::spawn(async move { follows.get(1, "/agent/c/stream").await });
+        let follows = Arc::clone(&fleet);
+        let empty = input("c", &json!([]), &json!({}));
+        let connects: Value = serde_json::from_str(&empty).unwrap();
+        let connected = tokio::spawn(async move { follows.post(2, "/agent/connect", &connects).await });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        fleet.done.add_permits(1);
+        let (answer, replayed, connected) = (answer.await.unwrap(), replayed.await.unwrap(), connected.await.unwrap());
+        assert_eq!(replayed.kinds(), answer.kinds());
+        let snapshot = connected.event("MESSAGES_SNAPSHOT");
+        assert_eq!(snapshot["messages"][0]["id"], "m1");
+        assert_eq!(connected.event("TOOL_CALL_RESULT")["content"], "worked");
+        assert_eq!(connected.event("RUN_FINISHED")["outcome"]["type"], "interrupt");
+        assert_eq!(post(&fleet.router(0), empty).await.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_server_stops_and_replaces_the_answer_of_another() {
+    each_store(async |fleet| {
+        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+        assert_eq!(fleet.post(1, "/api/chat/c/stop", &json!({})).await.status, 204);
+        assert!(!answer.await.unwrap().text.contains("I pay."));
+        let answer = fleet.begin(2, "/api/chat", chat("m2", &script())).await;
+        let prompt = serde_json::to_string(&[[Step::Text("Something else.".to_owned())]]).unwrap();
+        let other = fleet.post(0, "/api/chat", &chat("m3", &prompt)).await;
+        assert!(other.text.contains("Something else."), "{}", other.text);
+        assert!(!answer.await.unwrap().text.contains("I pay."));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_run_of_a_server_that_is_gone_is_taken_over() {
+    each_store(async |fleet| {
+        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+        let follows = Arc::clone(&fleet);
+        let followed = tokio::spawn(async move { follows.get(1, "/api/chat/c/stream").await });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        fleet.servers[0].1.suspend(Duration::ZERO).await;
+        answer.await.unwrap();
+        // The work starts again, because that does no harm.
+        fleet.done.add_permits(1);
+        let followed = followed.await.unwrap();
+        assert!(followed.text.contains("I work.") && followed.text.contains("worked"), "{}", followed.text);
+        assert!(followed.text.contains("I pay."), "{}", followed.text);
+        assert_eq!(followed.event("tool-approval-request")["type"], "tool-approval-request");
+        let loaded = fleet.get(2, "/api/chat/c").await.text;
+        assert!(loaded.contains("I pay.") && loaded.contains("approval-requested"), "{loaded}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
+    each_store(async |fleet| {
+        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+        // A run of the application itself, whose process is gone, too.
+        let mut job = fleet.agents[0].session_with_id("job", Vec::new());
+        let job = tokio::spawn(async move { job.send(script()).await });
+        fleet.until_in_progress("job").await;
+        fleet.servers[0].1.suspend(Duration::ZERO).await;
+        answer.await.unwrap();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        job.abort();
+        assert!(job.await.is_err());
+        let left = fleet.agents[0].open(&"job".into()).await.unwrap().run().rev();
+        fleet.done.add_permits(2);
+        Server::new(fleet.agents[1].clone()).max_takeovers(0).take_over().await;
+        let server = Server::new(fleet.agents[1].clone());
+        let worker = tokio::spawn(server.take_over());
+        while !fleet.get(2, "/api/chat/c").await.text.contains("approval-requested") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // The worker waits for nobody any more, and ends with its server.
+        server.handle().suspend(Duration::from_mins(1)).await;
+        worker.await.unwrap();
+        assert_eq!(fleet.agents[0].open(&"job".into()).await.unwrap().run().rev(), left);
+        assert_eq!(fleet.paid.load(Ordering::SeqCst), 0);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_ends_leaves_the_chats_that_it_continues() {
+    each_store(async |fleet| {
+        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+        fleet.servers[0].1.suspend(Duration::ZERO).await;
+        answer.await.unwrap();
+        let server = Server::new(fleet.agents[1].clone());
+        let worker = tokio::spawn(server.take_over());
+        // Until the worker has a lease, and the call works again.
+        let due = async || fleet.store.due(fleet.agents[0].now(), 1).await.unwrap();
+        while due().await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        while !due().await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        server.handle().suspend(Duration::ZERO).await;
+        worker.await.unwrap();
+        // The abandoned call may take one before it is dropped.
+        fleet.done.add_permits(2);
+        assert!(fleet.get(2, "/api/chat/c/stream").await.text.contains("I pay."));
+    })
+    .await;
+}
+
+/// Returns the events with the pieces of each text and of all arguments as one.
+fn merged(answer: &Answer) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::new();
+    for mut event in events(answer) {
+        let piece = |event: &Value| ["delta", "inputTextDelta"].into_iter().find(|name| event[*name].is_string());
+        if let (Some(name), Some(last)) = (piece(&event), all.last_mut())
+            && piece(last) == Some(name)
+            && (&last["type"], &last["toolCallId"]) == (&event["type"], &event["toolCallId"])
+        {
+            let whole = format!("{}{}", last[name].as_str().unwrap(), event[name].as_str().unwrap());
+            last[name] = whole.into();
+            continue;
+        }
+        // A request states the version of the protocol, on which the outcome depends.
+        event.as_object_mut().unwrap().remove("outcome");
+        all.push(event);
+    }
+    all
+}
+
+/// Begins an answer on one server whose turn has three pauses. Checks that its stream on another server grows at each of them.
+async fn grows(fleet: &Arc<Fleet>, path: &'static str, body: impl Fn(&str) -> Value, stream: &str) {
+    let texts = ["I think ⏸of it. ", "I write ⏸about it: "];
+    let halves = |text: &str| text.split_once(PAUSE).map(|(first, rest)| (first.to_owned(), format!("{PAUSE}{rest}")));
+    let [(first, second), (third, fourth)] = texts.map(|text| halves(text).unwrap());
+    let turn = vec![
+        Step::Reasoning(first),
+        Step::Reasoning(second),
+        Step::Text(third),
+        Step::Text(fourth),
+        Step::Call("pay".to_owned()),
+        Step::Arguments(0, "{ ".to_owned()),
+        Step::Arguments(0, format!("\"{PAUSE}\": 1")),
+        Step::Arguments(0, " }".to_owned()),
+        Step::End(0),
+    ];
+    let answer = fleet.begin(0, path, body(&serde_json::to_string(&[turn]).unwrap())).await;
+    let request = Request::get(format!("http://localhost{stream}")).body(Body::empty()).unwrap();
+    let response = fleet.router(1).oneshot(request).await.unwrap();
+    let mut bytes = response.into_body().into_data_stream();
+    let mut text = String::new();
+    for wanted in ["I think ", "I write ", "{ "] {
+        let grown = async {
+            while !text.contains(&format!("\"{wanted}\"")) {
+                text.push_str(std::str::from_utf8(&bytes.next().await.unwrap().unwrap()).unwrap());
+            }
+        };
+        within("the other server's stream", grown).await;
+        fleet.more.add_permits(1);
+    }
+    while let Some(more) = bytes.next().await {
+        text.push_str(std::str::from_utf8(&more.unwrap()).unwrap());
+    }
+    let followed = Answer { status: 200, text: text.replace("data: [DONE]\n\n", "") };
+    assert_eq!(merged(&followed), merged(&answer.await.unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_stream_of_another_server_s_answer_grows_with_the_model_s_turn() {
+    each_store(async |fleet| {
+        grows(&fleet, "/api/chat", |script| chat("m1", script), "/api/chat/c/stream").await;
+    })
+    .await;
+    each_store(async |fleet| {
+        let body = |script: &str| {
+            let body = input("c", &json!([user("m1", script)]), &json!({}));
+            serde_json::from_str(&body).unwrap()
+        };
+        grows(&fleet, "/agent", body, "/agent/c/stream").await;
+    })
+    .await;
+}

@@ -1,0 +1,214 @@
+//! A client of one chat, which goes on until it has the whole answer: a page with `useChat`, or one of AG-UI.
+
+use std::{net::SocketAddr, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::world::World;
+use crate::kit::{input, user};
+
+/// The pause before the client tries again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// An answer of a server, or what arrived of it.
+#[derive(Debug, Default)]
+pub(super) struct Got {
+    /// 0 if no server answered.
+    pub(super) status: u16,
+    pub(super) text: String,
+}
+
+impl Got {
+    /// Returns the events that have arrived.
+    pub(super) fn events(&self) -> Vec<Value> {
+        let data = self.text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
+        data.filter_map(|data| serde_json::from_str(data).ok()).collect()
+    }
+
+    /// Returns the text of all pieces.
+    pub(super) fn text(&self) -> String {
+        let is_text = |event: &&Value| ["text-delta", "TEXT_MESSAGE_CONTENT"].iter().any(|kind| event["type"] == *kind);
+        self.events().iter().filter(is_text).filter_map(|event| event["delta"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Returns whether a stream has its end.
+    fn is_whole(&self) -> bool {
+        self.status == 200
+            && (self.text.ends_with("data: [DONE]\n\n")
+                || self.events().iter().any(|event| event["type"] == "RUN_FINISHED"))
+    }
+}
+
+/// The numbers of what a client did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// Streams that broke off.
+    pub(super) broken: usize,
+    /// Lost calls about which a person was asked.
+    pub(super) lost: usize,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: Self) {
+        self.broken += other.broken;
+        self.lost += other.lost;
+    }
+}
+
+pub(super) struct Client {
+    proxy: SocketAddr,
+    pub(super) chat: String,
+    principal: &'static str,
+}
+
+impl Client {
+    pub(super) fn new(proxy: SocketAddr, chat: String) -> Self {
+        Self { proxy, chat, principal: "anna" }
+    }
+
+    /// Sends a request to the next server, and reads all that comes.
+    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> Got {
+        let Ok(mut stream) = TcpStream::connect(self.proxy).await else { return Got::default() };
+        // In HTTP/1.0, the end of an answer is the end of the connection.
+        let head = format!(
+            "{method} {path} HTTP/1.0\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            self.principal,
+            body.len()
+        );
+        let mut bytes = Vec::new();
+        if stream.write_all(head.as_bytes()).await.is_ok() {
+            // What has arrived stays if the connection breaks off.
+            let _ = stream.read_to_end(&mut bytes).await;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((head, text)) = text.split_once("\r\n\r\n") else { return Got::default() };
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        Got { status, text: text.to_owned() }
+    }
+
+    pub(super) async fn get(&self, rest: &str) -> Got {
+        self.send("GET", &format!("/api/chat/{}{rest}", self.chat), "").await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Got {
+        self.send("POST", path, &body.to_string()).await
+    }
+
+    /// Sends a message of the AI SDK.
+    pub(super) async fn say(&self, id: &str, text: &str) -> Got {
+        let message = json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] });
+        self.post("/api/chat", &json!({ "id": self.chat, "messages": [message], "resumable": true })).await
+    }
+
+    /// Returns the messages of the chat, which is empty if it is not known; `None` if no server answered.
+    pub(super) async fn load(&self) -> Option<Vec<Value>> {
+        let got = self.get("").await;
+        match got.status {
+            200 => serde_json::from_str(&got.text).ok(),
+            404 => Some(Vec::new()),
+            _ => None,
+        }
+    }
+
+    /// Asks for an answer with the AI SDK's protocol until the client has all of it, and decides as a person who knows the effects.
+    /// Returns the text of the whole answer.
+    pub(super) async fn play(&self, script: &str, world: &World) -> (String, Counts) {
+        let mut counts = Counts::default();
+        let mut note = |got: &Got| counts.broken += usize::from(got.status != 204 && !got.is_whole());
+        let mut lost = 0;
+        loop {
+            let Some(messages) = self.load().await else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            let parts = |message: &Value| message["parts"].as_array().cloned().unwrap_or_default();
+            let answer: Vec<Value> = messages.iter().skip(1).flat_map(parts).collect();
+            let waiting: Vec<&Value> = answer.iter().filter(|part| part["state"] == "approval-requested").collect();
+            let text: String = answer.iter().filter_map(|part| part["text"].as_str()).collect();
+            if messages.is_empty() {
+                note(&self.say("m1", script).await);
+            } else if !waiting.is_empty() {
+                let mut decisions = json!({});
+                for part in waiting {
+                    let (n, tool) = (&part["input"]["n"], part["type"].as_str().unwrap_or_default());
+                    let tool = tool.trim_start_matches("tool-");
+                    let is_done = world.count(&format!("{tool} {n}")) > 0;
+                    lost += usize::from(tool != "pay" || is_done);
+                    decisions[part["approval"]["id"].as_str().unwrap()] = if is_done {
+                        json!({ "decision": "respond", "output": n })
+                    } else {
+                        json!({ "decision": "approve" })
+                    };
+                }
+                let body = json!({ "id": self.chat, "messages": messages, "decisions": decisions, "resumable": true });
+                note(&self.post("/api/chat", &body).await);
+            } else if text.ends_with("done") {
+                counts.lost = lost;
+                return (text, counts);
+            } else {
+                let got = self.get("/stream").await;
+                if !got.is_whole() {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                note(&got);
+            }
+        }
+    }
+
+    /// Asks for an answer with AG-UI's protocol, like [`Client::play`].
+    pub(super) async fn run(&self, script: &str, world: &World) -> (String, Counts) {
+        let mut counts = Counts::default();
+        let message = user("m1", script);
+        let mut got = self.send("POST", "/agent", &input(&self.chat, &json!([message]), &json!({}))).await;
+        loop {
+            counts.broken += usize::from(!got.is_whole());
+            if !got.is_whole() {
+                tokio::time::sleep(PAUSE).await;
+            }
+            // The thread as a page that is loaded again sees it, after the answer in progress.
+            let connected = self.send("POST", "/agent/connect", &input(&self.chat, &json!([]), &json!({}))).await;
+            if !connected.is_whole() {
+                got = connected;
+                continue;
+            }
+            let events = connected.events();
+            let of = |kind: &str| events.iter().rfind(|event| event["type"] == kind);
+            let messages =
+                of("MESSAGES_SNAPSHOT").and_then(|event| event["messages"].as_array().cloned()).unwrap_or_default();
+            if messages.is_empty() {
+                // The message has not arrived.
+                got = self.send("POST", "/agent", &input(&self.chat, &json!([message]), &json!({}))).await;
+                continue;
+            }
+            let interrupts = of("RUN_FINISHED").and_then(|event| event["outcome"]["interrupts"].as_array().cloned());
+            let answers: Vec<Value> =
+                interrupts.unwrap_or_default().iter().map(|open| decide(open, world, &mut counts)).collect();
+            if answers.is_empty() {
+                let texts = messages.iter().filter(|message| message["role"] == "assistant");
+                let mut text: String = texts.filter_map(|message| message["content"].as_str()).collect();
+                text.push_str(&connected.text());
+                if text.ends_with("done") {
+                    return (text, counts);
+                }
+                got = Got::default();
+                continue;
+            }
+            got =
+                self.send("POST", "/agent", &input(&self.chat, &json!(messages), &json!({ "resume": answers }))).await;
+        }
+    }
+}
+
+/// Returns the answer of a person to an interrupt. A lost call that was not done runs again.
+fn decide(open: &Value, world: &World, counts: &mut Counts) -> Value {
+    let tool = open["metadata"]["tool"].as_str().unwrap_or_default();
+    let n = &open["metadata"]["arguments"]["n"];
+    let is_done = world.count(&format!("{tool} {n}")) > 0;
+    counts.lost += usize::from(tool != "pay" || is_done);
+    json!({ "interruptId": open["id"], "status": "resolved", "payload": { "approved": !is_done } })
+}

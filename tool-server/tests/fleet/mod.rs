@@ -1,0 +1,118 @@
+//! Several servers as processes on one PostgreSQL, behind a proxy that sends each request to the next one. Some are killed.
+//!
+//! `scripts/fleet` runs the whole series. The tests of servers in one process are in `both::fleet`.
+
+mod client;
+mod deaths;
+mod proxy;
+mod requests;
+mod service;
+mod takeover;
+mod world;
+
+use std::{
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use tool_test_kit::stores::{File, Schema};
+
+use client::Client;
+use proxy::Proxy;
+use world::World;
+
+/// Servers, and what outlives them.
+struct Fleet {
+    servers: Vec<(Child, SocketAddr)>,
+    proxy: Proxy,
+    schema: Schema,
+    folder: File,
+    lease: Duration,
+}
+
+impl Fleet {
+    /// Starts three servers whose leases last for `lease`.
+    async fn start(lease: Duration) -> Self {
+        let schema = Schema::new();
+        // The tables are there before servers compete for them, and before a test asks for them.
+        drop(schema.open().await);
+        let mut fleet = Self { servers: Vec::new(), proxy: Proxy::start().await, schema, folder: File::new(), lease };
+        for _ in 0..3 {
+            let server = fleet.serve();
+            fleet.servers.push(server);
+        }
+        fleet.proxy.send_to(fleet.addresses());
+        fleet
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.folder.path().parent().unwrap().to_owned()
+    }
+
+    fn world(&self) -> World {
+        World::of(&self.dir())
+    }
+
+    fn client(&self, chat: impl Into<String>) -> Client {
+        Client::new(self.proxy.address, chat.into())
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.servers.iter().map(|(_, address)| *address).collect()
+    }
+
+    /// Starts a process that serves.
+    fn serve(&self) -> (Child, SocketAddr) {
+        let mut server = Command::new(std::env::current_exe().unwrap())
+            .args(["fleet::service::serves", "--exact", "--ignored", "--nocapture"])
+            .env(service::URL, self.schema.named_url())
+            .env(service::SCHEMA, &self.schema.name)
+            .env(service::DIR, self.dir())
+            .env(service::LEASE, self.lease.as_millis().to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let address = lines.find_map(|line| Some(line.split_once(service::READY)?.1.to_owned()));
+        let address = address.expect("the server starts").parse().unwrap();
+        // The process ends if nobody reads what its test reports after a minute.
+        std::thread::spawn(move || lines.for_each(drop));
+        (server, address)
+    }
+
+    /// Kills a server, as a power failure does.
+    fn kill(&mut self, number: usize) {
+        let server = &mut self.servers[number].0;
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+
+    /// Starts a server in place of one that was killed, at another address.
+    fn replace(&mut self, number: usize) {
+        self.servers[number] = self.serve();
+        self.proxy.send_to(self.addresses());
+    }
+
+    async fn end(mut self) {
+        (0..self.servers.len()).for_each(|number| self.kill(number));
+        self.schema.clone().remove().await;
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for (server, _) in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+/// Returns the number that the environment variable sets, or `otherwise`.
+fn number(variable: &str, otherwise: usize) -> usize {
+    std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
+}

@@ -1,0 +1,58 @@
+//! Pages that are loaded again, second tabs, and decisions, at every point of a chat, in every kind of chat: over the AI SDK's
+//! protocol and AG-UI, in a store and sealed at the client.
+//!
+//! `scripts/reloads` runs all of it. The other tests of one point each are in `ui::reload` and `ag_ui::connect`.
+
+mod ag_ui;
+mod cases;
+mod page;
+mod tools;
+mod ui;
+mod walks;
+mod world;
+
+use std::collections::BTreeMap;
+
+/// A protocol, and where the chat is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Kind {
+    pub(crate) protocol: Protocol,
+    pub(crate) is_sealed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Protocol {
+    Ui,
+    AgUi,
+}
+
+pub(crate) const KINDS: [Kind; 4] = [
+    Kind { protocol: Protocol::Ui, is_sealed: false },
+    Kind { protocol: Protocol::Ui, is_sealed: true },
+    Kind { protocol: Protocol::AgUi, is_sealed: false },
+    Kind { protocol: Protocol::AgUi, is_sealed: true },
+];
+
+/// The numbers of what was done.
+#[derive(Default)]
+pub(crate) struct Counts(BTreeMap<&'static str, usize>);
+
+impl Counts {
+    pub(crate) fn add(&mut self, name: &'static str) {
+        *self.0.entry(name).or_default() += 1;
+    }
+
+    pub(crate) fn of(&self, name: &str) -> usize {
+        self.0.get(name).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (name, count) in &other.0 {
+            *self.0.entry(name).or_default() += count;
+        }
+    }
+
+    pub(crate) fn line(&self) -> String {
+        self.0.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,410 @@
+//! The notifications of appends and of pieces of turns: one connection for each store, whatever the number of runs.
+
+use std::{
+    collections::HashMap,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{
+    StreamExt as _,
+    future::{Either, select},
+    stream::{BoxStream, unfold},
+};
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex as AsyncMutex, mpsc, watch},
+    task::JoinHandle,
+    time::{Instant, interval, sleep, timeout},
+};
+use tokio_postgres::{AsyncMessage, Client};
+
+use super::pool::{Dial, Messages};
+
+/// The waits before the connection is made again: the first, and the longest.
+const WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+
+/// The interval at which the connection is checked and follows are announced again, and the time for an answer.
+const BEAT: Duration = Duration::from_secs(5);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time for which a driver notifies its appends after a follow was announced.
+const FOLLOWED: Duration = Duration::from_secs(15);
+
+/// Sends notifications.
+const NOTIFY: &str = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload";
+
+/// The mark, in place of a log's length, of a notification that somebody follows the run.
+const FOLLOW: &str = "?";
+
+/// The mark of a notification with pieces, in place of a log's length. The length of the run's id follows it, so that the id can be
+/// any text.
+const PIECES: char = '+';
+
+/// The length from which an id, or an id with pieces, is too long for a notification.
+const TOO_LONG: usize = 7900;
+
+/// The time for which pieces are collected, so that there are few notifications.
+const COLLECTED: Duration = Duration::from_millis(30);
+
+/// The number of pieces that wait to be sent, and that wait for a slow follower. Those beyond are lost.
+const MAX_QUEUED_PIECES: usize = 1024;
+
+/// The notifications that a store receives.
+pub struct Notifications {
+    wire: Arc<Wire>,
+    listeners: Arc<Listeners>,
+    /// The task with the connection. It starts with the first watch.
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The runs that are watched, by their stored ids.
+struct Listeners {
+    runs: Mutex<HashMap<String, Watched>>,
+    /// Changes when notifications may have been missed.
+    gaps: watch::Sender<()>,
+    /// Notifications to send, and pieces with the stored ids of their runs.
+    send: mpsc::UnboundedSender<String>,
+    pieces: mpsc::Sender<(String, String)>,
+}
+
+struct Watched {
+    /// The length of the log. It is [`u64::MAX`] where it is not known.
+    rev: watch::Sender<u64>,
+    /// The number of watches of this process that follow another one's driver.
+    follows: usize,
+    /// The time until which other processes follow the run.
+    followed: Option<Instant>,
+    /// Changes with each announcement of a follow, and at the end of that time.
+    is_followed: watch::Sender<bool>,
+    /// The readers of the pieces of its turns.
+    readers: Vec<mpsc::Sender<String>>,
+}
+
+impl Watched {
+    /// Returns whether a driver of this process watches the run.
+    fn is_driven(&self) -> bool {
+        self.rev.receiver_count() > self.follows
+    }
+}
+
+impl Listeners {
+    fn runs(&self) -> MutexGuard<'_, HashMap<String, Watched>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Receives a notification: the length of a log, or a mark, and the run's id. An id that was too long for it is empty.
+    fn receive(&self, payload: &str) {
+        let (rev, id) = payload.split_once(' ').unwrap_or_default();
+        let mut runs = self.runs();
+        if let Some(length) = rev.strip_prefix(PIECES) {
+            let parts = length.parse().ok().and_then(|length| id.split_at_checked(length));
+            if let Some((run, pieces)) = parts.and_then(|(id, pieces)| Some((runs.get(id)?, pieces))) {
+                for (piece, reader) in
+                    pieces.lines().flat_map(|piece| run.readers.iter().map(move |reader| (piece, reader)))
+                {
+                    // A slow reader misses it.
+                    drop(reader.try_send(piece.to_owned()));
+                }
+            }
+        } else if id.is_empty() {
+            self.gaps.send_replace(());
+        } else if let Some(run) = runs.get_mut(id) {
+            if rev != FOLLOW {
+                run.rev.send_replace(rev.parse().unwrap_or(u64::MAX));
+            } else if run.is_driven() {
+                let before = run.followed.replace(Instant::now() + FOLLOWED);
+                run.is_followed.send_replace(true);
+                if before.is_none_or(|until| until < Instant::now()) {
+                    self.report_gap(id);
+                }
+            }
+        }
+    }
+
+    /// Lets followers read the run, because they have missed appends.
+    fn report_gap(&self, id: &str) {
+        drop(self.send.send(format!("{} {id}", u64::MAX)));
+    }
+
+    fn announce(&self, id: &str) {
+        drop(self.send.send(format!("{FOLLOW} {id}")));
+    }
+
+    /// Announces all follows again, because a run may have another driver by now.
+    fn announce_all(&self) {
+        self.runs().iter().filter(|(_, run)| run.follows > 0).for_each(|(id, _)| self.announce(id));
+    }
+
+    /// Ends the follows of other processes that were not announced again.
+    fn end_follows(&self) {
+        for run in self.runs().values_mut() {
+            if run.followed.take_if(|until| *until < Instant::now()).is_some() {
+                run.is_followed.send_replace(false);
+            }
+        }
+    }
+}
+
+/// A watch of one run. The run is forgotten with its last watch.
+struct Watch {
+    listeners: Arc<Listeners>,
+    id: String,
+    follows: bool,
+    revs: Option<watch::Receiver<u64>>,
+    gaps: watch::Receiver<()>,
+}
+
+impl Watch {
+    async fn next(&mut self) -> Option<u64> {
+        let revs = self.revs.as_mut()?;
+        match select(pin!(revs.changed()), pin!(self.gaps.changed())).await {
+            Either::Left((changed, _)) => changed.ok()?,
+            Either::Right((missed, _)) => return missed.ok().map(|()| u64::MAX),
+        }
+        Some(*revs.borrow_and_update())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut runs = self.listeners.runs();
+        self.revs = None;
+        if let Some(run) = runs.get_mut(&self.id) {
+            run.follows -= usize::from(self.follows);
+            if run.rev.receiver_count() == 0 {
+                runs.remove(&self.id);
+            }
+        }
+    }
+}
+
+impl Notifications {
+    /// Creates the notifications of the schema `schema`, received over a connection that `dial` makes.
+    pub fn new(dial: Dial, schema: &str) -> Self {
+        let (send, notes) = mpsc::unbounded_channel();
+        let (pieces, collected) = mpsc::channel(MAX_QUEUED_PIECES);
+        let listeners = Arc::new(Listeners { runs: Mutex::default(), gaps: watch::Sender::new(()), send, pieces });
+        let channel = schema.to_owned();
+        Self {
+            wire: Arc::new(Wire { dial, channel, outgoing: AsyncMutex::new(Outgoing { notes, pieces: collected }) }),
+            listeners,
+            task: Mutex::default(),
+        }
+    }
+
+    /// Returns whether another process follows the run with this stored id, which is driven here.
+    pub fn is_followed(&self, id: &str) -> bool {
+        self.listeners.runs().get(id).is_some_and(|run| run.followed.is_some_and(|until| until >= Instant::now()))
+    }
+
+    /// Reports an append to the run with this stored id that was not notified, if another process follows the run by now.
+    pub fn appended(&self, id: &str) {
+        if self.is_followed(id) {
+            self.listeners.report_gap(id);
+        }
+    }
+
+    /// Watches the run with this stored id. If `follows` is set, its driver notifies all of its appends. Returns `None` outside
+    /// of a tokio runtime.
+    pub fn watch(&self, id: &str, follows: bool) -> Option<BoxStream<'static, u64>> {
+        let (watch, ()) = self.begin(id, follows, |_| ())?;
+        Some(unfold(watch, |mut watch| async move { Some((watch.next().await?, watch)) }).boxed())
+    }
+
+    /// Publishes a piece of the run with this stored id.
+    pub fn publish(&self, id: &str, piece: String) {
+        if id.len() + piece.len() < TOO_LONG {
+            // If too many wait, it is lost.
+            drop(self.listeners.pieces.try_send((id.to_owned(), piece)));
+        }
+    }
+
+    /// Returns the pieces of the run with this stored id. Its driver publishes them from now on.
+    pub fn pieces(&self, id: &str) -> Option<BoxStream<'static, String>> {
+        let (reader, pieces) = mpsc::channel(MAX_QUEUED_PIECES);
+        let (watch, ()) = self.begin(id, true, |run| {
+            run.readers.retain(|reader| !reader.is_closed());
+            run.readers.push(reader);
+        })?;
+        let next = |(mut pieces, watch): (mpsc::Receiver<String>, Watch)| async move {
+            Some((pieces.recv().await?, (pieces, watch)))
+        };
+        Some(unfold((pieces, watch), next).boxed())
+    }
+
+    /// Returns whether another process follows the run with this stored id, each time that a follow is announced or ends.
+    pub fn followed(&self, id: &str) -> Option<BoxStream<'static, bool>> {
+        let (watch, followed) = self.begin(id, false, |run| {
+            let mut followed = run.is_followed.subscribe();
+            if *followed.borrow() {
+                followed.mark_changed();
+            }
+            followed
+        })?;
+        let next = |(mut followed, watch): (watch::Receiver<bool>, Watch)| async move {
+            followed.changed().await.ok()?;
+            let is_followed = *followed.borrow_and_update();
+            Some((is_followed, (followed, watch)))
+        };
+        Some(unfold((followed, watch), next).boxed())
+    }
+
+    /// Begins a watch. Returns it, and what `subscribe` returns before the watch is announced.
+    fn begin<R>(&self, id: &str, follows: bool, subscribe: impl FnOnce(&mut Watched) -> R) -> Option<(Watch, R)> {
+        let runtime = Handle::try_current().ok().filter(|_| !follows || id.len() < TOO_LONG)?;
+        let (revs, gaps, subscribed) = {
+            let mut runs = self.listeners.runs();
+            let new = || Watched {
+                rev: watch::Sender::new(0),
+                follows: 0,
+                followed: None,
+                is_followed: watch::Sender::new(false),
+                readers: Vec::new(),
+            };
+            let run = runs.entry(id.to_owned()).or_insert_with(new);
+            run.follows += usize::from(follows);
+            (Some(run.rev.subscribe()), self.listeners.gaps.subscribe(), subscribe(run))
+        };
+        if follows {
+            self.listeners.announce(id);
+        }
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        // The runtime of an earlier task may be gone.
+        if task.as_ref().is_none_or(JoinHandle::is_finished) {
+            let (wire, listeners) = (Arc::clone(&self.wire), Arc::clone(&self.listeners));
+            *task = Some(runtime.spawn(async move { wire.receive(&listeners).await }));
+        }
+        Some((Watch { listeners: Arc::clone(&self.listeners), id: id.to_owned(), follows, revs, gaps }, subscribed))
+    }
+}
+
+impl Drop for Notifications {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+    }
+}
+
+/// The connection of a store's notifications.
+struct Wire {
+    dial: Dial,
+    channel: String,
+    outgoing: AsyncMutex<Outgoing>,
+}
+
+/// The notifications that are to be sent, and the pieces with the stored ids of their runs.
+struct Outgoing {
+    notes: mpsc::UnboundedReceiver<String>,
+    pieces: mpsc::Receiver<(String, String)>,
+}
+
+impl Outgoing {
+    /// Waits for a notification or a piece.
+    async fn next(&mut self) -> Either<Option<String>, Option<(String, String)>> {
+        match select(pin!(self.notes.recv()), pin!(self.pieces.recv())).await {
+            Either::Left((note, _)) => Either::Left(note),
+            Either::Right((piece, _)) => Either::Right(piece),
+        }
+    }
+
+    /// Returns notifications of the piece `first` and all that wait. One has as many pieces of a run as fit.
+    fn collect(&mut self, first: (String, String)) -> Vec<String> {
+        let mut pieces = vec![first];
+        while let Ok(piece) = self.pieces.try_recv() {
+            pieces.push(piece);
+        }
+        // The sort keeps the order of the pieces of a run.
+        pieces.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut payloads: Vec<String> = Vec::new();
+        for (id, piece) in pieces {
+            let begin = format!("{PIECES}{} {id}", id.len());
+            match payloads.last_mut() {
+                Some(last) if last.starts_with(&begin) && last.len() + piece.len() < TOO_LONG => {
+                    last.push('\n');
+                    last.push_str(&piece);
+                }
+                _ => payloads.push(begin + &piece),
+            }
+        }
+        payloads
+    }
+}
+
+impl Wire {
+    /// Receives notifications for ever, and connects again when the connection is lost.
+    async fn receive(&self, listeners: &Listeners) {
+        let (first, longest) = WAITS;
+        let mut wait = first;
+        loop {
+            let mut has_listened = false;
+            if let Ok((client, mut messages)) = (self.dial)().await {
+                let stays = self.stay(&client, listeners, &mut has_listened);
+                select(pin!(pass_on(&mut messages, listeners)), pin!(stays)).await;
+            }
+            if has_listened {
+                wait = first;
+            }
+            sleep(wait).await;
+            wait = (wait * 2).min(longest);
+        }
+    }
+
+    /// Listens, and sends what is to be sent, until the connection is lost.
+    async fn stay(&self, client: &Client, listeners: &Listeners, has_listened: &mut bool) {
+        let listen = format!("LISTEN \"{}\"", self.channel);
+        if !in_time(client.batch_execute(&listen)).await {
+            return;
+        }
+        *has_listened = true;
+        // What was appended before is not notified.
+        listeners.gaps.send_replace(());
+        let mut outgoing = self.outgoing.lock().await;
+        let mut beat = interval(BEAT);
+        loop {
+            let next = match select(pin!(outgoing.next()), pin!(beat.tick())).await {
+                Either::Left((next, _)) => Some(next),
+                Either::Right(_) => None,
+            };
+            let payloads = match next {
+                Some(Either::Left(note)) => {
+                    let waiting = std::iter::from_fn(|| outgoing.notes.try_recv().ok());
+                    note.into_iter().chain(waiting).collect()
+                }
+                Some(Either::Right(piece)) => {
+                    sleep(COLLECTED).await;
+                    piece.map_or_else(Vec::new, |piece| outgoing.collect(piece))
+                }
+                None => {
+                    listeners.announce_all();
+                    listeners.end_follows();
+                    Vec::new()
+                }
+            };
+            let is_alive = if payloads.is_empty() {
+                in_time(client.batch_execute("")).await
+            } else {
+                in_time(client.execute(NOTIFY, &[&self.channel, &payloads])).await
+            };
+            if !is_alive {
+                return;
+            }
+        }
+    }
+}
+
+/// Returns whether the server has answered in time.
+async fn in_time<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> bool {
+    matches!(timeout(LISTEN_TIMEOUT, answer).await, Ok(Ok(_)))
+}
+
+/// Passes on what the connection receives, until it is lost.
+async fn pass_on(messages: &mut Messages, listeners: &Listeners) {
+    while let Some(Ok(message)) = messages.next().await {
+        if let AsyncMessage::Notification(notification) = message {
+            listeners.receive(notification.payload());
+        }
+    }
+}
