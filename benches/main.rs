@@ -6,6 +6,7 @@
 //!                                                  # serve
 //! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
 //! scripts/postgres cargo run --release -p tool-benches -- fleet   # three servers on PostgreSQL
+//! scripts/engine restate cargo run --release -p tool-benches --features engines -- engines   # the adapters; or temporal
 //! cargo run --release -p tool-benches -- requests  # minutes: the worst requests of 4 MB
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
@@ -22,6 +23,8 @@ mod compile;
 mod count;
 mod crates;
 mod dispatch;
+#[cfg(feature = "engines")]
+mod engines;
 mod feedback;
 mod fleet;
 mod list;
@@ -64,6 +67,8 @@ const GROUPS: &[Group] = &[
     ("mcp", false, mcp::measure),
     ("serve", false, serve::measure),
     ("fleet", true, fleet::measure),
+    #[cfg(feature = "engines")]
+    ("engines", true, engines::measure),
     ("requests", true, requests::measure),
     ("compile", true, compile::measure),
     ("peers", true, peers::measure),
@@ -83,6 +88,10 @@ fn main() -> ExitCode {
     }
     if let ["--fleet", schema, url] = args[..] {
         return fleet::serve(schema, url);
+    }
+    #[cfg(feature = "engines")]
+    if let ["--engines", name] = args[..] {
+        return engines::serve(name);
     }
     if args == ["--startup"] {
         startup::fresh();

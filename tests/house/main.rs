@@ -13,19 +13,21 @@ use std::{
 const MAX_LINES: usize = 800;
 
 /// The published crates.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 10] = [
     "tool-derive",
     "tool-models",
+    "tool-restate",
     "tool-run",
     "tool-runtime",
     "tool-schema",
     "tool-server",
     "tool-stores",
+    "tool-temporal",
     "tool-terminal",
 ];
 
 /// The modules of each crate from the bottom up: a module uses only modules of its own layer and of lower ones.
-const LAYERS: [(&str, &[&[&str]]); 7] = [
+const LAYERS: [(&str, &[&[&str]]); 9] = [
     // Feedback is written from schemas, and schemas explain in terms of feedback.
     ("tool-schema", &[&["json", "schema", "feedback"], &["lib"]]),
     ("tool-run", &[&["json", "schema", "feedback"], &["message"], &["tool"], &["run"], &["lib"]]),
@@ -49,7 +51,9 @@ const LAYERS: [(&str, &[&[&str]]); 7] = [
     // `env` names the variables of each model.
     ("tool-models", &[&["calls", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
     // Each of the two objects calls the other, and both are clients of the server.
+    ("tool-restate", &[&["wire"], &["drive", "engine", "log", "keeper", "store"], &["lib"]]),
     // The workflow names the activity, which opens the store of its own workflow.
+    ("tool-temporal", &[&["log", "notify"], &["drive", "keeper", "store", "workflow"], &["lib"]]),
     ("tool-stores", &[&["convert"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
     (
         "tool-server",
@@ -80,15 +84,17 @@ const DERIVE_LAYERS: [&[&str]; 8] = [
 ];
 
 /// Returns the source folders of [`CRATES`].
-fn sources() -> [&'static str; 8] {
+fn sources() -> [&'static str; 10] {
     [
         "tool-derive/src",
         "tool-models/src",
+        "tool-restate/src",
         "tool-run/src",
         "tool-runtime/src",
         "tool-schema/src",
         "tool-server/src",
         "tool-stores/src",
+        "tool-temporal/src",
         "tool-terminal/src",
     ]
 }

@@ -1,0 +1,248 @@
+//! The adapters of the engines: the CPU of a service that drives runs, against that of a bare service of the same engine that
+//! journals the same entries.
+//!
+//! Both sides have the same clients, which append a prompt and read the log at the same intervals until it is whole.
+
+mod restate;
+mod temporal;
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    process::{Child, Command, ExitCode, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use futures_util::{
+    StreamExt, TryStreamExt,
+    future::{BoxFuture, LocalBoxFuture},
+    stream,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+use tool_runtime::{
+    Agent, Message,
+    agent::Suspend,
+    model::{FunctionModel, Turn},
+    run::{Phase, RunId},
+    store::{Record, Store},
+    tool, toolset,
+};
+
+use crate::{clock, report::Report};
+
+/// The number of runs in a measurement, of runs at once, and of pairs of measurements.
+const RUNS: usize = 100;
+const AT_ONCE: usize = 8;
+const PAIRS: usize = 5;
+
+/// The length of a run's head in bytes, which every append carries beside the entries.
+const HEAD: usize = 160;
+
+/// An engine whose server runs.
+trait Engine {
+    /// Returns the runs of the adapter.
+    fn runs(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>>;
+
+    /// Plays a run of the bare service: a client appends its entries, and reads the log until it is whole.
+    fn play<'a>(&'a self, run: &'a RunId, log: &'a BareLog) -> BoxFuture<'a, io::Result<()>>;
+
+    /// Drives runs of the adapter until the process is killed. Calls `ready` when they can begin.
+    fn serve(&self, agent: Agent, ready: fn()) -> LocalBoxFuture<'_, io::Result<()>>;
+
+    /// Serves the bare service, whose runs have the entries of `log`.
+    fn serve_bare(&self, log: BareLog, ready: fn()) -> LocalBoxFuture<'_, io::Result<()>>;
+}
+
+/// Entries on their way into the log of a bare service.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Entries {
+    record: Record,
+    /// As long as the head that the adapter sends.
+    head: String,
+    /// Set if the run is driven after them.
+    is_due: bool,
+}
+
+/// The appends of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct BareLog {
+    client: Vec<Entries>,
+    driver: Vec<Entries>,
+}
+
+impl BareLog {
+    /// Divides the records of a run between those of its client and those of its driver.
+    fn new(records: Vec<Record>) -> Self {
+        // The client's last append is its prompt.
+        let is_prompt = |record: &Record| record.text.contains("\"prompted\"");
+        let own = records.iter().position(is_prompt).map_or(0, |at| at + 1);
+        let entries = |(at, record)| Entries { record, head: "x".repeat(HEAD), is_due: at + 1 == own };
+        let mut client: Vec<Entries> = records.into_iter().enumerate().map(entries).collect();
+        let driver = client.split_off(own);
+        Self { client, driver }
+    }
+
+    fn len(&self) -> u64 {
+        self.client.iter().chain(&self.driver).map(|entries| entries.record.count).sum()
+    }
+}
+
+/// Looks something up.
+#[tool(effect = read_only)]
+fn look(
+    /// The subject.
+    subject: String,
+) -> usize {
+    subject.len()
+}
+
+/// Returns an agent of three turns, of which two have four calls.
+fn agent() -> Agent {
+    let model = FunctionModel::new(|request| {
+        let subject = json!({ "subject": "the price of the second one" });
+        let calls = |text| (0..4).fold(Turn::say(text), |turn, _| turn.then_call("look", subject.clone()));
+        match request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count() {
+            0 => calls("I look at some of them first."),
+            1 => calls("And now at the others."),
+            _ => Turn::say("It is the second one."),
+        }
+    });
+    Agent::new(model).tools(toolset!(look)).operator(Suspend)
+}
+
+/// Prints the targets. Each needs the server of its engine.
+pub(crate) fn measure(report: &mut Report) {
+    for (name, variable) in [("restate", "ENGINE_INGRESS"), ("temporal", "TEMPORAL_ADDRESS")] {
+        let target = format!("engines/{name}");
+        if !report.wants(&target) {
+            continue;
+        }
+        if std::env::var_os(variable).is_none() {
+            report.broken(&target, &format!("no {variable}; `scripts/engine {name} cargo run …` sets it"));
+            continue;
+        }
+        match runtime().and_then(|runtime| pairs(&runtime, name)) {
+            Ok(pairs) => {
+                let [ratio, ours, bare] = clock::medians(&pairs);
+                let how = format!(
+                    "x the CPU of a bare service: {:.2} ms for a run of three turns and eight calls, {:.2} ms bare; {RUNS} runs, \
+                     {AT_ONCE} at once, medians of {PAIRS}",
+                    ours * 1e3,
+                    bare * 1e3
+                );
+                report.at_most(&target, ratio, 1.3, &how);
+            }
+            Err(error) => report.broken(&target, &error.to_string()),
+        }
+    }
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build()
+}
+
+fn engine(name: &str) -> io::Result<Box<dyn Engine>> {
+    let variable = |name: &str| std::env::var(name).map_err(|error| io::Error::other(format!("{name}: {error}")));
+    match name {
+        "restate" => Ok(Box::new(restate::Server::new(&variable("ENGINE_INGRESS")?, &variable("ENGINE_ADMIN")?)?)),
+        "temporal" => Ok(Box::new(temporal::Server::new(variable("TEMPORAL_ADDRESS")?))),
+        name => Err(io::Error::other(format!("there is no engine `{name}`"))),
+    }
+}
+
+/// Returns the seconds of CPU for a run of the adapter and of the bare service, in alternation.
+fn pairs(runtime: &Runtime, name: &str) -> io::Result<Vec<[f64; 2]>> {
+    let engine = engine(name)?;
+    let store: std::sync::Arc<dyn Store> = runtime.block_on(engine.runs())?.into();
+    let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).operator(Suspend).store(store.clone());
+    let adapter = Process::start(name, None)?;
+    let first = runtime.block_on(play(&front))?;
+    let log = BareLog::new(runtime.block_on(store.read(&first, 0)).map_err(io::Error::other)?);
+    let bare = Process::start(name, Some(&log))?;
+    let mut pairs = Vec::new();
+    for number in 0..=PAIRS {
+        let mut pair = [0.0; 2];
+        for side in [number % 2, 1 - number % 2] {
+            let process = [&adapter, &bare][side];
+            let before = clock::of_process(process.0.id())?;
+            let runs = stream::iter(0..RUNS).map(|_| async {
+                match side {
+                    0 => play(&front).await.map(drop),
+                    _ => engine.play(&next(), &log).await,
+                }
+            });
+            runtime.block_on(runs.buffer_unordered(AT_ONCE).try_collect::<()>())?;
+            #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+            let runs = RUNS as f64;
+            pair[side] = (clock::of_process(process.0.id())? - before) / runs;
+        }
+        pairs.push(pair);
+    }
+    // The first one opens connections and fills caches.
+    Ok(pairs.split_off(1))
+}
+
+/// Returns the id of a new run of a bare service.
+fn next() -> RunId {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    RunId::from(format!("bare-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Plays a run of the adapter.
+async fn play(front: &Agent) -> io::Result<RunId> {
+    let mut session = front.session();
+    let reply = session.send("Which is the best?").await.map_err(io::Error::other)?;
+    if reply.phase == Phase::Finished && reply.text == "It is the second one." {
+        Ok(session.id().clone())
+    } else {
+        Err(io::Error::other(format!("a run ended with {reply:?}")))
+    }
+}
+
+/// A service in a process, which ends when this is dropped.
+struct Process(Child);
+
+impl Process {
+    /// Starts the adapter's service, or the bare one of `log`.
+    fn start(engine: &str, log: Option<&BareLog>) -> io::Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["--engines", engine]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        if let Some(mut input) = child.stdin.take() {
+            writeln!(input, "{}", serde_json::to_string(&log)?)?;
+        }
+        let mut line = String::new();
+        child.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+        if line.trim() == "ready" { Ok(Self(child)) } else { Err(io::Error::other("a service did not start")) }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Serves an engine until the process is killed: `tool-benches --engines NAME`. The input is the log of the bare service, or `null`
+/// for the adapter's.
+pub(crate) fn serve(name: &str) -> ExitCode {
+    let ready = || println!("ready");
+    let serving = |runtime: Runtime| {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        let engine = engine(name)?;
+        runtime.block_on(match serde_json::from_str::<Option<BareLog>>(&line)? {
+            Some(log) => engine.serve_bare(log, ready),
+            None => engine.serve(agent(), ready),
+        })
+    };
+    match runtime().and_then(serving) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The server of Restate, and processes that drive runs there.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::{
+    env, fs,
+    path::PathBuf,
+    process::Command,
+    sync::mpsc,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use tokio::{net::TcpListener, sync::oneshot};
+use tool_restate::Restate;
+use tool_runtime::Agent;
+
+/// The name in sentences.
+pub(crate) const NAME: &str = "Restate";
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; start the tests with `scripts/engine restate`"))
+}
+
+/// Returns a connection of its own to the server.
+#[allow(clippy::unused_async, reason = "other engines connect")]
+pub(crate) async fn connect() -> Restate {
+    Restate::new(&variable("ENGINE_INGRESS"), &variable("ENGINE_ADMIN")).unwrap()
+}
+
+/// Returns the variables of another process that serves this one's runs.
+pub(crate) fn shared() -> [(&'static str, String); 0] {
+    []
+}
+
+/// Kills the server.
+pub(crate) fn kill_server() {
+    let pid = fs::read_to_string(variable("ENGINE_PID")).unwrap();
+    assert!(Command::new("kill").args(["-9", pid.trim()]).status().unwrap().success());
+}
+
+/// Starts the server again, with its data.
+pub(crate) fn start_server() {
+    let start = PathBuf::from(variable("ENGINE_START"));
+    let log = start.with_file_name("log");
+    assert!(Command::new(&start).status().unwrap().success(), "see {}", log.display());
+}
+
+/// A process that drives runs, as far as the server knows. It ends when it is dropped, whatever it does then.
+pub(crate) struct Service {
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Service {
+    /// Starts to drive runs with `agent`.
+    pub(crate) fn start(agent: Agent) -> Self {
+        let ((ready, is_ready), (end, has_ended)) = (mpsc::channel(), oneshot::channel());
+        let serve = async move || {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let own = format!("http://{}", listener.local_addr().unwrap());
+            let engine = connect().await;
+            let service = engine.clone();
+            tokio::spawn(async move { service.serve(listener, move |_| agent.clone()).await });
+            engine.register(&own).await.unwrap();
+            ready.send(()).unwrap();
+            let _ = has_ended.await;
+        };
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            runtime.block_on(serve());
+        });
+        is_ready.recv_timeout(Duration::from_mins(1)).expect("the service did not start");
+        Self { end: Some(end), thread: Some(thread) }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

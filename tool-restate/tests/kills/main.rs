@@ -1,0 +1,5 @@
+//! Kills of a service, and of the server of Restate. `scripts/kills` does many.
+
+mod engine;
+#[path = "../../../tests/run/kills.rs"]
+mod kills;

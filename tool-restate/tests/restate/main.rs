@@ -1,0 +1,13 @@
+//! Runs on a server of Restate: `scripts/engine restate cargo test -p tool-restate`.
+//!
+//! `suite` has the tests of tests/run that hold wherever a run is kept. The other modules have the tests of this engine alone.
+
+mod journal;
+#[path = "../../../tests/run/engine.rs"]
+mod place;
+mod runs;
+mod service;
+#[path = "../../../tests/run/suite.rs"]
+mod suite;
+
+use suite::{kit, store_hooks};

@@ -1,0 +1,6 @@
+//! Many runs that wait for an approval at once, on Restate.
+
+#[path = "../engine/mod.rs"]
+mod engine;
+#[path = "../../../tests/engines/waiting.rs"]
+mod waiting;

@@ -1,0 +1,49 @@
+//! The activity that drives a run until it rests.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use temporalio_common::error::ApplicationFailure;
+use temporalio_macros::activities;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use tokio::time::interval;
+use tool_runtime::{Agent, run::RunId};
+
+use crate::{
+    log::{Drive, Task},
+    store::TemporalStore,
+};
+
+/// The interval of the signs of life.
+const BEAT: Duration = Duration::from_secs(2);
+
+/// The drives of a process.
+pub struct Driver {
+    /// The function that returns the agent of a run.
+    pub agents: Box<dyn Fn(&RunId) -> Agent + Send + Sync>,
+    pub runs: TemporalStore,
+}
+
+#[activities]
+impl Driver {
+    /// Drives a run until it has finished, was stopped, or needs a decision.
+    #[activity]
+    pub async fn drive(self: Arc<Self>, cx: ActivityContext, task: Task) -> Result<(), ActivityError> {
+        let drive = Drive { number: task.number, attempt: cx.info().attempt };
+        let agent = (self.agents)(&task.run).store(self.runs.driving(drive));
+        let mut driven = pin!(agent.take_up(&task.run));
+        let mut beat = interval(BEAT);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut driven => return done.map(drop).map_err(|error| failure(error.into())),
+                // The work is dropped. Where this process ends, another takes the run up.
+                () = cx.cancelled() => return Err(failure("this process drives no more runs".into())),
+                _ = beat.tick() => cx.record_heartbeat(()).await.map_err(|error| failure(error.into()))?,
+            }
+        }
+    }
+}
+
+fn failure(error: Box<dyn std::error::Error + Send + Sync>) -> ActivityError {
+    ActivityError::application(ApplicationFailure::new(error))
+}

@@ -1,0 +1,160 @@
+//! The log of a run as its workflow keeps it. All of it is data, and none of it depends on a clock or on chance.
+
+use serde::{Deserialize, Serialize};
+use tool_runtime::run::{Interrupt, Principal, RunId, Time};
+use tool_runtime::store::{Append, Head, Record};
+
+/// The drive that an append belongs to: an execution of the activity. A later one fences an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Drive {
+    /// The number of the activity in the workflow.
+    pub number: u64,
+    /// The number of its attempt.
+    pub attempt: u32,
+}
+
+/// The input of the activity.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// The run.
+    pub run: RunId,
+    /// The number of the drive in the workflow.
+    pub number: u64,
+}
+
+/// Entries on their way to the workflow.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Addition {
+    /// The entries, with the number of entries that the log has before.
+    pub record: Record,
+    /// The drive that they come from; `None` for a decision, prompt or stop from outside.
+    pub drive: Option<Drive>,
+    /// The head of the run after them.
+    pub head: Head,
+}
+
+impl Addition {
+    /// Creates the addition of `append` by `drive`.
+    pub fn new(append: Append, drive: Option<Drive>) -> Self {
+        let Append { expected, count, text, head, .. } = append;
+        Self { record: Record::new(expected, count, text), drive, head }
+    }
+
+    /// Returns whether it changes what lists show.
+    pub fn changes_summary(&self) -> bool {
+        self.head.changed.is_some() || !self.head.opened.is_empty() || !self.head.closed.is_empty()
+    }
+}
+
+/// The answer to an addition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Added {
+    /// The entries are part of the history.
+    Stored,
+    /// The log does not have the expected number of entries.
+    Conflict,
+    /// A later drive has begun.
+    Fenced,
+    /// The run was deleted.
+    Deleted,
+}
+
+/// The log of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunLog {
+    /// The run.
+    pub run: RunId,
+    /// The time from which the run must be driven; 0 for at once.
+    pub due: Option<Time>,
+    /// Set if the run was deleted.
+    pub is_deleted: bool,
+    /// The number of entries.
+    pub rev: u64,
+    drives: u64,
+    /// The latest drive that has claimed the log.
+    claimed: Option<Drive>,
+    records: Vec<Record>,
+    /// The part of the run that lists show.
+    pub summary: Summary,
+}
+
+/// The part of a run that can be listed without reading its log. It stands in the workflow's memo.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    /// The owner.
+    pub owner: Principal,
+    /// The title.
+    pub title: Option<String>,
+    /// The time at which a person last saw something change.
+    pub changed: Time,
+    /// The open interrupts.
+    pub waits: Vec<Interrupt>,
+}
+
+impl RunLog {
+    /// Creates the log of a run that begins with `first`.
+    pub fn new(run: RunId, first: Addition) -> Self {
+        let summary = Summary { owner: first.head.owner.clone(), title: None, changed: Time(0), waits: Vec::new() };
+        let mut log =
+            Self { run, due: None, is_deleted: false, rev: 0, drives: 0, claimed: None, records: Vec::new(), summary };
+        log.add(first);
+        log
+    }
+
+    /// Adds entries, if they follow.
+    pub fn add(&mut self, addition: Addition) -> Added {
+        if self.is_deleted {
+            return Added::Deleted;
+        }
+        if addition.drive.is_some() && addition.drive < self.claimed {
+            return Added::Fenced;
+        }
+        if addition.record.rev != self.rev {
+            return Added::Conflict;
+        }
+        let Addition { record, head, .. } = addition;
+        if record.count > 0 {
+            self.rev += record.count;
+            self.records.push(record);
+        }
+        self.due = head.due();
+        let summary = &mut self.summary;
+        summary.owner = head.owner;
+        summary.waits.retain(|interrupt| !head.closed.contains(&interrupt.id));
+        summary.waits.extend(head.opened);
+        if let Some(changed) = head.changed {
+            summary.changed = summary.changed.max(changed);
+            summary.title = head.title;
+        }
+        Added::Stored
+    }
+
+    /// Counts a new drive. Returns its task, and the number of entries at its beginning.
+    pub fn begin_drive(&mut self) -> (Task, u64) {
+        self.drives += 1;
+        (Task { run: self.run.clone(), number: self.drives }, self.rev)
+    }
+
+    /// Gives the log to `drive`, unless a later one has it.
+    pub fn claim(&mut self, drive: Drive) -> Added {
+        if self.is_deleted {
+            return Added::Deleted;
+        }
+        if Some(drive) < self.claimed {
+            return Added::Fenced;
+        }
+        self.claimed = Some(drive);
+        Added::Stored
+    }
+
+    /// Returns the records after the first `known` entries; `None` if the run was deleted.
+    pub fn read(&self, known: u64) -> Option<Vec<Record>> {
+        let is_new = |record: &&Record| record.rev + record.count > known;
+        (!self.is_deleted).then(|| self.records.iter().filter(is_new).cloned().collect())
+    }
+
+    /// Returns the number of bytes of its records.
+    pub fn len(&self) -> usize {
+        self.records.iter().map(|record| record.text.len()).sum()
+    }
+}

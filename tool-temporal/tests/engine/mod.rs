@@ -1,0 +1,81 @@
+//! The server of Temporal, and processes that drive runs there.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::{
+    env, fs,
+    process::Command,
+    thread::{self, JoinHandle},
+};
+
+use tokio::sync::oneshot;
+use tool_runtime::Agent;
+use tool_temporal::TemporalStore;
+
+/// The name in sentences.
+pub(crate) const NAME: &str = "Temporal";
+
+/// The task queue of a process that another one has started.
+const QUEUE: &str = "TOOL_TEMPORAL_TEST_QUEUE";
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; start the tests with `scripts/engine temporal`"))
+}
+
+/// Returns the task queue of this process, or that of the process that has started it.
+fn queue() -> String {
+    env::var(QUEUE).unwrap_or_else(|_| format!("tool-temporal-{}", std::process::id()))
+}
+
+/// Returns a connection of its own to the server.
+pub(crate) async fn connect() -> TemporalStore {
+    TemporalStore::connect(&variable("TEMPORAL_ADDRESS"), queue()).await.unwrap()
+}
+
+/// Returns the variables of another process that serves this one's runs.
+pub(crate) fn shared() -> [(&'static str, String); 1] {
+    [(QUEUE, queue())]
+}
+
+/// Kills the server.
+pub(crate) fn kill_server() {
+    let pid = fs::read_to_string(variable("TEMPORAL_PID")).unwrap();
+    assert!(Command::new("kill").args(["-9", pid.trim()]).status().unwrap().success());
+}
+
+/// Starts the server again, with its data.
+pub(crate) fn start_server() {
+    assert!(Command::new(variable("TEMPORAL_START")).status().unwrap().success());
+}
+
+/// A process that drives runs, as far as the server knows. It ends when it is dropped, whatever it does then.
+pub(crate) struct Service {
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Service {
+    /// Starts to drive runs with `agent`.
+    pub(crate) fn start(agent: Agent) -> Self {
+        let (end, has_ended) = oneshot::channel();
+        let serve = async move || {
+            let runs = connect().await;
+            tokio::select! {
+                served = runs.serve(move |_| agent.clone()) => served.unwrap(),
+                _ = has_ended => {}
+            }
+        };
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            runtime.block_on(serve());
+        });
+        Self { end: Some(end), thread: Some(thread) }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

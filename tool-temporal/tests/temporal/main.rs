@@ -1,0 +1,12 @@
+//! Runs on a Temporal server: `scripts/engine temporal cargo test -p tool-temporal` starts one.
+//!
+//! `suite` has the tests of tests/run that hold wherever a run is kept. `runs` has the tests of this engine alone.
+
+#[path = "../../../tests/run/engine.rs"]
+mod place;
+mod runs;
+mod service;
+#[path = "../../../tests/run/suite.rs"]
+mod suite;
+
+use suite::{kit, store_hooks};
