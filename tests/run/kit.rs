@@ -63,6 +63,13 @@ impl World {
         self.0.lock().unwrap().clone()
     }
 
+    /// Returns the effects sorted, for calls that run at once: their tasks may start in any order.
+    pub(crate) fn sorted(&self) -> Vec<String> {
+        let mut effects = self.seen();
+        effects.sort();
+        effects
+    }
+
     pub(crate) fn count(&self, what: &str) -> usize {
         self.seen().iter().filter(|did| *did == what).count()
     }

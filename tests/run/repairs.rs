@@ -69,9 +69,7 @@ async fn a_function_mends_names_and_arguments_once() {
         })
     });
     session.send("go").await.unwrap();
-    let mut did = world.seen();
-    did.sort();
-    assert_eq!(did, ["count 3", "note a", "note b"]);
+    assert_eq!(world.sorted(), ["count 3", "note a", "note b"]);
     assert!(matches!(ends(&session)[2], CallResult::Rejected { .. }), "repaired once, and wrong again");
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 3);

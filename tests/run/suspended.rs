@@ -193,7 +193,7 @@ async fn an_allowance_covers_only_similar_calls() {
         session.decide(&waits.id, Decision::ApproveForRun, "").await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended);
         // The second payment to Ann ran without a question, and the one to Bob waits.
-        assert_eq!(world.seen(), ["pay 1 to Ann", "pay 2 to Ann"]);
+        assert_eq!(world.sorted(), ["pay 1 to Ann", "pay 2 to Ann"]);
         assert_eq!(session.interrupts().next().unwrap().shown.arguments["to"], "Bob");
         // The allowance does not cover another run.
         let (_, _, elsewhere) = waiting(&store, tools(&world), to(1, "Ann")).await;
