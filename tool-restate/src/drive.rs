@@ -56,9 +56,10 @@ impl ToolDriver {
             let next = ctx.run(|| async move { Ok(Json(next.lock().await.next().await?)) }).name("entries");
             match next.await?.0 {
                 LoopRequest::Append(entries) => {
+                    let length = entries.expected + entries.count;
                     let log = ctx.object_client::<ToolRunClient>(ctx.key());
                     let Json(appended) = log.record(Json(entries)).call().await?;
-                    driver.lock().await.answer(appended);
+                    driver.lock().await.answer(appended, length);
                 }
                 LoopRequest::Rest(wake) => {
                     if let Some(after) = wake {
@@ -117,9 +118,11 @@ impl Driver {
         }
     }
 
-    /// Answers the loop, unless the entries are of an earlier one.
-    fn answer(&mut self, appended: Appended) {
-        self.engine.notify(&self.run);
+    /// Answers the loop, unless the entries are of an earlier one. The log has `length` entries if they were appended.
+    fn answer(&mut self, appended: Appended, length: u64) {
+        if appended == Appended::Yes {
+            self.engine.report(&self.run, length);
+        }
         if let Some(answer) = self.work.as_mut().and_then(|work| work.answer.take()) {
             let _ = answer.send(appended);
         }

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -40,8 +40,8 @@ pub struct Shared {
     pub client: ingress::Client<Http>,
     admin: String,
     http: reqwest::Client,
-    /// The sessions to notify when this process appends to a run.
-    added: Mutex<HashMap<RunId, Weak<watch::Sender<()>>>>,
+    /// The lengths of logs as this process knows them, by the runs that its sessions use.
+    lengths: Mutex<HashMap<RunId, watch::Sender<u64>>>,
 }
 
 impl fmt::Debug for Restate {
@@ -62,7 +62,7 @@ impl Restate {
         let uri = ingress.parse::<http::Uri>().map_err(StoreError::unavailable)?;
         let client = ingress::Client::new(uri, Http(http.clone())).map_err(StoreError::unavailable)?;
         let admin = admin.trim_end_matches('/').to_owned();
-        let shared = Shared { client, admin, http, added: Mutex::default() };
+        let shared = Shared { client, admin, http, lengths: Mutex::default() };
         Ok(Self { shared: Arc::new(shared), asks: None, pieces: Arc::new(MemoryStore::new()) })
     }
 
@@ -106,25 +106,28 @@ impl Restate {
         (Self { asks: Some(asks), ..self.clone() }, asked)
     }
 
-    fn added(&self) -> MutexGuard<'_, HashMap<RunId, Weak<watch::Sender<()>>>> {
-        self.shared.added.lock().unwrap_or_else(PoisonError::into_inner)
+    fn all_lengths(&self) -> MutexGuard<'_, HashMap<RunId, watch::Sender<u64>>> {
+        self.shared.lengths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the notification of appends of this process to `run`.
-    pub(crate) fn watched(&self, run: &RunId) -> Arc<watch::Sender<()>> {
-        let mut added = self.added();
-        if let Some(known) = added.get(run).and_then(Weak::upgrade) {
-            return known;
+    /// Returns the length of the log of `run`, which changes when this process appends.
+    pub(crate) fn lengths(&self, run: &RunId) -> watch::Receiver<u64> {
+        let mut lengths = self.all_lengths();
+        if let Some(length) = lengths.get(run) {
+            return length.subscribe();
         }
-        added.retain(|_, known| known.strong_count() > 0);
-        let new = Arc::new(watch::Sender::new(()));
-        added.insert(run.clone(), Arc::downgrade(&new));
-        new
+        // Logs that no session uses any more are forgotten here.
+        lengths.retain(|_, length| length.receiver_count() > 0);
+        let length = watch::Sender::new(0);
+        let receiver = length.subscribe();
+        lengths.insert(run.clone(), length);
+        receiver
     }
 
-    pub(crate) fn notify(&self, run: &RunId) {
-        if let Some(watched) = self.added().get(run).and_then(Weak::upgrade) {
-            watched.send_replace(());
+    /// Reports that the log of `run` has `length` entries.
+    pub(crate) fn report(&self, run: &RunId, length: u64) {
+        if let Some(known) = self.all_lengths().get(run) {
+            known.send_replace(length);
         }
     }
 }

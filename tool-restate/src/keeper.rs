@@ -1,6 +1,12 @@
 //! The place from which a session drives a run on Restate, or follows it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use futures_util::future::BoxFuture;
 use tokio::{
@@ -34,35 +40,42 @@ pub type Asked = mpsc::UnboundedReceiver<Ask>;
 pub struct RestateKeeper {
     pub engine: Restate,
     pub run: RunId,
-    /// Changes when this process appends.
-    pub added: Arc<watch::Sender<()>>,
-    /// The last change that was seen.
-    pub seen: watch::Receiver<()>,
+    /// The number of entries that the session has. A wait that began before them does not end for them.
+    pub known: Arc<AtomicU64>,
+    /// The length of the log as this process knows it.
+    pub lengths: watch::Receiver<u64>,
 }
 
 impl Keeper for RestateKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
-        let Some(asks) = &self.engine.asks else { return self.engine.append(&self.run, append) };
         Box::pin(async move {
-            let (answer, answered) = oneshot::channel();
-            let gone = || StoreError::unavailable("Restate has ended the invocation that drives the run");
-            asks.send(Ask { entries: Entries::new(append, now()), answer }).map_err(|_| gone())?;
-            answered.await.map_err(|_| gone())?.into_result()
+            let length = append.expected + append.count;
+            if let Some(asks) = &self.engine.asks {
+                let (answer, answered) = oneshot::channel();
+                let gone = || StoreError::unavailable("Restate has ended the invocation that drives the run");
+                asks.send(Ask { entries: Entries::new(append, now()), answer }).map_err(|_| gone())?;
+                answered.await.map_err(|_| gone())?.into_result()?;
+            } else {
+                self.engine.append(&self.run, append).await?;
+            }
+            self.known.store(length, Relaxed);
+            Ok(())
         })
     }
 
     fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
-        self.seen.mark_unchanged();
-        self.engine.read(&self.run, known)
+        Box::pin(async move {
+            let records = self.engine.read(&self.run, known).await?;
+            let last = records.last().map(|record| record.rev + record.count);
+            self.known.fetch_max(last.unwrap_or(known), Relaxed);
+            Ok(records)
+        })
     }
 
     fn wait(&mut self, asks: bool) -> BoxFuture<'static, ()> {
         let longest = if asks || !self.drives() { POLL } else { WATCH };
-        let (sender, mut seen) = (Arc::clone(&self.added), self.seen.clone());
-        Box::pin(async move {
-            let _ = timeout(longest, seen.changed()).await;
-            drop(sender);
-        })
+        let (mut lengths, known) = (self.lengths.clone(), Arc::clone(&self.known));
+        Box::pin(async move { drop(timeout(longest, lengths.wait_for(|length| *length > known.load(Relaxed))).await) })
     }
 
     fn drives(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Runs on Restate as a store, which every process uses.
 
-use std::{cmp::Reverse, ops::Range, time::Duration};
+use std::{cmp::Reverse, ops::Range, sync::Arc, time::Duration};
 
 use futures_util::{
     future::{BoxFuture, ready},
@@ -67,10 +67,12 @@ impl Restate {
 impl Store for Restate {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
+            let length = append.expected + append.count;
             let answer = self.log(run).append(Json(Entries::new(append, now()))).call().await;
             let Json(appended) = answer.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
-            self.notify(run);
-            appended.into_result()
+            appended.into_result()?;
+            self.report(run, length);
+            Ok(())
         })
     }
 
@@ -131,14 +133,14 @@ impl Store for Restate {
         Box::pin(async move {
             let answer = self.log(run).delete().call().await;
             let deleted = answer.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
-            self.notify(run);
+            self.report(run, u64::MAX);
             Ok(deleted)
         })
     }
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
-        let added = self.watched(run);
-        Some(Box::new(RestateKeeper { engine: self.clone(), run: run.clone(), seen: added.subscribe(), added }))
+        let (engine, lengths) = (self.clone(), self.lengths(run));
+        Some(Box::new(RestateKeeper { engine, run: run.clone(), known: Arc::default(), lengths }))
     }
 
     fn publish(&self, run: &RunId, piece: String) {

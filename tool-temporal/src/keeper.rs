@@ -1,6 +1,12 @@
 //! The keeper of a run: sessions drive it or follow it with this.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use tokio::{sync::watch, time::timeout};
@@ -23,37 +29,42 @@ pub struct TemporalKeeper {
     /// The drive; `None` outside of the activity.
     drive: Option<Drive>,
     is_claimed: bool,
-    /// The number of entries that the session has.
-    known: u64,
+    /// The number of entries that the session has. A wait that began before them does not end for them.
+    known: Arc<AtomicU64>,
     lengths: watch::Receiver<u64>,
 }
 
 impl TemporalKeeper {
     pub fn new(runs: TemporalStore, run: &RunId, drive: Option<Drive>) -> Self {
         let lengths = lengths(&workflow_id(run));
-        Self { runs, run: run.clone(), drive, is_claimed: false, known: 0, lengths }
+        Self { runs, run: run.clone(), drive, is_claimed: false, known: Arc::default(), lengths }
     }
 }
 
 impl Keeper for TemporalKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.known = self.known.max(append.expected + append.count);
-        self.runs.add(&self.run, append).boxed()
+        async move {
+            let length = append.expected + append.count;
+            self.runs.add(&self.run, append).await?;
+            self.known.store(length, Relaxed);
+            Ok(())
+        }
+        .boxed()
     }
 
     fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
         async move {
             let records = self.runs.records(&self.run, known).await?;
             let last = records.last().map(|record| record.rev + record.count);
-            self.known = self.known.max(last.unwrap_or(known));
+            self.known.fetch_max(last.unwrap_or(known), Relaxed);
             Ok(records)
         }
         .boxed()
     }
 
     fn wait(&mut self, _: bool) -> BoxFuture<'static, ()> {
-        let (mut lengths, known) = (self.lengths.clone(), self.known);
-        async move { drop(timeout(POLL, lengths.wait_for(|length| *length > known)).await) }.boxed()
+        let (mut lengths, known) = (self.lengths.clone(), Arc::clone(&self.known));
+        async move { drop(timeout(POLL, lengths.wait_for(|length| *length > known.load(Relaxed))).await) }.boxed()
     }
 
     fn drives(&self) -> bool {
