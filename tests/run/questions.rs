@@ -166,7 +166,7 @@ async fn two_challenges_in_a_row_are_two_decisions() {
 }
 
 /// Asks, and checks whether its clock stopped meanwhile.
-#[tool(timeout = "150ms")]
+#[tool(timeout = "1s")]
 async fn patient(#[context] cx: &Context) -> Result<String, Failure> {
     cx.ask("How long?").await
 }
@@ -180,7 +180,7 @@ impl tool_runtime::agent::Operator for Slow {
     ) -> futures_util::future::BoxFuture<'a, Decision> {
         self.0.store(true, Ordering::SeqCst);
         Box::pin(async {
-            crate::kit::millis(400).await;
+            crate::kit::millis(1500).await;
             answer("long")
         })
     }
