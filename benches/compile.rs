@@ -1,5 +1,5 @@
-//! The compiler's cost of two hundred tools, against the same functions with serde's and schemars' derives; and the cost of a
-//! first build, against one with `rmcp` ([`cold`]).
+//! The compiler's cost of two hundred tools, compared with the same functions with serde's and schemars' derives. [`cold`]
+//! compares a first build with one that uses `rmcp`.
 //!
 //! The crates are generated below the target directory. Their dependencies are built before. The measure is the CPU time (user
 //! and system) of the compiler's process for the crate alone.

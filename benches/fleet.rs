@@ -177,7 +177,7 @@ fn pay(
 /// Looks something up.
 #[tool(effect = read_only)]
 fn look(
-    /// What.
+    /// The subject.
     what: String,
 ) -> usize {
     what.len()

@@ -30,7 +30,7 @@ fn write(list: &ToolList, buffer: &mut Vec<u8>) {
     let messages = [Message { role: "user", content: "What is the weather in Oslo?" }];
     let tools = list.json(ListFormat::OpenAi);
     serde_json::to_writer(buffer, &Body { model: "some-model", messages, tools, stream: true })
-        .expect("it has a JSON form");
+        .expect("the body contains only JSON values");
 }
 
 /// Prints the targets of a request.
@@ -81,6 +81,6 @@ fn hundred() -> Toolset {
 fn copied(copies: u32) -> Toolset {
     (0..copies).fold(Toolset::new(), |all, copy| {
         let more = many::tools().prefix(&format!("copy{copy}_")).expect("the names stay short");
-        all.merge(more).expect("no name is there twice")
+        all.merge(more).expect("each copy has its own prefix")
     })
 }

@@ -1,5 +1,5 @@
-//! The cost of storing a run: a step in SQLite against a bare insert of the same bytes, late steps against early ones, and
-//! loading a run against decoding its messages. It measures wall time, because the work is on another thread.
+//! The cost of storing a run. It compares a step in SQLite with a bare insert of the same bytes, and late steps with early ones.
+//! It compares loading a run with decoding its messages. It measures wall time, because the work is on another thread.
 
 use std::{
     fs,

@@ -1,7 +1,7 @@
 //! The cost of reading and checking an order's arguments, against reading the same types without a check.
 //!
-//! The order has the size and kind of the one for which the targets were set (7,700 instructions for the typed parse): texts,
-//! numbers and a list of items, with a pattern, a range and two lengths to check.
+//! The order resembles the one for which the targets were set (7,700 instructions for the typed parse). It has texts, numbers and
+//! a list of items, with a pattern, a range and two lengths to check.
 
 use std::hint::black_box;
 

@@ -1,7 +1,6 @@
-//! The adapters of the engines: the CPU of a service that drives runs, against that of a bare service of the same engine that
-//! journals the same entries.
+//! The CPU cost of the adapters for engines. The floor is a bare service of the same engine that journals the same entries.
 //!
-//! Both sides have the same clients, which append a prompt and read the log at the same intervals until it is whole.
+//! Both sides have the same clients, which append a prompt and read the log at the same intervals until it is complete.
 
 mod restate;
 mod temporal;
@@ -41,7 +40,7 @@ const HEAD: usize = 160;
 
 /// An engine whose server runs.
 trait Engine {
-    /// Returns the runs of the adapter.
+    /// Returns the adapter's store.
     fn runs(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>>;
 
     /// Plays a run of the bare service: a client appends its entries, and reads the log until it is whole.
@@ -54,13 +53,13 @@ trait Engine {
     fn serve_bare(&self, log: BareLog, ready: fn()) -> LocalBoxFuture<'_, io::Result<()>>;
 }
 
-/// Entries on their way into the log of a bare service.
+/// The entries of one append to the log of a bare service.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entries {
     record: Record,
-    /// As long as the head that the adapter sends.
+    /// A filler of the length of the head that the adapter sends.
     head: String,
-    /// Set if the run is driven after them.
+    /// Set if the driver starts after this append.
     is_due: bool,
 }
 

@@ -31,10 +31,10 @@ const BARE: &str = "bare";
 /// The interval at which the adapter's clients read a run.
 const POLL: Duration = Duration::from_millis(500);
 
-/// The longest time of a drive.
+/// The maximum time of a drive.
 const MAX_DRIVE_TIME: Duration = Duration::from_mins(1);
 
-/// The address of the server.
+/// A Temporal server: its address, and the client that the first use connects.
 pub(crate) struct Server {
     url: String,
     client: tokio::sync::OnceCell<Client>,
@@ -135,7 +135,7 @@ impl BareRun {
         let run = ctx.workflow_id().to_owned();
         let options = ActivityOptions::with_start_to_close_timeout(MAX_DRIVE_TIME).build();
         let _ = ctx.execute_activity(BareDriver::drive, run, options).await;
-        // A run has no end.
+        // The workflow never completes.
         ctx.wait_condition(|_: &Self| false).await?;
         Ok(())
     }
@@ -153,7 +153,7 @@ impl BareRun {
     }
 }
 
-/// The drives of the bare service.
+/// The activity that drives runs of the bare service.
 pub struct BareDriver {
     client: Client,
     entries: Vec<Entries>,

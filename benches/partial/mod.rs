@@ -1,5 +1,5 @@
-//! Arguments that arrive in pieces, with a view after each piece, against one parse of the whole text, and against the AI SDK,
-//! which parses the whole text again after each piece.
+//! Arguments that arrive in pieces, with a view after each piece, compared with one parse of the whole text. The AI SDK, which
+//! parses the whole text again after each piece, is measured, too.
 
 pub(crate) mod ai;
 mod texts;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-/// One long text with line breaks and quotes.
+/// Returns arguments with one long text, which has line breaks and quotes.
 pub(super) fn code(size: usize) -> String {
     let mut content = String::new();
     for n in 0.. {
@@ -20,7 +20,7 @@ pub(super) fn code(size: usize) -> String {
     json!({ "path": "src/handlers.rs", "content": content, "overwrite": true }).to_string()
 }
 
-/// Many small objects.
+/// Returns arguments with many small objects.
 pub(super) fn records(size: usize) -> String {
     let record = |id: usize| {
         let price = f64::from(u32::try_from(id).unwrap_or_default()) + 0.25;

@@ -166,7 +166,7 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
         }
         let sent = times(&answer, b"-delta\"");
         if sent != load.pieces || times(&answer, b"data: [DONE]") != 1 {
-            return Err(io::Error::other(format!("{path} told {sent} pieces of {}", load.pieces)));
+            return Err(io::Error::other(format!("{path} sent {sent} pieces of {}", load.pieces)));
         }
         // Each piece has its own HTTP chunk.
         let chunks = times(&answer, b"\n\n\r\n");

@@ -1,5 +1,6 @@
-//! Answers over HTTP, half text and half arguments of a call, against the AI SDK's own server on node with the same chunks. It
-//! measures the CPU of each server process. `kept` is a run with its log here, and `onFinish` there.
+//! The CPU cost of answers over HTTP, compared with the AI SDK's own server on Node. Both send the same chunks: half text, half
+//! arguments. The bench measures the CPU of each server process. A target with `kept` in its name also keeps the message: here in
+//! a run with its log, there with `onFinish`.
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7
@@ -21,8 +22,8 @@ pub(crate) use server::run as serve;
 /// The text of each piece.
 const PIECE: &str = "Lorem ipsum dolor s ";
 
-/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with it. With this number, a kept piece costs
-/// 5.5 times a piped one there, as measured when the targets were set.
+/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with this number. When the targets were set, a
+/// kept piece cost 5.5 times a piped one there.
 const PIECES: usize = 2000;
 
 const BURST: Load = Load { clients: 8, answers: 3, pieces: PIECES, pace: Pace::AtOnce };
@@ -33,7 +34,7 @@ const PACED: Load = Load { clients: 64, answers: 1, pieces: PIECES, pace: Pace::
 /// [`PACED`] with timers, for comparison.
 const TIMED: Load = Load { pace: Pace::Timed(1), ..PACED };
 
-/// The number of measurements. The least counts.
+/// The number of measurements, of which the smallest counts.
 const ROUNDS: usize = 3;
 
 /// A comparison: our path, the other server, and the goal.
@@ -177,13 +178,15 @@ fn least(
 fn memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
     let server = &own(&["--count"])?;
     let count = async |key: &str| -> io::Result<f64> {
-        server.counted().await?[key].as_f64().ok_or_else(|| io::Error::other("it does not count"))
+        server.counted().await?[key]
+            .as_f64()
+            .ok_or_else(|| io::Error::other("the server reports no counts: it was started without `--count`"))
     };
     for (name, path, load, of_model) in ALLOCATIONS {
         if !report.wants(name) {
             continue;
         }
-        // Both loads have the same cost besides the pieces.
+        // The loads differ only in the number of pieces.
         let short = Load { pieces: load.pieces / 5, ..load };
         let mut counts = [0.0; 2];
         for (load, counted) in [short, load].into_iter().zip(&mut counts) {
@@ -217,7 +220,7 @@ fn idle(runtime: &Runtime, server: &Server, path: &str) -> io::Result<f64> {
     const PAUSE: Duration = Duration::from_millis(400);
     let live =
         async || -> io::Result<f64> { server.counted().await?["live"].as_f64().ok_or(io::ErrorKind::Other.into()) };
-    // The first streams allocate what is needed once.
+    // The first streams also allocate what all streams share.
     drop(runtime.block_on(server.open(path, 20))?);
     std::thread::sleep(PAUSE);
     let before = runtime.block_on(live())?;

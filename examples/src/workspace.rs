@@ -1,5 +1,6 @@
-//! A directory as a set of tools: list, read, search, write, and delete after an approval. cap-std keeps every path inside: the
-//! kernel resolves it below the opened directory. Neither `..` nor a symbolic link leads out, even one that is swapped in late.
+//! A directory as a set of tools: list, read, search, write, and delete after an approval. The crate cap-std keeps every path
+//! inside: the kernel resolves it below the opened directory. Neither `..` nor a symbolic link leads out, even if the link is
+//! created while the path is resolved.
 
 use std::{
     io::{self, Read},

@@ -1,8 +1,9 @@
-//! The place of runs in the tests of an engine, which include the files of this folder.
+//! The module `place` for the tests of an engine, whose crate includes the files of this folder. It keeps their runs on the
+//! engine.
 //!
-//! One service in the test's process drives the runs of all tests, each with the agent that [`on`] was called with. It takes a
-//! run up while a session of the test follows it, and not between: as if the service was away until then. So a test finds a run
-//! where it left it, also if somebody has decided in the meantime, and a later agent is a new build of the service.
+//! One service in the test's process drives the runs of all tests, each with the agent that [`on`] was called with. The service
+//! drives a run only while a session of the test follows it, as if it were down otherwise. So a test finds each run as it left
+//! it, even if somebody has decided meanwhile. A later agent stands for a new build of the service.
 
 use std::{
     collections::HashMap,
@@ -45,12 +46,12 @@ pub(crate) fn anywhere(agent: Agent) -> Agent {
     on(agent, &store())
 }
 
-/// A run, as the service has it.
+/// A run that the service may drive, and the agent to drive it with.
 struct Served {
     agent: Agent,
     /// The number of sessions that follow it.
     sessions: usize,
-    /// The number of its drives under way.
+    /// The number of drives in progress.
     drives: usize,
 }
 
@@ -75,14 +76,14 @@ pub(crate) fn driver(run: &RunId) -> Agent {
         let Served { agent, drives, .. } = runs.get_mut(run).unwrap();
         *drives += 1;
         let driving = Driving(run.clone());
-        // It lives as long as the agent.
+        // The hook keeps the guard alive as long as the agent.
         agent.clone().hooks(move |_: &Event<'_>| {
             let _ = &driving;
         })
     })
 }
 
-/// A drive under way.
+/// A guard that counts one drive until it is dropped.
 struct Driving(RunId);
 
 impl Drop for Driving {
@@ -103,7 +104,7 @@ struct Attended {
 }
 
 impl Attended {
-    /// Lets the service take the run up.
+    /// Allows the service to drive the run.
     fn attend(&mut self) {
         if !std::mem::replace(&mut self.is_there, true) {
             let new = Served { agent: self.driver.clone(), sessions: 0, drives: 0 };
@@ -152,7 +153,7 @@ impl Keeper for Attended {
         self.inner.renew(now)
     }
 
-    /// Waits until the service has left the run, too, which is at rest.
+    /// Waits until the service, too, has stopped driving the run, which is at rest.
     fn end(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         let followed = self.is_there;
         self.leave();

@@ -28,9 +28,9 @@ async fn a_sweep_expires_interrupts_of_other_runs() {
         let mut session = agent.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
         let (id, waits) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
-        assert_eq!(agent.sweep().await.unwrap(), 0, "not yet");
+        assert_eq!(agent.sweep().await.unwrap(), 0, "the interrupt has not expired yet");
         clock.advance(A_DAY);
-        // Too late for a decision, even before the sweep.
+        // The interrupt has expired, so the run refuses the decision even before the sweep.
         let late = agent.decide(&id, &waits, Decision::Approve, "").await;
         assert!(matches!(refusal(late), Refusal::Closed { .. }));
         assert_eq!(agent.sweep().await.unwrap(), 1);
@@ -43,7 +43,7 @@ async fn a_sweep_expires_interrupts_of_other_runs() {
     }
 }
 
-/// Waits for a frontend.
+/// A tool that a frontend executes.
 #[tool(external, output = bool)]
 struct Tab {}
 

@@ -86,7 +86,7 @@ async fn a_denial_can_stop_the_turn() {
     }
 }
 
-/// Tells what was said before.
+/// Returns the number of earlier messages.
 #[tool(effect = read_only, approval = always)]
 fn recall(#[context] cx: &Context) -> usize {
     cx.messages().len()

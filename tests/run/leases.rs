@@ -131,8 +131,8 @@ async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
     assert_eq!(world.seen(), ["look sky"]);
 }
 
-/// A worker whose clock is an hour ahead takes over no run that is driven, and one whose clock is an hour behind takes over one that
-/// is not, as soon as its lease has ended.
+/// A worker whose clock is an hour ahead takes over no run that is driven. One whose clock is an hour behind takes over a run as
+/// soon as its lease has ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
     let store = stores().await.pop().expect("PostgreSQL is the last one");

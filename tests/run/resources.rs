@@ -35,7 +35,7 @@ fn written(input: &write) -> Resources {
     Resources::new().writes(&input.path)
 }
 
-/// Removes a file, once somebody has said so.
+/// Removes a file after an approval.
 #[tool(approval = always, effect = destructive, touches = |input| Resources::new().writes(&input.path))]
 async fn remove(path: String, #[state] world: &World) -> Result<(), Failure> {
     work(world, "remove", &path).await

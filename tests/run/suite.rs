@@ -1,5 +1,5 @@
-//! The tests of runs that hold wherever a run is kept: over stores in this package, and over each engine in its crate, which
-//! includes this file. `place` says where.
+//! The tests of runs that hold for every store and engine. This package runs them over stores; the crate of each engine includes
+//! this file. The module `place` selects the store or engine.
 
 pub(crate) mod kit;
 pub(crate) mod store_hooks;

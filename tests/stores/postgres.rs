@@ -55,7 +55,8 @@ async fn a_missing_server_is_explained() {
     assert!(error.to_string().contains("invalid schema name"), "{error}");
 }
 
-/// A server with a clock an hour ahead takes over no run that is driven, and one with a clock an hour behind keeps none that is not.
+/// A server whose clock is an hour ahead takes over no run that is driven. One whose clock is an hour behind loses a run whose
+/// lease has ended.
 #[tokio::test]
 async fn leases_hold_whatever_the_clocks_of_servers_show() {
     const LEASE: Duration = Duration::from_mins(5);

@@ -1,7 +1,7 @@
 //! Traces of runs.
 //!
-//! They need a separate process: if other tests run without a subscriber at the same time, `tracing` can remember forever that a
-//! span is not wanted.
+//! They need a separate process. If other tests run without a subscriber at the same time, `tracing` may disable a span until the
+//! process ends.
 
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;

@@ -80,7 +80,7 @@ impl ToolRun {
                 },
                 Some(None) => {
                     let (task, rev) = ctx.state_mut(|flow| flow.log.begin_drive());
-                    // Whatever the outcome, the log says what is due then.
+                    // The outcome does not matter: the log states what is due.
                     let _ = ctx.execute_activity(Driver::drive, task, options()).await;
                     if ctx.state(|flow| flow.log.rev == rev && flow.log.due == due) {
                         ctx.timer(pause).await;

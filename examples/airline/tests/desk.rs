@@ -22,7 +22,7 @@ fn the_airline_books_available_flights() {
     let run = Run::typed("airline", lines);
     run.ends_with(0);
     run.shows(&[
-        r#"book_flight {"departure":"berlin","passengers":4} asks for arrival, date"#,
+        r#"book_flight {"departure":"berlin","passengers":4} still needs arrival, date"#,
         "“berlin” is understood as Berlin.",
         "Nothing is possible for date with departure: Berlin, arrival: New York, passengers: 4: no flight has 4 free seats.",
         "1. 2026-12-03 – Thursday, 3 December",

@@ -37,7 +37,7 @@ async fn main() -> Result<(), AgentError> {
         .policy(|call: &Proposal<'_>| {
             let arguments: serde_json::Value = serde_json::from_str(call.arguments).unwrap_or_default();
             match arguments["path"].as_str() {
-                Some(path) if path.starts_with("docs/") => Permission::Allow,
+                Some(path) if path.starts_with("docs/") && !path.contains("..") => Permission::Allow,
                 _ => Permission::deny("it is outside of `docs/`"),
             }
         })

@@ -173,7 +173,7 @@ fn other_users_cannot_decide_and_unknown_ids_are_errors() {
     assert!(shop.refuses(&["approve", &id, "--as", "mallory"]).contains("mallory may not decide here"));
     assert!(shop.refuses(&["approve", &format!("{run}/call_9.1")]).contains("nothing waits, or waited"));
     assert!(shop.refuses(&["approve", "nowhere/call_1.1"]).contains("there is no run nowhere"));
-    assert!(shop.refuses(&["approve", "call_1"]).contains("an id looks like RUN/CALL.1"));
+    assert!(shop.refuses(&["approve", "call_1"]).contains("expected an id of the form RUN/CALL.1"));
     assert!(shop.refuses(&["resume", "nowhere"]).contains("there is no run nowhere"));
     shop.says(&["resume"]);
     assert!(shop.ledger().is_empty());

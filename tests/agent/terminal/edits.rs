@@ -13,7 +13,7 @@ async fn an_edit_is_checked_and_asked_again() {
     assert!(seen.screen.contains("  path [a]:   tries [3]:   force [false]: "), "{}", seen.screen);
     assert!(seen.screen.contains("  ! `tries`: expected a whole number from 1 to 5"), "{}", seen.screen);
     assert!(
-        seen.screen.contains("from 1 to 5, got 9\n  Your edit is kept. Answer e to go on with it.\n"),
+        seen.screen.contains("from 1 to 5, got 9\n  Your edit is kept. Answer e to continue it.\n"),
         "{}",
         seen.screen
     );
@@ -58,8 +58,17 @@ async fn an_edit_is_kept_and_its_normalized_form_is_shown() {
         "{}",
         seen.screen
     );
-    assert!(seen.screen.contains("Not with these arguments"), "{}", seen.screen);
-    assert!(seen.screen.contains("  file [b]:   place [moon]:   The tool makes this of it:"), "{}", seen.screen);
+    assert!(
+        seen.screen.contains("The tool rejects these arguments. Answer e to edit them again, or n to deny the call."),
+        "{}",
+        seen.screen
+    );
+    assert!(
+        seen.screen
+            .contains("  file [b]:   place [moon]:   The tool has changed your arguments. With them, the call is:"),
+        "{}",
+        seen.screen
+    );
     assert!(seen.screen.contains("\n  file   \"b\"\n  place  \"attic\"\nAllow it?"), "{}", seen.screen);
     assert!(seen.outputs[0].contains("b is in the attic"), "{:?}", seen.outputs);
 }
@@ -99,5 +108,5 @@ async fn an_edit_that_changes_nothing_is_the_same_call() {
     let seen = see("go\ne\n\n\ny\n", Toolset::new().with(late.unwrap()).unwrap(), turns).await;
     assert_eq!(seen.outputs, [r#"{"name":"a\nb"}"#], "{}", seen.screen);
     assert!(seen.screen.contains("name [a\\u{a}b]"), "on one line: {}", seen.screen);
-    assert!(seen.screen.contains("  Nothing is changed:\n"), "{}", seen.screen);
+    assert!(seen.screen.contains("  The arguments are unchanged:\n"), "{}", seen.screen);
 }

@@ -72,7 +72,7 @@ function conversation(mode) {
     await page.getByLabel('Reason').fill('still needed');
     await page.press('Deny');
     assert.match(await (await page.card('delete_file', 'output-denied')).innerText(), /Denied: still needed/);
-    await page.told('I have left that undone: still needed.');
+    await page.told('I did not do it: still needed.');
     await picture(page, `${mode}-denied`);
 
     await page.press('New chat');
@@ -203,7 +203,7 @@ function conversation(mode) {
     await page.card('delete_file', 'approval-requested');
     await page.press('Deny');
     await page.card('delete_file', 'output-denied');
-    await page.told('I have left that undone.');
+    await page.told('I did not do it.');
     assert.equal(await page.locator('[data-tool=delete_file]').count(), 1);
     page.fine();
   });
@@ -234,7 +234,7 @@ function conversation(mode) {
     }
     await page.getByLabel('Reason').fill('still needed');
     await page.press('Deny');
-    await page.told('I have left that undone: still needed.');
+    await page.told('I did not do it: still needed.');
     await page.rests();
     await page.reload();
     // AG-UI has no word for a denial: the result says it.
@@ -252,9 +252,9 @@ function conversation(mode) {
     await other.card('delete_file', 'approval-requested');
     await other.getByLabel('Reason').fill('not today');
     await other.press('Deny');
-    await other.told('I have left that undone: not today.');
+    await other.told('I did not do it: not today.');
     // The first page is asked no longer, and shows what the other has done.
-    await one.told('I have left that undone: not today.');
+    await one.told('I did not do it: not today.');
     assert.equal(await one.getByRole('button', { name: 'Approve' }).count(), 0);
     assert.equal(await one.locator('[data-tool=delete_file]').count(), 1);
     if (mode === 'ai-sdk') await one.getByText('Denied by anna').waitFor();

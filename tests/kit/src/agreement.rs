@@ -2,8 +2,8 @@
 //!
 //! The exceptions, each with a test of its own:
 //! - `5.0` for an integer: JSON Schema calls it an integer, serde does not, so it is refused.
-//! - a parameter, or a field of a struct, given twice: a schema cannot see it, so it is refused (in a map or any other
-//!   value the last one counts, except for tools defined at run time, which refuse it everywhere).
+//! - a parameter or a field of a struct that is given twice: a schema cannot see that, so the decoder refuses it. In a map or any
+//!   other value the last one counts. Tools defined at run time refuse it everywhere.
 //! - depth: each parameter may be nested 127 levels deep, and so may the arguments of a tool defined at run time.
 //! - character classes in patterns: `\d` and `\w` are Unicode here and ASCII in ECMA-262.
 

@@ -200,7 +200,7 @@ async fn a_call_without_a_caller_is_cancelled() {
                 let (called, ()) = tokio::join!(call, cancel);
                 assert_eq!(called.unwrap_err().to_string(), "the run was cancelled");
             }
-            until(|| world.count("dropped") == 1 && world.count("told") == 1).await;
+            until(|| world.count("dropped") == 1 && world.count("cancelled") == 1).await;
         }
     }
 }

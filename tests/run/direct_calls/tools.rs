@@ -64,7 +64,7 @@ fn draw() -> Content {
     Content(vec![Part::text("a dot"), Part::Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() }])
 }
 
-/// Gives something that looks like a refusal.
+/// Returns an output that looks like a refusal.
 #[tool]
 fn odd() -> Value {
     json!({ "ok": false })
@@ -81,7 +81,7 @@ async fn report(#[context] cx: &Context) -> i64 {
     2
 }
 
-/// Says what it knows of its call.
+/// Returns all that the context holds about its call.
 #[tool]
 async fn know(#[context] cx: &Context) -> String {
     let texts: Vec<String> = cx.messages().iter().map(|message| format!("{message:?}")).collect();
@@ -107,7 +107,7 @@ async fn sign() -> &'static str {
     "signed"
 }
 
-/// Lets another agent sign, which it calls in its own body.
+/// Calls an agent that signs, as a tool, in its own body.
 #[tool]
 async fn delegate(#[context] cx: &Context) -> Result<String, Failure> {
     let model = ScriptedModel::new([Turn::call("sign", json!({})), Turn::say("So be it.")]);
@@ -124,7 +124,7 @@ async fn pay(#[state] world: &World, amount: i64) -> i64 {
     amount
 }
 
-/// Pays, and asks about much only.
+/// Pays. Only amounts above 10 need an approval.
 #[tool(effect = write, approval = when(|tip| tip.amount > 10))]
 async fn tip(#[state] world: &World, amount: i64) -> i64 {
     world.did(format!("tip {amount}"));
@@ -169,7 +169,7 @@ pub(super) fn tools(world: &Arc<World>) -> Toolset {
     .expect("each name once")
 }
 
-/// Is cut off by a layer.
+/// Never ends. The time limit of a layer ends its calls.
 #[tool]
 async fn limited(#[state] world: &World) {
     world.did("limited");
@@ -185,7 +185,7 @@ async fn guarded(#[state] world: &World, number: i64) -> i64 {
 
 pub(super) struct Place(pub(super) Arc<World>);
 
-/// Records when it is dropped.
+/// A guard that records its drop.
 struct Dropped(Arc<World>);
 
 impl Drop for Dropped {
@@ -194,14 +194,14 @@ impl Drop for Dropped {
     }
 }
 
-/// Waits for ever, and says when it is given up.
+/// Waits forever. It records that it was cancelled, and that it was dropped.
 #[tool]
 pub(super) async fn hang(#[state] place: &Place, #[context] cx: &Context) {
     let _dropped = Dropped(Arc::clone(&place.0));
     let (world, cancellation) = (Arc::clone(&place.0), cx.cancellation().clone());
     tokio::spawn(async move {
         cancellation.cancelled().await;
-        world.did("told");
+        world.did("cancelled");
     });
     std::future::pending::<()>().await;
 }

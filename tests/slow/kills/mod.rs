@@ -1,5 +1,5 @@
-//! A run whose processes are killed with SIGKILL at all points and at random moments, and processes that compete for one run:
-//! nothing is lost, nothing runs twice that must not, and the run ends.
+//! A run whose processes are killed with SIGKILL at all points and at random moments, and processes that compete for one run.
+//! Nothing is lost, no call runs twice without permission, and the run ends.
 
 mod check;
 mod child;

@@ -1,5 +1,5 @@
-//! Random changes of frontends' requests, sent to the real routes: no panic, no internal error, no hang, no call without
-//! permission, and the server stays usable.
+//! Random changes of frontends' requests, sent to the real routes. The server does not panic, fail internally, hang or run a call
+//! without permission, and it stays usable.
 //!
 //! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow requests` runs for a minute; `FUZZ_SEED` repeats a run. `corpus/` keeps
 //! requests that once broke something, beside good ones.

@@ -15,9 +15,9 @@ use crate::syntax::{list::List, params::last};
 /// Returns the set of the listed tools.
 pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
     let runtime = runtime(Some(krate));
-    // Each path is written once, in an alias, so that a wrong path is one error. The compiler words it if the path is a function
-    // without `#[tool]`, or a local variable. An import could fall back to a type of ours instead, but an import is ambiguous
-    // where the tool has the name of a crate or shadows another item.
+    // Each path is written once, in an alias, so that a wrong path is one error. The compiler reports a path that is a function
+    // without `#[tool]`, or a local variable, in its own words. With an import, a type of ours could report it. But an import is
+    // ambiguous if the tool has the name of a crate or shadows another item.
     let members: Vec<Ident> =
         tools.iter().enumerate().map(|(index, tool)| format_ident!("__T{index}", span = last(tool))).collect();
     let aliases = members.iter().zip(tools).map(|(member, tool)| quote!(type #member = #tool;));

@@ -1,4 +1,4 @@
-//! The parsers: they read what the user wrote, without judging it.
+//! The parsers. They check the grammar of a declaration; `check` applies the rules about its meaning.
 
 pub mod attribute;
 pub mod grammar;

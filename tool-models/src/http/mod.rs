@@ -193,7 +193,7 @@ fn client(connect: Duration) -> Result<reqwest::Client, ModelError> {
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(client.build()?)
     });
     made.map_err(|error| {
-        let message = "no HTTPS client can be made on this system";
+        let message = "the HTTPS client cannot be created on this system";
         ModelError::new(ModelErrorKind::Configuration, message).with_source(error)
     })
 }

@@ -135,8 +135,8 @@ impl History {
     }
 
     fn answer(&mut self, at: usize, answer: ToolMessage) {
-        // If several calls have one id, the answer belongs to the latest turn with such a call: earlier ones had their
-        // chance.
+        // If several calls have one id, the answer belongs to the latest turn with such a call. An answer to an earlier one would
+        // have come before that turn.
         let turns = self.open.get_mut(&answer.call_id);
         let is_known = turns.is_some();
         let Some(place) = turns.and_then(first_of_latest) else {

@@ -159,7 +159,7 @@ impl TryFrom<String> for InterruptId {
     }
 }
 
-/// A point in time, in milliseconds since 1970. A run never reads a clock; times arrive with its events.
+/// A point in time, in milliseconds since 1970. A run never reads a clock; times arrive with the inputs of `step`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub u64);

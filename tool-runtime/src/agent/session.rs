@@ -144,8 +144,8 @@ impl Session {
         send.await
     }
 
-    /// Makes one call, as if the model had asked for it, and waits until the call has ended or waits for a decision. Returns
-    /// the call in that state; its result says how it ended.
+    /// Makes one call, as if the model had asked for it, and waits until the call has ended or waits for a decision. Returns the
+    /// call in that state; its result states how it ended.
     ///
     /// The runtime looks up the tool, reads the arguments, asks validators, policies and layers, and logs everything, as for
     /// a call of the model. If the call succeeds, the run ends with it. Otherwise the agent's model goes on, if there is one.

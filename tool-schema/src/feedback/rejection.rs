@@ -168,8 +168,9 @@ impl fmt::Display for Problem {
 ///
 /// let mut seats = Report::refused("only 2 seats are left");
 /// seats.choices = Choices::Allowed(vec![1.into(), 2.into()]);
-/// let told = Rejection::from_message("this flight is nearly full").field("passengers", seats).instruct("Ask for fewer seats.");
-/// assert_eq!(told.to_json().to_string(), concat!(
+/// let rejection = Rejection::from_message("this flight is nearly full");
+/// let rejection = rejection.field("passengers", seats).instruct("Ask for fewer seats.");
+/// assert_eq!(rejection.to_json().to_string(), concat!(
 ///     r#"{"ok":false,"problems":["this flight is nearly full"],"validationResults":{"passengers":{"valid":false,"#,
 ///     r#""problems":["only 2 seats are left"],"allowedValues":[1,2]}},"instructions":["Ask for fewer seats."]}"#,
 /// ));
@@ -218,9 +219,9 @@ impl Rejection {
     ///
     /// let missing = Rejection::of("query", "say what to search for");
     /// let refused = Report::refused("this word is not allowed").instruct("Try another word.");
-    /// let told = Rejection::of("query", refused).to_json_text();
+    /// let text = Rejection::of("query", refused).to_json_text();
     /// # assert_eq!(missing.lines(), ["`query`: say what to search for"]);
-    /// # assert!(told.contains(r#""instructions":["Try another word."]"#));
+    /// # assert!(text.contains(r#""instructions":["Try another word."]"#));
     /// ```
     pub fn of(parameter: impl Into<String>, report: impl Into<Report>) -> Self {
         Self::reported(Vec::new(), vec![(parameter.into(), report.into())])

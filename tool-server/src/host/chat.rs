@@ -317,7 +317,8 @@ pub(crate) fn name(principal: &Principal, id: &str) -> Result<String, ApiError> 
     Ok(format!("{}:{principal}:{id}", principal.len()))
 }
 
-/// Returns the principal and the id of the chat that a run belongs to; `None` if a server of this crate did not name the run.
+/// Returns the principal and the id of the chat that a run belongs to. Returns `None` if the run's id is not from a server of
+/// this crate.
 pub(super) fn chat_of(run: &RunId) -> Option<(&str, &str)> {
     let (generation, rest) = run.as_str().split_once(':')?;
     let (length, rest) = rest.split_once(':')?;

@@ -84,7 +84,7 @@ impl Chat {
     ) -> Result<Option<Session>, ApiError> {
         if !self.is_sealed() {
             self.cancel_active().await?;
-            // What a request answers is not cancelled.
+            // A run that the request answers is not cancelled.
             return if answers { self.open().await } else { self.open_at_rest().await };
         }
         let opened = match self.open_with(sealed).await {

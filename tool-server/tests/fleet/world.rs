@@ -81,7 +81,7 @@ async fn set(
 /// Goes on until the effect `go` has happened. May run twice.
 #[tool(effect = read_only)]
 async fn work(
-    /// Which.
+    /// The number of the call.
     n: u64,
     #[state] world: &World,
 ) -> &'static str {
@@ -93,7 +93,7 @@ async fn work(
 /// Returns the principal of the call.
 #[tool(effect = read_only)]
 fn whoami(
-    /// Which.
+    /// The number of the call.
     n: u64,
     #[context] cx: &Context,
 ) -> String {

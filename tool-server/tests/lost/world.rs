@@ -187,7 +187,7 @@ impl World {
     }
 }
 
-/// Calls the tools that the user's last message names, and says a word when it has heard of them.
+/// Calls the tools that the user's last message names, and ends with a text after it has received their results.
 fn play(asked: &OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let mut deltas = vec![Delta::Text("Well.".to_owned())];
     let prompt = match asked.messages.last() {

@@ -1,5 +1,5 @@
-//! Bytes on the connection: calls that need no run and the same calls in a run are answered with the same bytes, and a
-//! failure is reported to the model or to the client, whichever can do something about it.
+//! Bytes on the connection. Calls that need no run and the same calls in a run are answered with the same bytes. A
+//! failure is reported to the model or to the client, depending on which of them can correct it.
 
 use std::{
     sync::{Arc, Mutex},

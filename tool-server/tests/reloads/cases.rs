@@ -1,5 +1,5 @@
-//! Every state of a call, every interrupt, and the middle of a text, of arguments and of an output: reached by a run, and loaded
-//! again by a second page.
+//! Pages that are loaded again: in every state of a call, at every interrupt, and in the middle of a text, arguments or an
+//! output.
 
 use std::collections::BTreeSet;
 

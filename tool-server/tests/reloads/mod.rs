@@ -1,5 +1,5 @@
-//! Pages that are loaded again, second tabs, and decisions, at every point of a chat, in every kind of chat: over the AI SDK's
-//! protocol and AG-UI, in a store and sealed at the client.
+//! Pages that are loaded again, second tabs, and decisions, at every point of a chat. The chats use the AI SDK's protocol or
+//! AG-UI, and are in a store or sealed at the client.
 //!
 //! `scripts/reloads` runs all of it. The other tests of one point each are in `ui::reload` and `ag_ui::connect`.
 

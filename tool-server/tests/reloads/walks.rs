@@ -150,8 +150,8 @@ impl Walk {
                         assert!([200, 409].contains(&status), "{}: {status}", self.at);
                         self.counts.add("decisions that came too late");
                         assert!(self.world.ran() <= before + 1, "{}", self.at);
-                        // A sealed run is single-use from its first effect on. Before it, as when a call of the client is allowed,
-                        // two pages may each go on with their own copy, until one of them has an effect.
+                        // A sealed run is single-use from its first effect on. Before it, for example while an allowed call waits
+                        // for the client, two pages may each continue their own copy. The first effect of one ends that.
                         self.is_forked |= self.world.kind.is_sealed && status == 200;
                     }
                 }

@@ -359,7 +359,7 @@ impl Wire {
             return;
         }
         *has_listened = true;
-        // What was appended before is not notified.
+        // Entries that were appended before get no notification.
         listeners.gaps.send_replace(());
         let mut outgoing = self.outgoing.lock().await;
         let mut beat = interval(BEAT);

@@ -35,7 +35,7 @@ impl Dialogue<'_> {
         };
     }
 
-    /// Sets a final text, and ends the current work.
+    /// Sets the text of the reply, and drops the form or the list in progress.
     fn leave(&mut self, text: impl Into<String>) -> Stage {
         self.say(text);
         Stage::Idle
@@ -181,7 +181,7 @@ impl Dialogue<'_> {
         self.note = if self.note.is_empty() { text } else { format!("{text}\n{}", self.note) };
     }
 
-    /// Settles the values that were found in a sentence, and notes complaints.
+    /// Stores the values that were found in a sentence, and adds the complaints to the reply.
     fn take_in(&mut self, form: &mut Form, found: Found) {
         for (pointer, value) in found.values {
             form.set(&pointer, value);
@@ -238,7 +238,7 @@ impl Dialogue<'_> {
         [Some(&spec.name), spec.title.as_ref()].into_iter().flatten().map(|name| words::fold(name)).collect()
     }
 
-    /// Reads whether to make the call of a complete form.
+    /// Reads the answer to the question whether to make the call of a complete form.
     fn decide(&mut self, mut form: Form, why: Pause, text: &str) -> Stage {
         let (command, agreed) = (intent::command(text), scalar::yes_or_no(text));
         if agreed == Some(true) && why == Pause::Denied {
@@ -250,7 +250,7 @@ impl Dialogue<'_> {
             return Stage::Filling(form);
         }
         if agreed == Some(false) || matches!(command, Some(Command::Cancel | Command::Thanks | Command::Done)) {
-            return self.leave("All right, I have left that undone.");
+            return self.leave("All right, I did not do it.");
         }
         let Some(root) = self.shape_of(&form) else { return self.request(text) };
         if command == Some(Command::Back) {
@@ -412,7 +412,7 @@ impl Dialogue<'_> {
         Stage::Filling(form)
     }
 
-    /// Adds items to a list; `Err` says why they cannot be added.
+    /// Adds items to a list. Fails with the reason if they cannot be added.
     fn items(form: &mut Form, root: &Shape, ask: &Ask, items: Vec<Value>, more: bool) -> Result<(), Answer> {
         let Kind::List { least, .. } = ask.shape.kind else { return Ok(()) };
         let mut list = form.values.pointer(&ask.pointer).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -425,7 +425,8 @@ impl Dialogue<'_> {
         form.mark();
         form.set(&ask.pointer, list);
         let required = root.at(&ask.pointer).is_some_and(|shape| matches!(shape.kind, Kind::List { .. }));
-        // With too few items, a required list is asked for again anyway, and “done” would not be a valid answer.
+        // A required list with too few items is asked for again in any case. It is not left open, because “done” would not be a
+        // valid answer.
         let goes_on = if enough { more } else { !required };
         if goes_on {
             form.open = Some(ask.pointer.clone());
@@ -456,13 +457,13 @@ impl Dialogue<'_> {
                 form.mark();
                 form.set(&ask.pointer, Value::Null);
             }
-            Some(Command::Skip) => self.say("I cannot go on without this one; “cancel” drops it all."),
+            Some(Command::Skip) => self.say("I need this value. Say “cancel” to drop the request."),
             _ => return false,
         }
         true
     }
 
-    /// Settles several values at once.
+    /// Stores several values as one answer, which “back” takes back as a whole.
     fn adopt(&mut self, mut form: Form, found: Found) -> Stage {
         form.mark();
         let changes: Vec<String> = (found.values.iter())
@@ -475,7 +476,7 @@ impl Dialogue<'_> {
         Stage::Filling(form)
     }
 
-    /// Settles the value of a question, and repeats it to the person.
+    /// Stores the value of a question, and repeats it to the person.
     fn settle(&mut self, form: &mut Form, ask: &Ask, value: Value) {
         form.mark();
         form.set(&ask.pointer, value);
@@ -493,8 +494,8 @@ impl Dialogue<'_> {
 }
 
 impl Dialogue<'_> {
-    /// Reads the answer to a doubt. Returns `None` if the text is not one, so that it is read as an answer to the question
-    /// itself.
+    /// Reads the answer to a doubt. Returns `None` if the text does not answer it. The caller then reads it as an answer to the
+    /// question itself.
     fn clear(&mut self, form: &mut Form, root: &Shape, doubt: Doubt, text: &str) -> Option<Stage> {
         match (doubt, scalar::yes_or_no(text)) {
             (Doubt::Meant { pointer, value }, Some(true)) => {

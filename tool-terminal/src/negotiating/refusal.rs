@@ -233,10 +233,5 @@ pub fn denial(text: &str) -> Option<String> {
         return None;
     }
     let why = text.split_once(": ").map(|(_, why)| words::shorten(why.trim().trim_end_matches('.'), 300));
-    Some(
-        why.map_or_else(
-            || "All right, I have left that undone.".into(),
-            |why| format!("I have left that undone: {why}."),
-        ),
-    )
+    Some(why.map_or_else(|| "All right, I did not do it.".into(), |why| format!("I did not do it: {why}.")))
 }

@@ -1,4 +1,4 @@
-//! The text of a turn: the result of the last one, and the next question.
+//! The text of a turn: the result of the last call, and the next question.
 
 use std::ops::Bound::{self, Included, Unbounded};
 
@@ -51,12 +51,12 @@ const ORDERS: &[&str] = &[
     "whether",
 ];
 const QUESTIONS: &[&str] = &["how", "what", "when", "where", "which", "who", "whom", "whose", "why"];
-/// Words, in addition to question words, with which a clause begins: "the hour it begins" is one hour.
+/// Words, besides question words, that begin a clause. In "the hour it begins", the head is "hour", so the phrase is not plural.
 const CLAUSES: &[&str] = &["he", "i", "is", "it", "she", "that", "they", "this", "we", "you"];
 const PREPOSITIONS: &[&str] = &["after", "at", "before", "by", "for", "from", "in", "of", "on", "to", "until", "with"];
 
 impl Dialogue<'_> {
-    /// Returns the turn: one text, or one call if the last message is the person's and calls are allowed.
+    /// Returns the turn: the call of a complete form if `may_call` is set, otherwise a text.
     pub fn speak(mut self, may_call: bool) -> Reply {
         let stage = std::mem::take(&mut self.stage);
         let text = match &stage {
@@ -117,7 +117,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// Returns the question whether to make the call of a complete form.
+    /// Returns the question that asks the person to confirm a complete form.
     fn go_on(&self, form: &Form, why: Pause) -> String {
         let example =
             self.shape_of(form).and_then(|root| root.fields().first()).map(|field| format!("“{}: …”", field.name));
@@ -327,7 +327,8 @@ fn bare(ask: &Ask) -> String {
     }
 }
 
-/// Returns whether a phrase can replace the parameter's name: "no longer needed or by mistake" describes answers instead.
+/// Returns whether a phrase can replace the parameter's name. A phrase such as "no longer needed or by mistake" lists answers, so
+/// it cannot.
 fn names(phrase: &str, label: &str) -> bool {
     let stems = words::tokens(phrase);
     !phrase.contains(" or ") || words::tokens(label).iter().any(|token| stems.contains(token))

@@ -9,8 +9,8 @@ use tool_runtime::feedback::{Rejection, one_line};
 use tool_runtime::run::{ArgumentPattern, InterruptKind};
 use tool_runtime::tool::{Effect, ToolSpec};
 
-/// The depth to which nested objects are asked for field by field. Deeper ones are typed as JSON, because a schema can contain
-/// itself.
+/// The maximum depth of objects that the person fills in field by field. Deeper ones are typed as JSON, because a schema can
+/// contain itself.
 const MAX_DEPTH: usize = 4;
 
 /// Shows the call and asks for a decision: yes, no with a reason, edit, or, if offered, yes for the rest of the run.
@@ -33,7 +33,9 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
         match answer.as_str() {
             "a" | "always" if offer(request).is_some() && !is_edited => return Decision::ApproveForRun,
             "y" | "yes" if !is_edited => return Decision::Approve,
-            "y" | "yes" if !fits => terminal.say("Not with these arguments: please edit them again, or say no."),
+            "y" | "yes" if !fits => {
+                terminal.say("The tool rejects these arguments. Answer e to edit them again, or n to deny the call.")
+            }
             "y" | "yes" => return Decision::Edit { arguments: terminal.keep(id, arguments) },
             "n" | "no" => return Decision::Deny { reason: reason(terminal).await },
             "e" | "edit" => {
@@ -43,14 +45,14 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
                 match request.check(&arguments).await {
                     Err(feedback) => {
                         show_feedback(terminal, &feedback);
-                        terminal.say("  Your edit is kept. Answer e to go on with it.");
+                        terminal.say("  Your edit is kept. Answer e to continue it.");
                     }
                     Ok(shown) => {
                         fits = true;
                         terminal.say(if shown.arguments != arguments {
-                            "  The tool makes this of it:"
+                            "  The tool has changed your arguments. With them, the call is:"
                         } else if arguments == request.arguments {
-                            "  Nothing is changed:"
+                            "  The arguments are unchanged:"
                         } else {
                             "  Your edit is kept. With it, the call is:"
                         });
@@ -69,7 +71,7 @@ async fn choice(terminal: &Terminal, question: &str) -> Option<String> {
     Some(terminal.ask(question).await.ok()??.trim().to_lowercase())
 }
 
-/// Returns the decision if the input has ended.
+/// Returns the denial of a request that nobody answered before the input ended.
 fn deny_unanswered() -> Decision {
     Decision::deny("nobody answered")
 }
@@ -116,7 +118,7 @@ fn show_feedback(terminal: &Terminal, feedback: &Rejection) {
 fn show(terminal: &Terminal, spec: &ToolSpec, shown: &CallView) {
     show_call(terminal, spec, &shown.lines);
     if !shown.tainted_by.is_empty() {
-        terminal.say(&format!("  (after text of strangers, from {})", shown.tainted_by.join(", ")));
+        terminal.say(&format!("  (the conversation contains untrusted text from {})", shown.tainted_by.join(", ")));
     }
 }
 
@@ -180,10 +182,10 @@ pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decisi
     if let Some(feedback) = &request.feedback {
         show_feedback(terminal, feedback);
     }
-    terminal.say("\nThe program was stopped while this call ran. It may have been done, or not:");
+    terminal.say("\nThe program stopped while this call ran. Nobody knows whether it took effect:");
     show(terminal, &request.spec, &request.interrupt.shown);
     loop {
-        let question = "What came of it? [d]one, [f]ailed, [a]gain: run it once more, [l]eave it: ";
+        let question = "What happened? [d]one, [f]ailed, [a]gain (run it once more), [l]eave it: ";
         let Some(answer) = choice(terminal, question).await else { return Decision::Deny { reason: None } };
         match answer.as_str() {
             "d" | "done" => {
@@ -191,7 +193,8 @@ pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decisi
                 return output.map_or(Decision::Deny { reason: None }, |output| Decision::Respond { output });
             }
             "f" | "failed" => {
-                let error = terminal.ask("How? (the model sees it) ").await.ok().flatten().unwrap_or_default();
+                let error =
+                    terminal.ask("What was the error? (the model sees it) ").await.ok().flatten().unwrap_or_default();
                 let error = if error.trim().is_empty() { "the call failed".to_owned() } else { error };
                 return Decision::Fail { error };
             }

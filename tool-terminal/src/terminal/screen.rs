@@ -23,7 +23,7 @@ const MAX_BARS: usize = 8;
 /// The maximum length of a preliminary output.
 const EXCERPT: usize = 100;
 
-/// The shortest time between redraws of the bars. A call's last report before a pause may therefore not be shown.
+/// The minimum time between redraws of the bars. A report within this time is shown with the next one, or never.
 const PAUSE: Duration = Duration::from_millis(30);
 
 /// The screen. It ignores write errors, because a closed terminal must not stop a run.
@@ -36,7 +36,8 @@ struct State {
     /// Set if the last line is not ended yet.
     open: bool,
     live: Live,
-    /// The text that arrived while a question is open. It is held back, so that it does not disturb the person's typing.
+    /// The text that has arrived while a question is open. The screen shows it after the answer, so that it does not disturb the
+    /// typing.
     held: Option<String>,
 }
 
@@ -87,7 +88,7 @@ impl Screen {
                 ));
             }
             Event::CallStarted(call) => {
-                // Line breaks in accepted arguments are white space, because JSON escapes those in texts.
+                // A line break in accepted arguments is white space between values: inside strings, JSON escapes it.
                 let arguments = call.arguments().text.replace(['\n', '\r', '\t'], " ");
                 state.line(&format!("· {} {}", one_line(&call.name), one_line(&arguments)));
                 state.live.start(call);
@@ -221,7 +222,7 @@ fn refusal(feedback: &Rejection, arguments: &str) -> String {
     match (feedback.problems().is_empty() && !refused.is_empty(), wrong.is_empty()) {
         (true, true) => {
             let asked = refused.iter().map(|(name, _)| *name).filter(|name| !given(name));
-            format!(" {arguments} asks for {}", asked.collect::<Vec<_>>().join(", "))
+            format!(" {arguments} still needs {}", asked.collect::<Vec<_>>().join(", "))
         }
         (_, false) => format!(": {}", Rejection::reported(feedback.problems().to_vec(), wrong)),
         (false, true) => format!(": {feedback}"),
@@ -241,7 +242,7 @@ struct Running {
     id: CallId,
     name: String,
     progress: Option<Progress>,
-    /// The last line of progress that was written: its tenths, and its message.
+    /// The last progress line: the completed tenths, and the message.
     shown: Option<(Option<u8>, String)>,
 }
 
@@ -389,7 +390,7 @@ mod tests {
     #[test]
     fn bars_are_drawn_and_taken_away() {
         let mut live = live(true);
-        assert_eq!((live.draw(), live.clear()), (None, None), "a call that reports nothing has none");
+        assert_eq!((live.draw(), live.clear()), (None, None), "a call without progress has no bar");
         assert_eq!(live.report(&progress(1.0, Some(2.0), "a")), None);
         let drawn = live.draw().unwrap();
         assert!(drawn.starts_with("\u{1b}[?7l  t ━") && drawn.ends_with("a\n\u{1b}[?7h"), "{drawn:?}");

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::Value;
 use tool_runtime::run::{InterruptId, RunId};
 
-/// Refunds that wait for somebody, over several runs of a program.
+/// Refunds that wait for a person's decision, across several processes.
 #[derive(Parser)]
 #[command(name = "approvals")]
 pub(crate) struct Cli {
@@ -16,19 +16,19 @@ pub(crate) struct Cli {
     /// The file of the runs, with the shop's ledger beside it [default: in your state folder].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
-    /// The place where runs go on [default: the file, or PostgreSQL if `DATABASE_URL` names a server].
+    /// The store or engine of the runs [default: the file, or PostgreSQL if `DATABASE_URL` names a server].
     #[arg(long, global = true, value_name = "PLACE")]
     pub(crate) on: Option<On>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// A place on which runs go on.
+/// A store or engine that keeps the runs.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum On {
-    /// A server of Restate, of the feature `restate`.
+    /// A Restate server. Needs the feature `restate`.
     Restate,
-    /// A server of Temporal, of the feature `temporal`.
+    /// A Temporal server. Needs the feature `temporal`.
     Temporal,
     /// The database of `DATABASE_URL`.
     Postgres,
@@ -99,7 +99,8 @@ impl FromStr for Id {
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('/').filter(|(run, _)| !run.is_empty());
         let parts = parts.and_then(|(run, rest)| Some((run.to_owned(), rest.parse().ok()?)));
-        let (run, interrupt) = parts.ok_or("an id looks like RUN/CALL.1; `list` shows those that wait")?;
+        let (run, interrupt) =
+            parts.ok_or("expected an id of the form RUN/CALL.1; `list` shows the ids of waiting calls")?;
         Ok(Self { run, interrupt })
     }
 }

@@ -72,7 +72,7 @@ fn question(open: &Interrupt) -> String {
         let values = open.shown.lines.iter().map(|(name, value)| format!(" {name}={value}"));
         format!("{}{}", open.shown.tool, values.collect::<String>())
     });
-    if matches!(open.kind, InterruptKind::Reconcile) { format!("what came of it? {asked}") } else { asked }
+    if matches!(open.kind, InterruptKind::Reconcile) { format!("what happened? {asked}") } else { asked }
 }
 
 fn when(time: Time) -> String {

@@ -1,4 +1,4 @@
-//! A model that takes its time, as those do that have to think.
+//! A model that streams slowly, like a language model over a network.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// The number of characters in a piece of a call's arguments.
 const PIECE: usize = 6;
 
-/// A model that says the same in small pieces, so that one sees a page at work.
+/// A model that streams another model's turns in small pieces with pauses, so that a viewer can watch the page.
 pub(crate) struct Slowly<M>(pub(crate) M);
 
 impl<M: Model> Model for Slowly<M> {

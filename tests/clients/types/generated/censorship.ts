@@ -10,7 +10,7 @@ export type SearchInput = {
 
 export type SearchOutput = Found;
 
-/** What was found. */
+/** The documents that were found. */
 export type Found = {
   /** The documents that match. */
   results: string[];

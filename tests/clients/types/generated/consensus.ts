@@ -17,7 +17,7 @@ export type UpdateKnowledgeInput = {
 export type Status = "can" | "cannot";
 
 /**
- * When to meet.
+ * The time of the meeting.
  *
  * - `morning`: Morning.
  * - `evening`: Evening.
@@ -25,7 +25,7 @@ export type Status = "can" | "cannot";
 export type Time = "morning" | "evening";
 
 /**
- * Where to meet.
+ * The place of the meeting.
  *
  * - `bar`: Bar.
  * - `museum`: Museum.
@@ -51,7 +51,7 @@ export type ProposeInput = {
 
 export type ProposeOutput = Inbox;
 
-/** What came in. */
+/** The messages that have arrived. */
 export type Inbox = {
   /** What the others said. */
   messages: Letter[];

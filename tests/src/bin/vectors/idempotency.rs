@@ -1,7 +1,7 @@
 //! `idempotency`: sequences of calls of a tool that counts its runs.
 //!
-//! [`Idempotency::compatible`] must return the recorded results, except for equal simultaneous calls: in the original both run,
-//! and here one runs and the other is refused as a duplicate. A key that is present without a value is `null`.
+//! [`Idempotency::compatible`] must return the recorded results, except for equal simultaneous calls. In the original both run.
+//! Here one runs, and the other is refused as a duplicate. A key that is present without a value is `null`.
 
 use std::sync::{
     Arc,

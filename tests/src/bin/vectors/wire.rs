@@ -121,8 +121,8 @@ fn read_again(spec: &Value, value: &Value) -> Result<(), String> {
     }
 }
 
-/// Returns whether the original accepts this answer and our reader does not: an output with a key of the answer, which we refuse
-/// in its declaration, or reports for an input without parameters, which we never write.
+/// Returns whether the original accepts this answer and our reader does not. One case is an output with a key of the answer,
+/// which we refuse in its declaration. The other is reports for an input without parameters, which we never write.
 fn is_excepted(spec: &Value, value: &Value) -> bool {
     let schemas = ["/args/0/jsonSchema", "/args/1/jsonSchema", "/args/0/args/0/jsonSchema"];
     let collides =

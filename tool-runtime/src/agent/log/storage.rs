@@ -14,10 +14,10 @@ use tool_run::run::LogEntry;
 /// The smallest number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 200;
 
-/// The place where a run is stored; none without a store.
+/// The stored log of a run. It has no keeper if the agent has no store.
 #[derive(Default)]
 pub struct Storage {
-    /// It remains here if the future that drove the run was dropped.
+    /// The keeper of the run. It stays here if the future that drives the run is dropped, so that the next drive can use it.
     keeper: Option<Box<dyn Keeper>>,
     /// The time at which the right to drive must be renewed, on the agent's clock and on that of timers.
     renew: Option<(Time, Option<Instant>)>,

@@ -265,8 +265,8 @@ fn json<T: Serialize>(values: impl IntoIterator<Item: Borrow<T>>) -> Vec<Value> 
     values.into_iter().filter_map(|value| serde_json::to_value(value.borrow()).ok()).collect()
 }
 
-/// A type that a validator of a `T` may return: a [`Validation`], or a `Result` of one with a [`Failure`], into which `?`
-/// converts any error. A failure refuses the value. The model receives no more of it than the text of [`Failure::new`].
+/// A type that a validator of a `T` may return: a [`Validation`], or a `Result` of one with a [`Failure`]. `?` converts any error
+/// into a `Failure`. A failure refuses the value. The model receives no more of it than the text of [`Failure::new`].
 #[diagnostic::on_unimplemented(
     message = "a validator of a parameter of type `{T}` cannot return `{Self}`",
     label = "not a `Validation<{T}>`",

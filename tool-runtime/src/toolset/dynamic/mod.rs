@@ -56,8 +56,8 @@ type Check = dyn Fn(Value, Context) -> BoxFuture<'static, Result<(), Rejection>>
 /// let tools = Toolset::new().with(book).expect("a name of its own");
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let cx = Context::new("call_1");
-/// let told = tools.call("book", r#"{"from":"Paris"}"#, &cx).await.unwrap_err();
-/// assert_eq!(told.feedback().unwrap().to_json()["validationResults"], json!({
+/// let error = tools.call("book", r#"{"from":"Paris"}"#, &cx).await.unwrap_err();
+/// assert_eq!(error.feedback().unwrap().to_json()["validationResults"], json!({
 ///     "from": { "valid": true },
 ///     "to": { "valid": false, "problems": ["no flights to there"], "allowedValues": ["Rome"] },
 /// }));
@@ -147,8 +147,7 @@ impl DynamicToolBuilder {
             return Err(DynamicError::Output { keys });
         }
         Ok(DynamicTool {
-            // Without a schema, the output may have any keys, so it is wrapped: no key of it may be mistaken for a part of the
-            // answer.
+            // Without a schema, the output may have any keys. It is wrapped, so that none of them is read as a key of the answer.
             form: tool.spec().output.as_ref().map_or(Form::Wrapped, |schema| Form::of(Some(schema.neutral()))),
             tool,
             parameters: Arc::new(parameters),

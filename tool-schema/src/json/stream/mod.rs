@@ -24,8 +24,8 @@ const BYTES: usize = 16 << 20;
 ///
 /// The text may be cut anywhere: in a number, in an escape, between the halves of a surrogate pair, or inside a UTF-8 character.
 /// Each piece is read once, and updates the value in place. Its cost depends on its length and its depth, not on earlier pieces.
-/// However a text is cut, the final value is the one that `serde_json` reads from the whole, and an error here is an error there,
-/// too.
+/// However a text is cut, the final value equals the one that `serde_json` reads from the whole text. A text that is an error
+/// here is an error there, too.
 ///
 /// # The value so far
 ///

@@ -238,7 +238,7 @@ impl Form {
             }
             InterruptKind::Reconcile => {
                 let question = format!(
-                    "The program that ran this call of `{name}` was stopped, and nobody knows what came of it. Run it again?"
+                    "The program that ran this call of `{name}` was stopped, and its outcome is unknown. Run it again?"
                 );
                 (described(question, shown), Wants::Permission, permission())
             }

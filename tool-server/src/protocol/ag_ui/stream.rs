@@ -156,10 +156,10 @@ impl Writer {
         self
     }
 
-    /// Sets whether a call of the client's own tools is written in one piece, when the client has to execute it, and not while it
-    /// arrives. Use it for agents whose policies may refuse calls or require approvals
-    /// ([`Agent::has_policies`](tool_runtime::Agent::has_policies)). Calls of external tools that the server declares are always held
-    /// back, and calls of the client's tools with [`Check::Gate`](super::Check::Gate), too.
+    /// Sets whether a call of the client's own tools is held back until the client has to execute it, and then written in one
+    /// piece. Use it for agents whose policies may refuse calls or require approvals
+    /// ([`Agent::has_policies`](tool_runtime::Agent::has_policies)). Calls of external tools that the server declares are always
+    /// held back, and calls of the client's tools with [`Check::Gate`](super::Check::Gate), too.
     pub fn hold(mut self, holds: bool) -> Self {
         self.holds = holds;
         self
@@ -527,8 +527,7 @@ fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> ev
             None => ("confirmation", question.text.clone(), approval(None)),
         },
         InterruptKind::Reconcile => {
-            let message =
-                format!("`{}` was started, and nobody knows what came of it. Start it again?", open.shown.tool);
+            let message = format!("`{}` was started, and its outcome is unknown. Start it again?", open.shown.tool);
             (of_call, message, approval(None))
         }
         // A nested call is not a call of this conversation, so its output is the answer to an interrupt.

@@ -22,8 +22,8 @@ const MAX_BYTES: usize = 4 << 20;
 pub enum Check {
     /// The server does not check. It streams the arguments as the model writes them.
     Off,
-    /// The server streams the arguments, and reports the problems to the client: in a `CUSTOM` event named `tool_arguments`,
-    /// whose value has the members `toolCallId` and `problems`.
+    /// The server streams the arguments, and reports the problems to the client. It sends a `CUSTOM` event named
+    /// `tool_arguments`, whose value has the members `toolCallId` and `problems`.
     #[default]
     Report,
     /// The server refuses the arguments without showing them to the client, and the model tries again. Arguments that fit are

@@ -146,7 +146,7 @@ impl Call {
 }
 
 impl UiStream {
-    /// Adds a call that the client's message has.
+    /// Adds a call that the client's message contains.
     pub(super) fn add(&mut self, mut call: Call) {
         call.is_concealed = self.settings.visibility_of(&call.name) != Visibility::Shown;
         self.calls.push(call);
@@ -227,7 +227,7 @@ impl UiStream {
             }
             InterruptKind::Approval { .. } => self.request(at, open, open.shown.challenge.as_deref(), out),
             InterruptKind::Reconcile => {
-                let text = "it was started, and nobody knows what came of it; approve to start it again";
+                let text = "the call was started, and its outcome is unknown; approve to start it again";
                 self.request(at, open, Some(text), out);
             }
             InterruptKind::Inner { .. } => {}
@@ -266,8 +266,8 @@ impl UiStream {
         self.respond(&id, approved, reason, Some(by), out);
     }
 
-    /// Writes the last approval or denial of a call, for a client that has none of the message. Clients of level 6 have no chunk
-    /// for the decision, and a request without it would never end.
+    /// Writes the last approval or denial of a call, for a client that loads the whole message again. Clients of version 6 have
+    /// no chunk for a decision, and would show the request as open forever, so nothing is written for them.
     pub(super) fn was_approved_or_denied(&mut self, call: &run::Call, out: &mut Vec<u8>) {
         use Decision::{Approve, ApproveForRun, Deny, Edit};
         let is_approval = |decision: &Decision| matches!(decision, Approve | ApproveForRun | Edit { .. } | Deny { .. });
@@ -440,8 +440,9 @@ impl UiStream {
         }
     }
 
-    /// Writes a nested call that the client has to execute, with the id of its interrupt and in a separate step. A client sends
-    /// the next request by itself when all calls of the last step have ended, and the outer call has not.
+    /// Writes a nested call that the client has to execute, with the id of its interrupt and in a separate step. The step is
+    /// separate, because the outer call has not ended. A client sends the next request only when all calls of the last step have
+    /// ended.
     fn hand_out(&mut self, open: &Interrupt, out: &mut Vec<u8>) {
         let id = approval_id(&self.run, open);
         if self.find(&CallId::from(id.as_str())).is_some() {

@@ -41,8 +41,8 @@ fn sealed_metadata(sealed: &str) -> Value {
     json!({ SEALED: sealed })
 }
 
-/// The level of a client: the chunks and fields that it knows. The AI SDK's clients do not send their version, and abandon an
-/// answer at the first unknown chunk.
+/// The major version of the AI SDK that a client uses. It determines the chunks and fields that the client accepts. The AI SDK's
+/// clients do not send their version, and abandon an answer at the first unknown chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Level {
@@ -82,8 +82,8 @@ pub struct StreamSettings {
     /// Set if the texts that people see while a tool works ([`Traits::ui`](tool_runtime::tool::Traits::ui)) are sent with its
     /// calls. Clients before 6.0.231 and 7.0.32 abandon answers that contain them.
     pub tool_metadata: bool,
-    /// Set if small pieces of texts and arguments wait a moment for more. Clients parse all arguments again with each piece, so
-    /// sending every piece of the model costs them quadratic time.
+    /// Set if small pieces of text and arguments are combined before they are sent. Clients parse all arguments again with each
+    /// piece, so sending every piece of the model costs them quadratic time.
     pub coalesce: bool,
 }
 
@@ -109,7 +109,8 @@ impl StreamSettings {
         self
     }
 
-    /// Sets the part of each tool's calls that the client sees. Of a tool whose `meta` has `"hidden": true`, it sees nothing.
+    /// Sets the part of each tool's calls that the client sees. The client sees no call of a tool whose `meta` has
+    /// `"hidden": true`.
     pub fn visibility(self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
         self.visible(Visible::new(visible))
     }
@@ -142,7 +143,7 @@ impl StreamSettings {
         self.visibility_of(name) == Visibility::Hidden
     }
 
-    /// Returns `true` if the client sees the call. It sees a hidden one if a person is asked about it.
+    /// Returns `true` if the client sees the call. It sees a call of a hidden tool once a person is asked about the call.
     fn is_seen(&self, call: &Call) -> bool {
         !self.is_hidden(&call.name) || call.interrupt().is_some() || call.decisions().next().is_some()
     }

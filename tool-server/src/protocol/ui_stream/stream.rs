@@ -15,8 +15,8 @@ use crate::protocol::{Encoder, End, Outbox, full};
 
 /// An encoder of one answer for unmodified clients of the AI SDK.
 ///
-/// The chunks are valid in whatever order events come. Texts are opened and closed, each call goes through its states once, and
-/// no chunk refers to a call that the client's message does not have.
+/// The chunks are valid for every order of events. Texts are opened and closed, and each call goes through its states once. No
+/// chunk refers to a call that the client's message does not contain.
 ///
 /// ```
 /// use std::time::Duration;
@@ -292,7 +292,7 @@ impl UiStream {
     fn steered(&mut self, id: Option<&str>, content: &[Part], out: &mut Vec<u8>) {
         self.finish_step(out);
         self.steerings += 1;
-        let minted = format!("{}-said-{}", self.message_id, self.steerings);
+        let minted = format!("{}-steering-{}", self.message_id, self.steerings);
         let parts: Value = content.iter().map(part).collect();
         let id = id.unwrap_or(&minted);
         self.frame(&Chunk::SteeringMessage { id, parts: Json::Value(&parts) }, out);

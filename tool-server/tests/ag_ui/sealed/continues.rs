@@ -67,7 +67,7 @@ async fn the_last_run_and_the_one_before_it_are_kept() {
     assert_eq!(run.prompts().len(), 5);
 }
 
-/// An activity keeps nothing, and stands last where a tool has told of its progress.
+/// An activity cannot keep the sealed run, and is the last message after a tool has reported its progress.
 #[tokio::test]
 async fn a_run_is_kept_where_clients_keep_something() {
     let world = World::new();

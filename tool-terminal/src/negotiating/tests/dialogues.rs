@@ -78,7 +78,7 @@ fn one_sentence_can_contain_everything() {
         That did not work: connection refused.
         Shall I try again? (yes or no, or change something, such as “city: …”)
         > no
-        All right, I have left that undone."#,
+        All right, I did not do it."#,
     );
 }
 
@@ -157,7 +157,7 @@ fn forms_can_be_dropped_and_changed_for_another() {
         > no
         ! delete_file {"path":"weather in Oslo"}
         <! the call was denied, and did not run
-        All right, I have left that undone.
+        All right, I did not do it.
         Anything else? (or change something, such as “path: …”)
         > delete a file
         Delete file. What is the path relative to the root?

@@ -1,4 +1,5 @@
-//! Random tools and persons: a person who answers the questions reaches an end, and accepted parameters are not asked for again.
+//! Random tools and persons. A person who answers the questions always reaches an end, and is not asked twice for an accepted
+//! parameter.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ const PATIENCE: usize = 12;
 #[derive(Clone, Debug)]
 struct Field {
     requires: Vec<usize>,
-    /// The possible animals as bits, a row for each sum of its dependencies.
+    /// The allowed animals, as bit masks. The sum of the dependencies' positions in [`ANIMALS`] selects the mask.
     rows: Vec<u8>,
     suggests: bool,
 }
@@ -64,7 +65,7 @@ fn fields() -> impl Strategy<Value = Vec<Field>> {
     (1_usize..6).prop_flat_map(move |count| (0..count).map(field).collect::<Vec<_>>())
 }
 
-/// Returns a tool with these dynamic parameters, and one that is required from the beginning.
+/// Returns a toolset of one tool. It has these dynamic parameters, and the required static parameter `fixed`.
 fn tool(fields: &[Field]) -> Toolset {
     let mut properties: Map<String, Value> =
         (0..fields.len()).map(|field| (name(field), json!({"type": "string"}))).collect();
@@ -80,8 +81,8 @@ fn tool(fields: &[Field]) -> Toolset {
                 .validate(move |value, known| field.judge(value.as_ref(), &|name| known[name].clone())),
         );
     }
-    let tool = tool.handler(|arguments, _| async { Ok(arguments) }).expect("its parameters wait for those before");
-    Toolset::new().with(tool).expect("its name is its own")
+    let tool = tool.handler(|arguments, _| async { Ok(arguments) }).expect("each parameter requires only earlier ones");
+    Toolset::new().with(tool).expect("the set has no other tool")
 }
 
 /// A person who answers the questions, sometimes in unusual ways.
@@ -96,7 +97,7 @@ impl Person {
     fn roll(&mut self, sides: usize) -> usize {
         let roll = self.dice[self.rolled % self.dice.len()];
         self.rolled += 1;
-        // There are few dice, so each round turns them.
+        // The list of dice is short. Each time it is used up, all values shift by one, so that rounds differ.
         (usize::from(roll) + self.rolled / self.dice.len()) % sides.max(1)
     }
 
@@ -113,11 +114,11 @@ impl Person {
                 let place = self.roll(pointers.len());
                 return (format!("{}", place + 1), Some(vec![pointers[place].clone()]));
             }
-            Some(doubt) => panic!("{doubt:?} to a clear answer"),
+            Some(doubt) => panic!("the dialogue doubts a clear answer: {doubt:?}"),
             None => {}
         }
         let ask = form.next(dialogue.shape(0)).expect("there is a question");
-        assert!(!accepted.contains(&ask.pointer), "{} is accepted, and asked again", ask.pointer);
+        assert!(!accepted.contains(&ask.pointer), "`{}` was accepted, but is asked for again", ask.pointer);
         match self.roll(8) {
             0 if self.backs < 5 => {
                 self.backs += 1;
@@ -173,7 +174,7 @@ proptest! {
                 continue;
             }
             let dialogue = standing(Request::new(&messages[..messages.len() - 1], tools.list()));
-            let dialogue = dialogue.expect("nothing is forced");
+            let dialogue = dialogue.expect("the request forces no tool");
             if matches!(dialogue.stage, Stage::Idle) {
                 // The person learned that the call is impossible: at once, or after too many dead ends.
                 let hopeless = fields.iter().any(|field| field.requires.is_empty() && field.rows[0] == 0);

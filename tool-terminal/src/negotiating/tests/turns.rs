@@ -134,11 +134,11 @@ fn a_denial_is_not_a_failure_of_the_tool() {
     for (text, reply_text) in [
         (
             "the call was denied, and did not run: too cold",
-            "I have left that undone: too cold.\nAnything else? (or change something, such as “city: …”)",
+            "I did not do it: too cold.\nAnything else? (or change something, such as “city: …”)",
         ),
         (
             "Declined by the user.",
-            "All right, I have left that undone.\nAnything else? (or change something, such as “city: …”)",
+            "All right, I did not do it.\nAnything else? (or change something, such as “city: …”)",
         ),
     ] {
         let messages = [calls(std::slice::from_ref(&made)), answer(&made, text, true)];

@@ -254,7 +254,7 @@ fn a_message_that_steers_the_run_is_in_the_message() {
     assert_eq!(kinds(&seven)[5..8], ["finish-step", "steering-message", "start-step"]);
     let image = json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA" });
     assert_eq!(seven[6]["parts"], json!([{ "type": "text", "text": "No, Rome." }, image]));
-    assert_eq!(seven[6]["id"], "m-said-1");
+    assert_eq!(seven[6]["id"], "m-steering-1");
     assert_eq!(kinds(&steered(Level::V6))[5..7], ["finish-step", "start-step"]);
 }
 
