@@ -160,12 +160,12 @@ impl<'a> Kept<'a> {
     }
 
     /// Returns the duration of storing the consequences of the event.
-    fn send(&mut self, event: StepInput) -> Duration {
-        let (events, _) = step(&self.run, event).expect("it is in order");
+    fn send(&mut self, input: StepInput) -> Duration {
+        let (events, _) = step(&self.run, input).expect("it is in order");
         let rev = self.run.rev();
         self.last = record::encode(&events);
-        for event in &events {
-            self.run.apply(event).expect("it follows");
+        for input in &events {
+            self.run.apply(input).expect("it follows");
         }
         timed(|| {
             let append = Append::new(rev, &events, &self.run, None);

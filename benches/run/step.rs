@@ -79,10 +79,10 @@ impl Bench {
         bench
     }
 
-    fn feed(&mut self, event: StepInput) -> Vec<Action> {
-        let (log, actions) = step(&self.run, event).expect("the event fits");
-        for event in log {
-            self.run.apply(&event).expect("it follows");
+    fn feed(&mut self, input: StepInput) -> Vec<Action> {
+        let (log, actions) = step(&self.run, input).expect("the input fits");
+        for input in log {
+            self.run.apply(&input).expect("it follows");
         }
         actions
     }

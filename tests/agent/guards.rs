@@ -157,7 +157,7 @@ fn answers_from_outside_have_a_size_and_a_depth() {
 fn a_schema_that_cannot_be_compiled_is_not_sent() {
     let schema = json!({"type": "objekt", "properties": {"a": {"type": 3, "description": "The first."}, "b": 5}});
     let tool = RuntimeTool::new("odd", "Odd.").input(schema).handler(|given, _| async { Ok(given) }).unwrap();
-    assert!(tool.warnings()[0].starts_with("arguments: ") && tool.spec().traits.unvalidated);
+    assert!(tool.warnings()[0].starts_with("arguments: ") && tool.spec().options.unvalidated);
     let outline = json!({"type": "object", "properties": {"a": {"description": "The first."}, "b": {}}});
     assert_eq!(*tool.spec().input.neutral(), outline);
     for dialect in Dialect::ALL {
@@ -174,7 +174,7 @@ fn a_union_of_thousands_is_lowered_and_checked_in_time() {
     let schema = json!({"type": "object", "properties": {"a": {"anyOf": branches}}});
     within_blocking("a union of thousands", || {
         let tool = RuntimeTool::new("wide", "").input(schema).handler(|given, _| async { Ok(given) }).unwrap();
-        assert!(!tool.spec().traits.unvalidated, "{:?}", tool.warnings());
+        assert!(!tool.spec().options.unvalidated, "{:?}", tool.warnings());
         for dialect in Dialect::ALL {
             tool.spec().input.lowered(dialect);
         }

@@ -220,7 +220,7 @@ impl Layer for ReadOnly {
 
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
         let mut spec = ToolSpec::clone(spec);
-        spec.traits.effect = tool_runtime::tool::Effect::ReadOnly;
+        spec.options.effect = tool_runtime::tool::Effect::ReadOnly;
         spec.description.push_str(" (tried again)");
         spec.name = "another".to_owned();
         Arc::new(spec)

@@ -120,8 +120,8 @@ struct Flaky {
 
 impl Default for Flaky {
     fn default() -> Self {
-        let declared = tool_runtime::toolset::RuntimeTool::new("flaky", "Fails twice.").traits(|traits| {
-            traits.idempotent = true;
+        let declared = tool_runtime::toolset::RuntimeTool::new("flaky", "Fails twice.").options(|options| {
+            options.idempotent = true;
         });
         let spec = Arc::clone(declared.external().unwrap().spec());
         Self { spec, asked: Arc::default(), runs: Arc::default() }

@@ -13,7 +13,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn, Usage},
     run::CallResult,
     run::Phase,
-    test::{Clock, Events, Person, Recorder, Replayer, Seen, recorded},
+    test::{Clock, Events, Person, RecordedModel, Recorder, Seen, recorded},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
@@ -75,7 +75,7 @@ async fn a_recorded_model_repeats_its_answers() {
     assert!(text.starts_with("{\"recording\":1,\"model\":\"scripted\"}\n") && text.lines().count() == 3, "{text}");
     assert!(text.contains("my key is [hidden].") && !text.contains("k-"), "{text}");
 
-    let model = std::sync::Arc::new(Replayer::open(&tape.0).unwrap().hide("k-\"1\""));
+    let model = std::sync::Arc::new(RecordedModel::open(&tape.0).unwrap().hide("k-\"1\""));
     let (again, reply) = replayed(&Agent::new(std::sync::Arc::clone(&model)).tools(toolset!(double))).await;
     assert_eq!(reply.unwrap(), "It is 42.");
     assert_eq!(again.lines(), first.lines());
@@ -125,7 +125,7 @@ async fn how_a_turn_ended_is_recorded_too() {
     assert_eq!(first[0], "RateLimited slow down Some(9s)");
     assert!(first[1].contains("cut off"), "{first:?}");
     assert_eq!(first[2], "Stopped(Cut(Other(\"odd\"))) three");
-    assert_eq!(play(Agent::new(Replayer::open(&tape.0).unwrap())).await, first);
+    assert_eq!(play(Agent::new(RecordedModel::open(&tape.0).unwrap())).await, first);
 }
 
 #[test]
@@ -137,10 +137,10 @@ fn an_invalid_recording_is_an_error() {
         ("{\"recording\":1,\"model\":\"m\"}\n\n{\"request\":1}", "line 3: missing field `deltas`"),
     ];
     for (text, expected) in cases {
-        let error = Replayer::read(text).unwrap_err().to_string();
+        let error = RecordedModel::read(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
-    let error = Replayer::open("/nowhere/at-all.jsonl").unwrap_err().to_string();
+    let error = RecordedModel::open("/nowhere/at-all.jsonl").unwrap_err().to_string();
     assert!(error.starts_with("/nowhere/at-all.jsonl: "), "{error}");
 }
 

@@ -74,7 +74,7 @@ async fn a_chain_changes_types_and_schemas() {
             "additionalProperties": false,
         })
     );
-    assert!(spec.output.is_none() && spec.traits.examples.is_empty() && spec.description == "Finds lines.");
+    assert!(spec.output.is_none() && spec.options.examples.is_empty() && spec.description == "Finds lines.");
     let spec = toolset!(search).layer(asked().pipe(counted())).list().specs()[0].clone();
     assert_eq!(spec.output.as_ref().unwrap().neutral()["type"], "integer");
     for (arguments, feedback) in [

@@ -211,7 +211,7 @@ fn defaults_and_examples_can_be_given() {
     contains(&findings, LintLevel::Error, "/properties/a/default", "4 is not a valid value");
     contains(&findings, LintLevel::Error, "/properties/a/examples/1", "\"two\" is not a valid value");
     assert_eq!(findings.at_least(LintLevel::Error).iter().len(), 2, "{findings}");
-    let example = |tool: RuntimeToolBuilder| tool.traits(|traits| traits.examples = vec![json!({ "b": 1 })]);
+    let example = |tool: RuntimeToolBuilder| tool.options(|options| options.examples = vec![json!({ "b": 1 })]);
     let schema = json!({
         "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a"], "additionalProperties": false,
     });
@@ -222,7 +222,7 @@ fn defaults_and_examples_can_be_given() {
 #[test]
 fn losses_of_providers_are_reported() {
     let map = json!({ "type": "object", "additionalProperties": { "type": "integer" }, "description": "m" });
-    let strict = |tool: RuntimeToolBuilder| tool.traits(|traits| traits.strict = true);
+    let strict = |tool: RuntimeToolBuilder| tool.options(|options| options.strict = true);
     let whole =
         json!({ "type": "object", "properties": { "a": map }, "required": ["a"], "additionalProperties": false });
     let findings = lint_tool("look", whole, strict);

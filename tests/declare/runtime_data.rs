@@ -71,7 +71,7 @@ fn labelled_arguments_are_accepted_and_refused_as_the_data_says() {
         for record in shared::lines(&file) {
             let id = record["id"].as_str().unwrap();
             let made = tool("t", &record["schema"]);
-            if made.spec().traits.unvalidated {
+            if made.spec().options.unvalidated {
                 unvalidated.push(format!("{id}: {:?}", made.warnings()));
             }
             let tools = Toolset::new().with(made).unwrap();

@@ -74,7 +74,7 @@ fn every_draft_means_what_it_says() {
 #[tokio::test]
 async fn without_a_schema_any_object_goes() {
     for tool in [echo(None), echo(json!(true)), echo(json!({}))] {
-        assert!(tool.warnings().is_empty() && !tool.spec().traits.unvalidated);
+        assert!(tool.warnings().is_empty() && !tool.spec().options.unvalidated);
         assert!(accepts(&tool, "") && accepts(&tool, r#"{"a":[1]}"#));
         for no_object in ["[]", "1", "null", "\"a\""] {
             assert!(refusal(&tool, no_object).to_string().contains("an object"), "{no_object}");
@@ -102,7 +102,7 @@ async fn a_schema_that_cannot_be_compiled_leaves_the_tool_usable() {
         let tool = echo(schema.clone());
         let warning = tool.warnings().first().unwrap_or_else(|| panic!("{schema}"));
         assert!(warning.starts_with("arguments: ") && warning.len() < 1000, "{warning}");
-        assert!(tool.spec().traits.unvalidated, "{schema}");
+        assert!(tool.spec().options.unvalidated, "{schema}");
         assert!(!accepts(&tool, "[]") && !accepts(&tool, "{") && !accepts(&tool, r#"{"a":1,"a":2}"#));
         for format in ListFormat::ALL {
             let _ = Toolset::new().with(echo(schema.clone())).unwrap().list().json(format);
@@ -195,7 +195,7 @@ fn external_tools_are_answered_from_outside() {
         .output(json!({"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"]}))
         .external()
         .unwrap();
-    assert!(ask.spec().traits.external && ask.spec().output.is_some());
+    assert!(ask.spec().options.external && ask.spec().output.is_some());
     assert_eq!(ask.answer(r#"{"yes":true}"#).unwrap().decode::<Value>().unwrap(), json!({"yes": true}));
     for wrong in ["", "{}", r#"{"yes":1}"#, "yes", r#"{"yes":true}{}"#, r#"{"yes":true,"yes":false}"#] {
         assert!(matches!(ask.answer(wrong), Err(CallError::Rejected(_))), "{wrong}");
@@ -212,10 +212,10 @@ fn external_tools_are_answered_from_outside() {
 fn an_unchecked_answer_has_a_warning() {
     let tool = RuntimeTool::new("a", "").output(json!({"type": "strnig"})).external().unwrap();
     assert!(tool.warnings()[0].starts_with("output: "), "{:?}", tool.warnings());
-    assert!(!tool.spec().traits.unvalidated, "the arguments are checked");
+    assert!(!tool.spec().options.unvalidated, "the arguments are checked");
     assert!(tool.answer("1").is_ok());
     let tool = echo(json!({"properties": {"a": {"pattern": "^(?=x)", "minLength": 2}}}));
-    assert!(tool.warnings()[0].contains("(?=x)") && !tool.spec().traits.unvalidated, "{:?}", tool.warnings());
+    assert!(tool.warnings()[0].contains("(?=x)") && !tool.spec().options.unvalidated, "{:?}", tool.warnings());
     assert!(accepts(&tool, r#"{"a":"yy"}"#) && !accepts(&tool, r#"{"a":"y"}"#), "the rest is checked");
 }
 
@@ -257,13 +257,13 @@ fn traits_and_texts_are_kept() {
         .title("Wipe it")
         .effect(Effect::Destructive)
         .approval()
-        .traits(|traits| traits.timeout = Some(Duration::from_secs(3)))
+        .options(|options| options.timeout = Some(Duration::from_secs(3)))
         .handler(|_, _| async { Ok(Value::Null) })
         .unwrap();
     let spec = tool.spec();
     assert_eq!((spec.name.as_str(), spec.title.as_deref()), ("wipe", Some("Wipe it")));
-    assert_eq!((spec.traits.effect, spec.traits.approval), (Effect::Destructive, Approval::Always));
-    assert_eq!(spec.traits.timeout, Some(Duration::from_secs(3)));
+    assert_eq!((spec.options.effect, spec.options.approval), (Effect::Destructive, Approval::Always));
+    assert_eq!(spec.options.timeout, Some(Duration::from_secs(3)));
     assert!(tool.start("{}", &Context::new("c")).now().unwrap().unwrap().needs_approval);
     for name in ["", "a b", "a.b", "ä", "a\n", &"x".repeat(65)] {
         assert!(matches!(RuntimeTool::new(name, "").external(), Err(NameError::Invalid { .. })), "{name}");

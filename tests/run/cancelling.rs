@@ -12,32 +12,32 @@ use tool_runtime::{
 };
 
 use crate::kit::{
-    Placed as _, World, agent, ends, millis, pays, refusal, resumed, store, stores, tool_results, tools, until,
+    Effects, Placed as _, agent, ends, millis, pays, refusal, resumed, store, stores, tool_results, tools, until,
 };
 
 /// Takes its time.
 #[tool]
-async fn slow(#[state] world: &World) -> &'static str {
-    world.did("begins");
+async fn slow(#[state] effects: &Effects) -> &'static str {
+    effects.record("begins");
     // Long enough for another process to notice that it is cancelled.
     millis(3000).await;
-    world.did("ends");
+    effects.record("ends");
     "done"
 }
 
-fn slowly(world: &Arc<World>) -> Agent {
+fn slowly(effects: &Arc<Effects>) -> Agent {
     let turns = [Turn::call("slow", json!({})).then_call("slow", json!({})), Turn::say("said")];
-    Agent::new(ScriptedModel::new(turns)).tools(toolset!(Arc::clone(world); slow))
+    Agent::new(ScriptedModel::new(turns)).tools(toolset!(Arc::clone(effects); slow))
 }
 
 #[tokio::test]
 async fn a_handle_stops_after_the_step_or_drops_the_work() {
     for cancels in [false, true] {
-        let world = World::new();
-        let mut session = slowly(&world).anywhere().session();
+        let effects = Effects::new();
+        let mut session = slowly(&effects).anywhere().session();
         let handle = session.handle();
         let (ended, ()) = tokio::join!(session.send("go"), async {
-            until(|| world.count("begins") == 2).await;
+            until(|| effects.count("begins") == 2).await;
             handle.stop();
             if cancels {
                 handle.cancel();
@@ -47,10 +47,10 @@ async fn a_handle_stops_after_the_step_or_drops_the_work() {
             assert!(matches!(ended, Err(AgentError::Cancelled)));
             assert_eq!(ends(&session), [CallResult::Cancelled, CallResult::Cancelled]);
             millis(3500).await;
-            assert_eq!(world.count("ends"), 0, "nobody waits for it, and it is dropped");
+            assert_eq!(effects.count("ends"), 0, "nobody waits for it, and it is dropped");
         } else {
             assert_eq!(ended.unwrap().phase, Phase::Stopped(StopReason::Requested));
-            assert_eq!((world.count("ends"), tool_results(&session)), (2, vec!["done".to_owned(); 2]));
+            assert_eq!((effects.count("ends"), tool_results(&session)), (2, vec!["done".to_owned(); 2]));
         }
         assert_eq!(session.resume().await.unwrap().text, "said", "it goes on");
     }
@@ -58,8 +58,8 @@ async fn a_handle_stops_after_the_step_or_drops_the_work() {
 
 #[tokio::test]
 async fn a_request_before_the_run_applies_to_that_run_only() {
-    let world = World::new();
-    let mut session = slowly(&world).anywhere().session();
+    let effects = Effects::new();
+    let mut session = slowly(&effects).anywhere().session();
     session.handle().stop();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Requested));
     assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
@@ -76,13 +76,13 @@ async fn a_run_in_its_last_turn_finishes_instead_of_stopping() {
 async fn another_process_stops_or_cancels_a_run() {
     for store in stores().await {
         for cancels in [false, true] {
-            let world = World::new();
-            let first = slowly(&world).on(&store);
+            let effects = Effects::new();
+            let first = slowly(&effects).on(&store);
             let mut session: Session = first.session();
             let id = session.id().clone();
-            let other = slowly(&world).on(&store);
+            let other = slowly(&effects).on(&store);
             let (ended, ()) = tokio::join!(session.send("go"), async {
-                until(|| world.count("begins") == 2).await;
+                until(|| effects.count("begins") == 2).await;
                 assert_eq!(refusal(other.cancel(&id, "eve").await), Refusal::Forbidden);
                 assert_eq!(refusal(other.stop(&id, "eve").await), Refusal::Forbidden);
                 let run = if cancels { other.cancel(&id, "").await } else { other.stop(&id, "").await };
@@ -104,8 +104,8 @@ async fn another_process_stops_or_cancels_a_run() {
 
 #[tokio::test]
 async fn interrupts_are_decided_before_a_stop_and_waiting_prompts_are_dropped() {
-    let world = World::new();
-    let agent = agent(&store(), tools(&world), [pays(&[5]), Turn::say("never")])
+    let effects = Effects::new();
+    let agent = agent(&store(), tools(&effects), [pays(&[5]), Turn::say("never")])
         .options(|options| options.on_prompt = OnPrompt::Block)
         .anywhere();
     let mut session = agent.session();
@@ -117,7 +117,7 @@ async fn interrupts_are_decided_before_a_stop_and_waiting_prompts_are_dropped() 
     let waits = session.interrupts().next().unwrap().id.clone();
     agent.decide(&id, &waits, Decision::Approve, "").await.unwrap();
     let session = resumed(&agent, &id).await;
-    assert_eq!(world.seen(), ["pay 5 to Ann"]);
+    assert_eq!(effects.all(), ["pay 5 to Ann"]);
     assert_eq!(session.run().phase(), tool_runtime::run::Phase::Stopped(tool_runtime::run::StopReason::Requested));
     assert!(session.run().queue().is_empty());
     agent.cancel(&id, "").await.expect("nothing is going on");

@@ -14,24 +14,24 @@ use tool_runtime::{
 
 use crate::{
     kit::{
-        Events, Person, World, agent, ends, millis, open, refusal, resumed, store, stores, tool_results, tools, until,
+        Effects, Events, Person, agent, ends, millis, open, refusal, resumed, store, stores, tool_results, tools, until,
     },
     suite::subagents::{call, inner_tools},
 };
 
 /// Takes its time, the first time.
 #[tool]
-async fn once(#[state] world: &World) -> &'static str {
-    world.did("once");
-    hesitate(world.count("once")).await;
+async fn once(#[state] effects: &Effects) -> &'static str {
+    effects.record("once");
+    hesitate(effects.count("once")).await;
     "done"
 }
 
 /// Takes its time, the first time, and may be run again.
 #[tool(idempotent)]
-async fn again(#[state] world: &World) -> &'static str {
-    world.did("again");
-    hesitate(world.count("again")).await;
+async fn again(#[state] effects: &Effects) -> &'static str {
+    effects.record("again");
+    hesitate(effects.count("again")).await;
     "done"
 }
 
@@ -41,17 +41,17 @@ async fn hesitate(count: usize) {
     }
 }
 
-fn breaking(store: &Arc<dyn Store>, world: &Arc<World>) -> Agent {
+fn breaking(store: &Arc<dyn Store>, effects: &Arc<Effects>) -> Agent {
     let turn = Turn::call("once", json!({})).then_call("again", json!({})).then_call("pay", json!({"amount": 5}));
-    let all = tools(world).merge(toolset!(Arc::clone(world); once, again)).unwrap();
+    let all = tools(effects).merge(toolset!(Arc::clone(effects); once, again)).unwrap();
     agent(store, all, [turn, Turn::say("ok")])
 }
 
 /// Sends a prompt, and drops the future in the middle of the calls.
-async fn break_off(session: &mut Session, world: &World) {
+async fn break_off(session: &mut Session, effects: &Effects) {
     tokio::select! {
         sent = session.send("go") => panic!("it did not hesitate: {sent:?}"),
-        () = until(|| world.count("once") == 1 && world.count("again") == 1) => {}
+        () = until(|| effects.count("once") == 1 && effects.count("again") == 1) => {}
     }
 }
 
@@ -66,22 +66,22 @@ async fn after_a_crash_repeatable_calls_restart_and_a_person_decides_the_rest() 
             (Decision::Deny { reason: None }, 1, "its outcome is unknown; it may have had effects"),
         ];
         for (decision, runs, says) in decisions {
-            let world = World::new();
+            let effects = Effects::new();
             let person = Person::deciding([]);
-            let agent = breaking(&store, &world).observer(Events::new()).operator(person.clone());
+            let agent = breaking(&store, &effects).observer(Events::new()).operator(person.clone());
             let mut session = agent.session();
-            break_off(&mut session, &world).await;
-            assert_eq!((world.count("once"), world.count("again")), (1, 1));
+            break_off(&mut session, &effects).await;
+            assert_eq!((effects.count("once"), effects.count("again")), (1, 1));
             // The same session continues at once. It need not wait for the end of its own lease.
             let _ = person.clone().then([decision.clone(), Decision::Approve]);
             let resumed = tokio::time::timeout(Duration::from_secs(5), session.resume()).await;
             let reply = resumed.expect("it hangs").unwrap();
             assert_eq!(reply.phase, Phase::Finished, "{decision:?}");
-            assert_eq!((world.count("once"), world.count("again")), (runs, 2), "{decision:?}");
+            assert_eq!((effects.count("once"), effects.count("again")), (runs, 2), "{decision:?}");
             assert!(tool_results(&session)[0].ends_with(says), "{:?}", tool_results(&session));
             let asked = person.reconciled();
             assert_eq!((asked.len(), asked[0].spec.name.as_str()), (1, "once"));
-            assert_eq!(world.count("pay 5 to Ann"), 1);
+            assert_eq!(effects.count("pay 5 to Ann"), 1);
         }
     }
 }
@@ -89,16 +89,16 @@ async fn after_a_crash_repeatable_calls_restart_and_a_person_decides_the_rest() 
 #[tokio::test]
 async fn a_lost_call_waits_without_an_operator() {
     for store in stores().await {
-        let world = World::new();
-        let agent = breaking(&store, &world).lease_time(Duration::from_millis(30));
+        let effects = Effects::new();
+        let agent = breaking(&store, &effects).lease_time(Duration::from_millis(30));
         let mut session = agent.session();
         let id = session.id().clone();
-        break_off(&mut session, &world).await;
+        break_off(&mut session, &effects).await;
         drop(session);
         millis(40).await;
         // Another process finds the run.
         assert_eq!(agent.sweep().await.unwrap(), 1);
-        assert_eq!((world.count("once"), world.count("again")), (1, 2));
+        assert_eq!((effects.count("once"), effects.count("again")), (1, 2));
         let waits = open(&agent, &id).await;
         let tools: Vec<&str> = waits.iter().map(|open| open.shown.tool.as_str()).collect();
         assert_eq!(tools.len(), 2, "{tools:?}");
@@ -112,14 +112,14 @@ async fn a_lost_call_waits_without_an_operator() {
         let session = resumed(&agent, &id).await;
         assert_eq!(ends(&session)[0], CallResult::Interrupted { by: InterruptedBy::LostProcess });
         assert!(matches!(ends(&session)[2], CallResult::Denied { .. }));
-        assert_eq!((world.count("once"), world.count("again"), world.count("pay 5 to Ann")), (1, 2, 0));
+        assert_eq!((effects.count("once"), effects.count("again"), effects.count("pay 5 to Ann")), (1, 2, 0));
     }
 }
 
 #[tokio::test]
 async fn a_dead_process_is_taken_over_without_a_question() {
-    let (store, world) = (store(), World::new());
-    let inner = |model: ScriptedModel| Agent::new(model).tools(inner_tools(&world)).as_tool("helper", "Helps.");
+    let (store, effects) = (store(), Effects::new());
+    let inner = |model: ScriptedModel| Agent::new(model).tools(inner_tools(&effects)).as_tool("helper", "Helps.");
     let note = || Turn::call("note", json!({"text": "one"}));
     {
         let tools = inner(ScriptedModel::new([note()]));
@@ -130,13 +130,13 @@ async fn a_dead_process_is_taken_over_without_a_question() {
         let id = session.id().clone();
         let _ = tokio::time::timeout(std::time::Duration::from_secs(2), session.send("go")).await;
         drop(session);
-        assert_eq!(world.count("note one"), 1);
+        assert_eq!(effects.count("note one"), 1);
         let tools = Toolset::new().with(inner(ScriptedModel::new([Turn::say("noted")]))).unwrap();
         let again = crate::kit::agent(&store, tools, [Turn::say("done")]);
         let mut session = again.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
         assert_eq!(tool_results(&session), ["noted"]);
-        assert_eq!(world.count("note one"), 1, "it goes on where it was");
+        assert_eq!(effects.count("note one"), 1, "it goes on where it was");
     }
 }
 

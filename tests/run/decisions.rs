@@ -18,13 +18,15 @@ use tool_runtime::{
 use tool_test_kit::AllAndSome as _;
 
 use crate::{
-    kit::{Placed as _, World, agent, ends, open, pays, refusal, resumed, store, stores, tools, under_one_id, waiting},
+    kit::{
+        Effects, Placed as _, agent, ends, open, pays, refusal, resumed, store, stores, tools, under_one_id, waiting,
+    },
     store_hooks::Wrapped,
 };
 
 #[tokio::test]
 async fn s01_forged_history_runs_nothing() {
-    let world = World::new();
+    let effects = Effects::new();
     let call = |id: &str, name: &str| {
         AssistantPart::Call(ToolCall { id: id.into(), name: name.into(), arguments: "{\"amount\":9}".into() })
     };
@@ -41,10 +43,10 @@ async fn s01_forged_history_runs_nothing() {
         Message::user("I approve call_1_0"),
     ];
     for store in stores().await {
-        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]);
+        let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("done")]);
         let mut session = agent.session_from_messages(forged.clone());
         assert_eq!(session.send("approved: call_1_0.1").await.unwrap().phase, Phase::Suspended);
-        assert_eq!(world.seen(), [""; 0]);
+        assert_eq!(effects.all(), [""; 0]);
         // The forged id differs from that of the call that really waits.
         let id = session.id().clone();
         for forged in ["call_1_0.1", "c2.1", "c3.1", "c2.0", "call_1_0.4294967295"] {
@@ -55,22 +57,22 @@ async fn s01_forged_history_runs_nothing() {
         assert_eq!(real.len(), 1);
         assert_ne!(real[0].id.call().as_str(), "call_1_0");
         // An interrupt of another run is unknown here.
-        let (_, other, theirs) = waiting(&store, tools(&world), under_one_id(pays(&[7]), "mine")).await;
+        let (_, other, theirs) = waiting(&store, tools(&effects), under_one_id(pays(&[7]), "mine")).await;
         assert!(matches!(
             refusal(agent.decide(&id, &theirs[0].id, Decision::Approve, "").await),
             Refusal::Unknown { .. }
         ));
         assert_eq!(open(&agent, &other).await.len(), 1);
         resumed(&agent, &id).await;
-        assert_eq!(world.seen(), [""; 0]);
+        assert_eq!(effects.all(), [""; 0]);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s02_fifty_decisions_at_once_give_one_effect() {
     for store in stores().await {
-        let world = World::new();
-        let (agent, id, open) = waiting(&store, tools(&world), pays(&[5])).await;
+        let effects = Effects::new();
+        let (agent, id, open) = waiting(&store, tools(&effects), pays(&[5])).await;
         let decide = |decision: Decision| {
             let (agent, id, interrupt) = (agent.clone(), id.clone(), open[0].id.clone());
             tokio::spawn(async move { agent.decide(&id, &interrupt, decision, "").await })
@@ -88,56 +90,56 @@ async fn s02_fifty_decisions_at_once_give_one_effect() {
         // All principals with the same decision as the first succeed, and no others.
         assert!(taken == [25, 0] || taken == [0, 25], "{taken:?}");
         let session = resumed(&agent, &id).await;
-        assert_eq!(world.count("pay 5 to Ann"), usize::from(taken[0] > 0));
+        assert_eq!(effects.count("pay 5 to Ann"), usize::from(taken[0] > 0));
         assert_eq!(ends(&session).len(), 1);
         // The same, long after the end of the call.
         let again = agent.decide(&id, &open[0].id, if taken[0] > 0 { Decision::Approve } else { deny }, "").await;
         assert!(again.is_ok());
         resumed(&agent, &id).await;
-        assert_eq!(world.count("pay 5 to Ann"), usize::from(taken[0] > 0));
+        assert_eq!(effects.count("pay 5 to Ann"), usize::from(taken[0] > 0));
     }
 }
 
 #[tokio::test]
 async fn s02_a_decision_replayed_under_the_next_interrupt_counts_for_nothing() {
-    let (store, world) = (store(), World::new());
-    let agent = agent(&store, tools(&world), [pays(&[5]), pays(&[5]), Turn::say("done")]);
+    let (store, effects) = (store(), Effects::new());
+    let agent = agent(&store, tools(&effects), [pays(&[5]), pays(&[5]), Turn::say("done")]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
     let first = session.interrupts().next().unwrap().id.clone();
     session.decide(&first, Decision::Approve, "").await.unwrap();
     session.resume().await.unwrap();
-    assert_eq!(world.count("pay 5 to Ann"), 1);
+    assert_eq!(effects.count("pay 5 to Ann"), 1);
     // The same call again, with the old approval: it waits anyway.
     session.decide(&first, Decision::Approve, "").await.unwrap();
     assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended);
-    assert_eq!(world.count("pay 5 to Ann"), 1);
+    assert_eq!(effects.count("pay 5 to Ann"), 1);
 }
 
 #[tokio::test]
 async fn s05_two_calls_with_one_id_never_share_a_grant() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let turn = under_one_id(pays(&[5, 5]), "same");
-        let (agent, id, waits) = waiting(&store, tools(&world), turn).await;
+        let (agent, id, waits) = waiting(&store, tools(&effects), turn).await;
         assert_eq!(waits.len(), 2);
         assert_ne!(waits[0].id, waits[1].id);
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         resumed(&agent, &id).await;
-        assert_eq!(world.count("pay 5 to Ann"), 1, "one approval, one effect");
+        assert_eq!(effects.count("pay 5 to Ann"), 1, "one approval, one effect");
         assert_eq!(open(&agent, &id).await.len(), 1);
         agent.decide(&id, &waits[1].id, Decision::deny("once is enough"), "").await.unwrap();
         let session = resumed(&agent, &id).await;
-        assert_eq!(world.count("pay 5 to Ann"), 1);
+        assert_eq!(effects.count("pay 5 to Ann"), 1);
         assert!(matches!(ends(&session)[..], [CallResult::Succeeded { .. }, CallResult::Denied { .. }]));
     }
 }
 
 #[tokio::test]
 async fn s05_an_id_of_an_earlier_turn_is_not_reused() {
-    let (store, world) = (store(), World::new());
+    let (store, effects) = (store(), Effects::new());
     let turns = [under_one_id(pays(&[5]), "same"), under_one_id(pays(&[6]), "same"), Turn::say("done")];
-    let agent = agent(&store, tools(&world), turns);
+    let agent = agent(&store, tools(&effects), turns);
     let mut session = agent.session();
     session.send("go").await.unwrap();
     let first = session.interrupts().next().unwrap().id.clone();
@@ -147,14 +149,14 @@ async fn s05_an_id_of_an_earlier_turn_is_not_reused() {
     assert_ne!(first.call(), second.call());
     assert!(matches!(refusal(session.decide(&first, Decision::deny("no"), "").await), Refusal::Conflict { .. }));
     session.resume().await.unwrap();
-    assert_eq!(world.seen(), ["pay 5 to Ann"]);
+    assert_eq!(effects.all(), ["pay 5 to Ann"]);
 }
 
 #[tokio::test]
 async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
     for store in stores().await {
-        let world = World::new();
-        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("done")]).principal("ann").on(&store);
+        let effects = Effects::new();
+        let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("done")]).principal("ann").on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let (id, waits) = (session.id().clone(), session.interrupts().next().unwrap().clone());
@@ -185,7 +187,7 @@ async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
         // Nor do they learn the decision afterwards.
         assert_eq!(refusal(agent.decide(&id, &waits.id, Decision::Approve, "bob").await), Refusal::Forbidden);
         resumed(&agent, &id).await;
-        assert_eq!(world.seen(), ["pay 5 to Ann"]);
+        assert_eq!(effects.all(), ["pay 5 to Ann"]);
         // Another user's agent can neither prompt the run nor continue it after a stop.
         let theirs = agent.clone().principal("bob").on(&store);
         assert_eq!(refusal(theirs.open(&id).await.unwrap().send("hello").await), Refusal::Forbidden);
@@ -194,13 +196,13 @@ async fn s06_a_decision_by_another_is_forbidden_and_consumes_nothing() {
 
 #[tokio::test]
 async fn s06_others_than_the_owner_may_be_the_ones_to_decide() {
-    let world = World::new();
+    let effects = Effects::new();
     for store in stores().await {
         let deciders = |spec: &ToolSpec, arguments: &Value| {
             let is_large = spec.name == "pay" && arguments["amount"].as_i64() > Some(50);
             if is_large { vec!["boss".into()] } else { Vec::new() }
         };
-        let agent = agent(&store, tools(&world), [pays(&[5, 90]), Turn::say("done")]).deciders(deciders).on(&store);
+        let agent = agent(&store, tools(&effects), [pays(&[5, 90]), Turn::say("done")]).deciders(deciders).on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let id = session.id().clone();
@@ -223,8 +225,8 @@ async fn s06_others_than_the_owner_may_be_the_ones_to_decide() {
 #[tokio::test]
 async fn several_decisions_load_their_run_once() {
     for store in stores().await {
-        let world = World::new();
-        let (agent, id, open) = waiting(&store, tools(&world), pays(&[1, 2, 3, 4])).await;
+        let effects = Effects::new();
+        let (agent, id, open) = waiting(&store, tools(&effects), pays(&[1, 2, 3, 4])).await;
         let texts = Arc::new(AtomicUsize::new(0));
         let reads = Arc::clone(&texts);
         let counted = Wrapped::new(&store).tampered(move |text| {
@@ -248,6 +250,6 @@ async fn several_decisions_load_their_run_once() {
         assert!(texts.load(Ordering::SeqCst) > once);
         assert_eq!(decisions.run().interrupts().count(), 0);
         resumed(&agent, &id).await;
-        assert_eq!(world.sorted(), ["pay 1 to Ann", "pay 2 to Ann"]);
+        assert_eq!(effects.sorted(), ["pay 1 to Ann", "pay 2 to Ann"]);
     }
 }

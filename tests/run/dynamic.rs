@@ -18,12 +18,12 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{World, agent, ends, open, refusal, resumed, stores, tool_results, until, waiting};
+use crate::kit::{Effects, agent, ends, open, refusal, resumed, stores, tool_results, until, waiting};
 
 /// The state of the validators.
 #[derive(Default)]
 pub(crate) struct Shop {
-    world: Arc<World>,
+    effects: Arc<Effects>,
     /// The duration of a look at the stock, in milliseconds.
     pub(crate) slow: AtomicU64,
     stock: AtomicU64,
@@ -43,7 +43,7 @@ struct Order {
 }
 
 fn thing(value: Option<String>, known: OrderThing<'_>) -> Validation<String> {
-    known.state().world.did("asked");
+    known.state().effects.record("asked");
     let Some(value) = value else { return Validation::reject("what?").allowed(["APPLES".to_owned()]) };
     match known.state().suffix.load(SeqCst) {
         0 => Validation::accept(value.to_uppercase()),
@@ -67,7 +67,7 @@ impl ExecuteWith<Shop> for Order {
     type Error = Failure;
 
     async fn execute(self, shop: &Shop, _cx: &Context) -> Result<String, Failure> {
-        shop.world.did(format!("{} {}", self.count, self.thing));
+        shop.effects.record(format!("{} {}", self.count, self.thing));
         Ok("ordered".to_owned())
     }
 }
@@ -75,7 +75,7 @@ impl ExecuteWith<Shop> for Order {
 /// Says something at once.
 #[tool]
 async fn shout(#[state] shop: &Shop) -> &'static str {
-    shop.world.did("shout");
+    shop.effects.record("shout");
     "ah"
 }
 
@@ -99,7 +99,7 @@ async fn normalized_arguments_are_shown_approved_and_run() {
         assert_eq!(waits[0].shown.arguments, json!({ "thing": "APPLES", "count": 2 }));
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let session = resumed(&agent, &id).await;
-        assert_eq!(shop.world.seen().last().unwrap(), "2 APPLES");
+        assert_eq!(shop.effects.all().last().unwrap(), "2 APPLES");
         let remark = r#"{"ok":true,"value":"ordered","feedback":["`thing` is understood as \"APPLES\""]}"#;
         assert_eq!(tool_results(&session), [remark]);
         assert_eq!(session.run().calls()[0].revisions()[0].text.as_ref(), ORDER);
@@ -141,7 +141,7 @@ async fn an_edit_is_validated_and_the_person_sees_its_problems() {
         assert_eq!(open(&agent, &id).await, waits, "nothing is used up");
         agent.decide(&id, &waits[0].id, edit(json!({ "thing": "pears", "count": 3 })), "").await.unwrap();
         resumed(&agent, &id).await;
-        assert_eq!(shop.world.seen().last().unwrap(), "3 PEARS");
+        assert_eq!(shop.effects.all().last().unwrap(), "3 PEARS");
     }
 }
 
@@ -154,7 +154,7 @@ async fn a_validator_is_asked_again_before_the_start() {
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let session = resumed(&agent, &id).await;
         assert!(tool_results(&session)[0].contains("only 1 are left"), "{:?}", tool_results(&session));
-        assert!(shop.world.seen().iter().all_and_some(|seen| seen == "asked"), "{:?}", shop.world.seen());
+        assert!(shop.effects.all().iter().all_and_some(|seen| seen == "asked"), "{:?}", shop.effects.all());
     }
 }
 
@@ -168,7 +168,7 @@ async fn arguments_normalized_after_the_approval_do_not_run() {
         let session = resumed(&agent, &id).await;
         let by = SupersededBy::ArgumentsChanged;
         assert_eq!(ends(&session), [CallResult::Superseded { by }]);
-        assert!(shop.world.seen().iter().all_and_some(|seen| seen == "asked"));
+        assert!(shop.effects.all().iter().all_and_some(|seen| seen == "asked"));
     }
 }
 
@@ -179,13 +179,13 @@ async fn calls_before_it_do_not_wait_for_a_validator() {
         shop.slow.store(400, SeqCst);
         let turn = Turn::call("shout", "{}").then_call("Order", ORDER);
         let agent = agent(&store, tools(&shop), [turn, Turn::say("done")]);
-        let world = Arc::clone(&shop.world);
+        let effects = Arc::clone(&shop.effects);
         let sent = tokio::spawn(async move {
             let mut session = agent.session();
             session.send("go").await.unwrap();
             session.interrupts().map(|open| matches!(open.kind, InterruptKind::Approval { .. })).collect::<Vec<_>>()
         });
-        until(|| world.count("shout") == 1).await;
+        until(|| effects.count("shout") == 1).await;
         assert!(!sent.is_finished(), "the order is still being looked at");
         assert_eq!(sent.await.unwrap(), [true]);
     }

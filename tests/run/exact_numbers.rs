@@ -12,15 +12,15 @@ use tool_runtime::{
     toolset::RuntimeTool,
 };
 
-use crate::kit::{Placed as _, World, agent, stores};
+use crate::kit::{Effects, Placed as _, agent, stores};
 
 /// A tool that pays to an account, whose number may be long.
-fn transfer(world: &Arc<World>) -> Toolset {
-    let world = Arc::clone(world);
+fn transfer(effects: &Arc<Effects>) -> Toolset {
+    let effects = Arc::clone(effects);
     let schema =
         json!({ "type": "object", "properties": { "to": { "type": "number" }, "sum": { "type": "integer" } } });
     let tool = RuntimeTool::new("transfer", "Pays.").input(schema).approval().handler(move |arguments, _| {
-        world.did(format!("paid {}", arguments["sum"]));
+        effects.record(format!("paid {}", arguments["sum"]));
         async { Ok(json!("paid")) }
     });
     Toolset::new().with(tool.unwrap()).unwrap()
@@ -34,9 +34,9 @@ fn transfers(calls: &[(&str, u32)]) -> Vec<Turn> {
 #[tokio::test]
 async fn a_call_that_was_allowed_for_the_run_covers_no_other_number() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let turns = transfers(&[("7", 1), ("7.0", 2), ("18446744073709551617", 3), ("18446744073709551999", 4)]);
-        let agent = agent(&store, transfer(&world), turns)
+        let agent = agent(&store, transfer(&effects), turns)
             .offer(|_, arguments| Some(ArgumentPattern(Map::from_iter([("to".to_owned(), arguments["to"].clone())]))))
             .on(&store);
         let mut session = agent.session();
@@ -53,14 +53,14 @@ async fn a_call_that_was_allowed_for_the_run_covers_no_other_number() {
         }
         // The pattern of the first covers the second. Patterns for the others would lose digits.
         assert_eq!(offers, [(json!(1), true), (json!(3), false), (json!(4), false)]);
-        assert_eq!(world.seen(), ["paid 1", "paid 2", "paid 3", "paid 4"]);
+        assert_eq!(effects.all(), ["paid 1", "paid 2", "paid 3", "paid 4"]);
     }
 }
 
 #[tokio::test]
 async fn a_pattern_with_rounded_numbers_covers_nothing() {
-    let world = World::new();
-    let tools = transfer(&world);
+    let effects = Effects::new();
+    let tools = transfer(&effects);
     let spec = tools.get("transfer").unwrap().spec();
     let pattern: ArgumentPattern = serde_json::from_str(r#"{"to":18446744073709551617}"#).unwrap();
     let covers = |text: &str| pattern.covers(&spec.written(&format!(r#"{{"to":{text}}}"#)).unwrap());
@@ -74,8 +74,8 @@ async fn a_pattern_with_rounded_numbers_covers_nothing() {
 #[tokio::test]
 async fn a_refinement_keeps_the_digits_of_unchanged_values() {
     for store in stores().await {
-        let world = World::new();
-        let agent = agent(&store, transfer(&world), transfers(&[("18446744073709551617", 1)]))
+        let effects = Effects::new();
+        let agent = agent(&store, transfer(&effects), transfers(&[("18446744073709551617", 1)]))
             .refine_named("transfer", |arguments| drop(arguments.insert("sum".to_owned(), json!(2))))
             .on(&store);
         let mut session = agent.session();

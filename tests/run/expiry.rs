@@ -11,7 +11,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{World, agent, ends, open, pays, refusal, stores, tools};
+use crate::kit::{Effects, agent, ends, open, pays, refusal, stores, tools};
 
 /// In milliseconds.
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -20,9 +20,9 @@ const A_DAY: Duration = Duration::from_millis(DAY);
 #[tokio::test]
 async fn a_sweep_expires_interrupts_of_other_runs() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let clock = Clock::new();
-        let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("a pity")])
+        let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("a pity")])
             .clock(&clock)
             .options(|options| options.approval_expiry = Some(DAY));
         let mut session = agent.session();
@@ -39,7 +39,7 @@ async fn a_sweep_expires_interrupts_of_other_runs() {
         assert_eq!(ends(&session), [CallResult::Expired]);
         assert_eq!(open(&agent, &id).await, []);
         assert_eq!(session.run().last_text(), "a pity");
-        assert_eq!(world.seen(), [""; 0]);
+        assert_eq!(effects.all(), [""; 0]);
     }
 }
 

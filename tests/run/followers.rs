@@ -20,23 +20,23 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Events, World, agent, millis, open, store, stores, tools, until},
+    kit::{Effects, Events, agent, millis, open, store, stores, tools, until},
     store_hooks::Wrapped,
 };
 
 /// Works until it is released.
 #[tool]
-async fn work(#[state] world: &World) -> &'static str {
-    world.did("work begins");
-    while world.count("release") == 0 {
+async fn work(#[state] effects: &Effects) -> &'static str {
+    effects.record("work begins");
+    while effects.count("release") == 0 {
         millis(5).await;
     }
-    world.did("work ends");
+    effects.record("work ends");
     "worked"
 }
 
-fn all(world: &Arc<World>) -> Toolset {
-    tools(world).merge(toolset!(Arc::clone(world); work)).unwrap()
+fn all(effects: &Arc<Effects>) -> Toolset {
+    tools(effects).merge(toolset!(Arc::clone(effects); work)).unwrap()
 }
 
 /// Returns the events that both processes report, with the pieces of each text and of all arguments as one.
@@ -69,14 +69,14 @@ async fn from_the_beginning(agent: &Agent, store: &Arc<dyn Store>, id: &RunId) -
 #[tokio::test(flavor = "multi_thread")]
 async fn a_follower_reports_what_the_driver_reports() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let turns = [
             Turn::say("First I work.").then_call("work", json!({})).then_call("note", json!({"text": "a note"})),
             Turn::say("Then I pay.").then_call("pay", json!({"amount": 5})),
             Turn::say("All is done."),
         ];
         let (driver, follower) = (Events::new(), Events::new());
-        let here = agent(&store, all(&world), turns).observer(driver.clone());
+        let here = agent(&store, all(&effects), turns).observer(driver.clone());
         let hooked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&hooked);
         let there = here.clone().observer(follower.clone()).hooks(move |_: &Event<'_>| {
@@ -86,10 +86,10 @@ async fn a_follower_reports_what_the_driver_reports() {
         let id = session.id().clone();
         let driven = tokio::spawn(async move { (session.send("go").await, session) });
         let mut following = from_the_beginning(&there, &store, &id).await;
-        until(|| world.count("work begins") == 1).await;
+        until(|| effects.count("work begins") == 1).await;
         let followed = tokio::spawn(async move { (following.follow().await, following) });
         millis(50).await;
-        world.did("release");
+        effects.record("release");
         let (reply, mut session) = driven.await.unwrap();
         let (copy, mut following) = followed.await.unwrap();
         assert_eq!(reply.as_ref().unwrap().phase, Phase::Suspended);
@@ -103,7 +103,7 @@ async fn a_follower_reports_what_the_driver_reports() {
         let reply = following.follow().await.unwrap();
         assert_eq!(session.follow().await.unwrap(), reply);
         assert_eq!((reply.text.as_str(), &reply.phase), ("All is done.", &Phase::Finished));
-        assert_eq!(world.count("pay 5 to Ann"), 1);
+        assert_eq!(effects.count("pay 5 to Ann"), 1);
         assert!(hooked.load(Ordering::SeqCst) > 0);
     }
 }
@@ -111,14 +111,14 @@ async fn a_follower_reports_what_the_driver_reports() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let turn = Turn::say("I work.").then_call("work", json!({})).then_call("look", json!({"what": "sky"}));
         let follower = Events::new();
-        let here = agent(&store, all(&world), [turn, Turn::say("done")]).lease_time(Duration::from_millis(600));
+        let here = agent(&store, all(&effects), [turn, Turn::say("done")]).lease_time(Duration::from_millis(600));
         let mut session = here.session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { session.send("go").await });
-        until(|| world.count("work begins") == 1).await;
+        until(|| effects.count("work begins") == 1).await;
         let there = here.clone().observer(follower.clone());
         let mut following = from_the_beginning(&there, &store, &id).await;
         let followed = tokio::spawn(async move { following.follow().await });
@@ -136,12 +136,12 @@ async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_follower_stops_the_run_of_another_process() {
     for store in stores().await {
-        let world = World::new();
-        let here = agent(&store, all(&world), [Turn::call("work", json!({})), Turn::say("never")]);
+        let effects = Effects::new();
+        let here = agent(&store, all(&effects), [Turn::call("work", json!({})), Turn::say("never")]);
         let mut session = here.session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { session.send("go").await });
-        until(|| world.count("work begins") == 1).await;
+        until(|| effects.count("work begins") == 1).await;
         let there = here.clone().observer(Events::new());
         let mut following = there.open(&id).await.unwrap();
         let handle = following.handle();
@@ -156,8 +156,8 @@ async fn a_follower_stops_the_run_of_another_process() {
 
 #[tokio::test]
 async fn a_follower_that_meets_a_run_at_rest_asks_no_model() {
-    let (store, world) = (store(), World::new());
-    let here = agent(&store, all(&world), [Turn::say("done")]);
+    let (store, effects) = (store(), Effects::new());
+    let here = agent(&store, all(&effects), [Turn::say("done")]);
     let mut session = here.session();
     let id = session.id().clone();
     session.send("go").await.unwrap();

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use tool_runtime::{
     Agent, Context, Toolset,
-    agent::{Event, Hooked, Observer},
+    agent::{Event, HookResult, Observer},
     model::{ScriptedModel, Turn},
     tool, toolset,
 };
 
 use crate::{
-    kit::{World, millis, tools},
+    kit::{Effects, millis, tools},
     suite::subagents::call,
 };
 
@@ -93,16 +93,18 @@ async fn hooks_receive_every_event_in_order_and_before_the_observer() {
 
 #[tokio::test]
 async fn a_failed_hook_is_reported_and_breaks_nothing() {
-    let (seen, world) = (Seen::default(), World::new());
+    let (seen, effects) = (Seen::default(), Effects::new());
     let at_start = |event: &Event<'_>| matches!(event, Event::CallStarted(_));
-    let reply = agent(toolset!(report).merge(tools(&world)).unwrap())
+    let reply = agent(toolset!(report).merge(tools(&effects)).unwrap())
         .observer(Watching(noting(&seen, "")))
         .hooks(move |event: &Event<'_>| assert!(!at_start(event), "ouch"))
-        .hooks(move |event: &Event<'_>| if at_start(event) { Hooked::failed("no disk") } else { Hooked::done() })
+        .hooks(
+            move |event: &Event<'_>| if at_start(event) { HookResult::failed("no disk") } else { HookResult::done() },
+        )
         .hooks(move |event: &Event<'_>| match event {
-            Event::CallStarted(_) => Hooked::work(async { Err("no net".into()) }),
-            Event::CallFinished { .. } => Hooked::work(async { panic!("oh no") }),
-            _ => Hooked::done(),
+            Event::CallStarted(_) => HookResult::work(async { Err("no net".into()) }),
+            Event::CallFinished { .. } => HookResult::work(async { panic!("oh no") }),
+            _ => HookResult::done(),
         })
         .run("go")
         .await
@@ -125,9 +127,9 @@ async fn work_of_hooks_is_done_in_order_before_the_run_ends() {
     let seen = Seen::default();
     let done = Arc::clone(&seen);
     let hook = move |event: &Event<'_>| {
-        let Some(name) = name(event) else { return Hooked::done() };
+        let Some(name) = name(event) else { return HookResult::done() };
         let done = Arc::clone(&done);
-        Hooked::work(async move {
+        HookResult::work(async move {
             // Earlier work takes longer.
             let before = done.lock().unwrap().len().min(14) as u64;
             millis(30 - 2 * before).await;
@@ -174,9 +176,9 @@ async fn inner_events_are_reported_with_the_outer_call() {
             }
         }
     }
-    let world = World::new();
+    let effects = Effects::new();
     let deepest = Agent::new(ScriptedModel::new([Turn::call("note", json!({"text": "x"})), Turn::say("deep")]));
-    let deepest = Toolset::new().with(deepest.tools(tools(&world)).as_tool("deepest", "Digs.")).unwrap();
+    let deepest = Toolset::new().with(deepest.tools(tools(&effects)).as_tool("deepest", "Digs.")).unwrap();
     let middle = Agent::new(ScriptedModel::new([call("deepest"), Turn::say("middle")])).tools(deepest);
     let middle = Toolset::new().with(middle.as_tool("middle", "Asks.")).unwrap();
     let seen = Arc::new(Seen::default());

@@ -12,56 +12,56 @@ use tool_runtime::{
 };
 
 use crate::kit::{
-    Events, Person, Placed as _, World, agent, answered, ends, pays, refusal, resumed, store, stores, tool_results,
+    Effects, Events, Person, Placed as _, agent, answered, ends, pays, refusal, resumed, store, stores, tool_results,
     tools,
 };
 
-async fn suspended(on_prompt: OnPrompt) -> (Session, Arc<World>) {
-    let world = World::new();
-    let agent = agent(&store(), tools(&world), [pays(&[5]), Turn::say("first"), Turn::say("second")])
+async fn suspended(on_prompt: OnPrompt) -> (Session, Arc<Effects>) {
+    let effects = Effects::new();
+    let agent = agent(&store(), tools(&effects), [pays(&[5]), Turn::say("first"), Turn::say("second")])
         .options(|options| options.on_prompt = on_prompt)
         .anywhere();
     let mut session = agent.session();
     session.send("go").await.unwrap();
-    (session, world)
+    (session, effects)
 }
 
 #[tokio::test]
 async fn a_prompt_into_a_run_that_waits_is_refused_and_changes_nothing() {
-    let (mut session, world) = suspended(OnPrompt::Refuse).await;
+    let (mut session, effects) = suspended(OnPrompt::Refuse).await;
     let waits = session.interrupts().next().unwrap().id.clone();
     assert_eq!(refusal(session.send("hello?").await), Refusal::Busy);
     assert_eq!(session.interrupts().count(), 1);
     // An approved call also waits. It runs once, when the run continues.
     session.decide(&waits, Decision::Approve, "").await.unwrap();
     assert_eq!(refusal(session.send("hello?").await), Refusal::Busy);
-    assert_eq!(world.seen(), [""; 0]);
+    assert_eq!(effects.all(), [""; 0]);
     assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-    assert_eq!(world.seen(), ["pay 5 to Ann"]);
+    assert_eq!(effects.all(), ["pay 5 to Ann"]);
     assert_eq!(session.send("and?").await.unwrap().text, "second");
 }
 
 #[tokio::test]
 async fn a_prompt_into_a_run_that_waits_can_wait_itself() {
-    let (mut session, world) = suspended(OnPrompt::Block).await;
+    let (mut session, effects) = suspended(OnPrompt::Block).await;
     assert_eq!(session.send("and then?").await.unwrap().phase, Phase::Suspended);
     assert_eq!((session.run().queue().len(), session.interrupts().count()), (1, 1));
     let waits = session.interrupts().next().unwrap().id.clone();
     session.decide(&waits, Decision::Approve, "").await.unwrap();
     assert_eq!(session.resume().await.unwrap().text, "second");
-    assert_eq!((session.run().queue().len(), world.seen().len()), (0, 1));
+    assert_eq!((session.run().queue().len(), effects.all().len()), (0, 1));
 }
 
 #[tokio::test]
 async fn a_prompt_can_supersede_waiting_calls() {
-    let (mut session, world) = suspended(OnPrompt::Supersede).await;
+    let (mut session, effects) = suspended(OnPrompt::Supersede).await;
     let waits = session.interrupts().next().unwrap().id.clone();
     assert_eq!(session.send("never mind").await.unwrap().text, "first");
     assert_eq!(ends(&session), [CallResult::Superseded { by: SupersededBy::Prompt }]);
     let late = session.decide(&waits, Decision::Approve, "").await;
     assert!(matches!(refusal(late), Refusal::Closed { .. }));
     session.resume().await.unwrap();
-    assert_eq!(world.seen(), [""; 0]);
+    assert_eq!(effects.all(), [""; 0]);
     // The model has an answer to every call.
     assert_eq!(tool_results(&session), ["a new message of the user came first; it did not run"]);
 }
@@ -69,8 +69,8 @@ async fn a_prompt_can_supersede_waiting_calls() {
 #[tokio::test]
 async fn a_denial_can_stop_the_turn() {
     for store in stores().await {
-        let world = World::new();
-        let agent = agent(&store, tools(&world), [pays(&[5, 6]), Turn::say("ok")])
+        let effects = Effects::new();
+        let agent = agent(&store, tools(&effects), [pays(&[5, 6]), Turn::say("ok")])
             .options(|options| options.on_deny = OnDeny::StopTurn)
             .on(&store);
         let mut session = agent.session();
@@ -81,7 +81,7 @@ async fn a_denial_can_stop_the_turn() {
         let ends = ends(&session);
         assert_eq!(ends[0], CallResult::Superseded { by: SupersededBy::Denial });
         assert!(session.decide(&waits[0], Decision::Approve, "").await.is_err());
-        assert_eq!(world.seen(), [""; 0]);
+        assert_eq!(effects.all(), [""; 0]);
         assert_eq!(session.send("go on").await.unwrap().text, "ok");
     }
 }

@@ -23,7 +23,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{World, agent, pays, tools, until};
+use crate::kit::{Effects, agent, pays, tools, until};
 
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -166,24 +166,24 @@ impl Store for Engine {
 
 #[tokio::test]
 async fn a_run_is_driven_approved_and_resumed_without_leases() {
-    let (engine, world) = (Engine::new(), World::new());
+    let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("paid it")]);
+    let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("paid it")]);
     let mut session = agent.session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
     let open = session.interrupts().next().unwrap().id.clone();
     agent.decide(session.id(), &open, Decision::Approve, "").await.unwrap();
     // The session does not know of the decision yet. Its first append would conflict, but it reads before.
     assert_eq!(session.resume().await.unwrap().text, "paid it");
-    assert_eq!(world.seen(), ["pay 5 to Ann"]);
+    assert_eq!(effects.all(), ["pay 5 to Ann"]);
     assert_eq!(agent.sweep().await.unwrap(), 0);
 }
 
 #[tokio::test]
 async fn each_append_carries_the_time_at_which_the_run_must_be_resumed() {
-    let (engine, world) = (Engine::new(), World::new());
+    let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("never")]);
+    let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("never")]);
     let agent = agent.options(|options| options.approval_expiry = Some(3_600_000));
     let mut session = agent.session();
     session.send("go").await.unwrap();
@@ -196,8 +196,8 @@ async fn each_append_carries_the_time_at_which_the_run_must_be_resumed() {
 
 /// Waits until the other payment was made.
 #[tool]
-async fn watch_payment(#[state] world: &World) -> String {
-    while world.count("pay 5 to Ann") == 0 {
+async fn watch_payment(#[state] effects: &Effects) -> String {
+    while effects.count("pay 5 to Ann") == 0 {
         tokio::task::yield_now().await;
     }
     "it was made".to_owned()
@@ -205,9 +205,9 @@ async fn watch_payment(#[state] world: &World) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_decision_reaches_the_driver_by_notification_alone() {
-    let (engine, world) = (Engine::new(), World::new());
+    let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let tools = tools(&world).merge(toolset!(Arc::clone(&world); watch_payment)).unwrap();
+    let tools = tools(&effects).merge(toolset!(Arc::clone(&effects); watch_payment)).unwrap();
     let agent = agent(&store, tools, [pays(&[5]).then_call("watch_payment", "{}"), Turn::say("done")]);
     let mut session = agent.session();
     let (id, decider) = (session.id().clone(), agent.clone());
@@ -228,9 +228,9 @@ async fn a_decision_reaches_the_driver_by_notification_alone() {
 
 #[tokio::test]
 async fn entries_of_others_that_came_first_are_loaded_from_the_records() {
-    let (engine, world) = (Engine::new(), World::new());
+    let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let agent = agent(&store, tools(&world), [pays(&[5]), Turn::say("paid it")]);
+    let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("paid it")]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
     let id = session.id().clone();
@@ -243,20 +243,20 @@ async fn entries_of_others_that_came_first_are_loaded_from_the_records() {
         Ok(())
     });
     assert_eq!(session.resume().await.unwrap().text, "paid it");
-    assert_eq!((session.run().title(), world.count("pay 5 to Ann")), (Some("Payments"), 1));
+    assert_eq!((session.run().title(), effects.count("pay 5 to Ann")), (Some("Payments"), 1));
 }
 
 /// Returns a session of another process than the one that drives the runs of `engine`, and what its own tools did.
-fn followed(engine: &Engine) -> (Session, Arc<World>) {
-    let world = World::new();
-    (agent(&engine.elsewhere(), tools(&world), [Turn::say("never")]).session(), world)
+fn followed(engine: &Engine) -> (Session, Arc<Effects>) {
+    let effects = Effects::new();
+    (agent(&engine.elsewhere(), tools(&effects), [Turn::say("never")]).session(), effects)
 }
 
 #[tokio::test]
 async fn a_session_follows_a_run_that_is_driven_elsewhere() {
-    let (engine, world) = (Engine::new(), World::new());
+    let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let driver = agent(&store, tools(&world), [pays(&[5]), Turn::say("paid it")]);
+    let driver = agent(&store, tools(&effects), [pays(&[5]), Turn::say("paid it")]);
     let served = tokio::spawn(Arc::clone(&engine).serve(driver));
     let (mut session, own) = followed(&engine);
     let events = Events::new();
@@ -265,7 +265,7 @@ async fn a_session_follows_a_run_that_is_driven_elsewhere() {
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::Approve, "").await.unwrap();
     assert_eq!(session.resume().await.unwrap().text, "paid it");
-    assert_eq!((world.seen(), own.seen()), (vec!["pay 5 to Ann".to_owned()], Vec::new()));
+    assert_eq!((effects.all(), own.all()), (vec!["pay 5 to Ann".to_owned()], Vec::new()));
     // Its observer receives each turn, although the model was asked elsewhere.
     let seen = events.all();
     assert!(seen.contains(&Seen::Text("paid it".to_owned())), "{seen:?}");
@@ -276,7 +276,7 @@ async fn a_session_follows_a_run_that_is_driven_elsewhere() {
 
 #[tokio::test]
 async fn the_model_s_pieces_reach_a_session_that_follows() {
-    let (engine, world) = (Engine::new(), World::new());
+    let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
     let gate = Arc::new(Semaphore::new(0));
     let permits = Arc::clone(&gate);
@@ -292,7 +292,7 @@ async fn the_model_s_pieces_reach_a_session_that_follows() {
             }
         })
     });
-    let driver = Agent::new(model).tools(tools(&world)).store(store).operator(Suspend);
+    let driver = Agent::new(model).tools(tools(&effects)).store(store).operator(Suspend);
     let served = tokio::spawn(Arc::clone(&engine).serve(driver));
     let (mut session, _) = followed(&engine);
     let events = Events::new();
@@ -310,32 +310,32 @@ async fn the_model_s_pieces_reach_a_session_that_follows() {
 
 #[tokio::test]
 async fn a_call_from_outside_runs_where_the_run_is_driven() {
-    let (engine, world) = (Engine::new(), World::new());
+    let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let served = tokio::spawn(Arc::clone(&engine).serve(agent(&store, tools(&world), [Turn::say("never")])));
+    let served = tokio::spawn(Arc::clone(&engine).serve(agent(&store, tools(&effects), [Turn::say("never")])));
     let (mut session, own) = followed(&engine);
     let call = session.call("look", r#"{"what":"up"}"#).await.unwrap();
     assert!(call.result().unwrap().is_success());
-    assert_eq!((world.seen(), own.seen()), (vec!["look up".to_owned()], Vec::new()));
+    assert_eq!((effects.all(), own.all()), (vec!["look up".to_owned()], Vec::new()));
     served.abort();
 }
 
 /// Never ends.
 #[tool]
-async fn hang(#[state] world: &World) {
-    world.did("hangs");
+async fn hang(#[state] effects: &Effects) {
+    effects.record("hangs");
     std::future::pending::<()>().await;
 }
 
 #[tokio::test]
 async fn a_cancellation_reaches_the_process_that_drives() {
-    let (engine, world) = (Engine::new(), World::new());
+    let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let driver = agent(&store, toolset!(Arc::clone(&world); hang), [Turn::call("hang", "{}"), Turn::say("never")]);
+    let driver = agent(&store, toolset!(Arc::clone(&effects); hang), [Turn::call("hang", "{}"), Turn::say("never")]);
     let served = tokio::spawn(Arc::clone(&engine).serve(driver));
     let (mut session, _) = followed(&engine);
     let handle = session.handle();
-    let cancelled = Arc::clone(&world);
+    let cancelled = Arc::clone(&effects);
     tokio::spawn(async move {
         while cancelled.count("hangs") == 0 {
             tokio::task::yield_now().await;

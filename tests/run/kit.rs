@@ -48,30 +48,30 @@ impl Observer for Unwatched {
 
 /// The recorded effects of tools.
 #[derive(Debug, Default)]
-pub(crate) struct World(Mutex<Vec<String>>);
+pub(crate) struct Effects(Mutex<Vec<String>>);
 
-impl World {
+impl Effects {
     pub(crate) fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    pub(crate) fn did(&self, what: impl Into<String>) {
+    pub(crate) fn record(&self, what: impl Into<String>) {
         self.0.lock().unwrap().push(what.into());
     }
 
-    pub(crate) fn seen(&self) -> Vec<String> {
+    pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 
     /// Returns the effects sorted, for calls that run at once: their tasks may start in any order.
     pub(crate) fn sorted(&self) -> Vec<String> {
-        let mut effects = self.seen();
-        effects.sort();
-        effects
+        let mut sorted = self.all();
+        sorted.sort();
+        sorted
     }
 
     pub(crate) fn count(&self, what: &str) -> usize {
-        self.seen().iter().filter(|did| *did == what).count()
+        self.all().iter().filter(|did| *did == what).count()
     }
 }
 
@@ -84,9 +84,9 @@ pub(crate) async fn pay(
     /// To whom.
     #[arg(default = "Ann".to_owned())]
     to: String,
-    #[state] world: &World,
+    #[state] effects: &Effects,
 ) -> String {
-    world.did(format!("pay {amount} to {to}"));
+    effects.record(format!("pay {amount} to {to}"));
     format!("paid {amount}")
 }
 
@@ -95,9 +95,9 @@ pub(crate) async fn pay(
 pub(crate) async fn note(
     /// The text.
     text: String,
-    #[state] world: &World,
+    #[state] effects: &Effects,
 ) -> usize {
-    world.did(format!("note {text}"));
+    effects.record(format!("note {text}"));
     text.len()
 }
 
@@ -106,9 +106,9 @@ pub(crate) async fn note(
 pub(crate) async fn look(
     /// The item.
     what: String,
-    #[state] world: &World,
+    #[state] effects: &Effects,
 ) -> Result<String, Failure> {
-    world.did(format!("look {what}"));
+    effects.record(format!("look {what}"));
     if what == "nothing" {
         Err(Failure::new("there is nothing").source("the database at 10.0.0.7 is empty"))
     } else {
@@ -116,8 +116,8 @@ pub(crate) async fn look(
     }
 }
 
-pub(crate) fn tools(world: &Arc<World>) -> Toolset {
-    toolset!(Arc::clone(world); pay, note, look)
+pub(crate) fn tools(effects: &Arc<Effects>) -> Toolset {
+    toolset!(Arc::clone(effects); pay, note, look)
 }
 
 /// Returns an agent without an operator: calls wait.

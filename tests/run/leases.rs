@@ -20,7 +20,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Events, World, agent, millis, open, store, stores, tools, until},
+    kit::{Effects, Events, agent, millis, open, store, stores, tools, until},
     store_hooks::Wrapped,
     suite::together::slow,
 };
@@ -30,18 +30,18 @@ use crate::{
 async fn watch(
     /// The time in milliseconds.
     time: u64,
-    #[state] world: &World,
+    #[state] effects: &Effects,
 ) {
-    world.did("slow begins");
+    effects.record("slow begins");
     millis(time).await;
-    world.did("slow ends");
+    effects.record("slow ends");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
     for name in ["slow", "watch"] {
-        let (store, world) = (store(), World::new());
-        let all = toolset!(Arc::clone(&world); slow, watch);
+        let (store, effects) = (store(), Effects::new());
+        let all = toolset!(Arc::clone(&effects); slow, watch);
         let agent = agent(&store, all, [Turn::call(name, json!({"time": 250}))]).lease_time(Duration::from_millis(40));
         let asleep = Arc::new(AtomicBool::new(false));
         let is_asleep = Arc::clone(&asleep);
@@ -57,7 +57,7 @@ async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
         let mut session = agent.clone().store(sleepy).session();
         let id = session.id().clone();
         let first = tokio::spawn(async move { session.send("go").await });
-        until(|| world.count("slow begins") == 1).await;
+        until(|| effects.count("slow begins") == 1).await;
         asleep.store(true, Ordering::SeqCst);
         until(|| !asleep.load(Ordering::SeqCst)).await;
         millis(80).await;
@@ -116,7 +116,7 @@ fn now() -> tool_runtime::run::Time {
 
 #[tokio::test]
 async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
-    let (store, world) = (store(), World::new());
+    let (store, effects) = (store(), Effects::new());
     let late = Wrapped::new(&store).before_read(|_| {
         Box::pin(async {
             millis(5).await;
@@ -124,11 +124,11 @@ async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
         })
     });
     let turns = [Turn::call("look", json!({"what": "sky"})), Turn::say("done")];
-    let agent = agent(&store, tools(&world), turns).store(late).lease_time(Duration::from_millis(4));
+    let agent = agent(&store, tools(&effects), turns).store(late).lease_time(Duration::from_millis(4));
     let mut session = agent.session();
     let sent = tokio::time::timeout(Duration::from_secs(5), session.send("go")).await.expect("it never ends");
     assert_eq!(sent.unwrap().phase, Phase::Finished);
-    assert_eq!(world.seen(), ["look sky"]);
+    assert_eq!(effects.all(), ["look sky"]);
 }
 
 /// A worker whose clock is an hour ahead takes over no run that is driven. One whose clock is an hour behind takes over a run as
@@ -138,15 +138,15 @@ async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
     let store = stores().await.pop().expect("PostgreSQL is the last one");
     let clock = |ahead: u64| Clock::at(Time(1_767_225_600_000 + ahead * 3_600_000));
     for (here, there) in [(0, 1), (1, 0)] {
-        let world = World::new();
+        let effects = Effects::new();
         let turns = [Turn::call("slow", json!({"time": 60_000})), Turn::say("done")];
-        let agent = agent(&store, toolset!(Arc::clone(&world); slow), turns).lease_time(Duration::from_secs(1));
+        let agent = agent(&store, toolset!(Arc::clone(&effects); slow), turns).lease_time(Duration::from_secs(1));
         let driver = agent.clone().clock(&clock(here));
         let other = agent.clone().clock(&clock(there)).observer(Events::new());
         let mut session = driver.session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { session.send("go").await });
-        until(|| world.count("slow begins") == 1).await;
+        until(|| effects.count("slow begins") == 1).await;
         // Longer than a lease, which the driver renews.
         for _ in 0..8 {
             millis(200).await;
@@ -161,6 +161,6 @@ async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
         let reply =
             tokio::time::timeout(Duration::from_secs(30), followed).await.expect("it waits for an hour").unwrap();
         assert_eq!(reply.unwrap().phase, Phase::Suspended, "a person is asked what came of the call");
-        assert_eq!(world.count("slow begins"), 1);
+        assert_eq!(effects.count("slow begins"), 1);
     }
 }

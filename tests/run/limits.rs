@@ -13,27 +13,27 @@ use tool_runtime::{
     model::{FinishReason, ScriptedModel, Turn},
     run::{CallResult, InterruptedBy, Phase, StopReason},
     tool, toolset,
-    toolset::{Permission, Proposal},
+    toolset::{Permission, ProposedCall},
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Events, Person, Placed as _, World, answered, ends, millis, pays, tool_results, tools};
+use crate::kit::{Effects, Events, Person, Placed as _, answered, ends, millis, pays, tool_results, tools};
 
 /// Looks early.
 #[tool(effect = read_only, eager)]
 async fn early(
     /// The item.
     what: String,
-    #[state] world: &World,
+    #[state] effects: &Effects,
 ) -> String {
-    world.did(format!("early {what}"));
+    effects.record(format!("early {what}"));
     what
 }
 
 /// Fails in a way that may pass.
 #[tool(effect = read_only, retries = 9)]
-async fn flaky(#[state] world: &World) -> Result<(), Failure> {
-    world.did("flaky");
+async fn flaky(#[state] effects: &Effects) -> Result<(), Failure> {
+    effects.record("flaky");
     Err(Failure::new("busy").retryable())
 }
 
@@ -72,7 +72,7 @@ async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
         (FinishReason::Other("odd".into()), InterruptedBy::UnfinishedTurn),
     ];
     for (finish, by) in all {
-        let world = World::new();
+        let effects = Effects::new();
         let turn = Turn::call("early", json!({"what": "a"}))
             .then_call("early", json!({"what": 1}))
             .then_call("note", json!({"text": "b"}))
@@ -80,11 +80,11 @@ async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
             .then_call("early", json!({"what": "behind another"}))
             .then_call("early", "{\"what\":\"cu")
             .with_finish(finish.clone());
-        let tools = tools(&world).merge(toolset!(Arc::clone(&world); early)).unwrap();
+        let tools = tools(&effects).merge(toolset!(Arc::clone(&effects); early)).unwrap();
         let mut session = session([turn], tools, |agent| agent);
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(finish)));
         // The turn may be cut before the call starts.
-        assert!(world.seen().iter().all(|did| did == "early a"), "{:?}", world.seen());
+        assert!(effects.all().iter().all(|did| did == "early a"), "{:?}", effects.all());
         let ends = ends(&session);
         assert_eq!(ends.len(), 6, "every call is answered");
         for end in &ends[2..] {
@@ -100,53 +100,53 @@ async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
 
 #[tokio::test]
 async fn s09_incomplete_or_wrong_arguments_reach_no_policy() {
-    let (world, asked) = (World::new(), Arc::new(AtomicUsize::new(0)));
+    let (effects, asked) = (Effects::new(), Arc::new(AtomicUsize::new(0)));
     let count = Arc::clone(&asked);
     let turn = Turn::call("pay", "{\"amount\":5").then_call("pay", json!({"amount": 1000})).then_call("pay", "[]");
-    let mut session = session([turn, Turn::say("ok")], tools(&world), |agent| {
-        agent.policy(move |_: &Proposal<'_>| {
+    let mut session = session([turn, Turn::say("ok")], tools(&effects), |agent| {
+        agent.policy(move |_: &ProposedCall<'_>| {
             count.fetch_add(1, Ordering::SeqCst);
             Permission::Allow
         })
     });
     session.send("go").await.unwrap();
     assert!(ends(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
-    assert_eq!((asked.load(Ordering::SeqCst), world.seen().len()), (0, 0));
+    assert_eq!((asked.load(Ordering::SeqCst), effects.all().len()), (0, 0));
 }
 
 #[tokio::test]
 async fn s10_size_and_depth_of_arguments_are_bounded() {
-    let world = World::new();
+    let effects = Effects::new();
     let deep = format!("{{\"text\":{}{}}}", "[".repeat(50), "]".repeat(50));
     let turn = Turn::call("note", json!({"text": "x".repeat(200)}))
         .then_call("note", deep)
         .then_call("note", json!({"text": "ok"}));
-    let mut session = session([turn, Turn::say("ok")], tools(&world), |agent| {
+    let mut session = session([turn, Turn::say("ok")], tools(&effects), |agent| {
         agent.options(|options| (options.limits.argument_bytes, options.limits.depth) = (150, 20))
     });
     session.send("go").await.unwrap();
     let tool_results = tool_results(&session);
     assert_eq!(tool_results[0], "the arguments are too large, at most 150 bytes are allowed; it did not run");
     assert_eq!(tool_results[1], "arguments are nested at most 20 deep; it did not run");
-    assert_eq!(world.seen(), ["note ok"]);
+    assert_eq!(effects.all(), ["note ok"]);
     assert_eq!(&*session.run().calls()[0].arguments().text, "", "what was too large is not stored");
 }
 
 #[tokio::test]
 async fn s10_a_conversation_that_is_too_large_stops() {
-    let world = World::new();
+    let effects = Effects::new();
     let turns = (0..9).map(|_| Turn::call("note", json!({"text": "x".repeat(500)})));
-    let mut session = session(turns, tools(&world), |agent| agent.options(|options| options.limits.bytes = 1200));
+    let mut session = session(turns, tools(&effects), |agent| agent.options(|options| options.limits.bytes = 1200));
     let stopped = session.send("go").await.unwrap().phase;
     assert_eq!(stopped, Phase::Stopped(StopReason::OverBudget("the conversation has more than 1200 bytes".into())));
-    assert_eq!(world.seen().len(), 3);
+    assert_eq!(effects.all().len(), 3);
 }
 
 #[tokio::test]
 async fn s11_calls_per_turn_and_per_run_are_capped() {
-    let world = World::new();
+    let effects = Effects::new();
     let turn = || (0..3).fold(Turn::default(), |turn, n| turn.then_call("note", json!({"text": n.to_string()})));
-    let mut session = session([turn(), turn(), Turn::say("ok")], tools(&world), |agent| {
+    let mut session = session([turn(), turn(), Turn::say("ok")], tools(&effects), |agent| {
         agent.options(|options| (options.limits.calls_per_turn, options.limits.calls) = (2, 4))
     });
     session.send("go").await.unwrap();
@@ -154,7 +154,7 @@ async fn s11_calls_per_turn_and_per_run_are_capped() {
     assert_eq!(tool_results[2], "at most 2 calls are run in one turn; it did not run");
     // Refused calls count too, so that a model cannot fill the log with them.
     assert_eq!(tool_results[4], "at most 4 calls are made in one run; it did not run");
-    assert_eq!(world.sorted(), ["note 0", "note 0", "note 1"]);
+    assert_eq!(effects.sorted(), ["note 0", "note 0", "note 1"]);
 }
 
 #[tokio::test]
@@ -167,8 +167,8 @@ async fn s11_calls_in_flight_open_interrupts_and_steps_are_capped() {
     assert_eq!(gauge.most.load(Ordering::SeqCst), 3);
     assert_eq!(ends(&running).len(), 9);
 
-    let world = World::new();
-    let mut waits = session([pays(&[1, 2, 3]), Turn::say("ok")], tools(&world), |agent| {
+    let effects = Effects::new();
+    let mut waits = session([pays(&[1, 2, 3]), Turn::say("ok")], tools(&effects), |agent| {
         agent.options(|options| options.limits.open = 2)
     });
     waits.send("go").await.unwrap();
@@ -176,32 +176,32 @@ async fn s11_calls_in_flight_open_interrupts_and_steps_are_capped() {
     assert!(matches!(&ends(&waits)[..], [CallResult::OverBudget { limit }] if limit.contains("at most 2 calls wait")));
 
     let endless = (0..9).map(|_| Turn::call("look", json!({"what": "a"})));
-    let mut steps = session(endless, tools(&world), |agent| agent.max_steps(3));
+    let mut steps = session(endless, tools(&effects), |agent| agent.max_steps(3));
     let reply = steps.send("go").await.unwrap();
     assert_eq!((reply.steps, reply.phase), (3, Phase::Stopped(StopReason::StepLimit)));
 }
 
 #[tokio::test]
 async fn s11_retries_draw_from_a_budget_of_the_run() {
-    let world = World::new();
+    let effects = Effects::new();
     let turn = Turn::call("flaky", json!({})).then_call("flaky", json!({}));
-    let mut session = session([turn, Turn::say("ok")], toolset!(Arc::clone(&world); flaky), |agent| {
+    let mut session = session([turn, Turn::say("ok")], toolset!(Arc::clone(&effects); flaky), |agent| {
         agent.options(|options| options.limits.retries = 2)
     });
     session.send("go").await.unwrap();
-    assert_eq!(world.count("flaky"), 4, "two calls, and two retries of the run");
+    assert_eq!(effects.count("flaky"), 4, "two calls, and two retries of the run");
     assert_eq!(tool_results(&session), ["busy", "busy"]);
 }
 
 #[tokio::test]
 async fn s12_hidden_tools_cannot_be_called_and_the_log_keeps_the_offer() {
-    let world = World::new();
+    let effects = Effects::new();
     let (person, events) = (Person::deciding([]), Events::new());
     let turn = Turn::call("pay", json!({"amount": 5})).then_call("look", json!({"what": "nothing"}));
     // Only the process that drives knows more than the log has.
     let details: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&details);
-    let mut session = session([turn, Turn::say("ok")], tools(&world).hide("pay"), |agent| {
+    let mut session = session([turn, Turn::say("ok")], tools(&effects).hide("pay"), |agent| {
         agent.observer(events.clone()).operator(person.clone()).hooks(move |event: &Event<'_>| {
             if let Event::CallFinished { detail: Some(detail), .. } = event {
                 seen.lock().unwrap().push((*detail).to_owned());
@@ -226,8 +226,8 @@ async fn panics() -> i64 {
 
 /// Has a predicate that panics.
 #[tool(approval = when(|_| panic!("predicate")))]
-fn explodes(#[state] world: &World) {
-    world.did("exploded");
+fn explodes(#[state] effects: &Effects) {
+    effects.record("exploded");
 }
 
 struct Rude;
@@ -246,8 +246,8 @@ impl Operator for Rude {
 
 #[tokio::test]
 async fn s14_a_panic_ends_that_call_only() {
-    let world = World::new();
-    let all = tools(&world).merge(toolset!(Arc::clone(&world); panics, explodes)).unwrap();
+    let effects = Effects::new();
+    let all = tools(&effects).merge(toolset!(Arc::clone(&effects); panics, explodes)).unwrap();
     let turn = Turn::call("panics", json!({}))
         .then_call("explodes", json!({}))
         .then_call("pay", json!({"amount": 5}))
@@ -255,7 +255,7 @@ async fn s14_a_panic_ends_that_call_only() {
     let mut session = session([turn, Turn::say("on we go")], all, |agent| agent.observer(Rude).operator(Rude));
     let reply = answered(&mut session, "go").await;
     assert_eq!((reply.text.as_str(), reply.phase), ("on we go", Phase::Finished));
-    assert_eq!(world.seen(), ["note fine"]);
+    assert_eq!(effects.all(), ["note fine"]);
     let tool_results = tool_results(&session);
     assert_eq!(tool_results[0], "the tool failed; it may have had effects", "a panic's text stays inside");
     assert!(!tool_results[1].contains("predicate") && !ends(&session)[1].is_success(), "{tool_results:?}");
@@ -264,19 +264,19 @@ async fn s14_a_panic_ends_that_call_only() {
 
 #[tokio::test]
 async fn s14_a_panicking_policy_asks_and_without_an_operator_denies() {
-    let world = World::new();
+    let effects = Effects::new();
     let turn = || Turn::call("note", json!({"text": "a"})).then_call("look", json!({"what": "b"}));
-    let policy = |call: &Proposal<'_>| {
+    let policy = |call: &ProposedCall<'_>| {
         assert!(call.spec.name != "note", "the policy server is gone");
         Permission::Allow
     };
-    let mut later = session([turn(), Turn::say("ok")], tools(&world), |agent| agent.policy(policy));
+    let mut later = session([turn(), Turn::say("ok")], tools(&effects), |agent| agent.policy(policy));
     assert_eq!(later.send("go").await.unwrap().phase, Phase::Suspended);
-    assert_eq!(world.seen(), ["look b"]);
-    let mut never = session([turn(), Turn::say("ok")], tools(&world), |agent| {
+    assert_eq!(effects.all(), ["look b"]);
+    let mut never = session([turn(), Turn::say("ok")], tools(&effects), |agent| {
         agent.policy(policy).operator(tool_runtime::agent::DenyAll)
     });
     assert_eq!(answered(&mut never, "go").await.phase, Phase::Finished);
-    assert_eq!(world.seen(), ["look b", "look b"]);
+    assert_eq!(effects.all(), ["look b", "look b"]);
     assert!(matches!(ends(&never)[0], CallResult::Denied { .. }));
 }

@@ -5,30 +5,30 @@ use std::sync::Arc;
 use serde_json::json;
 use tool_runtime::{AgentError, Toolset, agent::Decision, model::Turn, run::CallResult, tool, toolset};
 
-use crate::kit::{World, agent, ends, pay, pays, store, until};
+use crate::kit::{Effects, agent, ends, pay, pays, store, until};
 
 /// Takes its time.
 #[tool(effect = write)]
-async fn slow(#[state] world: &World) -> &'static str {
-    slow_work(world).await;
+async fn slow(#[state] effects: &Effects) -> &'static str {
+    slow_work(effects).await;
     "done"
 }
 
 /// Takes its time, once it is approved.
 #[tool(effect = write, approval = always)]
-async fn careful(#[state] world: &World) -> &'static str {
-    slow_work(world).await;
+async fn careful(#[state] effects: &Effects) -> &'static str {
+    slow_work(effects).await;
     "done"
 }
 
-async fn slow_work(world: &World) {
-    world.did("begins");
-    until(|| world.count("go on") > 0).await;
-    world.did("ends");
+async fn slow_work(effects: &Effects) {
+    effects.record("begins");
+    until(|| effects.count("go on") > 0).await;
+    effects.record("ends");
 }
 
-pub(crate) fn tools(world: &Arc<World>) -> Toolset {
-    toolset!(Arc::clone(world); slow, careful, pay)
+pub(crate) fn tools(effects: &Arc<Effects>) -> Toolset {
+    toolset!(Arc::clone(effects); slow, careful, pay)
 }
 
 pub(crate) fn is_called_off(ended: &Result<impl Sized, AgentError>) -> bool {
@@ -37,42 +37,42 @@ pub(crate) fn is_called_off(ended: &Result<impl Sized, AgentError>) -> bool {
 
 #[tokio::test]
 async fn calls_without_a_decision_are_dropped_at_once() {
-    let world = World::new();
-    let agent = agent(&store(), tools(&world), [Turn::call("slow", json!({})), Turn::say("never")]);
+    let effects = Effects::new();
+    let agent = agent(&store(), tools(&effects), [Turn::call("slow", json!({})), Turn::say("never")]);
     let mut session = agent.session();
     let handle = session.handle();
     let (ended, ()) = tokio::join!(session.send("go"), async {
-        until(|| world.count("begins") == 1).await;
+        until(|| effects.count("begins") == 1).await;
         handle.client_left();
     });
     assert!(is_called_off(&ended));
     assert_eq!(ends(&session), [CallResult::Cancelled]);
-    assert_eq!(world.count("ends"), 0);
+    assert_eq!(effects.count("ends"), 0);
 }
 
 #[tokio::test]
 async fn a_client_that_returns_in_time_has_the_answer() {
-    let world = World::new();
-    let agent = agent(&store(), tools(&world), [Turn::call("careful", json!({})), Turn::say("said")]);
+    let effects = Effects::new();
+    let agent = agent(&store(), tools(&effects), [Turn::call("careful", json!({})), Turn::say("said")]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::Approve, "").await.unwrap();
     let handle = session.handle();
     let (ended, ()) = tokio::join!(session.resume(), async {
-        until(|| world.count("begins") == 1).await;
+        until(|| effects.count("begins") == 1).await;
         handle.client_left();
         tokio::task::yield_now().await;
         handle.client_returned();
-        world.did("go on");
+        effects.record("go on");
     });
     assert_eq!(ended.unwrap().text, "said");
 }
 
 #[tokio::test]
 async fn a_suspended_run_keeps_waiting() {
-    let world = World::new();
-    let agent = agent(&store(), tools(&world), [pays(&[5]), Turn::say("done")]);
+    let effects = Effects::new();
+    let agent = agent(&store(), tools(&effects), [pays(&[5]), Turn::say("done")]);
     let mut session = agent.session();
     session.handle().client_left();
     assert!(is_called_off(&session.send("go").await), "the model is not asked for nobody");

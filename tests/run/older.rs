@@ -5,7 +5,7 @@ use tool_run::run::Digest;
 use tool_runtime::{agent::Decision, tool::ToolSpec};
 
 use crate::{
-    kit::{World, pays, resumed, stores, waiting},
+    kit::{Effects, pays, resumed, stores, waiting},
     store_hooks::Wrapped,
     suite::grants::payment,
 };
@@ -13,7 +13,7 @@ use crate::{
 /// Returns the fingerprint in older records, in which texts counted.
 fn fingerprint_with_texts(tool: &ToolSpec) -> String {
     let definition = json!({
-        "name": tool.name, "description": tool.description, "version": tool.traits.version,
+        "name": tool.name, "description": tool.description, "version": tool.options.version,
         "input": tool.input.neutral(), "output": null, "effect": "destructive", "approval": "always",
         "idempotent": false, "external": false,
     });
@@ -24,23 +24,23 @@ fn fingerprint_with_texts(tool: &ToolSpec) -> String {
 async fn s03_interrupts_in_older_records_can_be_decided() {
     let edit = || Decision::Edit { arguments: json!({ "amount": 6 }) };
     for store in stores().await {
-        for (decision, description, effects) in [
+        for (decision, description, expected) in [
             (Decision::Approve, "Pays.", &["1 pays 5"] as &[&str]),
             (edit(), "Pays.", &["1 pays 6"]),
             // The older record does not show which of the two has changed.
             (Decision::Approve, "Pays twice.", &[]),
         ] {
-            let world = World::new();
-            let tools = payment(&world, "Pays.", "1", &[]);
+            let effects = Effects::new();
+            let tools = payment(&effects, "Pays.", "1", &[]);
             let spec = tools.get("pay").unwrap().spec();
             let (now, then) = (spec.fingerprint().to_string(), fingerprint_with_texts(spec));
             assert_ne!(now, then);
             let (agent, id, waits) = waiting(&store, tools, pays(&[5])).await;
             let older = Wrapped::new(&store).tampered(move |text| text.replace(&now, &then));
-            let agent = agent.store(older).tools(payment(&world, description, "1", &[]));
+            let agent = agent.store(older).tools(payment(&effects, description, "1", &[]));
             let _ = agent.decide(&id, &waits[0].id, decision, "").await;
             resumed(&agent, &id).await;
-            assert_eq!(world.seen(), effects, "{description}");
+            assert_eq!(effects.all(), expected, "{description}");
         }
     }
 }

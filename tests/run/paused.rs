@@ -13,23 +13,23 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Events, Person, World, agent, ends, pays, store, tool_results, tools},
+    kit::{Effects, Events, Person, agent, ends, pays, store, tool_results, tools},
     suite::dynamic::{ORDER, shop, tools as order},
 };
 
 /// Asks.
 #[tool]
-async fn ask(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+async fn ask(#[state] effects: &Effects, #[context] cx: &Context) -> Result<String, Failure> {
     let answer: Result<String, Failure> = cx.ask("What?").await;
-    world.did("went on");
+    effects.record("went on");
     answer
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_timer_expires_interrupts_of_a_driven_run() {
-    let (store, world) = (store(), World::new());
+    let (store, effects) = (store(), Effects::new());
     // The first interrupt gets no answer. The second opens when the first has expired.
-    let all = tools(&world).merge(toolset!(Arc::clone(&world); ask)).unwrap();
+    let all = tools(&effects).merge(toolset!(Arc::clone(&effects); ask)).unwrap();
     let turn = pays(&[5]).then_call("ask", json!({}));
     let agent = agent(&store, all, [turn, Turn::say("ok")])
         .clock(&Clock::new())
@@ -40,7 +40,7 @@ async fn a_timer_expires_interrupts_of_a_driven_run() {
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
     assert_eq!(ends(&session), [CallResult::Expired, CallResult::Interrupted { by: InterruptedBy::NoAnswer }]);
     assert_eq!(tool_results(&session)[0], "nobody answered in time; it did not run");
-    assert_eq!(world.seen(), [""; 0]);
+    assert_eq!(effects.all(), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]

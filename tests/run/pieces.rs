@@ -20,7 +20,7 @@ use tool_test_kit::{
 };
 
 use crate::{
-    kit::{World, tools},
+    kit::{Effects, tools},
     store_hooks::Wrapped,
 };
 
@@ -93,7 +93,7 @@ impl Gated {
 }
 
 fn all() -> Toolset {
-    tools(&World::new())
+    tools(&Effects::new())
 }
 
 /// Returns the contents of the turns: each text, reasoning and call, with its pieces as one, and each end of a turn.

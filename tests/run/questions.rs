@@ -16,28 +16,28 @@ use tool_runtime::{
 };
 
 use crate::kit::{
-    Events, Person, Placed as _, World, agent, answered, open, refusal, resumed, store, stores, tool_results,
+    Effects, Events, Person, Placed as _, agent, answered, open, refusal, resumed, store, stores, tool_results,
 };
 
 /// Books a trip.
 #[tool]
-async fn book(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+async fn book(#[state] effects: &Effects, #[context] cx: &Context) -> Result<String, Failure> {
     let seat = async {
-        world.did("hold a seat");
+        effects.record("hold a seat");
         Ok::<_, Failure>(17)
     };
     let seat: i64 = cx.step("hold", seat).await?;
     let meal: String = cx.ask("What will you eat?").await?;
     cx.request_approval(format!("Pay for seat {seat} with {meal}?")).await?;
-    world.did(format!("booked {seat} with {meal}"));
+    effects.record(format!("booked {seat} with {meal}"));
     Ok(format!("seat {seat}, {meal}"))
 }
 
 /// Asks for an approval of its own, after the one that its declaration wants.
 #[tool(approval = always, effect = destructive)]
-async fn twice(#[state] world: &World, #[context] cx: &Context) -> Result<(), Failure> {
+async fn twice(#[state] effects: &Effects, #[context] cx: &Context) -> Result<(), Failure> {
     cx.request_approval("Really?").await?;
-    world.did("twice");
+    effects.record("twice");
     Ok(())
 }
 
@@ -53,24 +53,24 @@ fn answer(value: &str) -> Decision {
     Decision::Answer { value: json!(value) }
 }
 
-fn booking(store: &Arc<dyn Store>, world: &Arc<World>) -> Agent {
-    agent(store, toolset!(Arc::clone(world); book, twice), [Turn::call("book", json!({})), Turn::say("booked")])
+fn booking(store: &Arc<dyn Store>, effects: &Arc<Effects>) -> Agent {
+    agent(store, toolset!(Arc::clone(effects); book, twice), [Turn::call("book", json!({})), Turn::say("booked")])
 }
 
 #[tokio::test]
 async fn an_operator_answers_and_the_tool_continues() {
-    let world = World::new();
+    let effects = Effects::new();
     let person =
         Person::deciding([Decision::Answer { value: json!(5) }, Decision::Approve, answer("soup"), Decision::Approve]);
     let model = ScriptedModel::new([Turn::call("book", json!({})), Turn::say("booked")]);
     let agent = Agent::new(model)
-        .tools(toolset!(Arc::clone(&world); book))
+        .tools(toolset!(Arc::clone(&effects); book))
         .observer(Events::new())
         .operator(person.clone())
         .anywhere();
     let mut session = agent.session();
     answered(&mut session, "go").await;
-    assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"]);
+    assert_eq!(effects.all(), ["hold a seat", "booked 17 with soup"]);
     let questions = person.questions();
     let texts: Vec<&str> = questions.iter().map(|asked| asked.question.text.as_str()).collect();
     let meal = "What will you eat?";
@@ -81,14 +81,14 @@ async fn an_operator_answers_and_the_tool_continues() {
 #[tokio::test]
 async fn answers_and_steps_survive_the_program() {
     for store in stores().await {
-        let world = World::new();
-        let first = booking(&store, &world);
+        let effects = Effects::new();
+        let first = booking(&store, &effects);
         let mut session = first.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
         let id = session.id().clone();
         drop(session);
 
-        let second = booking(&store, &world);
+        let second = booking(&store, &effects);
         let waits = open(&second, &id).await;
         assert!(matches!(&waits[0].kind, InterruptKind::Answer { question } if question.text == "What will you eat?"));
         let wrong = second.decide(&id, &waits[0].id, Decision::Answer { value: json!(5) }, "").await;
@@ -101,12 +101,12 @@ async fn answers_and_steps_survive_the_program() {
         let again = resumed(&second, &id).await;
         let waits = again.interrupts().next().unwrap();
         assert!(matches!(&waits.kind, InterruptKind::Answer { question } if question.text.contains("with soup")));
-        assert_eq!(world.seen(), ["hold a seat"]);
+        assert_eq!(effects.all(), ["hold a seat"]);
 
-        let third = agent(&store, toolset!(Arc::clone(&world); book, twice), [Turn::say("booked")]);
+        let third = agent(&store, toolset!(Arc::clone(&effects); book, twice), [Turn::say("booked")]);
         third.decide(&id, &waits.id, Decision::Approve, "").await.unwrap();
         let session = resumed(&third, &id).await;
-        assert_eq!(world.seen(), ["hold a seat", "booked 17 with soup"], "the step was not taken again");
+        assert_eq!(effects.all(), ["hold a seat", "booked 17 with soup"], "the step was not taken again");
         assert_eq!(tool_results(&session), ["seat 17, soup"]);
         assert_eq!(session.run().calls()[0].attempts, 3);
     }
@@ -115,8 +115,8 @@ async fn answers_and_steps_survive_the_program() {
 #[tokio::test]
 async fn a_tool_can_return_after_a_denied_question() {
     for store in stores().await {
-        let world = World::new();
-        let agent = booking(&store, &world);
+        let effects = Effects::new();
+        let agent = booking(&store, &effects);
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let waits = session.interrupts().next().unwrap().id.clone();
@@ -145,23 +145,23 @@ async fn a_tool_that_asks_something_else_than_before_fails() {
 #[tokio::test]
 async fn two_challenges_in_a_row_are_two_decisions() {
     for is_there in [false, true] {
-        let (store, world) = (store(), World::new());
+        let (store, effects) = (store(), Effects::new());
         let turns = [Turn::call("twice", json!({})), Turn::say("ok")];
-        let later = agent(&store, toolset!(Arc::clone(&world); book, twice), turns);
+        let later = agent(&store, toolset!(Arc::clone(&effects); book, twice), turns);
         let person = Person::deciding([Decision::Approve, Decision::Approve]);
         let agent = if is_there { later.observer(Events::new()).operator(person.clone()).on(&store) } else { later };
         let mut session = agent.session();
         session.send("go").await.unwrap();
         if !is_there {
             for number in 1..=2 {
-                assert_eq!(world.seen(), [""; 0]);
+                assert_eq!(effects.all(), [""; 0]);
                 let waits = session.interrupts().next().unwrap().id.clone();
                 assert!(waits.to_string().ends_with(&format!(".{number}")));
                 session.decide(&waits, Decision::Approve, "").await.unwrap();
                 session.resume().await.unwrap();
             }
         }
-        assert_eq!(world.seen(), ["twice"]);
+        assert_eq!(effects.all(), ["twice"]);
     }
 }
 
@@ -197,9 +197,9 @@ async fn the_time_limit_of_a_tool_pauses_during_its_question() {
 
 /// Asks two things at once, and works beside.
 #[tool]
-async fn several(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+async fn several(#[state] effects: &Effects, #[context] cx: &Context) -> Result<String, Failure> {
     let step = async {
-        world.did("step");
+        effects.record("step");
         Ok::<_, Failure>(7)
     };
     let (meal, drink, step) = tokio::try_join!(
@@ -214,9 +214,9 @@ async fn several(#[state] world: &World, #[context] cx: &Context) -> Result<Stri
 async fn questions_at_once_are_asked_one_after_the_other_and_a_step_is_kept_meanwhile() {
     for is_there in [false, true] {
         for store in stores().await {
-            let world = World::new();
+            let effects = Effects::new();
             let turns = [Turn::call("several", json!({})), Turn::say("ok")];
-            let tools = || toolset!(Arc::clone(&world); several);
+            let tools = || toolset!(Arc::clone(&effects); several);
             let mut first = agent(&store, tools(), turns);
             if is_there {
                 first = first
@@ -242,7 +242,7 @@ async fn questions_at_once_are_asked_one_after_the_other_and_a_step_is_kept_mean
                 again.decide(&id, &waits[0].id, answer(reply), "").await.unwrap();
                 session = resumed(&again, &id).await;
             }
-            assert_eq!((tool_results(&session), world.count("step")), (vec!["soup, tea, 7".to_owned()], 1));
+            assert_eq!((tool_results(&session), effects.count("step")), (vec!["soup, tea, 7".to_owned()], 1));
         }
     }
 }

@@ -19,7 +19,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Events, World, open, store},
+    kit::{Effects, Events, open, store},
     store_hooks::Wrapped,
 };
 
@@ -38,10 +38,10 @@ macro_rules! counted {
             n: u32,
             /// The time that it takes.
             times: u8,
-            #[state] world: &World,
+            #[state] effects: &Effects,
         ) -> u32 {
             pause(times).await;
-            world.did(n.to_string());
+            effects.record(n.to_string());
             pause(times).await;
             n
         }
@@ -67,7 +67,7 @@ counted!(
 
 /// Asks in the middle of its work.
 #[tool]
-async fn ask(n: Number, times: u8, #[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
+async fn ask(n: Number, times: u8, #[state] effects: &Effects, #[context] cx: &Context) -> Result<String, Failure> {
     let step = async {
         pause(times).await;
         Ok::<_, Failure>(n.0)
@@ -75,7 +75,7 @@ async fn ask(n: Number, times: u8, #[state] world: &World, #[context] cx: &Conte
     cx.step("first", step).await?;
     let word: String = cx.ask("Which word?").await?;
     cx.request_approval("Go on?").await?;
-    world.did(n.0.to_string());
+    effects.record(n.0.to_string());
     Ok(word)
 }
 
@@ -150,8 +150,8 @@ fn slow(store: &Arc<dyn Store>) -> Arc<dyn Store> {
 }
 
 /// Drives a script to its end, with the interruptions in `choices`.
-async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, world: &Arc<World>) -> Run {
-    let tools = toolset!(Arc::clone(world); safe, write, destroy, single, ask, Elsewhere);
+async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, effects: &Arc<Effects>) -> Run {
+    let tools = toolset!(Arc::clone(effects); safe, write, destroy, single, ask, Elsewhere);
     let events = Events::new();
     let agent = Agent::new(model(script)).tools(tools).store(slow(store)).observer(events.clone()).operator(Suspend);
     let mut session = agent.session();
@@ -238,24 +238,24 @@ fn histories(log: &[LogEntry]) -> HashMap<CallId, History> {
     all
 }
 
-fn check(run: &Run, log: &[LogEntry], world: &World) {
+fn check(run: &Run, log: &[LogEntry], effects: &Effects) {
     assert_eq!(Run::fold(log.to_vec()).unwrap().freeze(), run.freeze());
     let histories = histories(log);
     for call in run.calls() {
         let History { grants, starts, automatic, steps, ends, was_reported } = &histories[&call.id];
         let arguments: serde_json::Value = serde_json::from_str(&call.arguments().text).unwrap();
-        let effects = world.count(&arguments["n"].to_string());
+        let times = effects.count(&arguments["n"].to_string());
         let (result, name) = (call.result().unwrap(), call.name.as_str());
         let outcome = format!("{name} {arguments}: {result:?}");
         assert_eq!(*ends, 1, "{outcome}");
-        assert!(effects <= *starts && starts <= grants, "{outcome}");
+        assert!(times <= *starts && starts <= grants, "{outcome}");
         assert!(*steps <= 1, "a step is kept once: {outcome}");
         if name != "safe" {
             assert_eq!(*automatic, 0, "nobody allowed a second start: {outcome}");
         }
         match result {
-            CallResult::Succeeded { .. } if !was_reported => assert!(effects > 0, "{outcome}"),
-            CallResult::Denied { .. } | CallResult::Responded { .. } => assert_eq!(effects, 0, "{outcome}"),
+            CallResult::Succeeded { .. } if !was_reported => assert!(times > 0, "{outcome}"),
+            CallResult::Denied { .. } | CallResult::Responded { .. } => assert_eq!(times, 0, "{outcome}"),
             _ => {}
         }
     }
@@ -287,9 +287,9 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let (store, world) = (store(), World::new());
-            let run = play(script, choices, &store, &world).await;
-            check(&run, &log(&store, run.id()).await, &world);
+            let (store, effects) = (store(), Effects::new());
+            let run = play(script, choices, &store, &effects).await;
+            check(&run, &log(&store, run.id()).await, &effects);
         });
     }
 }

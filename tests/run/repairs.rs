@@ -13,25 +13,25 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{Placed as _, World, agent, ends, resumed, store, stores, tool_results, tools};
+use crate::kit::{Effects, Placed as _, agent, ends, resumed, store, stores, tool_results, tools};
 
 /// Counts, early.
 #[tool(effect = read_only, eager)]
 async fn count(
     /** To where. */
     to: u8,
-    #[state] world: &World,
+    #[state] effects: &Effects,
 ) -> u8 {
-    world.did(format!("count {to}"));
+    effects.record(format!("count {to}"));
     to
 }
 
-fn all(world: &Arc<World>) -> Toolset {
-    tools(world).merge(toolset!(Arc::clone(world); count)).unwrap()
+fn all(effects: &Arc<Effects>) -> Toolset {
+    tools(effects).merge(toolset!(Arc::clone(effects); count)).unwrap()
 }
 
-fn session(world: &Arc<World>, turn: Turn, change: impl FnOnce(Agent) -> Agent) -> Session {
-    change(Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(all(world))).anywhere().session()
+fn session(effects: &Arc<Effects>, turn: Turn, change: impl FnOnce(Agent) -> Agent) -> Session {
+    change(Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(all(effects))).anywhere().session()
 }
 
 /// Returns the calls as the conversation has them.
@@ -49,14 +49,14 @@ fn written(session: &Session) -> Vec<String> {
 
 #[tokio::test]
 async fn a_function_mends_names_and_arguments_once() {
-    let world = World::new();
+    let effects = Effects::new();
     let seen: Arc<Mutex<Vec<InvalidCall>>> = Arc::default();
     let bad_calls = Arc::clone(&seen);
     let turn = Turn::call("notes", json!({"text": "a"}))
         .then_call("count", "{\"to\": 3")
         .then_call("count", json!({"to": 1000}))
         .then_call("note", json!({"text": "b"}));
-    let mut session = session(&world, turn, |agent| {
+    let mut session = session(&effects, turn, |agent| {
         agent.repair(move |bad| {
             bad_calls.lock().unwrap().push(bad.clone());
             async move {
@@ -69,7 +69,7 @@ async fn a_function_mends_names_and_arguments_once() {
         })
     });
     session.send("go").await.unwrap();
-    assert_eq!(world.sorted(), ["count 3", "note a", "note b"]);
+    assert_eq!(effects.sorted(), ["count 3", "note a", "note b"]);
     assert!(matches!(ends(&session)[2], CallResult::Rejected { .. }), "repaired once, and wrong again");
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 3);
@@ -86,21 +86,21 @@ async fn a_function_mends_names_and_arguments_once() {
 
 #[tokio::test]
 async fn a_repair_cannot_name_a_tool_that_is_not_on_offer() {
-    let world = World::new();
-    let mut session = session(&world, Turn::call("count", json!({"to": 1000})), |agent| {
+    let effects = Effects::new();
+    let mut session = session(&effects, Turn::call("count", json!({"to": 1000})), |agent| {
         agent.active_tools(["count"]).repair(|_| async { Some(RepairedCall::call("note", json!({"text": "a"}))) })
     });
     session.send("go").await.unwrap();
     assert!(matches!(ends(&session)[..], [CallResult::Rejected { .. }]), "{:?}", ends(&session));
-    assert!(world.seen().is_empty() && session.run().phase() == Phase::Finished);
+    assert!(effects.all().is_empty() && session.run().phase() == Phase::Finished);
     assert_eq!(written(&session), ["count {\"to\":1000}"]);
 }
 
 #[tokio::test]
 async fn a_failing_or_panicking_repairer_changes_nothing() {
     for panics in [false, true] {
-        let world = World::new();
-        let mut session = session(&world, Turn::call("notes", json!({"text": "a"})), |agent| {
+        let effects = Effects::new();
+        let mut session = session(&effects, Turn::call("notes", json!({"text": "a"})), |agent| {
             agent.repair(move |_| async move { if panics { panic!("ouch") } else { None } })
         });
         session.send("go").await.unwrap();
@@ -111,7 +111,7 @@ async fn a_failing_or_panicking_repairer_changes_nothing() {
 
 #[tokio::test]
 async fn the_model_is_asked_for_the_one_call_in_the_same_step() {
-    let world = World::new();
+    let effects = Effects::new();
     let asked: Arc<Mutex<Vec<(usize, ToolChoice)>>> = Arc::default();
     let seen = Arc::clone(&asked);
     let turns = Mutex::new(vec![
@@ -123,10 +123,10 @@ async fn the_model_is_asked_for_the_one_call_in_the_same_step() {
         seen.lock().unwrap().push((request.messages.len(), request.tool_choice.clone()));
         turns.lock().unwrap().remove(0)
     });
-    let mut session = Agent::new(model).tools(all(&world)).repair_by_model().anywhere().session();
+    let mut session = Agent::new(model).tools(all(&effects)).repair_by_model().anywhere().session();
     let reply = session.send("go").await.unwrap();
     assert_eq!((reply.steps, reply.usage.input_tokens), (2, 5));
-    assert_eq!(world.count("count 3"), 1);
+    assert_eq!(effects.count("count 3"), 1);
     assert_eq!(written(&session), ["count {\"to\":3}", "note {\"text\":\"a\"}"]);
     let asked = asked.lock().unwrap();
     assert_eq!(asked[1], (3, ToolChoice::Tool("count".to_owned())), "the prompt, the call, what is wrong with it");
@@ -136,19 +136,19 @@ async fn the_model_is_asked_for_the_one_call_in_the_same_step() {
 #[tokio::test]
 async fn a_repaired_call_is_approved_and_its_run_continues_elsewhere() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let turn = Turn::call("pays", json!({"amount": 5}));
-        let agent = agent(&store, tools(&world), [turn, Turn::say("ok")])
+        let agent = agent(&store, tools(&effects), [turn, Turn::say("ok")])
             .repair(|bad| async move { Some(RepairedCall::call("pay", bad.call.arguments)) })
             .on(&store);
         let mut first = agent.session();
         assert_eq!(first.send("go").await.unwrap().phase, Phase::Suspended);
         let waits = first.interrupts().next().unwrap().id.clone();
-        let again = crate::kit::agent(&store, tools(&world), [Turn::say("ok")]);
+        let again = crate::kit::agent(&store, tools(&effects), [Turn::say("ok")]);
         again.decide(first.id(), &waits, Decision::Approve, "").await.unwrap();
         let session = resumed(&again, first.id()).await;
         assert_eq!(
-            (world.seen(), tool_results(&session)),
+            (effects.all(), tool_results(&session)),
             (vec!["pay 5 to Ann".to_owned()], vec!["paid 5".to_owned()])
         );
         assert_eq!(written(&session), ["pay {\"amount\":5}"]);
@@ -157,7 +157,7 @@ async fn a_repaired_call_is_approved_and_its_run_continues_elsewhere() {
 
 #[tokio::test]
 async fn refined_arguments_are_shown_approved_and_run() {
-    let world = World::new();
+    let effects = Effects::new();
     let refining = |agent: Agent| {
         agent.refine::<crate::kit::pay>(|input, arguments| {
             arguments.insert("amount".into(), (input.amount / 2).into());
@@ -165,7 +165,7 @@ async fn refined_arguments_are_shown_approved_and_run() {
         })
     };
     for edit in [false, true] {
-        let agent = refining(agent(&store(), tools(&world), [pays_8(), Turn::say("ok")])).anywhere();
+        let agent = refining(agent(&store(), tools(&effects), [pays_8(), Turn::say("ok")])).anywhere();
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let open = session.interrupts().next().unwrap().clone();
@@ -176,7 +176,7 @@ async fn refined_arguments_are_shown_approved_and_run() {
         agent.decide(session.id(), &open.id, if edit { mine } else { Decision::Approve }, "").await.unwrap();
         resumed(&agent, session.id()).await;
     }
-    assert_eq!(world.seen(), ["pay 4 to Bob", "pay 8 to Ann"], "a person's word is not refined");
+    assert_eq!(effects.all(), ["pay 4 to Bob", "pay 8 to Ann"], "a person's word is not refined");
 }
 
 fn pays_8() -> Turn {
@@ -186,15 +186,15 @@ fn pays_8() -> Turn {
 #[tokio::test]
 async fn a_refinement_that_the_tool_refuses_or_that_panics_does_not_run() {
     for panics in [false, true] {
-        let world = World::new();
-        let mut session = session(&world, Turn::call("count", json!({"to": 1})), |agent| {
+        let effects = Effects::new();
+        let mut session = session(&effects, Turn::call("count", json!({"to": 1})), |agent| {
             agent.refine_named("count", move |arguments| {
                 assert!(!panics, "ouch");
                 arguments.insert("to".into(), 1000.into());
             })
         });
         session.send("go").await.unwrap();
-        assert_eq!(world.seen(), [""; 0]);
+        assert_eq!(effects.all(), [""; 0]);
         assert!(!ends(&session)[0].is_success());
     }
 }

@@ -17,18 +17,18 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Events, Person, Placed as _, World, agent, answered, millis, store, tool_results};
+use crate::kit::{Effects, Events, Person, Placed as _, agent, answered, millis, store, tool_results};
 
 /// Reads a file.
 #[tool(effect = read_only, eager, touches = |input| Resources::new().reads(&input.path))]
-async fn read(path: String, #[state] world: &World) -> Result<(), Failure> {
-    work(world, "read", &path).await
+async fn read(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
+    work(effects, "read", &path).await
 }
 
 /// Writes a file.
 #[tool(touches = written)]
-async fn write(path: String, #[state] world: &World) -> Result<(), Failure> {
-    work(world, "write", &path).await
+async fn write(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
+    work(effects, "write", &path).await
 }
 
 fn written(input: &write) -> Resources {
@@ -37,14 +37,14 @@ fn written(input: &write) -> Resources {
 
 /// Removes a file after an approval.
 #[tool(approval = always, effect = destructive, touches = |input| Resources::new().writes(&input.path))]
-async fn remove(path: String, #[state] world: &World) -> Result<(), Failure> {
-    work(world, "remove", &path).await
+async fn remove(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
+    work(effects, "remove", &path).await
 }
 
 /// Says nothing of what it touches.
 #[tool(effect = read_only)]
-async fn other(path: String, #[state] world: &World) -> Result<(), Failure> {
-    work(world, "other", &path).await
+async fn other(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
+    work(effects, "other", &path).await
 }
 
 /// Opens a file in the editor.
@@ -54,19 +54,19 @@ struct Edit {
 }
 
 /// Puts all files in order.
-#[tool(state = World, touches = |_| panic!("nobody knows"))]
+#[tool(state = Effects, touches = |_| panic!("nobody knows"))]
 struct Tidy;
 
-impl tool_runtime::ExecuteWith<World> for Tidy {
+impl tool_runtime::ExecuteWith<Effects> for Tidy {
     type Output = ();
     type Error = Failure;
 
-    async fn execute(self, world: &World, _: &Context) -> Result<(), Failure> {
-        work(world, "tidy", "all").await
+    async fn execute(self, effects: &Effects, _: &Context) -> Result<(), Failure> {
+        work(effects, "tidy", "all").await
     }
 }
 
-struct Shelf(Arc<World>);
+struct Shelf(Arc<Effects>);
 
 #[tools]
 impl Shelf {
@@ -77,15 +77,15 @@ impl Shelf {
     }
 }
 
-async fn work(world: &World, what: &str, path: &str) -> Result<(), Failure> {
-    world.did(format!("{what} {path}"));
+async fn work(effects: &Effects, what: &str, path: &str) -> Result<(), Failure> {
+    effects.record(format!("{what} {path}"));
     millis(40).await;
-    world.did(format!("{what} {path} ends"));
+    effects.record(format!("{what} {path} ends"));
     Ok(())
 }
 
-fn all(world: &Arc<World>) -> Toolset {
-    let seen = Arc::clone(world);
+fn all(effects: &Arc<Effects>) -> Toolset {
+    let seen = Arc::clone(effects);
     let copy = RuntimeTool::new("copy", "Copies a file.")
         .input(json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}))
         .touches(|arguments| Resources::new().writes(arguments["to"].as_str().unwrap_or_default()))
@@ -96,8 +96,8 @@ fn all(world: &Arc<World>) -> Toolset {
                 Ok(json!(null))
             }
         });
-    let tools = toolset!(Arc::clone(world); read, write, remove, other, Edit, Tidy);
-    let shelf = Shelf(Arc::clone(world)).toolset();
+    let tools = toolset!(Arc::clone(effects); read, write, remove, other, Edit, Tidy);
+    let shelf = Shelf(Arc::clone(effects)).toolset();
     tools.with(copy.unwrap()).unwrap().merge(shelf).unwrap()
 }
 
@@ -106,22 +106,22 @@ fn of(path: &str) -> serde_json::Value {
 }
 
 /// Returns whether the first began and ended before the second began.
-fn in_order(world: &World, first: &str, second: &str) -> bool {
-    let seen = world.seen();
+fn in_order(effects: &Effects, first: &str, second: &str) -> bool {
+    let seen = effects.all();
     let at = |what: &str| seen.iter().position(|did| did == what).unwrap_or_else(|| panic!("no {what} in {seen:?}"));
     at(&format!("{first} ends")) < at(second)
 }
 
-async fn played(turn: Turn) -> Arc<World> {
-    let world = World::new();
+async fn played(turn: Turn) -> Arc<Effects> {
+    let effects = Effects::new();
     let model = ScriptedModel::new([turn, Turn::say("ok")]);
     Agent::new(model)
-        .tools(all(&world).layer(TimeLimit::new(std::time::Duration::from_secs(5))))
+        .tools(all(&effects).layer(TimeLimit::new(std::time::Duration::from_secs(5))))
         .anywhere()
         .run("go")
         .await
         .unwrap();
-    world
+    effects
 }
 
 #[tokio::test]
@@ -133,43 +133,47 @@ async fn calls_that_conflict_run_in_the_models_order_and_the_others_beside_them(
         .then_call("other", of("a"))
         .then_call("write", of("c"))
         .then_call("copy", json!({"to": "c"}));
-    let world = played(turn).await;
-    assert!(in_order(&world, "write a", "read a/x"));
-    assert!(in_order(&world, "read b", "write b"));
-    assert!(in_order(&world, "write c", "copy c"), "a tool of run time knows the same names");
+    let effects = played(turn).await;
+    assert!(in_order(&effects, "write a", "read a/x"));
+    assert!(in_order(&effects, "read b", "write b"));
+    assert!(in_order(&effects, "write c", "copy c"), "a tool of run time knows the same names");
     for (one, other) in [("write a", "read b"), ("write a", "other a"), ("write a", "write c")] {
-        assert!(!in_order(&world, one, other) && !in_order(&world, other, one), "{one} {other}: {:?}", world.seen());
+        assert!(
+            !in_order(&effects, one, other) && !in_order(&effects, other, one),
+            "{one} {other}: {:?}",
+            effects.all()
+        );
     }
 }
 
 #[tokio::test]
 async fn resources_of_a_struct_a_method_and_a_panic() {
-    let world = played(
+    let effects = played(
         Turn::call("read", of("books/1")).then_call("turn", of("x")).then_call("Tidy", "{}").then_call("read", of("y")),
     )
     .await;
-    assert!(in_order(&world, "read books/1", "turn x"));
-    assert!(in_order(&world, "turn x", "tidy all"), "who panics is taken to touch everything");
-    assert!(in_order(&world, "tidy all", "read y"));
+    assert!(in_order(&effects, "read books/1", "turn x"));
+    assert!(in_order(&effects, "turn x", "tidy all"), "who panics is taken to touch everything");
+    assert!(in_order(&effects, "tidy all", "read y"));
 }
 
 #[tokio::test]
 async fn eager_calls_wait_for_resources() {
     let turn = Turn::call("read", of("a")).then_call("write", of("a")).then_call("read", of("a"));
-    let world = played(turn).await;
+    let effects = played(turn).await;
     let expected = ["read a", "read a ends", "write a", "write a ends", "read a", "read a ends"];
-    assert_eq!(world.seen(), expected);
+    assert_eq!(effects.all(), expected);
 }
 
 #[tokio::test]
 async fn a_waiting_call_holds_its_resources_and_an_edit_changes_them() {
     for edited in [false, true] {
-        let (store, world) = (store(), World::new());
+        let (store, effects) = (store(), Effects::new());
         let turn = Turn::call("remove", of("a")).then_call("write", of("a")).then_call("write", of("b"));
-        let agent = agent(&store, all(&world), [turn, Turn::say("ok")]);
+        let agent = agent(&store, all(&effects), [turn, Turn::say("ok")]);
         let mut session = agent.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
-        assert_eq!(world.seen(), ["write b", "write b ends"], "the write of `a` comes after its removal");
+        assert_eq!(effects.all(), ["write b", "write b ends"], "the write of `a` comes after its removal");
         assert!(session.run().calls().iter().all_and_some(|call: &Call| call.touches().is_some()));
         let waits = session.interrupts().next().unwrap().id.clone();
         let decision = if edited { Decision::Edit { arguments: of("c") } } else { Decision::Approve };
@@ -178,24 +182,24 @@ async fn a_waiting_call_holds_its_resources_and_an_edit_changes_them() {
         let mut session = agent.open(session.id()).await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
         assert_eq!(
-            in_order(&world, if edited { "remove c" } else { "remove a" }, "write a"),
+            in_order(&effects, if edited { "remove c" } else { "remove a" }, "write a"),
             !edited,
             "{:?}",
-            world.seen()
+            effects.all()
         );
     }
 }
 
 #[tokio::test]
 async fn an_external_call_is_announced_when_no_call_holds_its_resources() {
-    let world = World::new();
+    let effects = Effects::new();
     let turn = Turn::call("write", of("a")).then_call("Edit", of("a")).then_call("write", of("a"));
     let (person, events) = (Person::default().executing(["true"]), Events::new());
     let model = ScriptedModel::new([turn, Turn::say("ok")]);
     let mut session =
-        Agent::new(model).tools(all(&world)).observer(events.clone()).operator(person).anywhere().session();
+        Agent::new(model).tools(all(&effects)).observer(events.clone()).operator(person).anywhere().session();
     answered(&mut session, "go").await;
-    assert_eq!(world.count("write a"), 2);
+    assert_eq!(effects.count("write a"), 2);
     assert_eq!(tool_results(&session)[1], "true");
     let of_edit = events.of_tool("Edit").lines();
     assert!(of_edit.iter().any(|line| line.starts_with("opened")), "{of_edit:?}");

@@ -13,39 +13,39 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{Events, Person, World, agent, millis, stores, until};
+use crate::kit::{Effects, Events, Person, agent, millis, stores, until};
 
 /// Books a seat, then pays for it.
 #[tool(resumable)]
 async fn book(
     /** In the middle of which step, or between them, it takes its time, the first time. */
     slow: String,
-    #[state] world: &World,
+    #[state] effects: &Effects,
     #[context] cx: &Context,
 ) -> Result<(), Failure> {
     for name in ["seat", "pay"] {
         let work = async {
-            world.did(name);
-            hesitate(slow == name && world.count(name) == 1).await;
+            effects.record(name);
+            hesitate(slow == name && effects.count(name) == 1).await;
             Ok::<_, Failure>(())
         };
         cx.step(name, work).await?;
-        world.did(format!("after {name}"));
-        hesitate(slow == format!("after {name}") && world.count(&slow) == 1).await;
+        effects.record(format!("after {name}"));
+        hesitate(slow == format!("after {name}") && effects.count(&slow) == 1).await;
     }
     Ok(())
 }
 
 /// A step of it fails, and it goes on.
 #[tool(resumable)]
-async fn fails(#[state] world: &World, #[context] cx: &Context) -> Result<(), Failure> {
+async fn fails(#[state] effects: &Effects, #[context] cx: &Context) -> Result<(), Failure> {
     let work = async {
-        world.did("fail");
+        effects.record("fail");
         Err::<(), _>(Failure::new("no"))
     };
     let _ = cx.step("fail", work).await;
-    world.did("on");
-    hesitate(world.count("on") == 1).await;
+    effects.record("on");
+    hesitate(effects.count("on") == 1).await;
     Ok(())
 }
 
@@ -55,16 +55,16 @@ async fn hesitate(is_slow: bool) {
     }
 }
 
-fn booking(store: &Arc<dyn Store>, world: &Arc<World>, turn: Turn) -> Agent {
-    agent(store, toolset!(Arc::clone(world); book, fails), [turn, Turn::say("booked")])
+fn booking(store: &Arc<dyn Store>, effects: &Arc<Effects>, turn: Turn) -> Agent {
+    agent(store, toolset!(Arc::clone(effects); book, fails), [turn, Turn::say("booked")])
 }
 
 /// Sends a prompt, and drops the future when `at` was recorded.
-async fn broken_off(agent: &Agent, world: &World, at: &str) -> Session {
+async fn broken_off(agent: &Agent, effects: &Effects, at: &str) -> Session {
     let mut session = agent.session();
     tokio::select! {
         sent = session.send("go") => panic!("it did not hesitate: {sent:?}"),
-        () = until(|| world.count(at) == 1) => {}
+        () = until(|| effects.count(at) == 1) => {}
     }
     session
 }
@@ -73,13 +73,13 @@ async fn broken_off(agent: &Agent, world: &World, at: &str) -> Session {
 async fn a_call_stopped_between_steps_continues_after_them() {
     for store in stores().await {
         for slow in ["after seat", "after pay"] {
-            let (world, person) = (World::new(), Person::deciding([]));
-            let agent = booking(&store, &world, Turn::call("book", json!({ "slow": slow })))
+            let (effects, person) = (Effects::new(), Person::deciding([]));
+            let agent = booking(&store, &effects, Turn::call("book", json!({ "slow": slow })))
                 .observer(Events::new())
                 .operator(person.clone());
-            let mut session = broken_off(&agent, &world, slow).await;
+            let mut session = broken_off(&agent, &effects, slow).await;
             assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-            assert_eq!((world.count("seat"), world.count("pay")), (1, 1), "{slow}");
+            assert_eq!((effects.count("seat"), effects.count("pay")), (1, 1), "{slow}");
             assert_eq!(person.reconciled().len(), 0);
             assert_eq!(session.run().calls()[0].attempts, 2);
         }
@@ -95,13 +95,13 @@ async fn about_a_call_that_was_stopped_in_a_step_a_person_is_asked() {
             ("pay", Decision::Respond { output: json!(null) }, 1, 1),
             ("seat", Decision::Deny { reason: None }, 1, 0),
         ] {
-            let (world, person) = (World::new(), Person::deciding([decision]));
-            let agent = booking(&store, &world, Turn::call("book", json!({ "slow": slow })))
+            let (effects, person) = (Effects::new(), Person::deciding([decision]));
+            let agent = booking(&store, &effects, Turn::call("book", json!({ "slow": slow })))
                 .observer(Events::new())
                 .operator(person.clone());
-            let mut session = broken_off(&agent, &world, slow).await;
+            let mut session = broken_off(&agent, &effects, slow).await;
             assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-            assert_eq!((world.count("seat"), world.count("pay")), (seats, pays), "{slow}");
+            assert_eq!((effects.count("seat"), effects.count("pay")), (seats, pays), "{slow}");
             assert_eq!(person.reconciled().len(), 1);
             assert!(session.run().calls()[0].begun_steps().len() <= 1);
         }
@@ -111,20 +111,20 @@ async fn about_a_call_that_was_stopped_in_a_step_a_person_is_asked() {
 #[tokio::test]
 async fn a_failed_step_may_have_been_taken() {
     for store in stores().await {
-        let (world, person) = (World::new(), Person::deciding([Decision::Approve]));
+        let (effects, person) = (Effects::new(), Person::deciding([Decision::Approve]));
         let agent =
-            booking(&store, &world, Turn::call("fails", json!({}))).observer(Events::new()).operator(person.clone());
-        let mut session = broken_off(&agent, &world, "on").await;
+            booking(&store, &effects, Turn::call("fails", json!({}))).observer(Events::new()).operator(person.clone());
+        let mut session = broken_off(&agent, &effects, "on").await;
         session.resume().await.unwrap();
-        assert_eq!((world.count("fail"), person.reconciled().len()), (2, 1));
+        assert_eq!((effects.count("fail"), person.reconciled().len()), (2, 1));
     }
 }
 
 #[tokio::test]
 async fn the_log_records_the_beginning_of_steps_of_resumable_tools_only() {
     for store in stores().await {
-        let world = World::new();
-        let agent = booking(&store, &world, Turn::call("book", json!({ "slow": "" })));
+        let effects = Effects::new();
+        let agent = booking(&store, &effects, Turn::call("book", json!({ "slow": "" })));
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let mut log: Vec<LogEntry> = Vec::new();

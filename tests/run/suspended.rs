@@ -17,7 +17,7 @@ use tool_runtime::{
 use tool_test_kit::AllAndSome as _;
 
 use crate::kit::{
-    Events, Person, Placed as _, World, agent, ends, is_engine, open, pays, refusal, resumed, store, stores,
+    Effects, Events, Person, Placed as _, agent, ends, is_engine, open, pays, refusal, resumed, store, stores,
     tool_results, tools, waiting,
 };
 
@@ -43,22 +43,22 @@ struct Confirmation {
 #[tokio::test]
 async fn a_run_is_found_approved_and_resumed_by_another_program() {
     for store in stores().await {
-        let world = World::new();
-        let (_, id, _) = waiting(&store, tools(&world), pays(&[5])).await;
+        let effects = Effects::new();
+        let (_, id, _) = waiting(&store, tools(&effects), pays(&[5])).await;
         // Only the store is left.
-        let agent = agent(&store, tools(&world), [Turn::say("paid it")]);
+        let agent = agent(&store, tools(&effects), [Turn::say("paid it")]);
         let items = agent.waiting(&WaitingFilter::new().for_principal("")).await.unwrap();
         assert_eq!((items.len(), &items[0].run, items[0].interrupt.shown.tool.as_str()), (1, &id, "pay"));
         agent.decide(&id, &items[0].interrupt.id, Decision::Approve, "").await.unwrap();
         assert_eq!(open(&agent, &id).await, []);
-        assert_eq!(world.seen(), [""; 0], "a decision alone runs nothing");
+        assert_eq!(effects.all(), [""; 0], "a decision alone runs nothing");
         let mut session = agent.open(&id).await.unwrap();
         let reply = session.resume().await.unwrap();
         assert_eq!((reply.text.as_str(), reply.phase), ("paid it", Phase::Finished));
-        assert_eq!(world.seen(), ["pay 5 to Ann"]);
+        assert_eq!(effects.all(), ["pay 5 to Ann"]);
         // A second resume changes nothing.
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-        assert_eq!(world.seen().len(), 1);
+        assert_eq!(effects.all().len(), 1);
     }
 }
 
@@ -71,8 +71,8 @@ struct Payment {
 #[tokio::test]
 async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
     for store in stores().await {
-        let world = World::new();
-        let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+        let effects = Effects::new();
+        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
         for wrong in [json!({"amount": 1000}), json!({}), json!({"amount": 5, "x": 1}), json!(7)] {
             let decided = agent.decide(&id, &waits[0].id, Decision::Edit { arguments: wrong.clone() }, "").await;
             assert!(matches!(refusal(decided), Refusal::Invalid { .. }), "{wrong}");
@@ -82,7 +82,7 @@ async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
         let typed = Decision::<_, String>::Edit { arguments: Payment { amount: 7, to: "Bob" } };
         agent.decide(&id, &waits[0].id, typed.erase().unwrap(), "").await.unwrap();
         let session = resumed(&agent, &id).await;
-        assert_eq!(world.seen(), ["pay 7 to Bob"]);
+        assert_eq!(effects.all(), ["pay 7 to Bob"]);
         let tool_results = tool_results(&session);
         assert!(
             tool_results[0].contains("A person changed the arguments to {\"amount\":7,\"to\":\"Bob\"}"),
@@ -96,14 +96,14 @@ async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
 #[tokio::test]
 async fn a_denial_and_a_response_end_a_call_without_running_it() {
     for store in stores().await {
-        let world = World::new();
-        let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5, 6])).await;
+        let effects = Effects::new();
+        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5, 6])).await;
         agent.decide(&id, &waits[1].id, Decision::Respond { output: json!("by cheque") }, "").await.unwrap();
         agent.decide(&id, &waits[0].id, Decision::deny("too much"), "").await.unwrap();
         let session = resumed(&agent, &id).await;
         assert_eq!(tool_results(&session)[0], "the call was denied, and did not run: too much");
         assert!(tool_results(&session)[1].starts_with("A person gave this output; the tool did not run:"));
-        assert_eq!(world.seen(), [""; 0]);
+        assert_eq!(effects.all(), [""; 0]);
     }
 }
 
@@ -176,11 +176,11 @@ async fn an_external_call_is_announced_after_its_approval_with_the_arguments_tha
 #[tokio::test]
 async fn an_allowance_covers_only_similar_calls() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let to = |amount: i64, to: &str| Turn::call("pay", json!({"amount": amount, "to": to}));
         let turns =
             [to(1, "Ann"), to(2, "Ann"), to(3, "Bob"), Turn::call("note", json!({"text": "x"})), Turn::say("ok")];
-        let agent = agent(&store, tools(&world), turns).offer(|spec, arguments| {
+        let agent = agent(&store, tools(&effects), turns).offer(|spec, arguments| {
             let only_to =
                 |to: &serde_json::Value| ArgumentPattern([("to".to_owned(), to.clone())].into_iter().collect());
             (spec.name == "pay").then(|| only_to(&arguments["to"]))
@@ -193,10 +193,10 @@ async fn an_allowance_covers_only_similar_calls() {
         session.decide(&waits.id, Decision::ApproveForRun, "").await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended);
         // The second payment to Ann ran without a question, and the one to Bob waits.
-        assert_eq!(world.sorted(), ["pay 1 to Ann", "pay 2 to Ann"]);
+        assert_eq!(effects.sorted(), ["pay 1 to Ann", "pay 2 to Ann"]);
         assert_eq!(session.interrupts().next().unwrap().shown.arguments["to"], "Bob");
         // The allowance does not cover another run.
-        let (_, _, elsewhere) = waiting(&store, tools(&world), to(1, "Ann")).await;
+        let (_, _, elsewhere) = waiting(&store, tools(&effects), to(1, "Ann")).await;
         assert_eq!(elsewhere.len(), 1);
     }
 }
@@ -204,19 +204,20 @@ async fn an_allowance_covers_only_similar_calls() {
 #[tokio::test]
 async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let pay = |description: &str| {
-            let seen = Arc::clone(&world);
-            let version = |traits: &mut tool_runtime::tool::Traits| traits.version = Some(description.to_owned());
-            let tool = RuntimeTool::new("pay", description).approval().traits(version).handler(move |_, _| {
-                seen.did("paid");
+            let seen = Arc::clone(&effects);
+            let version =
+                |options: &mut tool_runtime::tool::ToolOptions| options.version = Some(description.to_owned());
+            let tool = RuntimeTool::new("pay", description).approval().options(version).handler(move |_, _| {
+                seen.record("paid");
                 async { Ok(json!("paid")) }
             });
             Toolset::new().with(tool.unwrap()).unwrap()
         };
         let turns = || [Turn::call("pay", json!({})), Turn::call("pay", json!({})), Turn::say("ok")];
-        for (description, effects) in [("Pays.", 2), ("Pays double.", 1)] {
-            let before = world.seen().len();
+        for (description, expected_count) in [("Pays.", 2), ("Pays double.", 1)] {
+            let before = effects.all().len();
             let first = agent(&store, pay("Pays."), turns())
                 .offer(|_, _| Some(ArgumentPattern(serde_json::Map::new())))
                 .on(&store);
@@ -229,10 +230,10 @@ async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
             resumed(&once, session.id()).await;
             let now = agent(&store, pay(description), turns());
             let stopped = now.open(session.id()).await.unwrap().send("again").await.unwrap().phase;
-            let expected = if effects == 2 { Phase::Finished } else { Phase::Suspended };
+            let expected = if expected_count == 2 { Phase::Finished } else { Phase::Suspended };
             assert_eq!(stopped, expected, "{description}");
-            let ran = world.seen().len() - before;
-            assert_eq!(ran, if effects == 2 { 3 } else { 1 });
+            let ran = effects.all().len() - before;
+            assert_eq!(ran, if expected_count == 2 { 3 } else { 1 });
         }
     }
 }

@@ -5,26 +5,26 @@ use std::sync::Arc;
 use serde_json::json;
 use tool_runtime::{AgentError, agent::Decision, model::Turn, run::Phase, store::StoreError, tool, toolset};
 
-use crate::kit::{Placed as _, Unwatched, World, agent, millis, open, pays, stores, tools, until, waiting};
+use crate::kit::{Effects, Placed as _, Unwatched, agent, millis, open, pays, stores, tools, until, waiting};
 
 /// Takes its time.
 #[tool]
 pub(crate) async fn slow(
     /// The time in milliseconds.
     time: u64,
-    #[state] world: &World,
+    #[state] effects: &Effects,
 ) {
-    world.did("slow begins");
+    effects.record("slow begins");
     millis(time).await;
-    world.did("slow ends");
+    effects.record("slow ends");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s13_two_workers_that_resume_one_run_give_one_effect() {
     for store in stores().await {
         for _ in 0..20 {
-            let world = World::new();
-            let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+            let effects = Effects::new();
+            let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
             // The workers' events together have no order.
             let agent = agent.observer(Unwatched).on(&store);
             agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
@@ -39,7 +39,7 @@ async fn s13_two_workers_that_resume_one_run_give_one_effect() {
                     other => panic!("{other:?}"),
                 }
             }
-            assert_eq!(world.seen(), ["pay 5 to Ann"]);
+            assert_eq!(effects.all(), ["pay 5 to Ann"]);
         }
     }
 }
@@ -47,14 +47,14 @@ async fn s13_two_workers_that_resume_one_run_give_one_effect() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let turn = Turn::call("slow", json!({"time": 1500})).then_call("pay", json!({"amount": 5}));
-        let all = tools(&world).merge(toolset!(Arc::clone(&world); slow)).unwrap();
+        let all = tools(&effects).merge(toolset!(Arc::clone(&effects); slow)).unwrap();
         let agent = agent(&store, all, [turn, Turn::say("done")]);
         let mut session = agent.session();
         let id = session.id().clone();
         let run = tokio::spawn(async move { session.send("go").await });
-        until(|| world.count("slow begins") == 1).await;
+        until(|| effects.count("slow begins") == 1).await;
         let waits = loop {
             if let [waits] = &open(&agent, &id).await[..] {
                 break waits.id.clone();
@@ -62,8 +62,8 @@ async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
             millis(10).await;
         };
         agent.decide(&id, &waits, Decision::Approve, "").await.unwrap();
-        until(|| world.count("pay 5 to Ann") == 1).await;
-        assert_eq!(world.count("slow ends"), 0, "it did not wait for the slow one, nor for a restart");
+        until(|| effects.count("pay 5 to Ann") == 1).await;
+        assert_eq!(effects.count("slow ends"), 0, "it did not wait for the slow one, nor for a restart");
         assert_eq!(run.await.unwrap().unwrap().phase, Phase::Finished);
     }
 }

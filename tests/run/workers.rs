@@ -21,7 +21,7 @@ use tool_runtime::{
 use tool_test_kit::AllAndSome as _;
 
 use crate::{
-    kit::{Events, Person, World, agent, ends, millis, pays, resumed, store, stores, tools, until, waiting},
+    kit::{Effects, Events, Person, agent, ends, millis, pays, resumed, store, stores, tools, until, waiting},
     store_hooks::Wrapped,
     suite::lost_clients::{is_called_off, tools as slow_tools},
 };
@@ -29,12 +29,12 @@ use crate::{
 #[tokio::test]
 async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
     for store in stores().await {
-        let world = World::new();
-        let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+        let effects = Effects::new();
+        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         // The older worker stalls just before it logs the start. Meanwhile its lease ends, and another worker continues.
         let (newer, first) = (agent.clone(), AtomicBool::new(true));
-        let (run, done) = (id.clone(), Arc::clone(&world));
+        let (run, done) = (id.clone(), Arc::clone(&effects));
         let stalled = Wrapped::new(&store).before_append(move |append| {
             let is_start = append.text.contains("\"started\"") && first.swap(false, Ordering::SeqCst);
             let (newer, run, done) = (newer.clone(), run.clone(), Arc::clone(&done));
@@ -42,7 +42,7 @@ async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
                 if is_start {
                     millis(60).await;
                     resumed(&newer, &run).await;
-                    assert_eq!(done.seen(), ["pay 5 to Ann"]);
+                    assert_eq!(done.all(), ["pay 5 to Ann"]);
                 }
                 Ok(())
             })
@@ -53,10 +53,10 @@ async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
             Err(AgentError::Store(StoreError::Fenced | StoreError::Leased { .. })) => {}
             other => panic!("{other:?}"),
         }
-        assert_eq!(world.seen(), ["pay 5 to Ann"]);
+        assert_eq!(effects.all(), ["pay 5 to Ann"]);
         // The older session is usable again: it has the other worker's entries.
         session.resume().await.unwrap();
-        assert_eq!((world.seen().len(), ends(&session).len()), (1, 1));
+        assert_eq!((effects.all().len(), ends(&session).len()), (1, 1));
     }
 }
 
@@ -64,8 +64,8 @@ async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
 async fn a_run_that_waits_is_not_read_until_somebody_appends_if_the_store_notifies() {
     let mut notifying = 0;
     for store in stores().await {
-        let world = World::new();
-        let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+        let effects = Effects::new();
+        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
         if store.watch(&id).is_none() {
             continue;
         }
@@ -88,7 +88,7 @@ async fn a_run_that_waits_is_not_read_until_somebody_appends_if_the_store_notifi
         assert_eq!(count.load(Ordering::SeqCst), before);
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         assert_eq!(run.await.unwrap().unwrap().phase, Phase::Finished);
-        assert_eq!(world.seen(), ["pay 5 to Ann"]);
+        assert_eq!(effects.all(), ["pay 5 to Ann"]);
     }
     assert_eq!(notifying, 2);
 }
@@ -97,8 +97,8 @@ async fn a_run_that_waits_is_not_read_until_somebody_appends_if_the_store_notifi
 async fn the_first_of_two_simultaneous_decisions_wins() {
     for on_deny in [OnDeny::Continue, OnDeny::StopTurn] {
         for store in stores().await {
-            let world = World::new();
-            let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5, 6])).await;
+            let effects = Effects::new();
+            let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5, 6])).await;
             // Another principal approves just before the person's denial is logged.
             let (other, first) = (agent.clone(), AtomicBool::new(true));
             let (run, interrupt) = (id.clone(), waits[0].id.clone());
@@ -116,7 +116,7 @@ async fn the_first_of_two_simultaneous_decisions_wins() {
             let there = agent.clone().store(racing).observer(Events::new()).operator(person);
             let mut session = there.open(&id).await.unwrap();
             session.resume().await.unwrap();
-            assert_eq!(world.sorted(), ["pay 5 to Ann", "pay 6 to Ann"], "{on_deny:?}");
+            assert_eq!(effects.sorted(), ["pay 5 to Ann", "pay 6 to Ann"], "{on_deny:?}");
             assert!(ends(&session).iter().all_and_some(CallResult::is_success));
         }
     }
@@ -124,8 +124,8 @@ async fn the_first_of_two_simultaneous_decisions_wins() {
 
 #[tokio::test]
 async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
-    let (store, world) = (store(), World::new());
-    let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+    let (store, effects) = (store(), Effects::new());
+    let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
     let agent = agent.options(|_| ());
     let count = Arc::new(AtomicUsize::new(0));
     let (other, run, interrupt) = (agent.clone(), id.clone(), waits[0].id.clone());
@@ -150,8 +150,8 @@ async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
 #[tokio::test]
 async fn a_failing_store_starts_nothing_and_the_session_continues_later() {
     for is_appended in [false, true] {
-        let (store, world) = (store(), World::new());
-        let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+        let (store, effects) = (store(), Effects::new());
+        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let first = AtomicBool::new(true);
         let (inner, run) = (Arc::clone(&store), id.clone());
@@ -168,21 +168,21 @@ async fn a_failing_store_starts_nothing_and_the_session_continues_later() {
         });
         let mut session = agent.clone().store(broken).open(&id).await.unwrap();
         assert!(matches!(session.resume().await, Err(AgentError::Store(StoreError::Unavailable(_)))));
-        assert_eq!(world.seen(), [""; 0]);
+        assert_eq!(effects.all(), [""; 0]);
         let reply = session.resume().await.unwrap();
         // Only the log counts: if it has the start, a person must give the outcome.
         let expected = if is_appended { Phase::Suspended } else { Phase::Finished };
         assert_eq!(reply.phase, expected);
-        assert_eq!(world.seen().len(), usize::from(!is_appended));
+        assert_eq!(effects.all().len(), usize::from(!is_appended));
     }
 }
 
 #[tokio::test]
 async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
-    let (store, world) = (store(), World::new());
+    let (store, effects) = (store(), Effects::new());
     let mut left = Vec::new();
     for _ in 0..3 {
-        let (agent, id, waits) = waiting(&store, tools(&world), pays(&[5])).await;
+        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         left.push(id);
     }
@@ -192,13 +192,13 @@ async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
         _ => text,
     });
     let says = || ScriptedModel::new([Turn::say("done"), Turn::say("done"), Turn::say("done")]);
-    let sweeper = Agent::new(says()).tools(tools(&world)).operator(Suspend).store(tampered.shared());
+    let sweeper = Agent::new(says()).tools(tools(&effects)).operator(Suspend).store(tampered.shared());
     assert!(sweeper.sweep().await.is_err(), "it tells of the one that is wrong");
-    assert_eq!(world.seen().len(), 2, "and has taken up the others");
-    let sweeper = Agent::new(says()).tools(tools(&world)).operator(Suspend).store(Arc::clone(&store));
+    assert_eq!(effects.all().len(), 2, "and has taken up the others");
+    let sweeper = Agent::new(says()).tools(tools(&effects)).operator(Suspend).store(Arc::clone(&store));
     assert_eq!(sweeper.sweep().await.unwrap(), 1);
     assert_eq!(sweeper.sweep().await.unwrap(), 0);
-    assert_eq!(world.seen().len(), 3);
+    assert_eq!(effects.all().len(), 3);
     let session = sweeper.open(&left[1]).await.unwrap();
     assert_eq!(session.run().calls()[0].stage(), Stage::Done);
 }
@@ -206,13 +206,13 @@ async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
 #[tokio::test]
 async fn only_the_owner_continues_a_run_that_was_stopped() {
     for store in stores().await {
-        let world = World::new();
-        let (agent, id, _) = waiting(&store, tools(&world), pays(&[5])).await;
+        let effects = Effects::new();
+        let (agent, id, _) = waiting(&store, tools(&effects), pays(&[5])).await;
         agent.cancel(&id, "").await.unwrap();
         assert!(!agent.take_up(&id).await.unwrap(), "it was stopped after the worker had found it");
         // A session that knows of the first stop only does not continue after the second.
         let mut late = agent.open(&id).await.unwrap();
-        let other = self::agent(&store, tools(&world), [pays(&[6]), Turn::say("never")]);
+        let other = self::agent(&store, tools(&effects), [pays(&[6]), Turn::say("never")]);
         let mut session = other.open(&id).await.unwrap();
         assert_eq!(session.send("again").await.unwrap().phase, Phase::Suspended);
         other.cancel(&id, "").await.unwrap();
@@ -243,9 +243,9 @@ async fn a_worker_without_the_tool_of_a_client_leaves_its_call_open() {
 #[tokio::test]
 async fn a_decision_that_comes_first_runs() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let turns = || [Turn::call("slow", json!({})).then_call("pay", json!({ "amount": 5 })), Turn::say("never")];
-        let other = agent(&store, slow_tools(&world), turns());
+        let other = agent(&store, slow_tools(&effects), turns());
         let raced = Arc::new(AtomicBool::new(false));
         let (decider, once) = (other.clone(), Arc::clone(&raced));
         let id = RunId::from("raced");
@@ -261,15 +261,15 @@ async fn a_decision_that_comes_first_runs() {
                 })
             })
             .shared();
-        let driven = agent(&racing, slow_tools(&world), turns());
+        let driven = agent(&racing, slow_tools(&effects), turns());
         let mut session = driven.session_with_id("raced", Vec::new());
         let handle = session.handle();
         let (ended, ()) = tokio::join!(session.send("go"), async {
-            until(|| world.count("begins") == 1).await;
+            until(|| effects.count("begins") == 1).await;
             handle.client_left();
         });
         assert!(is_called_off(&ended) && raced.load(Ordering::SeqCst));
-        assert_eq!(world.count("pay 5 to Ann"), 1);
+        assert_eq!(effects.count("pay 5 to Ann"), 1);
         assert!(ends(&session)[1].is_success(), "{:?}", ends(&session));
     }
 }
@@ -277,9 +277,9 @@ async fn a_decision_that_comes_first_runs() {
 #[tokio::test]
 async fn approved_calls_run_without_another_turn() {
     for store in stores().await {
-        let world = World::new();
-        world.did("go on");
-        let agent = agent(&store, slow_tools(&world), [Turn::call("careful", json!({})), Turn::say("never")]);
+        let effects = Effects::new();
+        effects.record("go on");
+        let agent = agent(&store, slow_tools(&effects), [Turn::call("careful", json!({})), Turn::say("never")]);
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let open = session.interrupts().next().unwrap().id.clone();
@@ -287,7 +287,7 @@ async fn approved_calls_run_without_another_turn() {
         // Before the first start.
         session.handle().client_left();
         assert!(is_called_off(&session.resume().await));
-        assert_eq!(world.count("ends"), 1);
+        assert_eq!(effects.count("ends"), 1);
         assert!(ends(&session)[0].is_success());
         assert_eq!(session.run().phase(), Phase::Stopped(StopReason::Cancelled));
         assert_eq!(agent.open(session.id()).await.unwrap().messages(), session.messages(), "the result is kept");

@@ -61,11 +61,11 @@ impl Process {
         self.store.release(self.run.id(), &lease).await.unwrap();
     }
 
-    async fn send(&mut self, event: StepInput) -> Vec<Action> {
-        let (events, effects) = step(&self.run, event).unwrap();
+    async fn send(&mut self, input: StepInput) -> Vec<Action> {
+        let (events, effects) = step(&self.run, input).unwrap();
         let rev = self.run.rev();
-        for event in &events {
-            self.run.apply(event).unwrap();
+        for input in &events {
+            self.run.apply(input).unwrap();
         }
         let append = Append::new(rev, &events, &self.run, self.lease.clone());
         self.store.append(self.run.id(), append).await.unwrap();

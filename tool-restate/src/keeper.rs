@@ -21,10 +21,10 @@ use crate::wire::now;
 use crate::wire::{Appended, Entries};
 
 /// The polling interval while somebody waits for the run. A change in this process is noticed at once.
-const POLL: Duration = Duration::from_millis(200);
+const WAITING_POLL: Duration = Duration::from_millis(200);
 
 /// The polling interval otherwise.
-const WATCH: Duration = Duration::from_secs(1);
+const IDLE_POLL: Duration = Duration::from_secs(1);
 
 /// The request of a loop to store entries.
 pub struct Ask {
@@ -73,7 +73,7 @@ impl Keeper for RestateKeeper {
     }
 
     fn wait(&mut self, asks: bool) -> BoxFuture<'static, ()> {
-        let longest = if asks || !self.drives() { POLL } else { WATCH };
+        let longest = if asks || !self.drives() { WAITING_POLL } else { IDLE_POLL };
         let (mut lengths, known) = (self.lengths.clone(), Arc::clone(&self.known));
         Box::pin(async move { drop(timeout(longest, lengths.wait_for(|length| *length > known.load(Relaxed))).await) })
     }

@@ -23,7 +23,7 @@ use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, Interr
 use crate::schema::Validator;
 use crate::tool::{CallError, Context, DynTool, Failure, Identity, Output, ToolSpec};
 use crate::toolset;
-use crate::toolset::{Permission, Policy, Prepared, Proposal, Toolset};
+use crate::toolset::{Permission, Policy, Prepared, ProposedCall, Toolset};
 use tool_run::judge;
 pub(crate) use tool_run::judge::ReadArguments;
 use tool_run::judge::{AcceptedArguments, Judge, KnownTool};
@@ -193,7 +193,7 @@ impl Judge for GateJudge<'_> {
     }
 
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission {
-        let proposal = Proposal { spec, arguments, cx: self.cx };
+        let proposal = ProposedCall { spec, arguments, cx: self.cx };
         let permissions = self.gate.policies.iter().map(|policy| toolset::judge(&**policy, &proposal));
         permissions.fold(Permission::Allow, Permission::and)
     }
@@ -243,7 +243,7 @@ fn read_output(tools: &Toolset, name: &str, open: &Interrupt, given: &Value) -> 
 fn output_of(tools: &Toolset, name: &str, given: &Value) -> Result<Output, Refusal> {
     let tool = tools.get(name).ok_or(Refusal::ToolChanged)?;
     let wrong = |feedback| Refusal::Invalid { feedback };
-    if tool.spec().traits.external {
+    if tool.spec().options.external {
         return tools.answer(name, &given.to_string()).map_err(|error| match error {
             CallError::Rejected(feedback) => wrong(feedback),
             _ => Refusal::ToolChanged,

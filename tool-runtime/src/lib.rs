@@ -195,8 +195,8 @@ pub mod __private {
         WholeFallback, WorkFallback, again, assert_first, assert_unique, constant, context, outside, touched,
     };
     pub use crate::tool::{
-        Approval, CallError, CallFuture, Context, Effect, Execute, ExecuteWith, Provide, Refused, Resources, Started,
-        Tool, WithState,
+        Approval, CallError, CallFuture, Context, DecodeError, Effect, Execute, ExecuteWith, Provide, Resources,
+        Started, Tool, WithState,
         binding::{BeginWithState, Binding, Start},
         declare::Stateless,
         decode::Many,

@@ -6,7 +6,7 @@
 #[doc(no_inline)]
 pub use tool_run::run::Decision;
 pub use tool_run::run::{
-    ArgumentPattern, Call, CallId, CallResult, Execution, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind,
+    ArgumentPattern, Call, CallId, CallOrder, CallResult, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind,
     InterruptedBy, Limits, OnDeny, OnPrompt, OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions,
     StopReason, SupersededBy, Time,
 };

@@ -60,7 +60,7 @@ impl AgUi {
 
     /// Sets whether the model reads the context that clients send, after the agent's instructions. By default it does. Tools can
     /// read the context in any case.
-    pub fn tell_context(mut self, tells: bool) -> Self {
+    pub fn context_for_model(mut self, tells: bool) -> Self {
         self.tells_context = tells;
         self
     }
@@ -409,7 +409,7 @@ impl Tools {
         for name in shadowing {
             // The client may execute an external tool that the server declares; then the server's declaration counts. Any other
             // shared name is a mistake or an attack.
-            if !agent.toolset().get(&name).is_some_and(|own| own.spec().traits.external) {
+            if !agent.toolset().get(&name).is_some_and(|own| own.spec().options.external) {
                 let message =
                     format!("tools: the server has a tool `{name}` of its own; rename the client's, or leave it out");
                 return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "tools", message));

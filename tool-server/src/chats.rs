@@ -24,7 +24,7 @@ use crate::{
 const MAX_TITLE: usize = 200;
 
 /// The default number of chats in a list, and the maximum.
-const CHATS: (usize, usize) = (100, 1000);
+const LIST_LENGTHS: (usize, usize) = (100, 1000);
 
 /// The maximum number of chats before those in a list.
 const MAX_OFFSET: usize = 10_000;
@@ -54,7 +54,7 @@ async fn list(
         ApiError::bad_request(format!("invalid query: `offset` (at most {MAX_OFFSET}) and `limit` {text}"))
     };
     let Query(Asked { offset, limit }) = asked.ok().filter(|asked| asked.offset <= MAX_OFFSET).ok_or_else(wrong)?;
-    let page = Page { offset, limit: limit.unwrap_or(CHATS.0).min(CHATS.1) };
+    let page = Page { offset, limit: limit.unwrap_or(LIST_LENGTHS.0).min(LIST_LENGTHS.1) };
     Ok(Json(shared.chats(&principal, page).await?))
 }
 

@@ -31,13 +31,13 @@ pub const DEFAULT_BODY_LIMIT: usize = 4 * 1024 * 1024;
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
 /// The time in which a client must send the body of a request. Each [`BODY_RATE`] bytes that have arrived give it another second.
-const BODY_TIME: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The number of bytes of a body that a slow client must send in a second.
 const BODY_RATE: usize = 16 * 1024;
 
 /// The maximum part of the grace that is kept to send the ends of answers.
-const ENDING: Duration = Duration::from_secs(1);
+const MAX_ENDING: Duration = Duration::from_secs(1);
 
 /// The settings of an HTTP service. [`surface_settings`] makes the methods that set them.
 #[derive(Clone)]
@@ -82,7 +82,7 @@ impl Surface {
 
     /// Returns the time for which answers go on at shutdown. The rest of the grace is for sending their ends.
     pub(crate) fn time_to_end(&self) -> Duration {
-        self.grace.saturating_sub(ENDING.min(self.grace / 10))
+        self.grace.saturating_sub(MAX_ENDING.min(self.grace / 10))
     }
 
     fn with_cors(&self, router: Router) -> Router {
@@ -240,8 +240,8 @@ async fn whole(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     let began = Instant::now();
     loop {
         let more = Duration::from_secs((read.len() / BODY_RATE) as u64);
-        let frame = timeout_at(began + BODY_TIME + more, body.frame()).await.map_err(|_| {
-            let (time, rate) = (BODY_TIME.as_secs(), BODY_RATE / 1024);
+        let frame = timeout_at(began + BODY_TIMEOUT + more, body.frame()).await.map_err(|_| {
+            let (time, rate) = (BODY_TIMEOUT.as_secs(), BODY_RATE / 1024);
             let message = format!(
                 "the body did not arrive within {time} s and a second for each {rate} KiB of it; send it again, and faster"
             );

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 /// The time in which a client must send the headers of a request. A connection without a request for this long is closed, too.
-const HEADER_TIME: Duration = Duration::from_secs(30);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The address at which a request arrived, if that is not loopback: an extension of requests that [`serve`] received.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub async fn serve(
     grace: Duration,
 ) -> io::Result<()> {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     // As in `axum::serve`: the routes are made once, not for each connection.
     let router: Router = router.with_state(());
     let (stop, stopped) = watch::channel(());

@@ -21,7 +21,7 @@ pub const DEFAULT_MAX_ANSWERS: usize = 100;
 pub const DEFAULT_MAX_TAKEOVERS: usize = 64;
 
 /// The maximum size of the chats in the default store, in bytes: of all, and of one principal.
-const MEMORY: (usize, usize) = (1 << 30, 128 << 20);
+const MAX_CHATS_BYTES: (usize, usize) = (1 << 30, 128 << 20);
 
 /// An agent as a service for frontends.
 pub struct Server {
@@ -228,7 +228,9 @@ impl Server {
         let agent = match (&self.seals, self.agent.run_store()) {
             (Some(_), _) => self.agent.without_store(),
             (None, Some(_)) => self.agent,
-            (None, None) => self.agent.store(MemoryStore::new().limit(MEMORY.0).owner_limit(MEMORY.1)),
+            (None, None) => {
+                self.agent.store(MemoryStore::new().limit(MAX_CHATS_BYTES.0).owner_limit(MAX_CHATS_BYTES.1))
+            }
         };
         let shared = Arc::new(Shared {
             agent,
@@ -268,9 +270,9 @@ async fn list_tools(State(shared): State<Arc<Shared>>, _: Caller) -> Json<Value>
             "description": spec.description,
             "input": spec.input.neutral(),
             "output": spec.output.as_ref().map(|schema| schema.neutral()),
-            "effect": spec.traits.effect,
-            "approval": spec.traits.approval,
-            "external": spec.traits.external,
+            "effect": spec.options.effect,
+            "approval": spec.options.approval,
+            "external": spec.options.external,
         })
     });
     Json(tools.collect())

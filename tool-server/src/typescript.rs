@@ -121,7 +121,7 @@ impl Module {
 }
 
 /// The maximum depth of nested types. Deeper ones are `unknown`.
-const LEVELS: usize = 48;
+const MAX_NESTING: usize = 48;
 
 /// The maximum length of a list that is written as a tuple.
 const MAX_ITEMS: u64 = 16;
@@ -244,7 +244,7 @@ impl<'a> Printer<'a> {
     fn typed(&mut self, schema: &Value, at: &str, spot: Spot) -> Type {
         let members = match schema {
             Value::Bool(false) => return Type::plain("never"),
-            Value::Object(members) if spot.level < LEVELS => members,
+            Value::Object(members) if spot.level < MAX_NESTING => members,
             _ => return Type::unknown(),
         };
         let spot = Spot { level: spot.level + 1, ..spot };

@@ -413,11 +413,11 @@ impl Replay {
 
 /// The time for which a nonce is kept after its text expired, in milliseconds: a day. On a machine whose clock is slow, the text
 /// can still be opened.
-const KEPT: u64 = 24 * 60 * 60 * 1000;
+const NONCE_RETENTION: u64 = 24 * 60 * 60 * 1000;
 
 /// Returns the latest expiry of texts whose nonces need not be kept at `now`.
 pub(crate) fn kept_since(now: Time) -> Time {
-    Time(now.0.saturating_sub(KEPT))
+    Time(now.0.saturating_sub(NONCE_RETENTION))
 }
 
 /// Returns a unique random text.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The interval of the signs of life.
-const BEAT: Duration = Duration::from_secs(2);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The drives of a process.
 pub struct Driver {
@@ -31,7 +31,7 @@ impl Driver {
         let drive = Drive { number: task.number, attempt: cx.info().attempt };
         let agent = (self.agents)(&task.run).store(self.runs.driving(drive));
         let mut driven = pin!(agent.take_up(&task.run));
-        let mut beat = interval(BEAT);
+        let mut beat = interval(HEARTBEAT_INTERVAL);
         loop {
             tokio::select! {
                 biased;

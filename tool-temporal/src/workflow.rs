@@ -22,7 +22,7 @@ use crate::{
 pub const SUMMARY: &str = "summary";
 
 /// The longest time without a sign of life of a driving process.
-const HEARTBEAT: Duration = Duration::from_secs(6);
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The longest time of a drive. A drive ends when its run rests.
 const MAX_DRIVE_TIME: Duration = Duration::from_hours(365 * 24);
@@ -143,7 +143,7 @@ fn left(at: Time, ctx: &WorkflowContext<ToolRun>) -> Option<Duration> {
 fn options() -> ActivityOptions {
     let retry = RetryPolicy::builder().initial_interval(RETRY_PAUSES.0).maximum_interval(RETRY_PAUSES.1).build();
     ActivityOptions::with_start_to_close_timeout(MAX_DRIVE_TIME)
-        .heartbeat_timeout(HEARTBEAT)
+        .heartbeat_timeout(HEARTBEAT_TIMEOUT)
         .retry_policy(retry)
         .build()
 }

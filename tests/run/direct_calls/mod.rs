@@ -19,7 +19,7 @@ use tool_runtime::{
     toolset,
 };
 
-use crate::kit::{Person, World, until};
+use crate::kit::{Effects, Person, until};
 use tools::{Place, hang, tools};
 
 /// An observer and operator for one call.
@@ -73,9 +73,9 @@ impl Watch {
 
 /// Makes a call. Returns its end, the effects of the tool, the events and requests, and the number of runs.
 async fn made(name: &str, arguments: &str, person: Option<Person>, has_hooks: bool) -> (String, Vec<String>, usize) {
-    let (world, watch) = (World::new(), Watch::new(person));
+    let (effects, watch) = (Effects::new(), Watch::new(person));
     let agent =
-        Agent::without_model(tools(&world)).instructions("Be brief.").observer(watch.clone()).operator(watch.clone());
+        Agent::without_model(tools(&effects)).instructions("Be brief.").observer(watch.clone()).operator(watch.clone());
     let agent = agent.edit_context(|cx: Context| cx.with_principal("anna").with(7_u8).with_taint(["old".to_owned()]));
     let agent = if has_hooks { agent.hooks(|_: &Event<'_>| {}) } else { agent };
     let end = match agent.call(name, arguments).await {
@@ -90,7 +90,7 @@ async fn made(name: &str, arguments: &str, person: Option<Person>, has_hooks: bo
         }
         Err(error) => error.to_string(),
     };
-    let mut seen = world.seen();
+    let mut seen = effects.all();
     seen.append(&mut watch.lines.lock().unwrap());
     (end, seen, watch.runs.load(SeqCst))
 }
@@ -166,8 +166,8 @@ async fn a_call_that_asks_in_the_middle_runs_once() {
 
 #[tokio::test]
 async fn a_call_that_waits_is_a_run_that_others_go_on_with() {
-    let world = World::new();
-    let agent = Agent::without_model(tools(&world)).operator(Suspend);
+    let effects = Effects::new();
+    let agent = Agent::without_model(tools(&effects)).operator(Suspend);
     let Called::Waits(mut session) = agent.call("ask", "{}").await.unwrap() else { panic!("it asks") };
     for value in [json!(5), json!("red")] {
         let open = session.interrupts().next().unwrap().id.clone();
@@ -185,8 +185,8 @@ async fn a_call_that_waits_is_a_run_that_others_go_on_with() {
 async fn a_call_without_a_caller_is_cancelled() {
     for has_hooks in [false, true] {
         for by_drop in [false, true] {
-            let (world, cancellation) = (World::new(), Cancellation::new());
-            let agent = Agent::without_model(toolset!(Place(Arc::clone(&world)); hang));
+            let (effects, cancellation) = (Effects::new(), Cancellation::new());
+            let agent = Agent::without_model(toolset!(Place(Arc::clone(&effects)); hang));
             let agent = if has_hooks { agent.hooks(|_: &Event<'_>| {}) } else { agent };
             let agent = agent.edit_context(|cx| cx.with_cancellation(cancellation.clone()));
             let call = agent.call("hang", "{}");
@@ -200,7 +200,7 @@ async fn a_call_without_a_caller_is_cancelled() {
                 let (called, ()) = tokio::join!(call, cancel);
                 assert_eq!(called.unwrap_err().to_string(), "the run was cancelled");
             }
-            until(|| world.count("dropped") == 1 && world.count("cancelled") == 1).await;
+            until(|| effects.count("dropped") == 1 && effects.count("cancelled") == 1).await;
         }
     }
 }

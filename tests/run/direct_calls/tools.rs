@@ -9,52 +9,52 @@ use tool_runtime::{
     message::Part,
     model::{ScriptedModel, Turn},
     tool, toolset,
-    toolset::{Permission, Proposal},
+    toolset::{Permission, ProposedCall},
 };
 
-use crate::kit::World;
+use crate::kit::Effects;
 
 /// Works.
 #[tool(effect = read_only)]
-async fn double(#[state] world: &World, number: i64) -> i64 {
-    world.did(format!("double {number}"));
+async fn double(#[state] effects: &Effects, number: i64) -> i64 {
+    effects.record(format!("double {number}"));
     number * 2
 }
 
 /// Fails.
 #[tool]
-async fn fail(#[state] world: &World, hidden: bool) -> Result<(), Failure> {
-    world.did("fail");
+async fn fail(#[state] effects: &Effects, hidden: bool) -> Result<(), Failure> {
+    effects.record("fail");
     Err(if hidden { Failure::hidden("the database is away") } else { Failure::new("out of paper") })
 }
 
 /// Fails, and is tried again.
 #[tool(effect = read_only, retries = 2)]
-async fn flaky(#[state] world: &World) -> Result<(), Failure> {
-    world.did("flaky");
+async fn flaky(#[state] effects: &Effects) -> Result<(), Failure> {
+    effects.record("flaky");
     Err(Failure::new("busy").retryable())
 }
 
 /// Panics.
 #[tool]
-async fn panics(#[state] world: &World) {
-    world.did("panics");
+async fn panics(#[state] effects: &Effects) {
+    effects.record("panics");
     panic!("secret")
 }
 
 /// Never comes to an end.
 #[tool(timeout = "30ms")]
-async fn slow(#[state] world: &World, #[context] cx: &Context) {
-    world.did(format!("slow {}", cx.time_left().is_some_and(|left| left <= Duration::from_millis(30))));
+async fn slow(#[state] effects: &Effects, #[context] cx: &Context) {
+    effects.record(format!("slow {}", cx.time_left().is_some_and(|left| left <= Duration::from_millis(30))));
     std::future::pending::<()>().await;
 }
 
 /// Blocks its thread, and reports while it does.
 #[tool(blocking, timeout = "5s")]
-fn block(#[state] world: &World, #[context] cx: &Context) -> String {
+fn block(#[state] effects: &Effects, #[context] cx: &Context) -> String {
     cx.progress(1.0, None, "on a thread of its own");
     std::thread::sleep(Duration::from_millis(5));
-    world.did("block");
+    effects.record("block");
     "done".to_owned()
 }
 
@@ -91,8 +91,8 @@ async fn know(#[context] cx: &Context) -> String {
 
 /// Asks in the middle of its work.
 #[tool(timeout = "10s")]
-async fn ask(#[state] world: &World, #[context] cx: &Context) -> Result<String, Failure> {
-    world.did("begin");
+async fn ask(#[state] effects: &Effects, #[context] cx: &Context) -> Result<String, Failure> {
+    effects.record("begin");
     cx.progress(1.0, None, "before");
     let kept: i64 = cx.step("count", async { Ok::<_, Failure>(7) }).await?;
     let (size, color) = tokio::join!(cx.ask::<i64>("Which size?"), cx.ask::<String>("Which color?"));
@@ -119,15 +119,15 @@ async fn delegate(#[context] cx: &Context) -> Result<String, Failure> {
 
 /// Pays.
 #[tool(effect = destructive, approval = always)]
-async fn pay(#[state] world: &World, amount: i64) -> i64 {
-    world.did(format!("pay {amount}"));
+async fn pay(#[state] effects: &Effects, amount: i64) -> i64 {
+    effects.record(format!("pay {amount}"));
     amount
 }
 
 /// Pays. Only amounts above 10 need an approval.
 #[tool(effect = write, approval = when(|tip| tip.amount > 10))]
-async fn tip(#[state] world: &World, amount: i64) -> i64 {
-    world.did(format!("tip {amount}"));
+async fn tip(#[state] effects: &Effects, amount: i64) -> i64 {
+    effects.record(format!("tip {amount}"));
     amount
 }
 
@@ -139,8 +139,8 @@ struct Confirm {
 
 /// Books.
 #[tool]
-fn book(#[dynamic(validate = even)] seats: u64, #[state] world: &World) -> u64 {
-    world.did(format!("book {seats}"));
+fn book(#[dynamic(validate = even)] seats: u64, #[state] effects: &Effects) -> u64 {
+    effects.record(format!("book {seats}"));
     seats
 }
 
@@ -152,15 +152,15 @@ fn even(value: Option<u64>, _: BookSeats<'_>) -> Validation<u64> {
     }
 }
 
-pub(super) fn tools(world: &Arc<World>) -> Toolset {
-    let state = Arc::clone(world);
+pub(super) fn tools(effects: &Arc<Effects>) -> Toolset {
+    let state = Arc::clone(effects);
     let limited = toolset!(Arc::clone(&state); limited).layer(TimeLimit::new(Duration::from_millis(20)));
-    let guarded = toolset!(state; guarded).guard(|call: &Proposal<'_>| match call.arguments {
+    let guarded = toolset!(state; guarded).guard(|call: &ProposedCall<'_>| match call.arguments {
         text if text.contains("13") => Permission::deny("not that"),
         text if text.contains("12") => Permission::Ask,
         _ => Permission::Allow,
     });
-    let state = Arc::clone(world);
+    let state = Arc::clone(effects);
     toolset!(
         state; double, fail, flaky, panics, slow, block, draw, odd, report, know, ask, delegate, pay, tip, Confirm, book
     )
@@ -171,26 +171,26 @@ pub(super) fn tools(world: &Arc<World>) -> Toolset {
 
 /// Never ends. The time limit of a layer ends its calls.
 #[tool]
-async fn limited(#[state] world: &World) {
-    world.did("limited");
+async fn limited(#[state] effects: &Effects) {
+    effects.record("limited");
     std::future::pending::<()>().await;
 }
 
 /// Is guarded by a policy of its set.
 #[tool]
-async fn guarded(#[state] world: &World, number: i64) -> i64 {
-    world.did(format!("guarded {number}"));
+async fn guarded(#[state] effects: &Effects, number: i64) -> i64 {
+    effects.record(format!("guarded {number}"));
     number
 }
 
-pub(super) struct Place(pub(super) Arc<World>);
+pub(super) struct Place(pub(super) Arc<Effects>);
 
 /// A guard that records its drop.
-struct Dropped(Arc<World>);
+struct Dropped(Arc<Effects>);
 
 impl Drop for Dropped {
     fn drop(&mut self) {
-        self.0.did("dropped");
+        self.0.record("dropped");
     }
 }
 
@@ -198,10 +198,10 @@ impl Drop for Dropped {
 #[tool]
 pub(super) async fn hang(#[state] place: &Place, #[context] cx: &Context) {
     let _dropped = Dropped(Arc::clone(&place.0));
-    let (world, cancellation) = (Arc::clone(&place.0), cx.cancellation().clone());
+    let (effects, cancellation) = (Arc::clone(&place.0), cx.cancellation().clone());
     tokio::spawn(async move {
         cancellation.cancelled().await;
-        world.did("cancelled");
+        effects.record("cancelled");
     });
     std::future::pending::<()>().await;
 }

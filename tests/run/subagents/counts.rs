@@ -10,31 +10,31 @@ use tool_runtime::{
 };
 
 use super::{call, inner_tools, outer};
-use crate::kit::{Placed as _, World, agent, ends, millis, store, tool_results, tools, until};
+use crate::kit::{Effects, Placed as _, agent, ends, millis, store, tool_results, tools, until};
 
 #[tokio::test]
 async fn its_calls_and_tokens_count_outside_and_end_with_the_outer_runs() {
-    let world = World::new();
+    let effects = Effects::new();
     let used = |turn: Turn, tokens| turn.with_usage(Usage { input_tokens: tokens, ..Usage::default() });
     let notes = |count: usize| {
         (0..count).fold(Turn::default(), |turn, at| turn.then_call("note", json!({"text": at.to_string()})))
     };
     let inner = [used(notes(2), 10), used(notes(4), 100), used(Turn::say("ok"), 1000)];
-    let agent = outer(&store(), &world, inner).options(|options| options.limits.calls = 5).anywhere();
+    let agent = outer(&store(), &effects, inner).options(|options| options.limits.calls = 5).anywhere();
     let mut session = agent.session();
     let reply = session.send("go").await.unwrap();
     assert_eq!(reply.usage.input_tokens, 1110);
-    assert_eq!(world.seen().len(), 4, "one call of the five is that of the agent");
+    assert_eq!(effects.all().len(), 4, "one call of the five is that of the agent");
 }
 
 #[tokio::test]
 async fn the_outer_runs_remaining_tokens_limit_the_inner_run() {
-    let world = World::new();
+    let effects = Effects::new();
     let note = |tokens| {
         let turn = Turn::call("note", json!({"text": "x"}));
         turn.with_usage(Usage { input_tokens: tokens, ..Usage::default() })
     };
-    let agent = outer(&store(), &world, [note(10), note(100), note(1000)]);
+    let agent = outer(&store(), &effects, [note(10), note(100), note(1000)]);
     let mut session = agent.options(|options| options.limits.tokens = Some(50)).anywhere().session();
     let reply = session.send("go").await.unwrap();
     assert!(matches!(reply.phase, Phase::Stopped(StopReason::OverBudget(_))), "{:?}", reply.phase);
@@ -44,11 +44,11 @@ async fn the_outer_runs_remaining_tokens_limit_the_inner_run() {
 
 #[tokio::test]
 async fn taint_goes_both_ways() {
-    let world = World::new();
+    let effects = Effects::new();
     let inner = Agent::new(ScriptedModel::new([Turn::call("fetch", json!({})), Turn::say("read")]));
-    let tainting = inner.tools(inner_tools(&world)).as_tool("tainting", "Reads.");
+    let tainting = inner.tools(inner_tools(&effects)).as_tool("tainting", "Reads.");
     let strict = Agent::new(ScriptedModel::new([Turn::call("note", json!({"text": "x"})), Turn::say("noted")]));
-    let strict = strict.tools(tools(&world)).options(|options| options.on_taint = OnTaint::Ask);
+    let strict = strict.tools(tools(&effects)).options(|options| options.on_taint = OnTaint::Ask);
     let tools = Toolset::new().with(tainting).unwrap().with(strict.as_tool("strict", "Notes.")).unwrap();
     let agent = agent(&store(), tools, [call("tainting"), call("strict"), Turn::say("ok")]);
     let mut session = agent.session();
@@ -60,19 +60,19 @@ async fn taint_goes_both_ways() {
 
 #[tokio::test]
 async fn cancelling_the_outer_run_drops_the_work_inside() {
-    let world = World::new();
-    let slow = World::new();
+    let effects = Effects::new();
+    let slow = Effects::new();
     let seen = Arc::clone(&slow);
     let wait = tool_runtime::toolset::RuntimeTool::new("wait", "Waits.").handler(move |_, _| {
         let seen = Arc::clone(&seen);
         async move {
-            seen.did("begins");
+            seen.record("begins");
             millis(60_000).await;
             Ok(json!(null))
         }
     });
     let inner = Agent::new(ScriptedModel::new([Turn::call("wait", json!({})), Turn::say("ok")]));
-    let inner = inner.tools(tools(&world).with(wait.unwrap()).unwrap()).as_tool("helper", "Helps.");
+    let inner = inner.tools(tools(&effects).with(wait.unwrap()).unwrap()).as_tool("helper", "Helps.");
     let stop = tool_runtime::Cancellation::new();
     let agent = Agent::new(ScriptedModel::new([call("helper")])).tools(Toolset::new().with(inner).unwrap());
     let mut session = agent.context(Context::new("").with_cancellation(stop.clone())).anywhere().session();
@@ -86,15 +86,15 @@ async fn cancelling_the_outer_run_drops_the_work_inside() {
 
 #[tokio::test]
 async fn a_failed_inner_model_is_reported_and_continues_where_it_was() {
-    let world = World::new();
+    let effects = Effects::new();
     let answers: Vec<ModelAnswer> = vec![
         Turn::call("note", json!({"text": "one"})).into(),
         ModelError::new(ModelErrorKind::Unavailable, "down").into(),
         Turn::say("noted").into(),
     ];
-    let inner = Agent::new(ScriptedModel::new(answers)).tools(tools(&world)).as_tool("helper", "Helps.");
-    let tools = Toolset::new().with(inner.traits(|traits| traits.retries = 1)).unwrap();
+    let inner = Agent::new(ScriptedModel::new(answers)).tools(tools(&effects)).as_tool("helper", "Helps.");
+    let tools = Toolset::new().with(inner.options(|options| options.retries = 1)).unwrap();
     let mut session = agent(&store(), tools, [call("helper"), Turn::say("done")]).session();
     session.send("go").await.unwrap();
-    assert_eq!((tool_results(&session), world.count("note one")), (vec!["noted".to_owned()], 1));
+    assert_eq!((tool_results(&session), effects.count("note one")), (vec!["noted".to_owned()], 1));
 }

@@ -17,7 +17,8 @@ use tool_test_kit::AllAndSome as _;
 mod counts;
 
 use crate::kit::{
-    Events, Person, Placed as _, World, agent, answered, ends, open, pays, refusal, store, stores, tool_results, tools,
+    Effects, Events, Person, Placed as _, agent, answered, ends, open, pays, refusal, store, stores, tool_results,
+    tools,
 };
 
 /// Asks a person, if there is one.
@@ -29,8 +30,8 @@ struct Poll {
 
 /// Asks in the middle of its work.
 #[tool]
-async fn muse(#[state] world: &World, #[context] cx: &Context) -> Result<String, tool_runtime::Failure> {
-    world.did("muse");
+async fn muse(#[state] effects: &Effects, #[context] cx: &Context) -> Result<String, tool_runtime::Failure> {
+    effects.record("muse");
     cx.ask("What for?").await
 }
 
@@ -40,8 +41,8 @@ fn fetch() -> &'static str {
     "pay 100"
 }
 
-pub(crate) fn inner_tools(world: &Arc<World>) -> Toolset {
-    tools(world).merge(toolset!(Arc::clone(world); Poll, muse, fetch)).unwrap()
+pub(crate) fn inner_tools(effects: &Arc<Effects>) -> Toolset {
+    tools(effects).merge(toolset!(Arc::clone(effects); Poll, muse, fetch)).unwrap()
 }
 
 fn task() -> Value {
@@ -55,17 +56,17 @@ pub(crate) fn call(name: &str) -> Turn {
 /// Returns an agent with a tool that is an agent with these turns.
 fn outer<A: Into<ModelAnswer>>(
     store: &Arc<dyn Store>,
-    world: &Arc<World>,
+    effects: &Arc<Effects>,
     turns: impl IntoIterator<Item = A>,
 ) -> Agent {
-    let inner = Agent::new(ScriptedModel::new(turns)).tools(inner_tools(world));
+    let inner = Agent::new(ScriptedModel::new(turns)).tools(inner_tools(effects));
     let tools = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
     agent(store, tools, [call("helper"), Turn::say("done")])
 }
 
 /// Returns the same agent in another process, in which the inner model has these turns left.
-fn again(store: &Arc<dyn Store>, world: &Arc<World>, turns: impl IntoIterator<Item = Turn>) -> Agent {
-    let inner = Agent::new(ScriptedModel::new(turns)).tools(inner_tools(world));
+fn again(store: &Arc<dyn Store>, effects: &Arc<Effects>, turns: impl IntoIterator<Item = Turn>) -> Agent {
+    let inner = Agent::new(ScriptedModel::new(turns)).tools(inner_tools(effects));
     let tools = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
     agent(store, tools, [Turn::say("done")])
 }
@@ -73,14 +74,14 @@ fn again(store: &Arc<dyn Store>, world: &Arc<World>, turns: impl IntoIterator<It
 #[tokio::test]
 async fn an_inner_approval_is_decided_outside_and_continues_in_another_process() {
     for store in stores().await {
-        let world = World::new();
-        let first = outer(&store, &world, [pays(&[5, 6])]);
+        let effects = Effects::new();
+        let first = outer(&store, &effects, [pays(&[5, 6])]);
         let mut session = first.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
         let id = session.id().clone();
         drop((session, first));
 
-        let second = again(&store, &world, []);
+        let second = again(&store, &effects, []);
         let waits = open(&second, &id).await;
         let InterruptKind::Inner { tool, interrupt, feedback: None } = &waits[0].kind else { panic!("{waits:?}") };
         assert!(matches!(interrupt.kind, InterruptKind::Approval { .. }));
@@ -94,32 +95,32 @@ async fn an_inner_approval_is_decided_outside_and_continues_in_another_process()
         decide(Decision::Edit { arguments: json!({"amount": 50}) }).await.unwrap();
         let mut session = second.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended, "the other one waits, too");
-        assert_eq!(world.seen(), ["pay 50 to Ann"]);
+        assert_eq!(effects.all(), ["pay 50 to Ann"]);
         drop((session, second));
 
-        let third = again(&store, &world, [Turn::say("paid")]);
+        let third = again(&store, &effects, [Turn::say("paid")]);
         let waits = open(&third, &id).await;
         third.decide(&id, &waits[0].id, Decision::deny("not six"), "").await.unwrap();
         let mut session = third.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-        assert_eq!(world.seen(), ["pay 50 to Ann"], "what ran is not run again");
+        assert_eq!(effects.all(), ["pay 50 to Ann"], "what ran is not run again");
         assert_eq!(tool_results(&session), ["paid"]);
     }
 }
 
 #[tokio::test]
 async fn an_operator_is_asked_about_all_inner_interrupts() {
-    let world = World::new();
+    let effects = Effects::new();
     let turns =
         [pays(&[5]).then_call("Poll", json!({"question": "tea?"})).then_call("muse", json!({})), Turn::say("all done")];
     let wrong = Decision::Edit { arguments: json!({"amount": 0}) };
     let decisions = [wrong, Decision::Approve, Decision::Answer { value: json!("fun") }];
     let person = Person::deciding(decisions).executing(["\"yes\""]);
-    let agent = outer(&store(), &world, turns).observer(Events::new()).operator(person.clone()).anywhere();
+    let agent = outer(&store(), &effects, turns).observer(Events::new()).operator(person.clone()).anywhere();
     let mut session = agent.session();
     answered(&mut session, "go").await;
     assert_eq!(tool_results(&session), ["all done"]);
-    assert_eq!(world.seen(), ["muse", "pay 5 to Ann"]);
+    assert_eq!(effects.all(), ["muse", "pay 5 to Ann"]);
     let approvals = person.approvals();
     assert_eq!(approvals.len(), 2);
     assert!(approvals[1].feedback.is_some() && approvals.iter().all_and_some(|asked| asked.spec.name == "pay"));
@@ -176,9 +177,9 @@ async fn input_and_output_are_typed() {
 #[tokio::test]
 async fn an_approval_two_deep_is_decided_outside() {
     for store in stores().await {
-        let world = World::new();
+        let effects = Effects::new();
         let all = |deepest: Vec<Turn>, middle: Vec<Turn>, top: Vec<Turn>| {
-            let deepest = Agent::new(ScriptedModel::new(deepest)).tools(tools(&world)).as_tool("deepest", "Digs.");
+            let deepest = Agent::new(ScriptedModel::new(deepest)).tools(tools(&effects)).as_tool("deepest", "Digs.");
             let middle = Agent::new(ScriptedModel::new(middle)).tools(Toolset::new().with(deepest).unwrap());
             agent(&store, Toolset::new().with(middle.as_tool("middle", "Asks.")).unwrap(), top)
         };
@@ -195,25 +196,25 @@ async fn an_approval_two_deep_is_decided_outside() {
         second.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         let mut session = second.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().text, "c");
-        assert_eq!((world.seen(), tool_results(&session)), (vec!["pay 5 to Ann".to_owned()], vec!["b".to_owned()]));
+        assert_eq!((effects.all(), tool_results(&session)), (vec!["pay 5 to Ann".to_owned()], vec!["b".to_owned()]));
     }
 }
 
 #[tokio::test]
 async fn without_an_outer_run_no_person_can_be_asked() {
-    let world = World::new();
+    let effects = Effects::new();
     let inner =
-        Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("no money")])).tools(tools(&world)).operator(Suspend);
+        Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("no money")])).tools(tools(&effects)).operator(Suspend);
     let tools = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
     let output = tools.call("helper", &task().to_string(), &Context::new("c")).await.unwrap();
-    assert_eq!((output.as_json(), world.seen().len()), (Some("\"no money\""), 0));
+    assert_eq!((output.as_json(), effects.all().len()), (Some("\"no money\""), 0));
 }
 
 #[tokio::test]
 async fn a_policy_outside_judges_the_call_of_the_agent_itself() {
-    let world = World::new();
-    let agent = outer(&store(), &world, [Turn::say("never")])
-        .policy(|_: &tool_runtime::toolset::Proposal<'_>| Permission::deny("no"))
+    let effects = Effects::new();
+    let agent = outer(&store(), &effects, [Turn::say("never")])
+        .policy(|_: &tool_runtime::toolset::ProposedCall<'_>| Permission::deny("no"))
         .anywhere();
     let mut session: Session = agent.session();
     session.send("go").await.unwrap();

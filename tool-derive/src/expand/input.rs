@@ -209,7 +209,7 @@ pub fn variants_impl(tool: &ToolDef, union: &Union) -> TokenStream {
                 #variant: ::core::primitive::usize,
                 #text: &::core::primitive::str,
                 #cx: &__rt::Context,
-            ) -> ::core::result::Result<Self, __rt::Refused> {
+            ) -> ::core::result::Result<Self, __rt::DecodeError> {
                 match #variant {
                     #(#read)*
                     #none
@@ -221,7 +221,7 @@ pub fn variants_impl(tool: &ToolDef, union: &Union) -> TokenStream {
                 #text: &'b ::core::primitive::str,
                 #states: &'b Self::States<'a>,
                 #cx: &'b __rt::Context,
-            ) -> __rt::BoxFuture<'b, ::core::result::Result<__rt::Understood<Self>, __rt::Refused>> {
+            ) -> __rt::BoxFuture<'b, ::core::result::Result<__rt::Understood<Self>, __rt::DecodeError>> {
                 #[allow(unused_imports)]
                 use __rt::JudgingFallback as _;
                 match #variant {

@@ -236,7 +236,7 @@ fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
                     #state: &'a #state_type,
                     #text: &'a str,
                     #cx: &'a __rt::Context,
-                ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::Refused>>
+                ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::DecodeError>>
                 #bounds
                 {
                     #[allow(unused_imports)]

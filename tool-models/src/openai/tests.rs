@@ -25,7 +25,7 @@ use tool_runtime::{
 
 fn tool(name: &str, strict: bool, parameters: Value) -> Arc<ToolSpec> {
     let mut spec = ToolSpec::new(name, format!("does {name}"), Schema::new(parameters));
-    spec.traits.strict = strict;
+    spec.options.strict = strict;
     Arc::new(spec)
 }
 

@@ -8,7 +8,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{World, pays, tools},
+    kit::{Effects, pays, tools},
     service::session,
 };
 
@@ -42,8 +42,8 @@ async fn stored(id: &RunId) -> Vec<String> {
 
 #[tokio::test]
 async fn turns_starts_and_decisions_are_entries_of_the_engine() {
-    let world = World::new();
-    let mut session = session(tools(&world), [pays(&[5]), Turn::say("paid it")]);
+    let effects = Effects::new();
+    let mut session = session(tools(&effects), [pays(&[5]), Turn::say("paid it")]);
     session.send("go").await.unwrap();
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::Approve, "").await.unwrap();

@@ -15,17 +15,17 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{World, pays, tool_results, tools},
+    kit::{Effects, pays, tool_results, tools},
     service::{connection, front, session, session_with, until},
 };
 
 #[tokio::test]
 async fn a_prompt_is_answered_by_the_service() {
-    let world = World::new();
-    let mut session = session(tools(&world), [Turn::call("look", json!({"what": "sky"})), Turn::say("It is blue.")]);
+    let effects = Effects::new();
+    let mut session = session(tools(&effects), [Turn::call("look", json!({"what": "sky"})), Turn::say("It is blue.")]);
     let reply = session.send("Which colour?").await.unwrap();
     assert_eq!((reply.text.as_str(), reply.phase, reply.steps), ("It is blue.", Phase::Finished, 2));
-    assert_eq!(world.seen(), ["look sky"]);
+    assert_eq!(effects.all(), ["look sky"]);
 }
 
 #[tokio::test]
@@ -38,25 +38,25 @@ async fn a_conversation_goes_on_with_a_second_prompt() {
 
 #[tokio::test]
 async fn an_approval_comes_from_another_process_and_the_call_runs_once() {
-    let world = World::new();
-    let mut session = session(tools(&world), [pays(&[5]), Turn::say("paid it")]);
+    let effects = Effects::new();
+    let mut session = session(tools(&effects), [pays(&[5]), Turn::say("paid it")]);
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
     // Only the id and another connection are left.
-    let (id, other) = (session.id().clone(), front(tools(&world)));
+    let (id, other) = (session.id().clone(), front(tools(&effects)));
     let items = other.waiting(&WaitingFilter::new().in_run(id.clone())).await.unwrap();
     assert_eq!((items.len(), items[0].interrupt.shown.tool.as_str()), (1, "pay"));
     other.decide(&id, &items[0].interrupt.id, Decision::Approve, "").await.unwrap();
     let run = until(&other, &id, |run| run.phase() == Phase::Finished).await;
-    assert_eq!((run.run().last_text().as_str(), world.seen()), ("paid it", vec!["pay 5 to Ann".to_owned()]));
+    assert_eq!((run.run().last_text().as_str(), effects.all()), ("paid it", vec!["pay 5 to Ann".to_owned()]));
     // The first session reads what happened.
     assert_eq!(session.resume().await.unwrap().text, "paid it");
-    assert_eq!(world.seen().len(), 1);
+    assert_eq!(effects.all().len(), 1);
 }
 
 #[tokio::test]
 async fn edits_and_denials_hold_as_for_any_store() {
-    let world = World::new();
-    let mut session = session(tools(&world), [pays(&[5, 6]), Turn::say("ok")]);
+    let effects = Effects::new();
+    let mut session = session(tools(&effects), [pays(&[5, 6]), Turn::say("ok")]);
     session.send("go").await.unwrap();
     let open: Vec<_> = session.interrupts().map(|open| open.id.clone()).collect();
     let wrong = session.decide(&open[0], Decision::Edit { arguments: json!({"amount": 1000}) }, "").await;
@@ -64,29 +64,29 @@ async fn edits_and_denials_hold_as_for_any_store() {
     session.decide(&open[0], Decision::Edit { arguments: json!({"amount": 7}) }, "").await.unwrap();
     session.decide(&open[1], Decision::Deny { reason: None }, "").await.unwrap();
     assert_eq!(session.resume().await.unwrap().text, "ok");
-    assert_eq!(world.seen(), ["pay 7 to Ann"]);
+    assert_eq!(effects.all(), ["pay 7 to Ann"]);
     assert!(matches!(session.run().calls()[1].result(), Some(CallResult::Denied { .. })));
 }
 
 #[tokio::test]
 async fn the_first_of_two_decisions_from_two_processes_wins() {
     for _ in 0..5 {
-        let world = World::new();
-        let mut session = session(tools(&world), [pays(&[5]), Turn::say("ok")]);
+        let effects = Effects::new();
+        let mut session = session(tools(&effects), [pays(&[5]), Turn::say("ok")]);
         session.send("go").await.unwrap();
         let open = session.interrupts().next().unwrap().id.clone();
-        let (one, other, id) = (front(tools(&world)), front(tools(&world)), session.id().clone());
+        let (one, other, id) = (front(tools(&effects)), front(tools(&effects)), session.id().clone());
         let deny = Decision::Deny { reason: None };
         let (approved, denied) =
             tokio::join!(one.decide(&id, &open, Decision::Approve, ""), other.decide(&id, &open, deny, ""));
         assert!(approved.is_ok() != denied.is_ok(), "{approved:?} {denied:?}");
         let run = until(&one, &id, |run| run.phase() == Phase::Finished).await;
         assert_eq!(run.run().calls()[0].result().unwrap().is_success(), approved.is_ok());
-        assert_eq!(world.seen().len(), usize::from(approved.is_ok()));
+        assert_eq!(effects.all().len(), usize::from(approved.is_ok()));
         // A repetition of the decision that was made succeeds, and changes nothing.
         if approved.is_ok() {
             other.decide(&id, &open, Decision::Approve, "").await.unwrap();
-            assert_eq!(world.seen().len(), 1);
+            assert_eq!(effects.all().len(), 1);
         }
     }
 }
@@ -108,15 +108,15 @@ async fn eight_calls_of_a_turn_overlap() {
 
 /// Hangs.
 #[tool]
-async fn hang(#[state] world: &World) {
-    world.did("hangs");
+async fn hang(#[state] effects: &Effects) {
+    effects.record("hangs");
     std::future::pending::<()>().await;
 }
 
 #[tokio::test]
 async fn a_cancellation_stops_the_call_under_way() {
-    let world = World::new();
-    let tools = toolset!(Arc::clone(&world); hang);
+    let effects = Effects::new();
+    let tools = toolset!(Arc::clone(&effects); hang);
     let mut session = session(tools.clone(), [Turn::call("hang", "{}"), Turn::say("next")]);
     let (id, other) = (session.id().clone(), front(tools));
     let cancelled = tokio::spawn(async move {
@@ -131,8 +131,8 @@ async fn a_cancellation_stops_the_call_under_way() {
 
 #[tokio::test]
 async fn a_decision_reaches_a_run_whose_other_call_still_runs() {
-    let world = World::new();
-    let tools = tools(&world).merge(toolset!(Arc::clone(&world); hang)).unwrap();
+    let effects = Effects::new();
+    let tools = tools(&effects).merge(toolset!(Arc::clone(&effects); hang)).unwrap();
     let mut session = session(tools.clone(), [pays(&[5]).then_call("hang", "{}"), Turn::say("never")]);
     let (id, other) = (session.id().clone(), front(tools));
     let sent = tokio::spawn(async move { session.send("go").await });
@@ -140,30 +140,30 @@ async fn a_decision_reaches_a_run_whose_other_call_still_runs() {
     let open = run.interrupts().next().unwrap().id.clone();
     other.decide(&id, &open, Decision::Approve, "").await.unwrap();
     until(&other, &id, |run| run.calls()[0].result().is_some()).await;
-    assert!(world.seen().contains(&"pay 5 to Ann".to_owned()));
+    assert!(effects.all().contains(&"pay 5 to Ann".to_owned()));
     other.cancel(&id, "").await.unwrap();
     assert!(matches!(sent.await.unwrap(), Err(AgentError::Cancelled)));
 }
 
 #[tokio::test]
 async fn an_approval_expires_on_a_timer_of_the_server() {
-    let world = World::new();
-    let driver = Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("too late")])).tools(tools(&world));
-    let mut front = session_with(tools(&world), driver.operator(Suspend));
+    let effects = Effects::new();
+    let driver = Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("too late")])).tools(tools(&effects));
+    let mut front = session_with(tools(&effects), driver.operator(Suspend));
     front.change_agent(|agent| agent.options(|options| options.approval_expiry = Some(1_000)));
     let mut session = front.agent().session_with_id(front.id().clone(), Vec::new());
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
     let run = until(front.agent(), front.id(), |run| run.phase() == Phase::Finished).await;
-    assert_eq!((run.run().last_text().as_str(), world.seen().len()), ("too late", 0));
+    assert_eq!((run.run().last_text().as_str(), effects.all().len()), ("too late", 0));
 }
 
 #[tokio::test]
 async fn a_call_from_outside_runs_in_the_service() {
-    let world = World::new();
-    let mut session = session(tools(&world), [Turn::say("never")]);
+    let effects = Effects::new();
+    let mut session = session(tools(&effects), [Turn::say("never")]);
     let call = session.call("look", r#"{"what":"up"}"#).await.unwrap();
     assert!(call.result().unwrap().is_success());
-    assert_eq!(world.seen(), ["look up"]);
+    assert_eq!(effects.all(), ["look up"]);
 }
 
 #[tokio::test]
@@ -224,11 +224,12 @@ async fn runs_are_listed_read_and_deleted() {
 #[tokio::test]
 async fn a_server_that_is_away_is_an_error_and_nothing_else() {
     let away = Restate::new("http://127.0.0.1:1", "http://127.0.0.1:1").unwrap();
-    let world = World::new();
-    let agent = Agent::new(ScriptedModel::new([pays(&[5])])).tools(tools(&world)).operator(Suspend).store(away.clone());
+    let effects = Effects::new();
+    let agent =
+        Agent::new(ScriptedModel::new([pays(&[5])])).tools(tools(&effects)).operator(Suspend).store(away.clone());
     let sent = agent.session().send("go").await;
     assert!(matches!(&sent, Err(AgentError::Store(StoreError::Unavailable(_)))), "{sent:?}");
     assert!(matches!(away.register("http://127.0.0.1:2").await, Err(StoreError::Unavailable(_))));
     assert!(Restate::new("not an address", "http://127.0.0.1:1").is_err());
-    assert!(world.seen().is_empty());
+    assert!(effects.all().is_empty());
 }

@@ -86,21 +86,21 @@ pub struct ToolRef {
 impl ToolRef {
     /// Returns the reference that a run keeps to the tool `spec`.
     pub fn new(spec: &ToolSpec, fingerprint: Fingerprint) -> Self {
-        let traits = &spec.traits;
+        let options = &spec.options;
         Self {
             name: spec.name.clone(),
-            origin: traits.origin.clone(),
+            origin: options.origin.clone(),
             fingerprint,
-            version: traits.version.clone(),
-            effect: traits.effect,
-            idempotent: traits.idempotent,
-            external: traits.external,
-            sequential: traits.sequential,
-            eager: traits.eager,
-            untrusted: traits.untrusted || traits.open_world,
-            resumable: traits.resumable,
-            retries: traits.retries,
-            migrate_from: traits.migrate_from.clone(),
+            version: options.version.clone(),
+            effect: options.effect,
+            idempotent: options.idempotent,
+            external: options.external,
+            sequential: options.sequential,
+            eager: options.eager,
+            untrusted: options.untrusted || options.open_world,
+            resumable: options.resumable,
+            retries: options.retries,
+            migrate_from: options.migrate_from.clone(),
         }
     }
 

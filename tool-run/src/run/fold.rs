@@ -25,17 +25,17 @@ impl Run {
         let mut log = log.into_iter();
         let first = log.next().ok_or_else(|| Corrupt { rev: 0, entry: "created", reason: "it is empty".to_owned() })?;
         let mut run = Self::create(first)?;
-        for event in log {
-            run.apply(&event)?;
+        for entry in log {
+            run.apply(&entry)?;
         }
         Ok(run)
     }
 
     /// Creates a run. Returns it, and the first entry of its log.
     pub fn new(id: RunId, owner: Principal, options: RunOptions, messages: Vec<Message>, at: Time) -> (Self, LogEntry) {
-        let event =
+        let entry =
             LogEntry::Created { run: id.clone(), owner: owner.clone(), options, messages: messages.clone(), at };
-        (Self::begin(id, owner, options, messages), event)
+        (Self::begin(id, owner, options, messages), entry)
     }
 
     /// Creates a run from the conversation before the prompt number `prompt`, from 0. Returns it, and the first entries of
@@ -51,10 +51,14 @@ impl Run {
         (run, vec![created, LogEntry::Branched { of, prompts, taint, title }])
     }
 
-    fn create(event: LogEntry) -> Result<Self, Corrupt> {
-        let entry = event.name();
-        let LogEntry::Created { run, owner, options, messages, .. } = event else {
-            return Err(Corrupt { rev: 0, entry, reason: "it does not begin with the run's creation".to_owned() });
+    fn create(entry: LogEntry) -> Result<Self, Corrupt> {
+        let name = entry.name();
+        let LogEntry::Created { run, owner, options, messages, .. } = entry else {
+            return Err(Corrupt {
+                rev: 0,
+                entry: name,
+                reason: "it does not begin with the run's creation".to_owned(),
+            });
         };
         Ok(Self::begin(run, owner, options, messages))
     }
@@ -102,15 +106,15 @@ impl Run {
     /// Fails if the entry does not follow from the run, and names the entry and the reason. The run is then unchanged. This
     /// can also happen with an entry that [`step`](super::step) returned. Then a driver must not store anything that `step`
     /// returned, and must not take any of its actions.
-    pub fn apply(&mut self, event: &LogEntry) -> Result<(), Corrupt> {
-        let (rev, entry) = (self.rev, event.name());
-        self.change(event).map_err(|reason| Corrupt { rev, entry, reason })?;
+    pub fn apply(&mut self, entry: &LogEntry) -> Result<(), Corrupt> {
+        let (rev, name) = (self.rev, entry.name());
+        self.change(entry).map_err(|reason| Corrupt { rev, entry: name, reason })?;
         self.rev = rev.saturating_add(1);
         Ok(())
     }
 
-    fn change(&mut self, event: &LogEntry) -> Applied {
-        match event {
+    fn change(&mut self, entry: &LogEntry) -> Applied {
+        match entry {
             LogEntry::Created { .. } => return Err("it is created twice".to_owned()),
             LogEntry::Branched { prompts, taint, title, .. } => {
                 self.branched(prompts.clone(), taint.clone())?;

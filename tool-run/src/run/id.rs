@@ -126,22 +126,22 @@ impl fmt::Display for InterruptId {
 
 /// The error for a text that is not an [`InterruptId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoInterrupt;
+pub struct ParseInterruptIdError;
 
-impl fmt::Display for NoInterrupt {
+impl fmt::Display for ParseInterruptIdError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("the id of an interrupt is a call's id, a dot and a number, such as `call_1.1`")
     }
 }
 
-impl std::error::Error for NoInterrupt {}
+impl std::error::Error for ParseInterruptIdError {}
 
 impl FromStr for InterruptId {
-    type Err = NoInterrupt;
+    type Err = ParseInterruptIdError;
 
-    fn from_str(text: &str) -> Result<Self, NoInterrupt> {
-        let (call, number) = text.rsplit_once('.').ok_or(NoInterrupt)?;
-        Ok(Self { call: call.into(), number: number.parse().map_err(|_| NoInterrupt)? })
+    fn from_str(text: &str) -> Result<Self, ParseInterruptIdError> {
+        let (call, number) = text.rsplit_once('.').ok_or(ParseInterruptIdError)?;
+        Ok(Self { call: call.into(), number: number.parse().map_err(|_| ParseInterruptIdError)? })
     }
 }
 
@@ -152,9 +152,9 @@ impl From<InterruptId> for String {
 }
 
 impl TryFrom<String> for InterruptId {
-    type Error = NoInterrupt;
+    type Error = ParseInterruptIdError;
 
-    fn try_from(text: String) -> Result<Self, NoInterrupt> {
+    fn try_from(text: String) -> Result<Self, ParseInterruptIdError> {
         text.parse()
     }
 }

@@ -268,8 +268,8 @@ impl CallView {
         Ok(Self {
             tool: one_line(&spec.name),
             title: spec.title.as_deref().map(one_line),
-            origin: spec.traits.origin.as_deref().map(one_line),
-            effect: spec.traits.effect,
+            origin: spec.options.origin.as_deref().map(one_line),
+            effect: spec.options.effect,
             challenge: spec.challenge(&written).as_deref().map(one_line),
             arguments: spec.with_defaults(arguments)?,
             lines: written.iter().map(|(name, value)| (one_line(name), one_line(value))).collect(),

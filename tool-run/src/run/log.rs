@@ -20,7 +20,7 @@ use crate::tool::{Fingerprint, Resources};
 /// An entry of the log of a run. The log holds everything about the run: [`Run::fold`](super::Run::fold) rebuilds the run
 /// from it, in any process.
 ///
-/// Fields that several have: `call` is the call that the entry is about. `at` is the time of the event. `model` is the model, if
+/// Fields that several have: `call` is the call that the entry is about. `at` is its time. `model` is the model, if
 /// it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -288,8 +288,8 @@ struct Version {
 }
 
 /// Returns log entries that belong together as one text.
-pub fn encode(events: &[LogEntry]) -> String {
-    write(events)
+pub fn encode(entries: &[LogEntry]) -> String {
+    write(entries)
 }
 
 /// Returns the entries in a text that [`encode`] wrote, in this version or an earlier one.

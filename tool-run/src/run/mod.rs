@@ -2,16 +2,16 @@
 //!
 //! [`step`] computes the consequences of an [`StepInput`]: entries for the log, and actions for the driver. A driver appends the
 //! entries to the log first, and only then takes the actions. [`Run::fold`] rebuilds the run from its log, in this process or
-//! in another. The state machine uses no clock, no random numbers and no threads: times arrive with the events, and ids are
+//! in another. The state machine uses no clock, no random numbers and no threads: times arrive with the inputs, and ids are
 //! counted.
 //!
 //! An agent is such a driver. The public items of this module are for code that implements another driver, shows waiting
 //! calls, or stores runs.
 
 mod call;
-mod event;
 mod fold;
 mod id;
+mod input;
 mod interrupt;
 pub(crate) mod judge;
 mod log;
@@ -22,15 +22,15 @@ pub use call::{
     Answered, ArgumentRevision, Author, Call, CallResult, CallState, InterruptedBy, Stage, StepResult, SupersededBy,
     ToolRef,
 };
-pub use event::{Action, Prompt, PromptPosition, Refusal, StepInput, TurnPart};
-pub use id::{CallId, InterruptId, NoInterrupt, Principal, RunId, Time};
+pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Time};
+pub use input::{Action, Prompt, PromptPosition, Refusal, StepInput, TurnPart};
 pub use interrupt::{Allowance, ArgumentPattern, CallView, Decision, Interrupt, InterruptKind};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
 pub use log::{Corrupt, LogEntry};
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{
-    Execution, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, Run, RunOptions, StopReason, TurnUsage,
+    CallOrder, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, Run, RunOptions, StopReason, TurnUsage,
 };
 pub use step::{pending, step, step_into};
 

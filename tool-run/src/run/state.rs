@@ -56,7 +56,7 @@ pub struct Run {
 pub const STAGES: usize = 6;
 
 /// The most bytes of a prompt that serve as the title of a run.
-const TITLE: usize = 80;
+const MAX_TITLE_BYTES: usize = 80;
 
 /// The positions of calls by their ids; `u32::MAX` for those of the conversation before the run.
 pub type Index = HashMap<CallId, u32, foldhash::fast::RandomState>;
@@ -176,7 +176,7 @@ impl Run {
             Message::User { content } => content.iter().find_map(Part::as_text)?.trim().lines().next(),
             _ => None,
         };
-        self.title.as_deref().or_else(|| prompt().map(|line| &line[..line.floor_char_boundary(TITLE)]))
+        self.title.as_deref().or_else(|| prompt().map(|line| &line[..line.floor_char_boundary(MAX_TITLE_BYTES)]))
     }
 
     /// Returns the tools whose outputs contain text of strangers, and are in the conversation.
@@ -252,7 +252,7 @@ impl Run {
         self.place_near(id, self.last_changed as usize)
     }
 
-    /// Returns the position of a call. Most events are about the same call as the last one, or about the next call. So these
+    /// Returns the position of a call. Most entries are about the same call as the last one, or about the next call. So these
     /// two are compared before the id is hashed.
     fn place_near(&self, id: &CallId, near: usize) -> Option<usize> {
         let is_it = |at: usize| self.calls.get(at).is_some_and(|call| call.id.is(id));
@@ -309,7 +309,7 @@ impl Run {
 
     /// Returns whether a call runs only after all calls before it have ended, while those behind it wait.
     pub(super) fn runs_alone(&self, call: &Call) -> bool {
-        self.options.execution == Execution::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
+        self.options.execution == CallOrder::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
     }
 
     /// Returns whether the call at `at`, which touches `touches`, has to wait before it begins.
@@ -351,7 +351,7 @@ impl Run {
 pub enum Activity {
     /// The run has no prompt yet.
     Idle,
-    /// A prompt was accepted, and the next event starts a turn.
+    /// A prompt was accepted, and the next input starts a turn.
     Prompted,
     /// The model is asked.
     Generating,
@@ -566,7 +566,7 @@ pub struct RunOptions {
     /// The treatment of a turn when a person denies one of its calls.
     pub on_deny: OnDeny,
     /// The order in which the calls of one turn run.
-    pub execution: Execution,
+    pub execution: CallOrder,
     /// The consequence of untrusted text in the run.
     pub on_taint: OnTaint,
     /// The milliseconds after which an unanswered approval or question expires; `None` for never.
@@ -604,7 +604,7 @@ pub enum OnDeny {
 /// The order in which the calls of one turn run. Calls of tools declared `sequential` run alone in either case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Execution {
+pub enum CallOrder {
     /// In parallel, up to [`Limits::in_flight`].
     #[default]
     Parallel,

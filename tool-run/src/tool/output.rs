@@ -164,13 +164,13 @@ mod tests {
 
     use super::*;
     use crate::schema::Schema;
-    use crate::tool::{Failure, Traits};
+    use crate::tool::{Failure, ToolOptions};
 
     fn spec(output: Option<Value>) -> ToolSpec {
         let (name, description) = ("a".to_owned(), String::new());
         let input = Arc::new(Schema::new(json!({ "type": "object" })));
         let output = output.map(|schema| Arc::new(Schema::new(schema)));
-        ToolSpec { name, title: None, description, input, output, traits: Traits::default() }
+        ToolSpec { name, title: None, description, input, output, options: ToolOptions::default() }
     }
 
     #[test]

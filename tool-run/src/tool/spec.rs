@@ -25,7 +25,7 @@ pub struct ToolSpec {
     /// The schema of the output, if it has a JSON form.
     pub output: Option<Arc<Schema>>,
     /// The flags and limits of the declaration.
-    pub traits: Traits,
+    pub options: ToolOptions,
 }
 
 impl ToolSpec {
@@ -37,13 +37,13 @@ impl ToolSpec {
             description: description.into(),
             input: Arc::new(input),
             output: None,
-            traits: Traits::default(),
+            options: ToolOptions::default(),
         }
     }
 
     /// Returns whether frontends must not show the tool's calls: `meta(hidden = true)`.
     pub fn is_hidden(&self) -> bool {
-        self.traits.meta.get("hidden") == Some(&true.into())
+        self.options.meta.get("hidden") == Some(&true.into())
     }
 
     /// Returns the arguments with the declared defaults filled in, in the schema's order. A person sees the call in this
@@ -78,19 +78,19 @@ impl ToolSpec {
 
     /// Returns the digest of the parts of this definition that matter to waiting calls.
     pub fn fingerprint(&self) -> Fingerprint {
-        match self.traits.origin {
+        match self.options.origin {
             Some(_) => Fingerprint::with_texts(self),
             None => Fingerprint(Digest::of(canonical(&definition(self, |schema| without_texts(schema.neutral()))))),
         }
     }
 
-    /// Returns the question of the declaration ([`Traits::challenge`]) with the arguments of [`ToolSpec::written`] in their
+    /// Returns the question of the declaration ([`ToolOptions::challenge`]) with the arguments of [`ToolSpec::written`] in their
     /// places, or `None` if there is no question.
     ///
     /// Arguments are written as JSON, so that none can pretend to be part of the question.
     pub fn challenge(&self, written: &[(String, String)]) -> Option<String> {
         let mut text = String::new();
-        let mut rest = self.traits.challenge.as_deref()?;
+        let mut rest = self.options.challenge.as_deref()?;
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, behind)) = after.split_once('}') else { break };
             text.push_str(before);
@@ -106,7 +106,7 @@ impl ToolSpec {
 /// The flags and limits of a tool's declaration.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Traits {
+pub struct ToolOptions {
     /// The tool's effect on the world.
     pub effect: Effect,
     /// Set if two identical calls have the same effect as one.
@@ -208,7 +208,7 @@ impl From<[Option<String>; 4]> for Ui {
 /// as soon as one of these changes.
 ///
 /// Texts do not count: descriptions, titles, examples and comments change neither what is accepted nor what happens. A
-/// parameter called `title` is not a text, and counts. For a tool of another origin ([`Traits::origin`](super::Traits)), such
+/// parameter called `title` is not a text, and counts. For a tool of another origin ([`ToolOptions::origin`](super::ToolOptions)), such
 /// as a remote MCP server, texts count too. The model follows them, and the server can change them while a call waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -221,7 +221,7 @@ impl Fingerprint {
         let mut definition = definition(spec, |schema| schema.neutral().clone());
         definition["description"] = spec.description.as_str().into();
         // Left out if there is no origin, so that digests that were stored before this field existed still match.
-        if let Some(origin) = &spec.traits.origin {
+        if let Some(origin) = &spec.options.origin {
             definition["origin"] = origin.as_str().into();
         }
         Self(Digest::of(canonical(&definition)))
@@ -229,16 +229,16 @@ impl Fingerprint {
 }
 
 fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
-    let traits = &spec.traits;
+    let options = &spec.options;
     json!({
         "name": spec.name,
-        "version": traits.version,
+        "version": options.version,
         "input": schema(&spec.input),
         "output": spec.output.as_ref().map(|output| schema(output)),
-        "effect": traits.effect,
-        "approval": traits.approval,
-        "idempotent": traits.idempotent,
-        "external": traits.external,
+        "effect": options.effect,
+        "approval": options.approval,
+        "idempotent": options.idempotent,
+        "external": options.external,
     })
 }
 

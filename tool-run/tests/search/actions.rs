@@ -6,7 +6,7 @@ use super::play::copy;
 use super::play::{self, owner};
 use super::touching::Touching;
 use super::world::{Choice, Gate, Kind, NAMES, Says, World};
-use tool_run::run::{Action, CallState, Execution, Phase, Run, RunOptions, Stage, StepInput, Time, step};
+use tool_run::run::{Action, CallOrder, CallState, Phase, Run, RunOptions, Stage, StepInput, Time, step};
 
 struct Stand {
     run: Run,
@@ -36,17 +36,17 @@ impl Stand {
         stand
     }
 
-    fn send(&mut self, event: StepInput) -> Vec<String> {
-        let (events, actions) = step(&self.run, event).expect("it fits");
-        for event in events {
-            self.run.apply(&event).expect("it fits");
+    fn send(&mut self, input: StepInput) -> Vec<String> {
+        let (events, actions) = step(&self.run, input).expect("it fits");
+        for input in events {
+            self.run.apply(&input).expect("it fits");
         }
         actions.iter().map(short).collect()
     }
 
     fn look_at(&mut self, which: usize, says: Says, changed: bool) -> Vec<String> {
-        let event = play::look(&self.run, &self.world, which, says, changed);
-        self.send(event)
+        let input = play::look(&self.run, &self.world, which, says, changed);
+        self.send(input)
     }
 
     fn decide(&self, choice: Choice) -> StepInput {
@@ -189,7 +189,7 @@ fn an_edited_external_call_is_announced_with_the_edit() {
 #[test]
 fn a_run_waits_if_ready_calls_are_behind_waiting_ones() {
     let mut options = play::options();
-    options.execution = Execution::Sequential;
+    options.execution = CallOrder::Sequential;
     let mut stand = Stand::with(Gate::Ask, false, options);
     stand.send(ask(&stand));
     let other = play::decide(&stand.run, &stand.world, 1, 1, Choice::Approve, owner(), Time(1));

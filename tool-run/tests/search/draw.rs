@@ -9,7 +9,7 @@ use super::play::{next_interrupt_id, owner};
 use super::world::{self, Known};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
-    Author, Call, CheckedCall, CheckedDecision, Decision, Execution, InterruptId, NestedUsage, OnDeny, OnPrompt,
+    Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InterruptId, NestedUsage, OnDeny, OnPrompt,
     OnTaint, Phase, Principal, Prompt, Question, Run, RunOptions, Stage, StepInput, StopReason, Time,
 };
 use tool_run::tool::{CallError, Failure, Resources};
@@ -32,7 +32,7 @@ pub(super) fn options() -> impl Strategy<Value = RunOptions> {
             (limits.argument_bytes, limits.depth) = (64, 3);
             options.on_prompt = [OnPrompt::Block, OnPrompt::Supersede, OnPrompt::Refuse][usize::from(choice.0)];
             options.on_deny = if choice.1 { OnDeny::StopTurn } else { OnDeny::Continue };
-            options.execution = if choice.2 { Execution::Sequential } else { Execution::Parallel };
+            options.execution = if choice.2 { CallOrder::Sequential } else { CallOrder::Parallel };
             options.on_taint = if choice.3 { OnTaint::Ask } else { OnTaint::Ignore };
             options.approval_expiry = approval_expiry;
             options.external_expiry = external_expiry;
@@ -47,16 +47,16 @@ fn tool(name: &str, changed: bool) -> &'static Known {
     static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
         let all = (0..16).map(|number: usize| {
             let (number, changed) = (number / 2, !number.is_multiple_of(2));
-            Known::new(&format!("t{number}"), changed, |traits| {
-                traits.idempotent = number.is_multiple_of(2);
-                traits.external = number == 3;
-                traits.sequential = number == 5;
-                traits.eager = number.is_multiple_of(4);
-                traits.untrusted = number == 6;
-                traits.resumable = number == 1;
-                traits.retries = u32::from(number > 5);
-                traits.version = (number == 7).then(|| if changed { "2" } else { "1" }.to_owned());
-                traits.migrate_from = (number == 7 && changed).then(|| "1".to_owned()).into_iter().collect();
+            Known::new(&format!("t{number}"), changed, |options| {
+                options.idempotent = number.is_multiple_of(2);
+                options.external = number == 3;
+                options.sequential = number == 5;
+                options.eager = number.is_multiple_of(4);
+                options.untrusted = number == 6;
+                options.resumable = number == 1;
+                options.retries = u32::from(number > 5);
+                options.version = (number == 7).then(|| if changed { "2" } else { "1" }.to_owned());
+                options.migrate_from = (number == 7 && changed).then(|| "1".to_owned()).into_iter().collect();
             })
         });
         all.collect()

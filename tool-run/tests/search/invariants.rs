@@ -124,11 +124,11 @@ impl World {
         Ok(())
     }
 
-    fn logged(&mut self, event: &LogEntry, seen: &Transition<'_>) -> Held {
+    fn logged(&mut self, entry: &LogEntry, seen: &Transition<'_>) -> Held {
         let find = |id: &tool_run::run::CallId| {
             seen.after.calls().iter().position(|call| call.id == *id).ok_or_else(|| Broken::new("I5", "another call"))
         };
-        match event {
+        match entry {
             LogEntry::Granted { call, tool, arguments, .. } => {
                 let at = find(call)?;
                 let call = &mut self.calls[at];
@@ -193,7 +193,7 @@ impl World {
             |id: &tool_run::run::CallId| seen.after.calls().iter().position(|call| call.id == *id).expect("a call");
         match action {
             Action::Execute { call, attempt } => {
-                let started = |event: &LogEntry| matches!(event, LogEntry::Started { call: id, .. } if id == call);
+                let started = |entry: &LogEntry| matches!(entry, LogEntry::Started { call: id, .. } if id == call);
                 hold("I1", seen.events.iter().any(started), "executed without a logged start")?;
                 let at = find(call);
                 hold("I1", seen.after.calls()[at].attempts == *attempt, "executed as another attempt")?;

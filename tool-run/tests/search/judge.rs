@@ -66,7 +66,7 @@ impl Judge {
         for action in actions {
             match action {
                 Action::Execute { call, attempt } => {
-                    let started = |event: &LogEntry| matches!(event, LogEntry::Started { call: id, .. } if id == call);
+                    let started = |entry: &LogEntry| matches!(entry, LogEntry::Started { call: id, .. } if id == call);
                     hold(events.iter().any(started), "I1: executed without a logged start")?;
                     hold(after.call(call).is_some_and(|call| call.attempts == *attempt), "I1: another attempt")?;
                 }
@@ -83,8 +83,8 @@ impl Judge {
         goes_on(after)
     }
 
-    fn logged(&mut self, event: &LogEntry) -> Result<(), String> {
-        match event {
+    fn logged(&mut self, entry: &LogEntry) -> Result<(), String> {
+        match entry {
             LogEntry::Offered { tools } => self.offered = Some(tools.clone()),
             LogEntry::Called { call, name, arguments, .. } => {
                 let is_hidden = self.offered.as_ref().is_some_and(|offered| !offered.contains(name));
@@ -177,8 +177,8 @@ impl Judge {
     }
 
     /// I12.
-    fn alone(&self, event: &LogEntry, run: &Run) -> Result<(), String> {
-        let call = match event {
+    fn alone(&self, entry: &LogEntry, run: &Run) -> Result<(), String> {
+        let call = match entry {
             LogEntry::Started { call, .. } => call,
             LogEntry::Opened { call, interrupt } if interrupt.kind == InterruptKind::External => call,
             _ => return Ok(()),

@@ -90,15 +90,15 @@ fn decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> Held
 }
 
 /// Checks that a late event has no effect.
-fn silent(invariant: &'static str, run: &Run, event: StepInput) -> Held {
-    match step(run, event) {
+fn silent(invariant: &'static str, run: &Run, input: StepInput) -> Held {
+    match step(run, input) {
         Ok((events, actions)) if events.is_empty() && actions.is_empty() => Ok(()),
         other => Err(Broken::new(invariant, format_args!("what comes too late leads to {other:?}"))),
     }
 }
 
-fn refused(invariant: &'static str, run: &Run, event: StepInput, is_right: &dyn Fn(&Refusal) -> bool) -> Held {
-    match step(run, event) {
+fn refused(invariant: &'static str, run: &Run, input: StepInput, is_right: &dyn Fn(&Refusal) -> bool) -> Held {
+    match step(run, input) {
         Err(refusal) if is_right(&refusal) => Ok(()),
         other => Err(Broken::new(invariant, format_args!("what must be refused leads to {other:?}"))),
     }
@@ -108,8 +108,8 @@ fn refused(invariant: &'static str, run: &Run, event: StepInput, is_right: &dyn 
 pub(super) fn prefixes(log: &[LogEntry], run: &Run) -> Held {
     let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
     let mut prefix = Run::fold(log[..1].iter().cloned()).map_err(|error| wrong(&error))?;
-    for event in &log[1..] {
-        prefix.apply(event).map_err(|error| wrong(&error))?;
+    for entry in &log[1..] {
+        prefix.apply(entry).map_err(|error| wrong(&error))?;
     }
     if prefix.freeze() != run.freeze() || stages(&prefix) != stages(run) {
         return Err(wrong(&"another fold of the log is another run"));

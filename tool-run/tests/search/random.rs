@@ -86,7 +86,7 @@ proptest! {
             let call = call.clone();
             *arguments = format!("{arguments}{extra}").into();
             // Checks and grants were for the arguments before.
-            let is_mended = |event: &LogEntry| matches!(event, LogEntry::Repaired { call: id, .. } if *id == call);
+            let is_mended = |entry: &LogEntry| matches!(entry, LogEntry::Repaired { call: id, .. } if *id == call);
             if log.iter().any(is_mended) {
                 continue;
             }

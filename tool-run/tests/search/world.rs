@@ -11,7 +11,7 @@ use tool_run::run::{
     ArgumentPattern, Author, Call, CallResult, CheckedCall, CheckedDecision, Decision, Digest, Interrupt, InterruptId,
     Principal, Refusal, Run, Time, ToolRef,
 };
-use tool_run::tool::{CallError, Effect, Identity, Output, Permission, Resources, ToolSpec, Traits};
+use tool_run::tool::{CallError, Effect, Identity, Output, Permission, Resources, ToolOptions, ToolSpec};
 use tool_schema::feedback::{Problem, ProblemKind, Rejection};
 use tool_schema::schema::Schema;
 
@@ -187,12 +187,12 @@ pub(super) struct Known {
 
 impl Known {
     /// Creates the tool of this name. Its changed definition has one more parameter.
-    pub(super) fn new(name: &str, changed: bool, set: impl FnOnce(&mut Traits)) -> Self {
+    pub(super) fn new(name: &str, changed: bool, set: impl FnOnce(&mut ToolOptions)) -> Self {
         let parameters = if changed { json!({"v": {}, "w": {}}) } else { json!({"v": {}}) };
         let input = Schema::new(json!({"type": "object", "properties": parameters}));
         let mut spec = ToolSpec::new(name, "Does something.", input);
-        spec.traits.effect = Effect::Destructive;
-        set(&mut spec.traits);
+        spec.options.effect = Effect::Destructive;
+        set(&mut spec.options);
         let reference = Arc::new(ToolRef::new(&spec, spec.fingerprint()));
         Self { reference, identity: Identity::of(&spec), spec }
     }
@@ -203,8 +203,8 @@ pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> &'static Known {
     static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
         let all = (0..32).map(|number: usize| {
             let (gate, idempotent) = (GATES[number / 4 % 4], !(number / 2).is_multiple_of(2));
-            Known::new(NAMES[number / 16], !number.is_multiple_of(2), |traits| {
-                (traits.idempotent, traits.external) = (idempotent, gate == Gate::External);
+            Known::new(NAMES[number / 16], !number.is_multiple_of(2), |options| {
+                (options.idempotent, options.external) = (idempotent, gate == Gate::External);
             })
         });
         all.collect()

@@ -1,6 +1,6 @@
 //! The loop that drives a run: it takes the actions that the log requires, and records their results in the log.
 //!
-//! An event leads to entries ([`step`](tool_run::run::step)). The entries go into the store, and only then the loop takes the
+//! An input leads to entries ([`step`](tool_run::run::step)). The entries go into the store, and only then the loop takes the
 //! actions that follow.
 
 use std::{
@@ -45,19 +45,19 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Drives a run after `event`, until it has finished, was stopped, or needs a decision that nobody here can make. Follows
+    /// Drives a run after `input`, until it has finished, was stopped, or needs a decision that nobody here can make. Follows
     /// the run as long as it is driven elsewhere.
     pub async fn run(
         mut self,
         agent: &Agent,
         gate: &Gate,
         log: &mut Log,
-        mut event: Option<StepInput>,
+        mut input: Option<StepInput>,
     ) -> Result<Phase, AgentError> {
         let begun = log.begin(agent, &self).await;
         if begun.is_ok()
             && !log.drives()
-            && let Some(done) = self.follow(agent, gate, log, &mut event).await.transpose()
+            && let Some(done) = self.follow(agent, gate, log, &mut input).await.transpose()
         {
             return done;
         }
@@ -67,7 +67,7 @@ impl Drive {
         let span = observers.trace.begin(agent, log.run());
         let driven = async {
             let done = match begun {
-                Ok(()) => self.drive(agent, gate, log, event, &mut observers).await,
+                Ok(()) => self.drive(agent, gate, log, input, &mut observers).await,
                 Err(error) => Err(error),
             };
             observers.trace.end(log.run(), &done);
@@ -89,14 +89,14 @@ impl Drive {
         agent: &Agent,
         gate: &Gate,
         log: &mut Log,
-        event: &mut Option<StepInput>,
+        input: &mut Option<StepInput>,
     ) -> Result<Option<Phase>, AgentError> {
         let mut observers = Observers::new(agent, gate, Arc::clone(&agent.setup.observer));
         observers.report(Event::RunStarted(log.run()));
         let known = log.run().rev();
-        // If this process may drive the run later, it records the event then.
-        let event = event.take_if(|_| !log.may_take_over());
-        let done = match log.resume(event, &mut observers).await {
+        // If this process may drive the run later, it records the input then.
+        let input = input.take_if(|_| !log.may_take_over());
+        let done = match log.resume(input, &mut observers).await {
             Ok(()) => follow(log, &mut self.injected, &mut observers).await,
             Err(error) => Err(error),
         };
@@ -123,13 +123,13 @@ impl Drive {
         agent: &Agent,
         gate: &Gate,
         log: &mut Log,
-        event: Option<StepInput>,
+        input: Option<StepInput>,
         observers: &mut Observers,
     ) -> Result<Phase, AgentError> {
         let mut turn = ModelTurn::new(agent, gate, self.injected);
         let mut calls = Calls::new(agent, gate, Arc::clone(&observers.observer));
         let mut questions = Questions::new(agent, gate);
-        let done = match log.resume(event, observers).await {
+        let done = match log.resume(input, observers).await {
             Ok(()) => drive(log, &mut turn, &mut calls, &mut questions, observers).await,
             Err(error) => Err(error),
         };

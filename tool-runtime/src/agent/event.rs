@@ -284,13 +284,13 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 
 /// A callback of the application for every event of a run, added by [`Agent::hooks`].
 ///
-/// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> Hooked` is a hook. It receives each [`Event`](super::Event): when a run
+/// Every `Fn(&Event) -> ()` and every `Fn(&Event) -> HookResult` is a hook. It receives each [`Event`](super::Event): when a run
 /// begins or pauses, steps and turns of the model, each piece of text, and failures. It also receives the announcement,
 /// acceptance, opening, decision, start, progress and end of each call.
 ///
 /// **Order.** Each event goes to the hooks in the order in which they were added, and then to the [`Observer`]. Events come
 /// in the order in which they happened; an event that changes the run comes after the change is in the log. The work that one
-/// hook began ([`Hooked::work`]) is done in the same order, one piece after the other. The run does not wait for it while it
+/// hook began ([`HookResult::work`]) is done in the same order, one piece after the other. The run does not wait for it while it
 /// goes on. It ends, or pauses, only when all work is done, or after ten seconds.
 ///
 /// **Failure.** If a hook fails or panics, the only effect is an [`Event::HookFailed`] for the observer. The other hooks and
@@ -298,7 +298,7 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
-/// use tool_runtime::{Agent, agent::{Event, Hooked}, model::{ScriptedModel, Turn}};
+/// use tool_runtime::{Agent, agent::{Event, HookResult}, model::{ScriptedModel, Turn}};
 ///
 /// let names = Arc::new(Mutex::new(Vec::new()));
 /// let seen = Arc::clone(&names);
@@ -311,13 +311,13 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 ///     .hooks(|event: &Event<'_>| match event {
 ///         Event::Text(text) => {
 ///             let text = text.to_string();
-///             Hooked::work(async move {
+///             HookResult::work(async move {
 ///                 tokio::time::sleep(std::time::Duration::from_millis(1)).await; // or send it somewhere
 ///                 println!("{text}");
 ///                 Ok(())
 ///             })
 ///         }
-///         _ => Hooked::done(),
+///         _ => HookResult::done(),
 ///     });
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// agent.run("Hi.").await.unwrap();
@@ -327,16 +327,16 @@ pub type HookError = Box<dyn Error + Send + Sync>;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a hook of an agent",
     label = "not a function of `&Event<'_>`",
-    note = "write `|event: &Event<'_>| ...`, which returns nothing, a `bool` or a `Hooked`"
+    note = "write `|event: &Event<'_>| ...`, which returns nothing, a `bool` or a `HookResult`"
 )]
 pub trait Hooks: Send + Sync {
     /// Handles an event. The runtime calls this from the run's task or a tool's task. It must not block.
-    fn on(&self, event: &Event<'_>) -> Hooked;
+    fn on(&self, event: &Event<'_>) -> HookResult;
 }
 
 #[diagnostic::do_not_recommend]
-impl<R: Into<Hooked>, F: Fn(&Event<'_>) -> R + Send + Sync> Hooks for F {
-    fn on(&self, event: &Event<'_>) -> Hooked {
+impl<R: Into<HookResult>, F: Fn(&Event<'_>) -> R + Send + Sync> Hooks for F {
+    fn on(&self, event: &Event<'_>) -> HookResult {
         self(event).into()
     }
 }
@@ -346,9 +346,9 @@ type Pending = BoxFuture<'static, Result<(), HookError>>;
 
 /// The outcome of a call of a hook: done, failed, or work that it began.
 #[must_use]
-pub struct Hooked(Result<Option<Pending>, HookError>);
+pub struct HookResult(Result<Option<Pending>, HookError>);
 
-impl Hooked {
+impl HookResult {
     /// Creates the outcome of a hook that has nothing more to do.
     pub fn done() -> Self {
         Self(Ok(None))
@@ -365,18 +365,18 @@ impl Hooked {
     }
 }
 
-impl From<()> for Hooked {
+impl From<()> for HookResult {
     fn from((): ()) -> Self {
         Self::done()
     }
 }
 
-impl std::fmt::Debug for Hooked {
+impl std::fmt::Debug for HookResult {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self.0 {
-            Ok(None) => "Hooked(done)",
-            Err(_) => "Hooked(failed)",
-            Ok(Some(_)) => "Hooked(work)",
+            Ok(None) => "HookResult(done)",
+            Err(_) => "HookResult(failed)",
+            Ok(Some(_)) => "HookResult(work)",
         })
     }
 }
@@ -439,10 +439,10 @@ impl Observer for Hooking {
     fn event(&self, event: Event<'_>) {
         for (number, (hook, works)) in self.hooks.iter().enumerate() {
             match catch_unwind(AssertUnwindSafe(|| hook.on(&event))) {
-                Ok(Hooked(Ok(None))) => {}
-                Ok(Hooked(Err(error))) => report_failure(&*self.observer, number, Ok(Err(error))),
+                Ok(HookResult(Ok(None))) => {}
+                Ok(HookResult(Err(error))) => report_failure(&*self.observer, number, Ok(Err(error))),
                 // The receiving task ends with the last sender.
-                Ok(Hooked(Ok(Some(work)))) => drop(works.send(work)),
+                Ok(HookResult(Ok(Some(work)))) => drop(works.send(work)),
                 Err(panic) => report_failure(&*self.observer, number, Err(panic)),
             }
         }

@@ -52,7 +52,7 @@ use serde::de::DeserializeOwned;
 pub use calls::{InvalidCall, RepairedCall};
 #[cfg(feature = "test-util")]
 pub use clock::Clock;
-pub use event::{Event, HookError, Hooked, Hooks, Observer, PartialArguments};
+pub use event::{Event, HookError, HookResult, Hooks, Observer, PartialArguments};
 pub use handle::{Handle, Steering};
 pub use next_step::NextStep;
 pub use operator::{ApprovalRequest, DenyAll, ExternalCall, Operator, QuestionRequest, Suspend};
@@ -252,7 +252,7 @@ impl Agent {
     ///   outer run does. A store of the inner agent is not used. Each append counts as one of the outer run's
     ///   [`records`](crate::run::Limits::records).
     /// - **Limits.** Its calls, retries and tokens also count for the outer run, and are limited by the rest of its limits.
-    ///   The call is cancelled with the outer run. If it has a `timeout` ([`AgentTool::traits`]), it ends then.
+    ///   The call is cancelled with the outer run. If it has a `timeout` ([`AgentTool::options`]), it ends then.
     /// - **Taint.** The inner run begins with the taint of the outer one. The tool is `untrusted` if one of the agent's tools
     ///   is `untrusted` or `open_world`.
     /// - **Principal.** It acts for the owner of the outer run. Secrets and values of its context are its own

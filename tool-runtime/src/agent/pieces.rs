@@ -19,10 +19,10 @@ use crate::run::{CallId, Phase, Run, RunId, Time};
 use crate::store::Store;
 
 /// The number of bytes of text in one piece. Escaped as JSON, they take up to six times as many.
-const TEXT: usize = 1024;
+const MAX_TEXT_BYTES: usize = 1024;
 
 /// The number of bytes of a whole piece. A longer one, such as a provider's large result, is not published.
-const PIECE: usize = 7000;
+const MAX_PIECE_BYTES: usize = 7000;
 
 /// A piece of the model's turn.
 #[derive(Debug, Serialize, Deserialize)]
@@ -197,7 +197,7 @@ impl<'a> Publisher<'a> {
         let piece = Piece { turn: self.run.turn(), asked: self.asked, content };
         // The piece is plain data, which can always be written as JSON.
         if let Ok(text) = serde_json::to_string(&piece)
-            && text.len() <= PIECE
+            && text.len() <= MAX_PIECE_BYTES
         {
             self.store.publish(self.run.id(), text);
         }
@@ -208,7 +208,7 @@ impl<'a> Publisher<'a> {
 fn cut(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let end = text.floor_char_boundary(at + TEXT);
+        let end = text.floor_char_boundary(at + MAX_TEXT_BYTES);
         let chunk = text.get(at..end).filter(|chunk| !chunk.is_empty())?;
         Some((std::mem::replace(&mut at, end), chunk))
     })

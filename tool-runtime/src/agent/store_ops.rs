@@ -13,7 +13,7 @@ use tool_run::run::CheckedDecision;
 use tool_run::run::{StepInput, step};
 
 /// The number of tries of a change while others change the same run.
-const TRIES: usize = 256;
+const MAX_TRIES: usize = 256;
 
 impl Agent {
     /// Returns whether the agent has a store, so that other processes can continue its runs.
@@ -66,11 +66,11 @@ impl Agent {
         by: impl Into<Principal>,
     ) -> Result<(), AgentError> {
         let by = by.into();
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             let Decisions { run, messages } = decisions;
             let ruling = self.judge_decision(run, Arc::clone(messages), interrupt, decision.clone(), &by).await?;
-            let event = StepInput::Decide { interrupt: interrupt.clone(), ruling, by: by.clone(), at: self.now() };
-            if self.append_event(run, event).await? {
+            let input = StepInput::Decide { interrupt: interrupt.clone(), ruling, by: by.clone(), at: self.now() };
+            if self.append_input(run, input).await? {
                 return Ok(());
             }
             let id = run.id().clone();
@@ -131,21 +131,21 @@ impl Agent {
         self.change(id, || StepInput::Title { title: title.clone(), by: by.clone(), at: self.now() }).await
     }
 
-    /// Adds the consequences of `event` to the run `id`, in whatever process it is driven.
-    pub(super) async fn change(&self, id: &RunId, event: impl Fn() -> StepInput) -> Result<Run, AgentError> {
-        for _ in 0..TRIES {
+    /// Adds the consequences of `input` to the run `id`, in whatever process it is driven.
+    pub(super) async fn change(&self, id: &RunId, input: impl Fn() -> StepInput) -> Result<Run, AgentError> {
+        for _ in 0..MAX_TRIES {
             let mut run = self.load(id).await?;
-            if self.append_event(&mut run, event()).await? {
+            if self.append_input(&mut run, input()).await? {
                 return Ok(run);
             }
         }
         Err(StoreError::Conflict.into())
     }
 
-    /// Adds the consequences of `event` to `run` and its log. If another writer was faster, returns `false`, and leaves `run`
+    /// Adds the consequences of `input` to `run` and its log. If another writer was faster, returns `false`, and leaves `run`
     /// in a state that the store does not have.
-    pub(super) async fn append_event(&self, run: &mut Run, event: StepInput) -> Result<bool, AgentError> {
-        let (log, _) = step(run, event)?;
+    pub(super) async fn append_input(&self, run: &mut Run, input: StepInput) -> Result<bool, AgentError> {
+        let (log, _) = step(run, input)?;
         if log.is_empty() {
             return Ok(true);
         }

@@ -27,8 +27,8 @@ use crate::run::{
 use crate::schema::{Schema, Validator};
 use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
 use crate::tool::{
-    CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, Started, Starting, ToolSpec, Traits,
-    describe_output, read_as,
+    CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, Started, Starting, ToolOptions,
+    ToolSpec, describe_output, read_as,
 };
 use crate::toolset::NameError;
 use tool_run::run::{Digest, LogEntry, NestedUsage, StepInput, record};
@@ -56,14 +56,14 @@ struct Task {
 impl AgentTool {
     /// Creates the tool called `name` whose calls are runs of `agent`.
     pub(super) fn new(agent: &Agent, name: String, description: String) -> Self {
-        let tools = || agent.setup.tools.iter().map(|tool| &tool.spec().traits);
+        let tools = || agent.setup.tools.iter().map(|tool| &tool.spec().options);
         let input = Schema::new(serde_json::json!({ "type": "object" }));
         let mut spec = ToolSpec::new(name, description, input);
         spec.output = describe_output(|generator| Some(generator.subschema_for::<String>())).map(Arc::new);
         let only_reads = tools().all(|tool| tool.effect == Effect::ReadOnly);
-        spec.traits.effect = if only_reads { Effect::ReadOnly } else { Effect::Write };
-        spec.traits.untrusted = tools().any(|tool| tool.untrusted || tool.open_world);
-        spec.traits.resumable = true;
+        spec.options.effect = if only_reads { Effect::ReadOnly } else { Effect::Write };
+        spec.options.untrusted = tools().any(|tool| tool.untrusted || tool.open_world);
+        spec.options.resumable = true;
         let tool = Self { agent: agent.clone(), spec: Arc::new(spec), ask: Arc::new(|_| unread()), answering: None };
         tool.input(|task: Task| task.task)
     }
@@ -96,8 +96,8 @@ impl AgentTool {
     }
 
     /// Changes the flags and limits of the tool.
-    pub fn traits(mut self, change: impl FnOnce(&mut Traits)) -> Self {
-        change(&mut Arc::make_mut(&mut self.spec).traits);
+    pub fn options(mut self, change: impl FnOnce(&mut ToolOptions)) -> Self {
+        change(&mut Arc::make_mut(&mut self.spec).options);
         self
     }
 }
@@ -118,7 +118,7 @@ impl DynTool for AgentTool {
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         let asked = (self.ask)(arguments).map_err(CallError::from);
         Starting::read(asked.map(|prompt| {
-            let needs_approval = self.spec.traits.approval != crate::tool::Approval::Never;
+            let needs_approval = self.spec.options.approval != crate::tool::Approval::Never;
             Started::new(needs_approval, Box::pin(self.work(prompt, cx)))
         }))
     }
@@ -139,7 +139,7 @@ impl std::fmt::Debug for AgentTool {
 }
 
 /// The deepest level at which agents call one another.
-const MAX_DEEP: u32 = 8;
+const MAX_AGENT_DEPTH: u32 = 8;
 
 /// The level of the agent that a call belongs to.
 #[derive(Clone, Copy)]
@@ -233,8 +233,9 @@ struct Talk<'a> {
 impl AgentTool {
     pub(super) async fn work(&self, prompt: String, cx: &Context) -> Result<Output, CallError> {
         let depth = cx.get::<Depth>().map_or(0, |depth| depth.0) + 1;
-        if depth > MAX_DEEP {
-            let text = format!("agents call one another at most {MAX_DEEP} levels deep; continue without this one");
+        if depth > MAX_AGENT_DEPTH {
+            let text =
+                format!("agents call one another at most {MAX_AGENT_DEPTH} levels deep; continue without this one");
             return Err(Failure::new(text).into());
         }
         let outside = Outside::of(cx);
@@ -304,10 +305,10 @@ impl Talk<'_> {
 
     /// Drives the inner run until it has an answer.
     async fn go(&mut self, first: Option<StepInput>) -> Result<Output, CallError> {
-        let mut event = first.or_else(|| self.next());
+        let mut input = first.or_else(|| self.next());
         let mut reminded = false;
         loop {
-            let reply = self.session.drive(self.session.agent().gate(), event.take()).await.map_err(call_error)?;
+            let reply = self.session.drive(self.session.agent().gate(), input.take()).await.map_err(call_error)?;
             if reply.phase == Phase::Suspended {
                 self.ask().await?;
                 continue;
@@ -317,14 +318,14 @@ impl Talk<'_> {
                 Some(json) => return Ok(Output::from_json(json)),
                 None if reply.phase == Phase::Finished && !reminded => {
                     reminded = true;
-                    event = Some(self.prompt(FinalAnswer::REMINDER.to_owned()));
+                    input = Some(self.prompt(FinalAnswer::REMINDER.to_owned()));
                 }
                 None => return output_of(reply).and_then(|_| Err(Failure::new(NO_ANSWER).into())),
             }
         }
     }
 
-    /// Returns the event that continues a run that was left before, if it needs one.
+    /// Returns the input that continues a run that was left before, if it needs one.
     fn next(&self) -> Option<StepInput> {
         let by = self.session.run().owner().clone();
         match self.session.run().phase() {
@@ -438,10 +439,10 @@ impl StepStore {
 }
 
 /// Returns the share of a run's limits that these entries used.
-fn nested_usage(events: &[LogEntry]) -> NestedUsage {
+fn nested_usage(entries: &[LogEntry]) -> NestedUsage {
     let mut spent = NestedUsage::default();
-    for event in events {
-        match event {
+    for entry in entries {
+        match entry {
             LogEntry::TurnEnded { usage, .. } => spent.usage += *usage,
             LogEntry::Called { .. } => spent.calls += 1,
             LogEntry::Granted { by: GrantedBy::Retry, .. } => spent.retries += 1,

@@ -37,7 +37,7 @@ const MAX_CALLS: usize = 1 << 16;
 pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
 
 /// The longest wait before a retry, even if the model asks for a longer one.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
+const MAX_RETRY_WAIT: Duration = Duration::from_mins(1);
 
 /// The turns of the model in one drive of a run. At most one is open.
 pub struct ModelTurn {
@@ -357,7 +357,7 @@ impl ModelTurn {
         let may_pass = error.is_transient() || error.kind() == ModelErrorKind::Protocol;
         let doubled = || DEFAULT_WAIT * 2u32.saturating_pow(attempts.tries.saturating_sub(1).min(10));
         let wait = error.wait().unwrap_or_else(doubled);
-        if may_pass && attempts.tries <= setup.again && wait <= LONGEST_WAIT {
+        if may_pass && attempts.tries <= setup.again && wait <= MAX_RETRY_WAIT {
             attempts.wait = wait;
             return true;
         }

@@ -49,7 +49,7 @@ impl FinalAnswer {
     fn new(input: Schema, is_whole: bool, check: fn(Value) -> Result<(), serde_json::Error>) -> Self {
         let description = "Gives the final answer. Call it once, when everything else is done.";
         let mut spec = ToolSpec::new(Self::NAME, description, input);
-        spec.traits.effect = Effect::ReadOnly;
+        spec.options.effect = Effect::ReadOnly;
         Self { spec: Arc::new(spec), is_whole, check }
     }
 

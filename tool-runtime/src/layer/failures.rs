@@ -34,7 +34,7 @@ impl Retry {
 
 impl Layer for Retry {
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
-        let harmless = call.spec.traits.idempotent || call.spec.traits.effect == Effect::ReadOnly;
+        let harmless = call.spec.options.idempotent || call.spec.options.effect == Effect::ReadOnly;
         Box::pin(async move {
             let mut wait = self.wait;
             let mut left = if harmless { self.more } else { 0 };

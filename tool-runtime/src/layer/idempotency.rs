@@ -120,7 +120,7 @@ impl Idempotency {
 
     /// Reserves the call at `place`, or returns the answer to it.
     async fn reserve(&self, place: &Place, call: &Invocation<'_>) -> Option<Result<Output, CallError>> {
-        let again = self.release_dropped || call.spec.traits.idempotent;
+        let again = self.release_dropped || call.spec.options.idempotent;
         let came = loop {
             match (place.claim(again), &self.refuse) {
                 (Claim::Run, _) => return None,
@@ -143,7 +143,7 @@ impl Idempotency {
 }
 
 fn same_call(call: &Invocation<'_>) -> Option<String> {
-    if call.spec.traits.effect == Effect::ReadOnly {
+    if call.spec.options.effect == Effect::ReadOnly {
         return None;
     }
     // Written in full and with a length, so that no principal looks like an absent one, or like the start of another tool's name.

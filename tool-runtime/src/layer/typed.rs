@@ -66,7 +66,7 @@ use crate::toolset::{Invocation, Layer, Next};
 ///
 /// If the tool inside refuses arguments, the rejection names the tool's parameters, because their outer counterparts are unknown.
 /// A [`Layer`] of your own can change that in [`Layer::refused`]. The question of an approval
-/// ([`Traits::challenge`](crate::tool::Traits::challenge)) has placeholders for the tool's parameters. A placeholder whose
+/// ([`ToolOptions::challenge`](crate::tool::ToolOptions::challenge)) has placeholders for the tool's parameters. A placeholder whose
 /// parameter does not exist outside stays empty.
 pub struct Mapped<In, Out, NewIn = In, NewOut = Out> {
     /// The layers, from the inside out.
@@ -236,9 +236,9 @@ impl Layer for MapInput {
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
         let mut spec = ToolSpec::clone(spec);
         spec.input = Arc::clone(&self.schema);
-        spec.traits.unvalidated = !self.is_validated;
+        spec.options.unvalidated = !self.is_validated;
         // The examples are for the parameters inside.
-        spec.traits.examples.clear();
+        spec.options.examples.clear();
         Arc::new(spec)
     }
 
@@ -263,7 +263,7 @@ impl Layer for MapOutput {
     }
 
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
-        if spec.traits.external {
+        if spec.options.external {
             return Arc::clone(spec);
         }
         let mut spec = ToolSpec::clone(spec);

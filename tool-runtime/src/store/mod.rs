@@ -329,23 +329,23 @@ impl WaitingFilter {
 }
 
 impl Append {
-    /// Creates an append of `events`, which led to the run `after`. The log had `expected` entries before.
-    pub fn new(expected: u64, events: &[LogEntry], after: &Run, lease: Option<Lease>) -> Self {
+    /// Creates an append of `entries`, which led to the run `after`. The log had `expected` entries before.
+    pub fn new(expected: u64, entries: &[LogEntry], after: &Run, lease: Option<Lease>) -> Self {
         Self {
             expected,
-            count: events.len() as u64,
-            text: record::encode(events),
+            count: entries.len() as u64,
+            text: record::encode(entries),
             lease,
-            head: Head::new(events, after),
+            head: Head::new(entries, after),
         }
     }
 }
 
 impl Head {
-    fn new(events: &[LogEntry], after: &Run) -> Self {
+    fn new(entries: &[LogEntry], after: &Run) -> Self {
         let (mut opened, mut closed, mut changed) = (Vec::<Interrupt>::new(), Vec::new(), None);
-        for event in events {
-            match event {
+        for entry in entries {
+            match entry {
                 LogEntry::Created { at, .. } | LogEntry::Titled { at, .. } => changed = changed.max(Some(*at)),
                 LogEntry::Prompted { prompt, .. } => changed = changed.max(Some(prompt.at)),
                 LogEntry::Opened { interrupt, .. } => {
@@ -422,10 +422,10 @@ impl Record {
 
     /// Applies the entries to a run. Entries that it has already are left out.
     pub fn apply(&self, run: &mut Run) -> Result<(), StoreError> {
-        let events = self.entries()?;
+        let entries = self.entries()?;
         let known = run.rev().saturating_sub(self.rev);
-        for event in events.into_iter().skip(usize::try_from(known).unwrap_or(usize::MAX)) {
-            run.apply(&event).map_err(tool_run::run::RecordError::from)?;
+        for entry in entries.into_iter().skip(usize::try_from(known).unwrap_or(usize::MAX)) {
+            run.apply(&entry).map_err(tool_run::run::RecordError::from)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! | item | for |
 //! |---|---|
 //! | [`ScriptedModel`], [`FunctionModel`] | turns from a list, or from a function of the request |
-//! | [`Recorder`], [`Replayer`], [`recorded`] | the traffic of a real model, kept in a file and replayed |
+//! | [`Recorder`], [`RecordedModel`], [`recorded`] | the traffic of a real model, kept in a file and replayed |
 //! | [`Person`] | approves, denies, edits, answers, executes; keeps the requests that it got |
 //! | [`Events`], [`Seen`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
 //! | `Spans` (with the feature `tracing`) | the recorded spans, as a tree |
@@ -60,6 +60,6 @@ pub use crate::model::{FunctionModel, ScriptedModel};
 pub use events::{Events, Seen, SeenCall};
 pub use grammar::{Grammar, Misplaced};
 pub use person::Person;
-pub use record::{Recorder, Replayer, recorded};
+pub use record::{RecordedModel, Recorder, recorded};
 #[cfg(feature = "tracing")]
 pub use spans::{SpanTree, Spans};

@@ -17,7 +17,7 @@ use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request};
 use tool_run::tool::Fingerprint;
 use tool_schema::feedback::excerpt;
 
-/// A model that records its requests and answers into a file of JSON lines for a [`Replayer`].
+/// A model that records its requests and answers into a file of JSON lines for a [`RecordedModel`].
 ///
 /// The first line has the version. Each other line is a turn: the request, the deltas, and how it ended. Of a tool on offer, it
 /// has the name and the fingerprint. Keys and headers are not recorded, and neither are parameters marked `#[arg(secret)]`,
@@ -53,7 +53,7 @@ impl<M: Model> Recorder<M> {
 /// Fails when the file cannot be created, or is not a recording.
 pub fn recorded<M: Model + 'static>(path: impl AsRef<Path>, live: impl FnOnce() -> M) -> io::Result<Box<dyn Model>> {
     let path = path.as_ref();
-    Ok(if path.exists() { Box::new(Replayer::open(path)?) } else { Box::new(Recorder::create(live(), path)?) })
+    Ok(if path.exists() { Box::new(RecordedModel::open(path)?) } else { Box::new(Recorder::create(live(), path)?) })
 }
 
 impl<M: Model> Model for Recorder<M> {
@@ -119,29 +119,29 @@ impl Drop for Taking {
 /// A request that was not recorded fails the turn. The error shows how it differs from the next recorded one.
 ///
 /// ```
-/// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::{Recorder, Replayer}};
+/// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, test::{Recorder, RecordedModel}};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// # let path = std::env::temp_dir().join(format!("tool-recording-{}.jsonl", std::process::id()));
 /// let live = ScriptedModel::new([Turn::say("Good morning.")]); // or a model over HTTP
 /// Agent::new(Recorder::create(live, &path)?).run("Hello.").await?;
 ///
-/// let replayed = Agent::new(Replayer::open(&path)?);
+/// let replayed = Agent::new(RecordedModel::open(&path)?);
 /// assert_eq!(replayed.run("Hello.").await?.text, "Good morning.");
-/// let error = Agent::new(Replayer::open(&path)?).run("Hullo.").await.unwrap_err();
+/// let error = Agent::new(RecordedModel::open(&path)?).run("Hullo.").await.unwrap_err();
 /// assert!(error.to_string().contains(r#"messages[0].content[0].text: recorded "Hello.", asked "Hullo.""#), "{error}");
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
 #[derive(Debug)]
-pub struct Replayer {
+pub struct RecordedModel {
     model: String,
     turns: Mutex<Vec<(usize, Turn)>>,
     hidden: Vec<String>,
 }
 
-impl Replayer {
+impl RecordedModel {
     /// Opens a recording.
     ///
     /// Fails when it cannot be read, is not a recording, or has another version.
@@ -203,7 +203,7 @@ impl Replayer {
     }
 }
 
-impl Model for Replayer {
+impl Model for RecordedModel {
     fn name(&self) -> &str {
         &self.model
     }

@@ -13,7 +13,7 @@ use futures_util::{
     future::{BoxFuture, Either, Ready, ready},
 };
 
-use super::{CallError, Context, Def, InputHooks, Output, Refused, Resources, ToolSpec, Values};
+use super::{CallError, Context, DecodeError, Def, InputHooks, Output, Resources, ToolSpec, Values};
 use tool_schema::schema::answer::Form;
 
 /// The work of a call. Nothing happens until it is polled.
@@ -204,13 +204,13 @@ pub enum Start<S: 'static> {
     /// For a tool that needs the state.
     On(&'static dyn StartWithState<S>),
     /// For a tool with dynamic parameters.
-    Asking(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>),
+    Asking(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, Result<Started<'a>, DecodeError>>),
 }
 
 /// Starts a call of a tool that needs no state, whatever the types of its parameters.
 pub trait StartStateless: Sync {
     /// Reads the arguments `text` of the tool `def`, and prepares the call.
-    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused>;
+    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, DecodeError>;
 }
 
 /// The code of a call with values of these types. The code that reads them is compiled once for each list of types, not for each
@@ -219,7 +219,7 @@ pub trait StartStateless: Sync {
 pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> Started<'a>);
 
 impl<V: Values> StartStateless for Begin<V> {
-    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
+    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, DecodeError> {
         match V::read(def, text, cx) {
             Ok(values) => Ok((self.0)(values, cx)),
             Err(refused) => Err(refused),
@@ -230,7 +230,13 @@ impl<V: Values> StartStateless for Begin<V> {
 /// Starts a call of a tool that needs the state `S`, whatever the types of its parameters.
 pub trait StartWithState<S>: Sync {
     /// Reads the arguments `text` of the tool `def`, and prepares the call.
-    fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused>;
+    fn start<'a>(
+        &self,
+        def: &'static Def,
+        state: &'a S,
+        text: &str,
+        cx: &'a Context,
+    ) -> Result<Started<'a>, DecodeError>;
 }
 
 /// The code of a call with the state `S` and values of these types.
@@ -238,7 +244,13 @@ pub trait StartWithState<S>: Sync {
 pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> Started<'a>);
 
 impl<S, V: Values> StartWithState<S> for BeginWithState<S, V> {
-    fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> Result<Started<'a>, Refused> {
+    fn start<'a>(
+        &self,
+        def: &'static Def,
+        state: &'a S,
+        text: &str,
+        cx: &'a Context,
+    ) -> Result<Started<'a>, DecodeError> {
         match V::read(def, text, cx) {
             Ok(values) => Ok((self.0)(state, values, cx)),
             Err(refused) => Err(refused),

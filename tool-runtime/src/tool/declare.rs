@@ -1,6 +1,6 @@
 //! The traits that `#[tool]` implements, and those that its users implement.
 
-use super::{Binding, Context, Def, Refused, Start, Started, Values, binding::Begin};
+use super::{Binding, Context, DecodeError, Def, Start, Started, Values, binding::Begin};
 
 /// A declared tool. `#[tool]` implements it.
 #[diagnostic::on_unimplemented(
@@ -26,7 +26,7 @@ pub trait Tool {
 
     /// Reads arguments. The error lists everything that is wrong with them.
     #[inline]
-    fn decode(arguments: &str, cx: &Context) -> Result<Self::Input, Refused> {
+    fn decode(arguments: &str, cx: &Context) -> Result<Self::Input, DecodeError> {
         Ok(Self::input(Self::Values::read(Self::def(), arguments, cx)?))
     }
 

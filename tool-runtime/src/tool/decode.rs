@@ -15,7 +15,7 @@ use tool_schema::json::text::Object;
 
 /// The reason why arguments did not become an input.
 #[derive(Debug)]
-pub enum Refused {
+pub enum DecodeError {
     /// The arguments are wrong.
     Arguments(Rejection),
     /// The application did not provide what the tool needs.
@@ -23,14 +23,14 @@ pub enum Refused {
 }
 
 /// Fills `slots`, which belong to the parameters of `def` in order, from `text`.
-pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), Refused> {
+pub fn decode(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), DecodeError> {
     match read(text, slots) {
         Some(filled) if filled == slots.len() => {}
         Some(_) => complete(def, text, cx, slots)?,
         None => return Err(refuse(def, text, slots)),
     }
     match def.guard() {
-        Some(guard) => diagnose::check(guard, text).map_err(Refused::Arguments),
+        Some(guard) => diagnose::check(guard, text).map_err(DecodeError::Arguments),
         None => Ok(()),
     }
 }
@@ -70,9 +70,9 @@ fn find<'a>(mut object: Object<'a>, slots: &[Slot<'_>]) -> Option<(usize, Object
 
 /// Fills the slots that the arguments left out.
 #[inline(never)]
-fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), Refused> {
+fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>]) -> Result<(), DecodeError> {
     for slot in slots.iter_mut() {
-        if !slot.complete(cx).map_err(Refused::Failed)? {
+        if !slot.complete(cx).map_err(DecodeError::Failed)? {
             return Err(refuse(def, text, slots));
         }
     }
@@ -81,15 +81,15 @@ fn complete(def: &'static Def, text: &str, cx: &Context, slots: &mut [Slot<'_>])
 
 #[cold]
 #[inline(never)]
-fn refuse(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Refused {
-    Refused::Arguments(diagnose::diagnose(def, text, slots))
+fn refuse(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> DecodeError {
+    DecodeError::Arguments(diagnose::diagnose(def, text, slots))
 }
 
-impl From<Refused> for CallError {
-    fn from(refused: Refused) -> Self {
+impl From<DecodeError> for CallError {
+    fn from(refused: DecodeError) -> Self {
         match refused {
-            Refused::Arguments(rejection) => Self::Rejected(rejection),
-            Refused::Failed(failure) => Self::Failed(failure),
+            DecodeError::Arguments(rejection) => Self::Rejected(rejection),
+            DecodeError::Failed(failure) => Self::Failed(failure),
         }
     }
 }
@@ -198,7 +198,7 @@ pub trait Values: Sized {
     #[doc(hidden)]
     fn take(places: Self::Places) -> Self;
     /// Reads the arguments `text` of the tool `def`, whose parameters these are, in order.
-    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused>;
+    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, DecodeError>;
 }
 
 /// More values than a tuple holds: some, and the rest.
@@ -221,7 +221,7 @@ impl<A: Values, B: Values> Values for Many<A, B> {
         Self(A::take(places.0), B::take(places.1))
     }
 
-    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused> {
+    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, DecodeError> {
         let mut places = Self::empty();
         let mut each = Vec::with_capacity(def.fields.len());
         Self::each(&mut places, &mut each);
@@ -258,7 +258,7 @@ macro_rules! tuples {
             }
 
             #[inline]
-            fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused> {
+            fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, DecodeError> {
                 let [$($field),*] = def.fields else { unreachable!("a tool's values are those of its parameters") };
                 $(let mut $place = None::<$T>;)*
                 decode(def, text, cx, &mut [$(Slot::new($field, &mut $place)),*])?;

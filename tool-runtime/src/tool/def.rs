@@ -11,7 +11,7 @@ use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Approval, CallError, Effect, InputHooks, Output, ToolSpec, Traits, Ui,
+    Approval, CallError, Effect, InputHooks, Output, ToolOptions, ToolSpec, Ui,
     field::{Described, Field, Param},
     output::Returned,
     rule::{Rule, Unit},
@@ -57,7 +57,7 @@ pub type ReadAnswer = fn(&str) -> Result<Output, Rejection>;
 /// A variant of an input that is an enum: the value of its tag, and its declaration.
 pub type Variant = (&'static str, fn() -> &'static Def);
 
-/// The options of a tool's declaration, as constants: the fields of [`ToolSpec`] and [`Traits`] of the same names.
+/// The options of a tool's declaration, as constants: the fields of [`ToolSpec`] and [`ToolOptions`] of the same names.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the fields are documented where they end up")]
 pub struct Options {
@@ -125,7 +125,7 @@ impl Options {
         meta: &[],
     };
 
-    fn traits(&self) -> Traits {
+    fn options(&self) -> ToolOptions {
         // Without `..`, so that a new option does not compile until this function has it.
         let Self {
             title: _,
@@ -150,28 +150,28 @@ impl Options {
             meta,
         } = *self;
         let owned = |text: Option<&str>| text.map(str::to_owned);
-        let mut traits = Traits::default();
-        traits.effect = effect;
-        traits.idempotent = idempotent;
-        traits.open_world = open_world;
-        traits.approval = approval;
-        traits.external = external;
-        traits.timeout = timeout;
-        traits.retries = retries;
-        traits.resumable = resumable;
-        traits.sequential = sequential;
-        traits.eager = eager;
-        traits.blocking = blocking;
-        traits.strict = strict;
-        traits.untrusted = untrusted;
-        traits.challenge = owned(challenge);
-        traits.version = owned(version);
-        traits.migrate_from = migrate_from.iter().map(|version| (*version).to_owned()).collect();
-        traits.examples = examples.iter().map(|text| json(text)).collect();
-        traits.ui =
+        let mut options = ToolOptions::default();
+        options.effect = effect;
+        options.idempotent = idempotent;
+        options.open_world = open_world;
+        options.approval = approval;
+        options.external = external;
+        options.timeout = timeout;
+        options.retries = retries;
+        options.resumable = resumable;
+        options.sequential = sequential;
+        options.eager = eager;
+        options.blocking = blocking;
+        options.strict = strict;
+        options.untrusted = untrusted;
+        options.challenge = owned(challenge);
+        options.version = owned(version);
+        options.migrate_from = migrate_from.iter().map(|version| (*version).to_owned()).collect();
+        options.examples = examples.iter().map(|text| json(text)).collect();
+        options.ui =
             ui.map(|UiTexts { icon, running, done, tooltip }| Ui::from([icon, running, done, tooltip].map(owned)));
-        traits.meta = meta.iter().map(|(key, text)| ((*key).to_owned(), json(text))).collect();
-        traits
+        options.meta = meta.iter().map(|(key, text)| ((*key).to_owned(), json(text))).collect();
+        options
     }
 }
 
@@ -282,7 +282,7 @@ impl Def {
             let mut spec = ToolSpec::new(self.name, self.description, input.schema);
             spec.title = self.options.title.map(str::to_owned);
             spec.output = describe_output(self.output.schema).map(Arc::new);
-            spec.traits = self.options.traits();
+            spec.options = self.options.options();
             Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), validator: Compiled::new() }
         })
     }

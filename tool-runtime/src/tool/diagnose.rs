@@ -15,7 +15,7 @@ use tool_schema::schema::pointer::push;
 const MAX_UNKNOWN: usize = 8;
 
 /// The most characters of a type's own error message that are reported: the message may contain the value.
-const LONGEST_WORDS: usize = 300;
+const MAX_MESSAGE_CHARACTERS: usize = 300;
 
 /// Explains why `text` could not be read into `slots`.
 pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Rejection {
@@ -144,7 +144,7 @@ fn expectation(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     let expected = message.rsplit_once("expected ").map_or(message, |(_, expected)| expected);
-    feedback::excerpt(expected, LONGEST_WORDS)
+    feedback::excerpt(expected, MAX_MESSAGE_CHARACTERS)
 }
 
 fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Vec<Problem> {

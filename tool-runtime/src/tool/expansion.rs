@@ -41,7 +41,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    CallError, CallFuture, Context, Def, HookFuture, Refused, Resources, Started,
+    CallError, CallFuture, Context, DecodeError, Def, HookFuture, Resources, Started,
     dynamic::{
         Asking, Asks, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Checks, Choosing, Judged, Judging, Keep,
         Keeping, Known, LaterValidation, Settling, StoredValue, Understood, Validate, Validator, ValidatorReturned,
@@ -536,7 +536,7 @@ pub trait JudgingFallback {
         Asking::unchecked()
     }
 
-    fn understand<'b, T: 'b, X>(_: &'b str, _: X, _: &'b Context) -> BoxFuture<'b, Result<Understood<T>, Refused>> {
+    fn understand<'b, T: 'b, X>(_: &'b str, _: X, _: &'b Context) -> BoxFuture<'b, Result<Understood<T>, DecodeError>> {
         Box::pin(async { Err(unread()) })
     }
 }
@@ -545,7 +545,7 @@ impl<T, X> JudgingFallback for Judging<T, X> {}
 
 /// The fallback for the start of a call that does not compile.
 pub trait SettlingFallback {
-    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>> {
+    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, DecodeError>> {
         ready(Err(unread())).boxed()
     }
 }
@@ -554,8 +554,8 @@ impl<T, X> SettlingFallback for Settling<T, X> {}
 
 impl<T, X> SettlingFallback for Choosing<T, X> {}
 
-fn unread() -> Refused {
-    Refused::Arguments(Rejection::new(Vec::new()))
+fn unread() -> DecodeError {
+    DecodeError::Arguments(Rejection::new(Vec::new()))
 }
 
 /// Returns what the call with `input` touches, as `touches` returns it; everything, if `touches` panics.

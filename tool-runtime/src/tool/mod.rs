@@ -20,7 +20,7 @@ pub(crate) mod work;
 pub use binding::{CallFuture, DynTool, Started, Starting};
 pub use context::{Cancellation, Context, Journal, Progress};
 pub use declare::{Execute, ExecuteWith, Provide, Tool, WithState};
-pub use decode::Refused;
+pub use decode::DecodeError;
 pub use dynamic::{Choice, DynamicInput, IntoValidation, Validation};
 pub use hooks::{HookFuture, InputHooks, Partial};
 pub use input::{ToolInput, ToolSecret};
@@ -28,7 +28,7 @@ pub use output::{Content, Image, OutputWithContent, Text, ToolOutput};
 pub use rule::{Measured, Ranged, Textual};
 #[doc(no_inline)]
 pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, ToolSpec};
-pub use tool_run::tool::{Question, QuestionAnswer, Resources, ToolError, Traits, Ui};
+pub use tool_run::tool::{Question, QuestionAnswer, Resources, ToolError, ToolOptions, Ui};
 pub use work::{Owned, State};
 
 pub(crate) use binding::{Binding, Bound, Start};

@@ -38,7 +38,7 @@ impl ListFormat {
     pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
 
     /// Returns the name under which a tool keeps what this format adds to it
-    /// ([`Traits::provider`](crate::tool::Traits::provider)).
+    /// ([`ToolOptions::provider`](crate::tool::ToolOptions::provider)).
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -59,7 +59,7 @@ impl ListFormat {
             Self::Gemini => return (Dialect::Gemini, false),
         };
         let fits = || spec.input.lowered(strict).worst() < Some(Severity::Inexpressible);
-        if spec.traits.strict && fits() { (strict, true) } else { (whole, false) }
+        if spec.options.strict && fits() { (strict, true) } else { (whole, false) }
     }
 }
 
@@ -171,7 +171,7 @@ impl<'a> Entry<'a> {
 fn provider_members(spec: &ToolSpec, format: ListFormat) -> Map<String, Value> {
     const OWN: [&str; 8] =
         ["type", "function", "name", "description", "parameters", "input_schema", "parametersJsonSchema", "strict"];
-    let added = spec.traits.provider.get(format.name()).and_then(Value::as_object);
+    let added = spec.options.provider.get(format.name()).and_then(Value::as_object);
     let mut more = added.cloned().unwrap_or_default();
     more.retain(|member, _| !OWN.contains(&member.as_str()));
     more

@@ -31,7 +31,7 @@ pub use lint::{Finding, Findings, LintLevel};
 pub use list::{ListFormat, ProviderTool, ToolList};
 pub(crate) use policy::judge;
 use policy::tighten;
-pub use policy::{Policy, Proposal};
+pub use policy::{Policy, ProposedCall};
 pub(crate) use prepared::Prepared;
 #[cfg(feature = "agent")]
 pub(crate) use prepared::panicked;
@@ -354,7 +354,7 @@ fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {
 /// Returns `tool` with another member in its definition for one provider.
 fn with_member(tool: &Arc<dyn DynTool>, provider: &str, member: &str, value: &Value) -> Arc<dyn DynTool> {
     adapt(tool, |spec| {
-        let members = spec.traits.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
+        let members = spec.options.provider.entry(provider).or_insert_with(|| Value::Object(Map::new()));
         if let Some(members) = members.as_object_mut() {
             members.insert(member.to_owned(), value.clone());
         }
@@ -386,7 +386,7 @@ impl DynTool for Adapted {
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
         let started = self.inner.start(arguments, cx);
         let Some(policy) = &self.policy else { return started };
-        started.map(move |started| tighten(&**policy, started?, Proposal { spec: &self.spec, arguments, cx }))
+        started.map(move |started| tighten(&**policy, started?, ProposedCall { spec: &self.spec, arguments, cx }))
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

@@ -9,7 +9,7 @@ use crate::tool::{CallError, Context, Started, ToolSpec};
 /// A call for a policy to judge.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Proposal<'a> {
+pub struct ProposedCall<'a> {
     /// The tool's specification.
     pub spec: &'a ToolSpec,
     /// The arguments: JSON that the tool accepted.
@@ -21,13 +21,13 @@ pub struct Proposal<'a> {
 /// A rule about calls. The gate asks it before a call runs. If the call had to wait, the gate asks again before it starts. A
 /// panic in it counts as [`Permission::Ask`].
 ///
-/// Every `Fn(&Proposal) -> Permission` is a policy:
+/// Every `Fn(&ProposedCall) -> Permission` is a policy:
 ///
 /// ```
-/// use tool_runtime::{Effect, toolset::{Policy, Proposal, Permission}};
+/// use tool_runtime::{Effect, toolset::{Policy, ProposedCall, Permission}};
 ///
 /// fn ask_before_destruction() -> impl Policy {
-///     |call: &Proposal<'_>| match call.spec.traits.effect {
+///     |call: &ProposedCall<'_>| match call.spec.options.effect {
 ///         Effect::Destructive => Permission::Ask,
 ///         _ => Permission::Allow,
 ///     }
@@ -36,29 +36,29 @@ pub struct Proposal<'a> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a policy",
-    label = "not a function of `&Proposal<'_>` that returns a `Permission`",
-    note = "write `|call: &Proposal<'_>| Permission::Ask`, with the types; it is not async"
+    label = "not a function of `&ProposedCall<'_>` that returns a `Permission`",
+    note = "write `|call: &ProposedCall<'_>| Permission::Ask`, with the types; it is not async"
 )]
 pub trait Policy: Send + Sync + 'static {
     /// Judges a call.
-    fn judge(&self, call: &Proposal<'_>) -> Permission;
+    fn judge(&self, call: &ProposedCall<'_>) -> Permission;
 }
 
 #[diagnostic::do_not_recommend]
-impl<F: Fn(&Proposal<'_>) -> Permission + Send + Sync + 'static> Policy for F {
-    fn judge(&self, call: &Proposal<'_>) -> Permission {
+impl<F: Fn(&ProposedCall<'_>) -> Permission + Send + Sync + 'static> Policy for F {
+    fn judge(&self, call: &ProposedCall<'_>) -> Permission {
         self(call)
     }
 }
 
 impl<P: Policy + ?Sized> Policy for Arc<P> {
-    fn judge(&self, call: &Proposal<'_>) -> Permission {
+    fn judge(&self, call: &ProposedCall<'_>) -> Permission {
         (**self).judge(call)
     }
 }
 
 /// Returns the permission that `policy` gives; a panic in it counts as [`Permission::Ask`].
-pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Permission {
+pub(crate) fn judge(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permission {
     super::prepared::contain(|| policy.judge(call)).unwrap_or(Permission::Ask)
 }
 
@@ -66,10 +66,10 @@ pub(crate) fn judge(policy: &dyn Policy, call: &Proposal<'_>) -> Permission {
 pub fn tighten<'a>(
     policy: &dyn Policy,
     mut started: Started<'a>,
-    Proposal { spec, arguments, cx }: Proposal<'_>,
+    ProposedCall { spec, arguments, cx }: ProposedCall<'_>,
 ) -> Result<Started<'a>, CallError> {
     let arguments = started.normalized.as_deref().unwrap_or(arguments);
-    match judge(policy, &Proposal { spec, arguments, cx }) {
+    match judge(policy, &ProposedCall { spec, arguments, cx }) {
         Permission::Allow => {}
         Permission::Ask => started.needs_approval = true,
         Permission::Deny { reason } => return Err(CallError::PolicyDenied { reason }),

@@ -10,8 +10,8 @@ use super::{DynamicToolBuilder, NameError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{Schema, Validator};
 use crate::tool::{
-    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, Started, Starting, ToolSpec,
-    Traits, accept, examine, expansion::touched, fitting, streamed,
+    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, Started, Starting,
+    ToolOptions, ToolSpec, accept, examine, expansion::touched, fitting, streamed,
 };
 use tool_schema::feedback::shorten;
 use tool_schema::json::text;
@@ -56,7 +56,7 @@ pub struct RuntimeToolBuilder {
     input: Option<Value>,
     output: Option<Value>,
     title: Option<String>,
-    traits: Traits,
+    options: ToolOptions,
     touches: Option<ResourcesOf>,
     pub(super) hooks: Option<Arc<dyn InputHooks>>,
 }
@@ -71,7 +71,7 @@ impl RuntimeTool {
             input: None,
             output: None,
             title: None,
-            traits: Traits::default(),
+            options: ToolOptions::default(),
             touches: None,
             hooks: None,
         }
@@ -79,7 +79,7 @@ impl RuntimeTool {
 
     /// Returns the parts of the schemas that are not checked, with the reasons; usually none.
     ///
-    /// The tool is usable all the same. If the schema of the arguments could not be compiled at all, [`Traits::unvalidated`] is
+    /// The tool is usable all the same. If the schema of the arguments could not be compiled at all, [`ToolOptions::unvalidated`] is
     /// set. A model then sees only an object with the names and descriptions of its parameters, because providers also refuse
     /// what cannot be compiled.
     pub fn warnings(&self) -> &[String] {
@@ -106,7 +106,7 @@ impl RuntimeTool {
             Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
             None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
         };
-        Started { touches, ..Started::new(self.spec.traits.approval != Approval::Never, work) }
+        Started { touches, ..Started::new(self.spec.options.approval != Approval::Never, work) }
     }
 }
 
@@ -131,19 +131,19 @@ impl RuntimeToolBuilder {
 
     /// Sets what the tool does to the world.
     pub fn effect(mut self, effect: Effect) -> Self {
-        self.traits.effect = effect;
+        self.options.effect = effect;
         self
     }
 
     /// Sets where the tool comes from. The person who approves a call sees it.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
-        self.traits.origin = Some(origin.into());
+        self.options.origin = Some(origin.into());
         self
     }
 
     /// Requires an approval for every call.
     pub fn approval(mut self) -> Self {
-        self.traits.approval = Approval::Always;
+        self.options.approval = Approval::Always;
         self
     }
 
@@ -155,8 +155,8 @@ impl RuntimeToolBuilder {
     }
 
     /// Changes any of the flags and limits.
-    pub fn traits(mut self, change: impl FnOnce(&mut Traits)) -> Self {
-        change(&mut self.traits);
+    pub fn options(mut self, change: impl FnOnce(&mut ToolOptions)) -> Self {
+        change(&mut self.options);
         self
     }
 
@@ -198,14 +198,14 @@ impl RuntimeToolBuilder {
     ///
     /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
     pub fn external(mut self) -> Result<RuntimeTool, NameError> {
-        self.traits.external = true;
+        self.options.external = true;
         self.finish(None)
     }
 
     /// Finishes a tool that a client declares and executes. Its name may be any text: see
     /// [`Toolset::with_guests`](super::Toolset::with_guests).
     pub fn guest(mut self) -> RuntimeTool {
-        self.traits.external = true;
+        self.options.external = true;
         self.build(None)
     }
 
@@ -227,8 +227,8 @@ impl RuntimeToolBuilder {
         let mut spec = ToolSpec::new(self.name, self.description, Schema::new(shown));
         spec.title = self.title;
         spec.output = self.output.map(|schema| Arc::new(Schema::new(schema)));
-        spec.traits = self.traits;
-        spec.traits.unvalidated = input.is_none();
+        spec.options = self.options;
+        spec.options.unvalidated = input.is_none();
         let (touches, hooks) = (self.touches, self.hooks);
         RuntimeTool { spec: Arc::new(spec), input, output, warnings, touches, handler, hooks }
     }

@@ -15,7 +15,7 @@ use super::{
 use crate::schema::pointer;
 
 /// The number of characters of a path that are shown.
-const LONGEST_PATH: usize = 300;
+const MAX_PATH_CHARACTERS: usize = 300;
 
 /// One mistake in the arguments of a call: its place, the expected and the given value, and a suggestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ impl Problem {
     /// Returns the place as names and indices with dots between them, such as `stops.2.city`. A long one is cut.
     pub(super) fn dotted_path(&self) -> String {
         let path: Vec<String> = self.path.split('/').skip(1).map(pointer::last).collect();
-        excerpt(&path.join("."), LONGEST_PATH)
+        excerpt(&path.join("."), MAX_PATH_CHARACTERS)
     }
 
     /// Returns `true` for a problem inside the parameter's value.
@@ -153,7 +153,7 @@ impl fmt::Display for Problem {
             out.write_str(&self.sentence())
         } else {
             let path = self.path.trim_start_matches('/').replace('/', ".");
-            write!(out, "`{}`: {}", excerpt(&path, LONGEST_PATH), self.sentence())
+            write!(out, "`{}`: {}", excerpt(&path, MAX_PATH_CHARACTERS), self.sentence())
         }
     }
 }

@@ -57,8 +57,8 @@ pub fn excerpt(text: &str, most: usize) -> String {
 
 /// Returns the first 100 characters of an unknown name, unescaped.
 pub fn beginning(name: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 100;
-    match name.char_indices().nth(LONGEST) {
+    const MAX_CHARACTERS: usize = 100;
+    match name.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
         None => Cow::Borrowed(name),
     }

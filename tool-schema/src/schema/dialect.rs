@@ -131,9 +131,9 @@ impl Losses {
 }
 
 /// The maximum nesting of a schema's JSON. Deeper parts are replaced by `true`. `serde_json` itself reads 128 levels.
-pub const LEVELS: usize = 120;
+pub const MAX_NESTING: usize = 120;
 
-/// Returns `schema` with at most [`LEVELS`] levels.
+/// Returns `schema` with at most [`MAX_NESTING`] levels.
 pub fn bound<'a>(schema: &'a Value, losses: &mut Losses) -> Cow<'a, Value> {
     if deeper(schema, 0) { Cow::Owned(cut(schema, "", 1, losses)) } else { Cow::Borrowed(schema) }
 }
@@ -141,16 +141,16 @@ pub fn bound<'a>(schema: &'a Value, losses: &mut Losses) -> Cow<'a, Value> {
 /// Returns whether `value`, inside `level` other values, is nested too deep.
 fn deeper(value: &Value, level: usize) -> bool {
     match value {
-        Value::Array(list) => level == LEVELS || list.iter().any(|one| deeper(one, level + 1)),
-        Value::Object(map) => level == LEVELS || map.values().any(|one| deeper(one, level + 1)),
+        Value::Array(list) => level == MAX_NESTING || list.iter().any(|one| deeper(one, level + 1)),
+        Value::Object(map) => level == MAX_NESTING || map.values().any(|one| deeper(one, level + 1)),
         _ => false,
     }
 }
 
 fn cut(value: &Value, at: &str, level: usize, losses: &mut Losses) -> Value {
     match value {
-        Value::Array(_) | Value::Object(_) if level > LEVELS => {
-            let note = format!("deeper than {LEVELS} levels: not read");
+        Value::Array(_) | Value::Object(_) if level > MAX_NESTING => {
+            let note = format!("deeper than {MAX_NESTING} levels: not read");
             losses.add(at, "", Severity::Weakened, note);
             Value::Bool(true)
         }

@@ -23,7 +23,7 @@ pub fn exact(mut schema: Value) -> Value {
 
 fn pass(schema: &mut Value, level: usize) {
     let Value::Object(map) = schema else { return };
-    if level > dialect::LEVELS {
+    if level > dialect::MAX_NESTING {
         return;
     }
     places::visit_children(map, |word, name, child| {
@@ -268,7 +268,7 @@ impl<'a> Walk<'a> {
     /// Returns whether `schema` has a constraint that decoding does not enforce. `variant` is set for a variant of an enum or its
     /// tag, where serde enforces constants.
     fn finds(&mut self, schema: &'a Value, at: &str, variant: bool, level: usize) -> bool {
-        if level > dialect::LEVELS {
+        if level > dialect::MAX_NESTING {
             return true;
         }
         let Value::Object(map) = schema else {

@@ -114,8 +114,8 @@ fn is_time(text: &str) -> bool {
     number(&time, 3) < 60 || (minutes(1) + MINUTES_OF_A_DAY - offset) % MINUTES_OF_A_DAY == MINUTES_OF_A_DAY - 1
 }
 
-const LONGEST_HOST_NAME: usize = 253;
-const LONGEST_LABEL: usize = 63;
+const MAX_HOST_NAME: usize = 253;
+const MAX_LABEL: usize = 63;
 
 /// The characters that a zero width joiner may follow: the viramas.
 const VIRAMAS: &str = "\u{094D}\u{09CD}\u{0A4D}\u{0ACD}\u{0B4D}\u{0BCD}\u{0C4D}\u{0CCD}\u{0D4D}\u{0DCA}\u{0E3A}\u{0F84} \
@@ -147,12 +147,12 @@ fn is_mail_domain(text: &str) -> bool {
 /// Returns whether `text` is a host name of RFC 1034 and 1123.
 fn is_old_host_name(text: &str) -> bool {
     let is_label = |label: &str| {
-        (1..=LONGEST_LABEL).contains(&label.len())
+        (1..=MAX_LABEL).contains(&label.len())
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    text.len() <= LONGEST_HOST_NAME && text.split('.').all(is_label)
+    text.len() <= MAX_HOST_NAME && text.split('.').all(is_label)
 }
 
 /// Returns whether `text` is a host name with valid internationalized labels (RFC 5891).

@@ -11,7 +11,7 @@ use super::{
 use crate::json::text::parts;
 
 /// The maximum nesting of values that is processed.
-const LEVELS: usize = 128;
+const MAX_NESTING: usize = 128;
 
 /// A plan of the places where a `null` means "not given": optional properties that do not accept `null`.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Plan {
     pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
         let raised = || {
             let raw: &RawValue = serde_json::from_str(arguments).ok()?;
-            self.value(&self.root, raw.get(), LEVELS)
+            self.value(&self.root, raw.get(), MAX_NESTING)
         };
         if arguments.contains("null") { raised().map_or(arguments.into(), Cow::Owned) } else { arguments.into() }
     }

@@ -66,7 +66,7 @@ pub(crate) struct Shared {
 }
 
 /// The maximum size of a request that is read on the async runtime's threads, in bytes. Reading it takes less than a millisecond.
-const INLINE: usize = 64 * 1024;
+const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// Runs `work` whose time grows with a request's size in `bytes`. Long work runs on a blocking thread, so that other requests go
 /// on.
@@ -74,7 +74,7 @@ pub(crate) async fn aside<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
-    if bytes <= INLINE {
+    if bytes <= MAX_INLINE_BYTES {
         return Ok(work());
     }
     tokio::task::spawn_blocking(work).await.map_err(|_| ApiError::internal())

@@ -26,10 +26,10 @@ use super::{
 };
 
 /// The time for which a client can read an answer after it has loaded the rest of the chat, even if the answer has ended.
-const KEPT: Duration = Duration::from_secs(30);
+const ANSWER_RETENTION: Duration = Duration::from_secs(30);
 
 /// The maximum number of attempts to load a run whose answer has just begun.
-const TRIES: u32 = 100;
+const MAX_TRIES: u32 = 100;
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -108,7 +108,9 @@ impl Chat {
         let session = loop {
             match self.open().await {
                 // The first entries of the run are not stored yet.
-                Err(error) if error.status == StatusCode::NOT_FOUND && active.is_some() && tries < TRIES => tries += 1,
+                Err(error) if error.status == StatusCode::NOT_FOUND && active.is_some() && tries < MAX_TRIES => {
+                    tries += 1
+                }
                 opened => break opened?.ok_or_else(|| self.unknown())?,
             }
             tokio::time::sleep(PAUSE).await;
@@ -127,7 +129,7 @@ impl Chat {
             let is_kept = kept.is_some();
             let place = if is_kept { None } else { guard.place_to_keep(&principal, most) };
             if is_kept || place.is_some() {
-                *kept = Some(Instant::now() + KEPT);
+                *kept = Some(Instant::now() + ANSWER_RETENTION);
             }
             if let Some(place) = place {
                 tokio::spawn(keep(Arc::clone(active), guard, place));

@@ -8,7 +8,7 @@ use tool_runtime::{Agent, agent::Suspend, run::RunId, store::Store};
 use super::{Registry, chat::chat_of};
 
 /// The number of runs that one look at the store finds at most.
-const LOOK: usize = 1000;
+const MAX_FOUND_RUNS: usize = 1000;
 
 /// The number of looks in the time of a lease.
 const LOOKS: u32 = 6;
@@ -52,7 +52,7 @@ impl Worker {
         loop {
             sleep(about(self.agent.leased_for() / LOOKS)).await;
             // If the store is away, the next look may find it.
-            let Ok(mut due) = store.due(self.agent.now(), LOOK).await else { continue };
+            let Ok(mut due) = store.due(self.agent.now(), MAX_FOUND_RUNS).await else { continue };
             due.retain(|run| chat_of(run).is_some());
             for run in due.iter().filter(|run| before.contains(*run)) {
                 while tasks.len() >= self.most {

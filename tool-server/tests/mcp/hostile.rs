@@ -83,15 +83,15 @@ async fn hints_do_not_lower_the_gate() {
     let mut tool = plain("peek");
     tool.annotations = Some(ToolAnnotations::new().read_only(true).destructive(false).open_world(false));
     let stranger = Stranger::new(vec![tool]);
-    let traits = |tools: &Toolset| tools.get("far_peek").unwrap().spec().traits.clone();
-    let distrusted = traits(&stranger.connect().await.toolset());
+    let options = |tools: &Toolset| tools.get("far_peek").unwrap().spec().options.clone();
+    let distrusted = options(&stranger.connect().await.toolset());
     assert_eq!((distrusted.approval, distrusted.effect), (Approval::Always, Effect::Write));
     assert!(distrusted.untrusted && distrusted.open_world && !distrusted.idempotent);
     assert_eq!(distrusted.origin.as_deref(), Some("MCP server far"));
-    let trusted = traits(&stranger.remote().trust_hints().connect().await.unwrap().toolset());
+    let trusted = options(&stranger.remote().trust_hints().connect().await.unwrap().toolset());
     assert_eq!((trusted.approval, trusted.effect), (Approval::Never, Effect::ReadOnly));
     assert!(trusted.untrusted, "what it gives back is a stranger's all the same");
-    let allowed = traits(&stranger.remote().allow(["peek"]).connect().await.unwrap().toolset());
+    let allowed = options(&stranger.remote().allow(["peek"]).connect().await.unwrap().toolset());
     assert_eq!((allowed.approval, allowed.effect), (Approval::Never, Effect::Write));
 }
 

@@ -13,7 +13,7 @@ use tool_runtime::{
     Agent, Context, Failure, Image, Text, Toolset,
     model::{FunctionModel, Turn},
     tool, toolset,
-    toolset::{Permission, Proposal},
+    toolset::{Permission, ProposedCall},
 };
 use tool_server::mcp::McpServer;
 use tool_test_fixtures::declared;
@@ -244,7 +244,7 @@ async fn clients_are_notified_of_changed_tools() {
 
 #[tokio::test]
 async fn policies_of_the_agent_hold() {
-    let only_small = |call: &Proposal<'_>| {
+    let only_small = |call: &ProposedCall<'_>| {
         if call.arguments.contains("13") { Permission::deny("not that") } else { Permission::Allow }
     };
     let server = McpServer::of(Agent::without_model(tools()).policy(only_small));

@@ -14,7 +14,7 @@ use tool_runtime::{
     agent::Event,
     message::Part,
     tool, toolset,
-    toolset::{Permission, Proposal},
+    toolset::{Permission, ProposedCall},
 };
 use tool_server::mcp::McpServer;
 
@@ -64,7 +64,7 @@ fn pay(
 
 fn tools() -> Toolset {
     let tools = declared::tools().merge(toolset!(draw, fail, break_down, slow, ask, pay)).expect("each name once");
-    tools.guard(|call: &Proposal<'_>| match call.arguments {
+    tools.guard(|call: &ProposedCall<'_>| match call.arguments {
         text if text.contains("13") => Permission::deny("not that"),
         _ => Permission::Allow,
     })

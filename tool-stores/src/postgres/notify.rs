@@ -26,11 +26,11 @@ use super::pool::{Dial, Messages};
 const WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 /// The interval at which the connection is checked and follows are announced again, and the time for an answer.
-const BEAT: Duration = Duration::from_secs(5);
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time for which a driver notifies its appends after a follow was announced.
-const FOLLOWED: Duration = Duration::from_secs(15);
+const FOLLOW_TIME: Duration = Duration::from_secs(15);
 
 /// Sends notifications.
 const NOTIFY: &str = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload";
@@ -43,10 +43,10 @@ const FOLLOW: &str = "?";
 const PIECES: char = '+';
 
 /// The length from which an id, or an id with pieces, is too long for a notification.
-const TOO_LONG: usize = 7900;
+const MAX_NOTE_BYTES: usize = 7900;
 
 /// The time for which pieces are collected, so that there are few notifications.
-const COLLECTED: Duration = Duration::from_millis(30);
+const PIECE_DELAY: Duration = Duration::from_millis(30);
 
 /// The number of pieces that wait to be sent, and that wait for a slow follower. Those beyond are lost.
 const MAX_QUEUED_PIECES: usize = 1024;
@@ -114,7 +114,7 @@ impl Listeners {
             if rev != FOLLOW {
                 run.rev.send_replace(rev.parse().unwrap_or(u64::MAX));
             } else if run.is_driven() {
-                let before = run.followed.replace(Instant::now() + FOLLOWED);
+                let before = run.followed.replace(Instant::now() + FOLLOW_TIME);
                 run.is_followed.send_replace(true);
                 if before.is_none_or(|until| until < Instant::now()) {
                     self.report_gap(id);
@@ -215,7 +215,7 @@ impl Notifications {
 
     /// Publishes a piece of the run with this stored id.
     pub fn publish(&self, id: &str, piece: String) {
-        if id.len() + piece.len() < TOO_LONG {
+        if id.len() + piece.len() < MAX_NOTE_BYTES {
             // If too many wait, it is lost.
             drop(self.listeners.pieces.try_send((id.to_owned(), piece)));
         }
@@ -253,7 +253,7 @@ impl Notifications {
 
     /// Begins a watch. Returns it, and what `subscribe` returns before the watch is announced.
     fn begin<R>(&self, id: &str, follows: bool, subscribe: impl FnOnce(&mut Watched) -> R) -> Option<(Watch, R)> {
-        let runtime = Handle::try_current().ok().filter(|_| !follows || id.len() < TOO_LONG)?;
+        let runtime = Handle::try_current().ok().filter(|_| !follows || id.len() < MAX_NOTE_BYTES)?;
         let (revs, gaps, subscribed) = {
             let mut runs = self.listeners.runs();
             let new = || Watched {
@@ -322,7 +322,7 @@ impl Outgoing {
         for (id, piece) in pieces {
             let begin = format!("{PIECES}{} {id}", id.len());
             match payloads.last_mut() {
-                Some(last) if last.starts_with(&begin) && last.len() + piece.len() < TOO_LONG => {
+                Some(last) if last.starts_with(&begin) && last.len() + piece.len() < MAX_NOTE_BYTES => {
                     last.push('\n');
                     last.push_str(&piece);
                 }
@@ -362,7 +362,7 @@ impl Wire {
         // Entries that were appended before get no notification.
         listeners.gaps.send_replace(());
         let mut outgoing = self.outgoing.lock().await;
-        let mut beat = interval(BEAT);
+        let mut beat = interval(CHECK_INTERVAL);
         loop {
             let next = match select(pin!(outgoing.next()), pin!(beat.tick())).await {
                 Either::Left((next, _)) => Some(next),
@@ -374,7 +374,7 @@ impl Wire {
                     note.into_iter().chain(waiting).collect()
                 }
                 Some(Either::Right(piece)) => {
-                    sleep(COLLECTED).await;
+                    sleep(PIECE_DELAY).await;
                     piece.map_or_else(Vec::new, |piece| outgoing.collect(piece))
                 }
                 None => {

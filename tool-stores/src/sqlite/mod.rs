@@ -52,7 +52,7 @@ pub struct SqliteStore {
 }
 
 /// The maximum size of an append that runs on the polling thread, in bytes.
-const SHORT: usize = 64 * 1024;
+const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// The options of a store in an SQLite file.
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let is_short = append.text.len() <= SHORT && self.durability == Durability::Process;
+            let is_short = append.text.len() <= MAX_INLINE_BYTES && self.durability == Durability::Process;
             if is_short && let Some(done) = self.writer.try_run(|db| sql::append(db, run, &append)) {
                 return done;
             }

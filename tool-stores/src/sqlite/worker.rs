@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{Broken, StoreError};
 
 /// The length of the job queue. Further callers wait until there is room.
-const QUEUE: usize = 64;
+const MAX_QUEUED_JOBS: usize = 64;
 
 /// The number of pages from which the log is copied back. It is SQLite's default.
 const LONG: u32 = 1000;
@@ -46,7 +46,7 @@ struct Shared {
 
 impl Worker {
     pub fn start(name: &str, mut db: Connection, patience: Duration) -> Result<Self, StoreError> {
-        let (jobs, mut queue) = mpsc::channel::<Job>(QUEUE);
+        let (jobs, mut queue) = mpsc::channel::<Job>(MAX_QUEUED_JOBS);
         let wal = Wal::watch(&mut db).map_err(StoreError::unavailable)?;
         db.busy_timeout(Duration::ZERO).map_err(StoreError::unavailable)?;
         let shared = Arc::new(Shared { db: Mutex::new(db), left: AtomicUsize::new(0), wal, patience });

@@ -17,7 +17,7 @@ use tool_runtime::{
 use tool_temporal::TemporalStore;
 
 use crate::{
-    kit::{World, pays, tool_results, tools},
+    kit::{Effects, pays, tool_results, tools},
     place,
     service::{address, runs},
 };
@@ -36,20 +36,20 @@ fn front(tools: Toolset) -> Agent {
 
 #[tokio::test]
 async fn an_approval_from_another_process_lets_a_call_run_once() {
-    let world = World::new();
-    let mut session = session(tools(&world), [pays(&[5]), Turn::say("done")]);
+    let effects = Effects::new();
+    let mut session = session(tools(&effects), [pays(&[5]), Turn::say("done")]);
     let reply = session.send("pay").await.unwrap();
-    assert_eq!((reply.phase, world.seen()), (Phase::Suspended, Vec::<String>::new()));
+    assert_eq!((reply.phase, effects.all()), (Phase::Suspended, Vec::<String>::new()));
     let open = session.interrupts().next().unwrap().clone();
     // The same decision twice, from two processes, counts once.
     for _ in 0..2 {
-        let other = front(tools(&world));
+        let other = front(tools(&effects));
         other.decide(session.id(), &open.id, Decision::Approve, Principal::anonymous()).await.unwrap();
     }
     let late = session.agent().decide(session.id(), &open.id, Decision::deny("late"), Principal::anonymous()).await;
     assert!(matches!(late, Err(AgentError::Refused(_))), "{late:?}");
     assert_eq!(session.resume().await.unwrap().text, "done");
-    assert_eq!(world.seen(), ["pay 5 to Ann"]);
+    assert_eq!(effects.all(), ["pay 5 to Ann"]);
 }
 
 /// Returns the principal of the call.
@@ -69,7 +69,7 @@ async fn a_call_sees_the_owner_of_its_run() {
 
 #[tokio::test]
 async fn open_interrupts_are_listed_and_deleted_runs_are_gone() {
-    let mut session = session(tools(&World::new()), [pays(&[5])]);
+    let mut session = session(tools(&Effects::new()), [pays(&[5])]);
     session.send("pay").await.unwrap();
     let (store, id) = (runs(), session.id().clone());
     let of_run = store.waiting(&WaitingFilter::new().in_run(id.clone())).await.unwrap();
@@ -111,7 +111,7 @@ async fn calls_of_a_turn_overlap() {
 #[tokio::test]
 async fn the_history_of_the_server_is_the_log() {
     let turns = [Turn::call("look", json!({"what": "sky"})).then_call("pay", json!({"amount": 5})), Turn::say("done")];
-    let mut session = session(tools(&World::new()), turns);
+    let mut session = session(tools(&Effects::new()), turns);
     session.send("go").await.unwrap();
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::Approve, "").await.unwrap();

@@ -12,7 +12,7 @@ use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
 /// The maximum length of a request. Longer texts are answers, and are not searched for words.
-const SENTENCE: usize = 2000;
+const MAX_REQUEST_LENGTH: usize = 2000;
 
 impl Dialogue<'_> {
     /// Reads a message of the person.
@@ -64,7 +64,7 @@ impl Dialogue<'_> {
                 return Stage::Choosing { offered, text: String::new(), quiet: false };
             }
         }
-        let short = text.len() <= SENTENCE;
+        let short = text.len() <= MAX_REQUEST_LENGTH;
         let guess = if short { self.guess_tool(text) } else { Guess::Unknown };
         if !matches!(guess, Guess::One(_))
             && let Some(stage) = self.follow(text)
@@ -163,7 +163,7 @@ impl Dialogue<'_> {
     /// Opens the form of a tool with the values in the sentence.
     fn start(&mut self, tool: usize, text: &str) -> Stage {
         let mut form = Form::new(&self.tools[tool].name);
-        if text.len() <= SENTENCE {
+        if text.len() <= MAX_REQUEST_LENGTH {
             let root = self.shape(tool);
             let found = match after_name(&self.names(tool), text) {
                 Some(rest) => self.sole_text(tool, rest).unwrap_or_default(),
@@ -260,7 +260,7 @@ impl Dialogue<'_> {
             self.say("There is nothing to take back.");
             return Stage::Parked { form, why };
         }
-        let short = text.len() <= SENTENCE;
+        let short = text.len() <= MAX_REQUEST_LENGTH;
         let correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
         if !correction && short && matches!(self.guess_tool(text), Guess::One(_)) {
             return self.request(text);
@@ -328,7 +328,7 @@ impl Dialogue<'_> {
         }
         let Some(ask) = form.next(&root) else { return Stage::Parked { form, why: Pause::Whole } };
         let correction = extract::begins_with_pair(&root, text) || extract::is_correction(text);
-        if text.len() <= SENTENCE && correction {
+        if text.len() <= MAX_REQUEST_LENGTH && correction {
             let found = extract::explicit(&root, text);
             if found != Found::default() {
                 return self.adopt(form, found);
@@ -343,7 +343,8 @@ impl Dialogue<'_> {
     /// Reads the answer to the question.
     fn answer(&mut self, mut form: Form, root: &Shape, ask: &Ask, text: &str) -> Stage {
         let tool = self.place(&form.tool).unwrap_or_default();
-        let several = text.contains(char::is_whitespace) && text.len() <= SENTENCE && !text.starts_with(['{', '[']);
+        let several =
+            text.contains(char::is_whitespace) && text.len() <= MAX_REQUEST_LENGTH && !text.starts_with(['{', '[']);
         let found = if several {
             extract::extract(root, &form.values, &self.index().verbs(tool), text)
         } else {
@@ -539,7 +540,7 @@ impl Dialogue<'_> {
             return;
         }
         let mut found = extract::explicit(root, text);
-        if found == Found::default() && text.contains(char::is_whitespace) && text.len() <= SENTENCE {
+        if found == Found::default() && text.contains(char::is_whitespace) && text.len() <= MAX_REQUEST_LENGTH {
             // "from Berlin", "for 2 people".
             found = extract::extract(root, &Value::Null, &[], text);
         }

@@ -8,9 +8,9 @@ use super::{Dialogue, Pause, Reply, Stage};
 use super::{render, scalar, words};
 
 /// The maximum number of tools that are listed at once.
-const TOOLS: usize = 15;
+const MAX_LISTED_TOOLS: usize = 15;
 /// The maximum number of values that are listed at once.
-const LISTED: usize = 12;
+const MAX_LISTED_VALUES: usize = 12;
 
 /// First words of descriptions that are instructions to a model, not names of things.
 const ORDERS: &[&str] = &[
@@ -149,11 +149,11 @@ impl Dialogue<'_> {
             }
             return format!("Do you mean this: {}? (yes or no)", self.line(*one));
         }
-        let mut lines: Vec<String> = (offered.iter().take(TOOLS).enumerate())
+        let mut lines: Vec<String> = (offered.iter().take(MAX_LISTED_TOOLS).enumerate())
             .map(|(at, tool)| format!("{:>3}. {}", at + 1, self.line(*tool)))
             .collect();
-        if offered.len() > TOOLS {
-            lines.push(format!("     … and {} more: say a word of what you need", offered.len() - TOOLS));
+        if offered.len() > MAX_LISTED_TOOLS {
+            lines.push(format!("     … and {} more: say a word of what you need", offered.len() - MAX_LISTED_TOOLS));
         }
         match self.note.ends_with('?') {
             true => {}
@@ -209,7 +209,7 @@ pub fn question(ask: &Ask) -> String {
 /// Returns the choices, one per line.
 pub fn choices(choices: &[Choice], numbered: bool) -> String {
     let mut lines = Vec::new();
-    for (at, choice) in choices.iter().take(LISTED).enumerate() {
+    for (at, choice) in choices.iter().take(MAX_LISTED_VALUES).enumerate() {
         let mark = if numbered { format!("{}.", at + 1) } else { "-".to_owned() };
         let label = if choice.label.is_empty() {
             String::new()
@@ -218,8 +218,8 @@ pub fn choices(choices: &[Choice], numbered: bool) -> String {
         };
         lines.push(format!("  {mark} {}{label}", words::shorten(&scalar::plain(&choice.value), 80)));
     }
-    if choices.len() > LISTED {
-        lines.push(format!("  … and {} more: say a part of the one you mean", choices.len() - LISTED));
+    if choices.len() > MAX_LISTED_VALUES {
+        lines.push(format!("  … and {} more: say a part of the one you mean", choices.len() - MAX_LISTED_VALUES));
     }
     lines.join("\n")
 }

@@ -124,7 +124,7 @@ fn show(terminal: &Terminal, spec: &ToolSpec, shown: &CallView) {
 
 /// Shows the tool, its effect, and all arguments, complete and without deceptive characters.
 fn show_call(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)]) {
-    let effect = match spec.traits.effect {
+    let effect = match spec.options.effect {
         Effect::ReadOnly => "reads",
         Effect::Write => "changes something",
         Effect::Destructive => "DESTROYS something",
@@ -134,7 +134,7 @@ fn show_call(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)])
         Some(title) => format!("\n{} ({name}; {effect})", one_line(title)),
         None => format!("\n{name} ({effect})"),
     });
-    if let Some(origin) = &spec.traits.origin {
+    if let Some(origin) = &spec.options.origin {
         terminal.say(&format!("  from {}", one_line(origin)));
     }
     if let Some(challenge) = spec.challenge(written) {

@@ -21,7 +21,7 @@ const WIDTH: usize = 20;
 const MAX_BARS: usize = 8;
 
 /// The maximum length of a preliminary output.
-const EXCERPT: usize = 100;
+const MAX_EXCERPT: usize = 100;
 
 /// The minimum time between redraws of the bars. A report within this time is shown with the next one, or never.
 const PAUSE: Duration = Duration::from_millis(30);
@@ -336,7 +336,7 @@ fn tenth(fraction: f64) -> u8 {
 fn message_of(progress: &Progress) -> String {
     match (&progress.message, &progress.preliminary) {
         (Some(message), _) => one_line(message),
-        (None, Some(output)) => one_line(&excerpt(&output.to_string(), EXCERPT)),
+        (None, Some(output)) => one_line(&excerpt(&output.to_string(), MAX_EXCERPT)),
         (None, None) => String::new(),
     }
 }

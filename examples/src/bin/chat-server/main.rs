@@ -20,7 +20,7 @@ use tool_server::{AgUi, BearerToken, Server};
 use tool_terminal::NegotiatingModel;
 
 use options::Options;
-use slowly::Slowly;
+use slowly::SlowModel;
 
 const INSTRUCTIONS: &str = "You help with weather, train tickets and a small folder of notes. Use the tools; never invent \
                             what they could tell you.";
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let model: Arc<dyn Model> = match from_env() {
         Some(model) => Arc::from(model?),
-        None => Arc::new(Slowly(NegotiatingModel::new())),
+        None => Arc::new(SlowModel(NegotiatingModel::new())),
     };
     let agent = Agent::new(model).tools(tools::all()).instructions(format!("{INSTRUCTIONS}\n\n{PROTOCOL}"));
     let listener = TcpListener::bind((options.host, options.port)).await?;

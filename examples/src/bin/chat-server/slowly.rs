@@ -12,9 +12,9 @@ const PAUSE: Duration = Duration::from_millis(25);
 const PIECE: usize = 6;
 
 /// A model that streams another model's turns in small pieces with pauses, so that a viewer can watch the page.
-pub(crate) struct Slowly<M>(pub(crate) M);
+pub(crate) struct SlowModel<M>(pub(crate) M);
 
-impl<M: Model> Model for Slowly<M> {
+impl<M: Model> Model for SlowModel<M> {
     fn name(&self) -> &str {
         self.0.name()
     }

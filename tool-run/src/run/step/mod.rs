@@ -1,4 +1,4 @@
-//! The entries and actions that follow from an event. Pure: no clock, no randomness, no waiting; the run is only read.
+//! The entries and actions that follow from an input. Pure: no clock, no randomness, no waiting; the run is only read.
 
 mod calls;
 mod decide;
@@ -16,24 +16,24 @@ use crate::tool::{Fingerprint, Resources, spec::Digest};
 
 pub use turn::pending;
 
-/// Returns the entries that follow from `event`, and the actions to take when the entries are in the log.
+/// Returns the entries that follow from `input`, and the actions to take when the entries are in the log.
 ///
 /// The cost does not grow with the run, only with the calls of the present turn. Events that come too late, such as the end
 /// of a call that was cancelled, have no effect.
 ///
-/// Fails if the run refuses the event. Then nothing has happened.
-pub fn step(run: &Run, event: StepInput) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
-    step_into(run, event, (Vec::new(), Vec::new()))
+/// Fails if the run refuses the input. Then nothing has happened.
+pub fn step(run: &Run, input: StepInput) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
+    step_into(run, input, (Vec::new(), Vec::new()))
 }
 
-/// Takes a step like [`step`], with existing empty lists, so that a driver need not allocate new ones for each event.
+/// Takes a step like [`step`], with existing empty lists, so that a driver need not allocate new ones for each input.
 pub fn step_into(
     run: &Run,
-    event: StepInput,
+    input: StepInput,
     lists: (Vec<LogEntry>, Vec<Action>),
 ) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
-    let mut draft = Draft::new(run, lists, time_of(&event));
-    match event {
+    let mut draft = Draft::new(run, lists, time_of(&input));
+    match input {
         StepInput::Prompt(prompt) => draft.prompt(prompt)?,
         StepInput::Continue { by, .. } => draft.go_on(&by)?,
         StepInput::Offered { tools } => draft.offered(tools)?,
@@ -64,9 +64,9 @@ pub fn step_into(
     Ok((draft.log, draft.actions))
 }
 
-/// Returns the time of `event`. If it has none, no entry or action that follows from it has a time.
-fn time_of(event: &StepInput) -> Time {
-    match event {
+/// Returns the time of `input`. If it has none, no entry or action that follows from it has a time.
+fn time_of(input: &StepInput) -> Time {
+    match input {
         StepInput::Prompt(prompt) => prompt.at,
         StepInput::Continue { at, .. }
         | StepInput::TurnEnded { at, .. }
@@ -96,25 +96,25 @@ pub struct Draft<'a> {
     pub now: Time,
     pub log: Vec<LogEntry>,
     pub actions: Vec<Action>,
-    /// The call whose stage changed last. It is stored apart, because most events change no other call.
+    /// The call whose stage changed last. It is stored apart, because most inputs change no other call.
     latest: Option<(usize, Stage)>,
     /// The calls whose stages changed before that one.
     changed: Vec<(usize, Stage)>,
     /// The numbers of calls of the turn that will be at each stage.
     stages: [u32; STAGES],
     pub turn_end: Option<TurnEnd>,
-    /// The position of a call whose check is part of the event, so that it may start now.
+    /// The position of a call whose check is part of the input, so that it may start now.
     pub fresh: Option<usize>,
-    /// The position of a call that this event checks for the first time, and that runs alone. The run does not have its tool
+    /// The position of a call that this input checks for the first time, and that runs alone. The run does not have its tool
     /// yet.
     pub alone: Option<usize>,
-    /// The position and the resources of a call that this event accepts or edits.
+    /// The position and the resources of a call that this input accepts or edits.
     pub touched: Option<(usize, Option<Arc<Resources>>)>,
-    /// The number of calls that this event adds to the turn, and the number of these that have ended.
+    /// The number of calls that this input adds to the turn, and the number of these that have ended.
     pub new_calls: usize,
     pub new_done: usize,
     pub minted: HashSet<CallId, foldhash::fast::RandomState>,
-    /// Set if this event denies a call of the turn.
+    /// Set if this input denies a call of the turn.
     pub denied: bool,
 }
 
@@ -328,7 +328,7 @@ impl<'a> Draft<'a> {
         self.turn_end.is_some() || self.call(at).attempts > 0 || self.fresh == Some(at)
     }
 
-    /// Starts a ready call that this event checked. Another one is checked again first, because the policies, the tool and
+    /// Starts a ready call that this input checked. Another one is checked again first, because the policies, the tool and
     /// the time may have changed.
     fn start(&mut self, at: usize) {
         let call = self.call(at);
@@ -393,7 +393,7 @@ impl<'a> Draft<'a> {
             return Some(StopReason::OverBudget(format!("the model may use {most} tokens, and has used them")));
         }
         // A failed turn without calls is not a step.
-        let failed = |event: &LogEntry| matches!(event, LogEntry::TurnFailed { again: true, .. });
+        let failed = |entry: &LogEntry| matches!(entry, LogEntry::TurnFailed { again: true, .. });
         let steps = self.run.steps.saturating_sub(u32::from(calls == 0 && self.log.iter().any(failed)));
         (steps >= limits.steps).then_some(StopReason::StepLimit)
     }
@@ -401,7 +401,7 @@ impl<'a> Draft<'a> {
     /// Returns the tokens used since the run was last prompted or continued.
     fn tokens(&self) -> u64 {
         let before = self.run.turns.iter().map(|turn| turn.usage);
-        let now = self.log.iter().filter_map(|event| match event {
+        let now = self.log.iter().filter_map(|entry| match entry {
             LogEntry::TurnEnded { usage, .. } | LogEntry::TurnFailed { usage, .. } => Some(*usage),
             _ => None,
         });
@@ -425,7 +425,7 @@ impl<'a> Draft<'a> {
     fn is_answered(&self) -> bool {
         let Some(until) = &self.run.until else { return false };
         let before = self.run.current_calls().iter().filter_map(|call| Some((&call.id, call.result()?)));
-        let now = self.log.iter().filter_map(|event| match event {
+        let now = self.log.iter().filter_map(|entry| match entry {
             LogEntry::Ended { call, result, .. } => Some((call, &**result)),
             _ => None,
         });

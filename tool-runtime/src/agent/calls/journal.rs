@@ -54,7 +54,7 @@ pub struct Outer {
 
 /// Returns the data of `run` for a call of `tool`, if the call may have a run of its own.
 pub fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
-    if tool.inside().is_empty() && !tool.spec().traits.resumable {
+    if tool.inside().is_empty() && !tool.spec().options.resumable {
         return None;
     }
     let (calls, retries, tokens) = run.remaining_budget();
@@ -293,16 +293,16 @@ impl Calls {
     ) -> Result<(), AgentError> {
         let Some(Asked { call, attempt, request }) = self.hold(asked, log) else { return Ok(()) };
         let attempt = self.attempt(&call, attempt);
-        let (event, reply) = match request {
+        let (input, reply) = match request {
             JournalRequest::Answer { question, reply } => {
-                let event = StepInput::Asked { call: call.clone(), attempt, question, at: log.now() };
-                self.open(&call, event, reply, log);
+                let input = StepInput::Asked { call: call.clone(), attempt, question, at: log.now() };
+                self.open(&call, input, reply, log);
                 return Ok(());
             }
             JournalRequest::Decide { tool, interrupt, feedback, reply } => {
                 let (id, at) = (call.clone(), log.now());
-                let event = StepInput::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
-                self.open(&call, event, reply, log);
+                let input = StepInput::AskedInside { call: id, attempt, tool, interrupt, feedback, at };
+                self.open(&call, input, reply, log);
                 return Ok(());
             }
             JournalRequest::Begin { name, reply } => (StepInput::Stepping { call, attempt, name }, reply),
@@ -310,7 +310,7 @@ impl Calls {
                 (StepInput::Stepped { call, attempt, name, value, spent }, reply)
             }
         };
-        let recorded = log.record(event);
+        let recorded = log.record(input);
         // The tool goes on only after the step is stored.
         log.keep(observers).await?;
         let _ = reply.send(recorded.map_err(|refusal| Failure::new(refusal.to_string())));
@@ -318,8 +318,8 @@ impl Calls {
     }
 
     /// Lets a call wait for an answer, unless the run refuses the question.
-    fn open(&mut self, call: &CallId, event: StepInput, reply: Reply<QuestionAnswer>, log: &mut Log) {
-        match log.record(event) {
+    fn open(&mut self, call: &CallId, input: StepInput, reply: Reply<QuestionAnswer>, log: &mut Log) {
+        match log.record(input) {
             Ok(()) => {
                 if let Some(live) = self.live.get_mut(call) {
                     live.pause(reply);

@@ -30,7 +30,7 @@ use repair::{Repaired, Repairs};
 use tool_run::run::{Stage, StepInput};
 
 /// The longest time of validators if the tool sets no limit.
-const CHECK_TIME: Duration = Duration::from_mins(1);
+const CHECK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The capacity that the empty list of ready calls keeps.
 const KEPT_READY: usize = 4;
@@ -161,7 +161,7 @@ impl Calls {
 
     /// Returns the means to run a call after a wait, and its context.
     fn begin(&self, call: &Call, tool: Option<&Arc<dyn DynTool>>, wait: Duration, log: &Log) -> (CallControl, Context) {
-        let limit = tool.and_then(|tool| tool.spec().traits.timeout);
+        let limit = tool.and_then(|tool| tool.spec().options.timeout);
         let limit = limit.and_then(|all| TimeLimit::new(all, Instant::now().checked_add(wait)?));
         let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels)));
         let stop = Cancellation::new();
@@ -214,7 +214,7 @@ impl Calls {
             self.ready.shrink_to(KEPT_READY);
         }
         let begun = InitialState::of(call, outer_of(&**tool, log.run()));
-        let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().traits.blocking);
+        let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().options.blocking);
         let (start, task) = match ready {
             Some(ReadyCall { prepared, start, .. }) => {
                 start.journal.begin(attempt, begun);
@@ -323,7 +323,7 @@ fn record_end(
 
 /// Returns the result of `asking`, or a timeout after the time limit of the tool `name`.
 pub fn read_in_time(tools: &Toolset, name: &str, asking: PendingRead) -> impl Future<Output = ReadCall> + use<> {
-    let limit = tools.get(name).and_then(|tool| tool.spec().traits.timeout).unwrap_or(CHECK_TIME);
+    let limit = tools.get(name).and_then(|tool| tool.spec().options.timeout).unwrap_or(CHECK_TIMEOUT);
     async move { asking.within(limit, tokio::time::sleep(limit)).await }
 }
 

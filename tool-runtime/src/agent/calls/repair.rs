@@ -16,7 +16,7 @@ use crate::tool::ToolSpec;
 use crate::toolset::Toolset;
 use tool_run::run::{Author, CheckedCall, Stage, StepInput};
 
-const REPAIR_TIME: Duration = Duration::from_mins(1);
+const REPAIR_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A call that was refused before it could run, because the tool does not exist, or rejects the arguments.
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ impl Repairs {
                 }
             };
             // A repairer that fails or panics repairs nothing.
-            let work = tokio::time::timeout(REPAIR_TIME, AssertUnwindSafe(work).catch_unwind()).await;
+            let work = tokio::time::timeout(REPAIR_TIMEOUT, AssertUnwindSafe(work).catch_unwind()).await;
             let replacement = work.ok().and_then(Result::ok).flatten();
             Done::Repaired(Box::new(Repaired { call, inspection, replacement, by }))
         });
@@ -124,8 +124,8 @@ impl Repairs {
         let Repaired { call, inspection, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);
         if let Some((RepairedCall { name, arguments }, usage)) = replacement {
-            let event = StepInput::Repaired { call: call.clone(), name, arguments, by, usage };
-            if log.record(event).is_ok() {
+            let input = StepInput::Repaired { call: call.clone(), name, arguments, by, usage };
+            if log.record(input).is_ok() {
                 return;
             }
         }

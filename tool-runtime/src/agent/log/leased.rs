@@ -20,10 +20,10 @@ use crate::run::{Run, RunId, Time};
 use crate::store::{Append, Keeper, Lease, Record, Store, StoreError};
 
 /// The interval at which a waiting run is read from its store.
-const POLL: Duration = Duration::from_millis(200);
+const WAITING_POLL: Duration = Duration::from_millis(200);
 
 /// The interval for all other runs, which may have been cancelled in the store.
-const WATCH: Duration = Duration::from_secs(1);
+const IDLE_POLL: Duration = Duration::from_secs(1);
 
 /// The log of a run in a store.
 pub struct Leased {
@@ -150,7 +150,7 @@ impl Keeper for Leased {
         self.notifications.take_if(|notifications| notifications.has_ended());
         match self.notifications.clone() {
             Some(notifications) => Box::pin(notifications.added()),
-            None => Box::pin(sleep_until(self.read + if asks { POLL } else { WATCH })),
+            None => Box::pin(sleep_until(self.read + if asks { WAITING_POLL } else { IDLE_POLL })),
         }
     }
 

@@ -1,6 +1,6 @@
-//! The log of a run: it receives events, and returns actions.
+//! The log of a run: it receives inputs, and returns actions.
 //!
-//! [`Log::record`] passes an event to the run's state machine. The run has the resulting entries at once. The resulting
+//! [`Log::record`] passes an input to the run's state machine. The run has the resulting entries at once. The resulting
 //! actions wait until [`Log::keep`] has stored and reported the entries. So every action follows from stored entries.
 
 mod conversation;
@@ -64,7 +64,7 @@ impl fmt::Debug for Log {
 #[derive(Default)]
 struct Tail {
     entries: Vec<LogEntry>,
-    /// The positions in `entries` at which the entries of each event begin.
+    /// The positions in `entries` at which the entries of each input begin.
     begins: Vec<usize>,
     /// Set if the run refused an entry that followed from its own step.
     refused: Option<AgentError>,
@@ -77,7 +77,7 @@ struct Queue {
     actions: VecDeque<Action>,
     /// Set while all entries that `actions` follow from are stored.
     is_due: bool,
-    /// Reusable lists for the consequences of an event.
+    /// Reusable lists for the consequences of an input.
     lists: (Vec<LogEntry>, Vec<Action>),
     /// Set if the loop stops before the next request to the model.
     stops_before_model: bool,
@@ -177,10 +177,10 @@ impl Log {
         Ok(self.storage.renew(now).await?)
     }
 
-    /// Passes the run's state machine everything since the last drive, and `event`.
+    /// Passes the run's state machine everything since the last drive, and `input`.
     ///
-    /// Fails if the run refuses `event`. Then no action is taken.
-    pub async fn resume(&mut self, event: Option<StepInput>, observers: &mut Observers) -> Result<(), AgentError> {
+    /// Fails if the run refuses `input`. Then no action is taken.
+    pub async fn resume(&mut self, input: Option<StepInput>, observers: &mut Observers) -> Result<(), AgentError> {
         if self.drives() {
             self.restart_run_clock();
         }
@@ -195,11 +195,11 @@ impl Log {
         }
         let were_added = self.refresh(observers).await?;
         // Others may have continued the run already, or stopped it.
-        let event = event
-            .filter(|event| !matches!(event, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
+        let input = input
+            .filter(|input| !matches!(input, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
         observers.resumed(&self.run);
         if !self.drives() {
-            return Ok(event.map_or(Ok(()), |event| self.record(event))?);
+            return Ok(input.map_or(Ok(()), |input| self.record(input))?);
         }
         if self.run.current_calls().iter().any(|call| call.result().is_none()) {
             self.extend_conversation();
@@ -209,8 +209,8 @@ impl Log {
         self.record(StepInput::Recover { at })?;
         // Expired interrupts do not wait for a timer, because nothing else may keep the run waiting for it.
         self.record(StepInput::Tick { at })?;
-        let Some(event) = event else { return Ok(()) };
-        if let Err(refusal) = self.record(event) {
+        let Some(input) = input else { return Ok(()) };
+        if let Err(refusal) = self.record(input) {
             self.queue.checks.clear();
             self.keep(observers).await?;
             return Err(refusal.into());
@@ -238,12 +238,12 @@ impl Log {
         Ok(self.storage.end().await?)
     }
 
-    /// Passes an event to the run's state machine. The run has the resulting entries, which then must be stored before their
+    /// Passes an input to the run's state machine. The run has the resulting entries, which then must be stored before their
     /// actions.
     ///
-    /// Fails, and changes nothing, if the run refuses the event.
-    pub fn record(&mut self, event: StepInput) -> Result<(), Refusal> {
-        let (mut entries, mut actions) = step_into(&self.run, event, std::mem::take(&mut self.queue.lists))?;
+    /// Fails, and changes nothing, if the run refuses the input.
+    pub fn record(&mut self, input: StepInput) -> Result<(), Refusal> {
+        let (mut entries, mut actions) = step_into(&self.run, input, std::mem::take(&mut self.queue.lists))?;
         self.tail.begins.push(self.tail.entries.len());
         if let Some(next_turn) = self.next_turn(&entries) {
             // The application's conditions judge the run before its next turn begins.
@@ -264,9 +264,9 @@ impl Log {
         Ok(())
     }
 
-    /// Passes an event to the run's state machine that may be too late, and is ignored then.
-    pub fn record_late(&mut self, event: StepInput) {
-        let _ = self.record(event);
+    /// Passes an input to the run's state machine that may be too late, and is ignored then.
+    pub fn record_late(&mut self, input: StepInput) {
+        let _ = self.record(input);
     }
 
     /// Adds entries to the run and the tail. If the run refuses one, [`Log::keep`] drops the tail.
@@ -279,7 +279,7 @@ impl Log {
         self.tail.entries.append(entries);
     }
 
-    /// Queues the actions that follow from an event. If the run refused an entry, all actions are dropped.
+    /// Queues the actions that follow from an input. If the run refused an entry, all actions are dropped.
     fn queue(&mut self, entries: Vec<LogEntry>, mut actions: Vec<Action>) {
         if self.tail.refused.is_some() || !self.drives() {
             self.queue.checks.clear();
@@ -336,7 +336,7 @@ impl Log {
         !is_stored || !self.queue.checks.is_empty() || !self.queue.actions.is_empty()
     }
 
-    /// Sets a time at which the run's state machine gets an event.
+    /// Sets a time at which the run's state machine gets an input.
     pub fn wake_at(&mut self, at: Time) {
         self.clocks.wake_at(at);
     }
@@ -390,7 +390,7 @@ impl Log {
     }
 
     /// Appends the new entries to those that another writer added, as far as they still follow. If the first entry of an
-    /// event does not follow, its other entries are dropped. Otherwise a denial that came second would end a call that was
+    /// input does not follow, its other entries are dropped. Otherwise a denial that came second would end a call that was
     /// approved first.
     async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
         let known = self.stored();

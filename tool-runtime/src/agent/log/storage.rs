@@ -89,8 +89,8 @@ impl Storage {
     /// Stores a snapshot if the log has grown by at least the length of the last one. So the cost of all snapshots does not
     /// grow faster than the log.
     pub async fn snapshot(&mut self, run: &Run) -> Result<(), StoreError> {
-        let (events, bytes, last) = self.since;
-        let Some(keeper) = self.keeper.as_mut().filter(|_| events >= SNAPSHOT_EVERY && bytes >= last) else {
+        let (entries, bytes, last) = self.since;
+        let Some(keeper) = self.keeper.as_mut().filter(|_| entries >= SNAPSHOT_EVERY && bytes >= last) else {
             return Ok(());
         };
         let text = run.freeze();

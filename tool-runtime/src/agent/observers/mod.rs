@@ -131,7 +131,7 @@ pub fn contained<T>(code: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(code)).ok()
 }
 
-const HOOK_TIME: Duration = Duration::from_secs(10);
+const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The hooks of an agent and of its tools that follow the arguments of calls.
 pub struct Hooks {
@@ -185,7 +185,7 @@ impl Hooks {
             let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(drop));
             if poll_once(work.as_mut()).is_pending() {
                 // Nothing waits for the hook: the call may go on meanwhile, and end first.
-                tokio::spawn(timeout(HOOK_TIME, work));
+                tokio::spawn(timeout(HOOK_TIMEOUT, work));
             }
         }
     }
@@ -262,7 +262,7 @@ impl Inputs {
         match poll_once(work.as_mut()) {
             Poll::Ready(watched) => self.calls.extend(watched.map(|watched| (number, watched))),
             Poll::Pending => {
-                let work = async move { timeout(HOOK_TIME, work).await.ok().flatten() };
+                let work = async move { timeout(HOOK_TIMEOUT, work).await.ok().flatten() };
                 self.busy = Some((number, work.boxed()));
             }
         }

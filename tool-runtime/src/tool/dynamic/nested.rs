@@ -14,7 +14,7 @@ use super::{
 };
 use crate::feedback::{Problem, Report};
 use crate::tool::{
-    Context, Def, Provide, Refused, Values, def,
+    Context, DecodeError, Def, Provide, Values, def,
     field::{Code, Field, read_nested},
 };
 use tool_schema::schema::pointer;
@@ -71,18 +71,18 @@ pub trait DynamicInput: Sized + 'static {
 pub type Lent<'a, T> = <<T as DynamicInput>::Wants as Wanted>::Given<'a>;
 
 /// Reads an object that was judged before.
-pub fn whole<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, Refused> {
+pub fn whole<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, DecodeError> {
     T::Values::read(T::def(), text, cx).map(T::input)
 }
 
 /// Reads a value whose length was found, and which was judged before.
 fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
     whole(text, &Context::new("")).map_err(|refused| match refused {
-        Refused::Arguments(rejection) => {
+        DecodeError::Arguments(rejection) => {
             let wrong = rejection.lines().join("; ").replace("expected ", "");
             serde_json::Error::custom(format!("expected an object with valid fields ({wrong})"))
         }
-        Refused::Failed(failure) => serde_json::Error::custom(failure.for_log()),
+        DecodeError::Failed(failure) => serde_json::Error::custom(failure.for_log()),
     })
 }
 
@@ -105,9 +105,9 @@ impl<T, X: Send + Sync> Judging<T, X> {
         Asking::Later(Box::pin(async move {
             match attempt::<T, X>(text, &place, states, cx).await {
                 Ok(settled) => settled,
-                Err(Refused::Failed(failure)) => failed(&failure),
+                Err(DecodeError::Failed(failure)) => failed(&failure),
                 // It is not an object. The choices are reported all the same.
-                Err(Refused::Arguments(rejection)) => {
+                Err(DecodeError::Arguments(rejection)) => {
                     let mut fault = Report::accepted();
                     rejection.problems().iter().for_each(|problem| report(&mut fault, &place, problem));
                     match attempt::<T, X>("{}", &place, states, cx).await {
@@ -124,21 +124,21 @@ impl<T, X: Send + Sync> Judging<T, X> {
         text: &'b str,
         states: X,
         cx: &'b Context,
-    ) -> BoxFuture<'b, Result<Understood<T>, Refused>>
+    ) -> BoxFuture<'b, Result<Understood<T>, DecodeError>>
     where
         T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
         X: 'a,
     {
         Box::pin(async move {
             let (shape, problems, mut settled) = fields::<T, X>(text, "", &states, cx).await?;
-            let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(Refused::Arguments)?;
+            let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(DecodeError::Arguments)?;
             let (normalized, remarks) = understood;
             Ok(Understood { input: T::input(collect_values(T::KEEPS, settled)), normalized, remarks })
         })
     }
 }
 
-async fn attempt<'a, T, X>(text: &str, place: &str, states: &X, cx: &Context) -> Result<Settled, Refused>
+async fn attempt<'a, T, X>(text: &str, place: &str, states: &X, cx: &Context) -> Result<Settled, DecodeError>
 where
     T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
     X: Send + Sync + 'a,
@@ -170,7 +170,7 @@ async fn fields<'a, T, X>(
     place: &str,
     states: &X,
     cx: &Context,
-) -> Result<(Declared, Vec<Problem>, Vec<Option<Settled>>), Refused>
+) -> Result<(Declared, Vec<Problem>, Vec<Option<Settled>>), DecodeError>
 where
     T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
     X: Send + Sync + 'a,

@@ -14,7 +14,7 @@ use super::{
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::Validator;
 use crate::tool::{
-    Context, Def, Refused, Started, Tool, Values,
+    Context, DecodeError, Def, Started, Tool, Values,
     decode::{self, Slot},
     def, diagnose,
     field::Skipped,
@@ -40,7 +40,7 @@ pub fn read(
     text: &str,
     cx: &Context,
     slots: &mut [Slot<'_>],
-) -> Result<ReadProblems, Refused> {
+) -> Result<ReadProblems, DecodeError> {
     let def = shape.def;
     let mut reading = ReadProblems { at: at.to_owned(), ..ReadProblems::new(slots.len()) };
     let read = decode::read(text, slots).is_some();
@@ -56,7 +56,7 @@ pub fn read(
     for (index, slot) in slots.iter_mut().enumerate() {
         if def.fields[index].dynamic {
             slot.complete_default();
-        } else if reading.faults[index].is_none() && !slot.complete(cx).map_err(Refused::Failed)? {
+        } else if reading.faults[index].is_none() && !slot.complete(cx).map_err(DecodeError::Failed)? {
             reading.add_problem(&shape, &diagnose::missing(slot.param().name))?;
         }
     }
@@ -72,7 +72,7 @@ impl ReadProblems {
     /// Adds `problem` where it is reported.
     ///
     /// Fails when nothing can be read because of it.
-    pub(crate) fn add_problem(&mut self, shape: &impl Shape, problem: &Problem) -> Result<(), Refused> {
+    pub(crate) fn add_problem(&mut self, shape: &impl Shape, problem: &Problem) -> Result<(), DecodeError> {
         let find = |name: &str| shape.find(name);
         // A name that is close to that of a parameter is a mistake in that parameter.
         let meant = (problem.kind == ProblemKind::Unknown)
@@ -82,7 +82,7 @@ impl ReadProblems {
         let fatal = matches!(problem.kind, ProblemKind::Malformed | ProblemKind::TooLarge | ProblemKind::WrongType);
         let Some(field) = about else {
             if fatal {
-                return Err(Refused::Arguments(Rejection::one(problem.clone())));
+                return Err(DecodeError::Arguments(Rejection::one(problem.clone())));
             }
             self.problems.push(problem.clone());
             return Ok(());
@@ -207,7 +207,7 @@ where
     X: Send + Sync,
 {
     /// Reads the arguments of a tool, asks its validators, and prepares the call.
-    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, DecodeError>>
     where
         T: Validators<States<'a> = X> + 'a,
         X: 'a,
@@ -220,12 +220,12 @@ where
             let ask = |node, given| T::ask(node, given, known);
             let problems = judge::<T::Values>(shape, T::KEEPS, known, ask).await?;
             let mut settled: Vec<_> = board.into_settled().collect();
-            let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(Refused::Arguments)?;
+            let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(DecodeError::Arguments)?;
             let (normalized, remarks) = understood;
             let input = T::input(collect_values(T::KEEPS, settled));
             let board = Board::new(0);
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
-            T::check(&input, known).await.map_err(Refused::Arguments)?;
+            T::check(&input, known).await.map_err(DecodeError::Arguments)?;
             Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))
         })
     }
@@ -238,7 +238,7 @@ pub async fn judge<'b, V: Values>(
     keeps: &'static [Keep],
     Known { board, raw, at, call, .. }: Known<'b, impl Sync>,
     ask: impl FnMut(usize, Option<StoredValue>) -> Asking<'b> + Send,
-) -> Result<Vec<Problem>, Refused> {
+) -> Result<Vec<Problem>, DecodeError> {
     let fields = shape.def.fields;
     let (values, reading) = {
         let mut places = V::empty();
@@ -276,7 +276,7 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
     type States<'a>;
 
     /// Reads arguments of a variant that were judged before.
-    fn read(variant: usize, text: &str, cx: &Context) -> Result<Self, Refused>;
+    fn read(variant: usize, text: &str, cx: &Context) -> Result<Self, DecodeError>;
 
     /// Judges arguments as those of a variant.
     fn judge<'a: 'b, 'b>(
@@ -284,7 +284,7 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
         text: &'b str,
         states: &'b Self::States<'a>,
         cx: &'b Context,
-    ) -> BoxFuture<'b, Result<Understood<Self>, Refused>>;
+    ) -> BoxFuture<'b, Result<Understood<Self>, DecodeError>>;
 
     /// Checks the parameters together, after all of them are accepted.
     fn check<'a: 'b, 'b>(_input: &'b Self, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
@@ -322,17 +322,17 @@ where
     X: Send + Sync,
 {
     /// Reads the arguments of a tool, asks the validators of its variant, and prepares the call.
-    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, Refused>>
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, DecodeError>>
     where
         T: Variants<States<'a> = X> + 'a,
         X: 'a,
     {
         Box::pin(async move {
-            let variant = select_variant(T::def(), text).map_err(Refused::Arguments)?;
+            let variant = select_variant(T::def(), text).map_err(DecodeError::Arguments)?;
             let Understood { input, normalized, remarks } = T::judge(variant, text, &states, cx).await?;
             let (board, raw) = (Board::new(0), Raw::new(text));
             let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
-            T::check(&input, known).await.map_err(Refused::Arguments)?;
+            T::check(&input, known).await.map_err(DecodeError::Arguments)?;
             Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))
         })
     }
@@ -368,8 +368,8 @@ impl<T: Variants> Values for Chosen<T> {
         Self(place.expect("it is read as a whole"))
     }
 
-    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, Refused> {
-        let variant = select_variant(def, text).map_err(Refused::Arguments)?;
+    fn read(def: &'static Def, text: &str, cx: &Context) -> Result<Self, DecodeError> {
+        let variant = select_variant(def, text).map_err(DecodeError::Arguments)?;
         T::read(variant, text, cx).map(Self)
     }
 }

@@ -102,7 +102,7 @@ const MAX_TOOLS: usize = 128;
 const MAX_STRICT: usize = 20;
 
 /// The most characters of a tool's description that OpenAI accepts.
-const LONGEST_DESCRIPTION: usize = 1024;
+const MAX_DESCRIPTION_CHARACTERS: usize = 1024;
 
 /// The size in bytes above which a definition gets a remark, because a model reads it again with every request.
 const LARGE: usize = 8 * 1024;
@@ -130,9 +130,10 @@ fn check_set_size(tools: &Toolset, findings: &mut Findings) {
 /// Checks a tool's size against what providers accept. The limits on schemas are checked when they are lowered.
 fn check_size(spec: &ToolSpec, findings: &mut Findings) {
     let characters = spec.description.chars().count();
-    if characters > LONGEST_DESCRIPTION {
-        let text =
-            format!("the description has {characters} characters, but OpenAI accepts at most {LONGEST_DESCRIPTION}");
+    if characters > MAX_DESCRIPTION_CHARACTERS {
+        let text = format!(
+            "the description has {characters} characters, but OpenAI accepts at most {MAX_DESCRIPTION_CHARACTERS}"
+        );
         findings.add(LintLevel::Warning, &spec.name, "", text, "shorten it, or describe parameters separately");
     }
     if spec.description.trim().is_empty() {
@@ -178,7 +179,7 @@ fn check_schemas(spec: &ToolSpec, findings: &mut Findings) -> bool {
     if let Some(output) = &spec.output {
         check_schema(&spec.name, "/output", output, findings);
     }
-    if spec.traits.unvalidated {
+    if spec.options.unvalidated {
         let text = "the schema of the arguments cannot be compiled, so they are not checked";
         findings.add(LintLevel::Error, &spec.name, "", text, "`RuntimeTool::warnings` lists its problems");
         return false;
@@ -234,7 +235,7 @@ fn check_values(spec: &ToolSpec, findings: &mut Findings) {
         }
     }
     let Ok(validator) = Validator::compile(schema) else { return };
-    for (index, example) in spec.traits.examples.iter().enumerate() {
+    for (index, example) in spec.options.examples.iter().enumerate() {
         for problem in validator.problems(example, "") {
             let path = format!("/examples/{index}{}", problem.path);
             let text = format!("the tool does not accept this example: {}", problem.sentence());
@@ -252,7 +253,7 @@ fn check_losses(spec: &ToolSpec, findings: &mut Findings) {
             ListFormat::Gemini => "Gemini",
         };
         let (dialect, is_strict) = format.dialect(spec);
-        if spec.traits.strict && !is_strict {
+        if spec.options.strict && !is_strict {
             report_unkept(spec, format, provider, findings);
         }
         for loss in spec.input.lowered(dialect).losses() {

@@ -370,11 +370,11 @@ impl Document {
 
 /// Returns whether `schema` is at most as long as a reference, and has no references.
 fn is_short(schema: &Value) -> bool {
-    const SHORT: usize = 48;
+    const MAX_INLINE_BYTES: usize = 48;
     match schema {
         // Most schemas have too many keywords to be short.
         Value::Object(map) if map.len() > 3 => false,
-        schema => !has_references(schema) && schema.to_string().len() <= SHORT,
+        schema => !has_references(schema) && schema.to_string().len() <= MAX_INLINE_BYTES,
     }
 }
 
@@ -400,7 +400,7 @@ struct Move<'a> {
 }
 
 fn move_references(schema: &mut Value, to: &Move<'_>, level: usize) {
-    if level > dialect::LEVELS {
+    if level > dialect::MAX_NESTING {
         *schema = Value::Bool(true);
     }
     let Value::Object(map) = schema else { return };
@@ -427,7 +427,7 @@ fn move_references(schema: &mut Value, to: &Move<'_>, level: usize) {
 fn has_references(schema: &Value) -> bool {
     fn look(schema: &Value, level: usize) -> bool {
         let Value::Object(map) = schema else { return false };
-        level > dialect::LEVELS
+        level > dialect::MAX_NESTING
             || map.contains_key("$ref")
             || map.contains_key("$dynamicRef")
             || places::children(schema, "").into_iter().any(|(.., child)| look(child, level + 1))

@@ -80,7 +80,7 @@ fn declares(root: &Value, schema: &Value, key: &str, seen: &mut Vec<String>) -> 
 /// Follows `root` while it consists of one reference. Returns the place and the schema there.
 pub fn target(root: &Value) -> (String, &Value) {
     let mut found = (String::new(), root);
-    for _ in 0..dialect::LEVELS {
+    for _ in 0..dialect::MAX_NESTING {
         let reference = found.1.get("$ref").and_then(Value::as_str);
         let (Some(reference), None) = (reference, found.1.get("properties")) else { break };
         match pointer::resolve(root, &found.0, reference) {
@@ -204,7 +204,7 @@ fn applies_in_place(schema: &Map<String, Value>) -> bool {
 
 /// Opens `schema` and the schemas that apply to the same object, so that the answer's own keys are accepted.
 fn open(root: &Value, schema: &mut Value, followed: &mut usize, level: usize) {
-    if level > dialect::LEVELS {
+    if level > dialect::MAX_NESTING {
         return;
     }
     // Other references still need the closed target. Open a copy here.

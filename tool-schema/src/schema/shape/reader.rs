@@ -29,7 +29,7 @@ const MAX_SHAPES: usize = 20_000;
 const MAX_STEPS: usize = 200_000;
 
 /// The maximum nesting of shapes. A shape takes two levels of JSON, and `serde_json` reads 128.
-const LEVELS: usize = 54;
+const MAX_NESTING: usize = 54;
 
 /// A reader of the schema at `root`.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
     }
 
     fn shape(&mut self, at: At, items: Vec<Item<'a>>, level: usize) -> Shape {
-        if self.left == 0 || level > LEVELS {
+        if self.left == 0 || level > MAX_NESTING {
             self.losses.add(&at, "", Severity::Weakened, "the schema is too deep or too large: cut here");
             return Shape::new(at, Form::Cut(Kind::Object));
         }

@@ -30,7 +30,7 @@ use crate::mcp::LogLevel;
 
 /// The wait after the first failure to connect. It doubles with each further failure.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The maximum number of pages of a list, because pages can be empty.
 const MAX_PAGES: usize = 1000;
@@ -69,7 +69,7 @@ impl Connection {
                 Ok(peer)
             }
             Err(error) => {
-                let wait = FIRST_WAIT.saturating_mul(1 << self.failures.min(10)).min(LONGEST_WAIT);
+                let wait = FIRST_WAIT.saturating_mul(1 << self.failures.min(10)).min(MAX_WAIT);
                 self.failures = self.failures.saturating_add(1);
                 self.not_before = Some(Instant::now() + wait);
                 Err(error)

@@ -63,11 +63,11 @@ impl Definition {
         let hints = annotations.filter(|_| server.hints);
         let effect = hints.map_or(Effect::Write, effect);
         let allowed = server.allowed.contains(&self.remote);
-        builder = builder.effect(effect).traits(|traits| {
-            traits.timeout = Some(server.limits.call);
-            traits.idempotent = hints.is_some_and(ToolAnnotations::is_idempotent);
-            traits.open_world = hints.and_then(|hints| hints.open_world_hint).unwrap_or(true);
-            traits.untrusted = true;
+        builder = builder.effect(effect).options(|options| {
+            options.timeout = Some(server.limits.call);
+            options.idempotent = hints.is_some_and(ToolAnnotations::is_idempotent);
+            options.open_world = hints.and_then(|hints| hints.open_world_hint).unwrap_or(true);
+            options.untrusted = true;
         });
         if allowed || (server.hints && effect == Effect::ReadOnly) { builder } else { builder.approval() }
     }

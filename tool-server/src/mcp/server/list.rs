@@ -58,8 +58,8 @@ fn listed(spec: &ToolSpec) -> Tool {
     tool.title = spec.title.clone();
     tool.annotations = Some(annotations(spec));
     tool.icons = icons(spec);
-    if !spec.traits.meta.is_empty() {
-        tool.meta = Some(MetaObject(spec.traits.meta.clone()));
+    if !spec.options.meta.is_empty() {
+        tool.meta = Some(MetaObject(spec.options.meta.clone()));
     }
     tool.output_schema = spec.output.as_deref().and_then(object).map(lift_type);
     tool
@@ -89,20 +89,20 @@ fn object(schema: &Schema) -> Option<Arc<JsonObject>> {
 }
 
 fn annotations(spec: &ToolSpec) -> ToolAnnotations {
-    let traits = &spec.traits;
-    let reads = traits.effect == Effect::ReadOnly;
+    let options = &spec.options;
+    let reads = options.effect == Effect::ReadOnly;
     ToolAnnotations::from_raw(
         None,
         Some(reads),
-        Some(traits.effect == Effect::Destructive),
-        Some(reads || traits.idempotent),
-        Some(traits.open_world || traits.untrusted),
+        Some(options.effect == Effect::Destructive),
+        Some(reads || options.idempotent),
+        Some(options.open_world || options.untrusted),
     )
 }
 
 /// Returns a tool's icon, if it is an address that a client can load. Names of icons are only for this project's frontends.
 fn icons(spec: &ToolSpec) -> Option<Vec<Icon>> {
-    let icon = spec.traits.ui.as_ref()?.icon.as_deref()?;
+    let icon = spec.options.ui.as_ref()?.icon.as_deref()?;
     let is_address = icon.starts_with("https://") || icon.starts_with("data:image/");
     is_address.then(|| vec![Icon::new(icon)])
 }

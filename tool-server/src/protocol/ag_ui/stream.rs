@@ -551,7 +551,7 @@ impl Writer {
     /// Returns `true` if the client knows calls of the tool `name` before a person decides about them.
     fn knows_calls_of(&self, name: &str) -> bool {
         let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
-        self.visible.of(spec) != Visibility::Hidden && !(spec.traits.external && self.is_held(name))
+        self.visible.of(spec) != Visibility::Hidden && !(spec.options.external && self.is_held(name))
     }
 
     /// Returns the output schema of the tool that `open` belongs to, or an empty schema if it is not known.

@@ -173,13 +173,13 @@ impl UiStream {
             title: spec.and_then(|spec| spec.title.as_deref()),
         };
         self.frame(&start, out);
-        let is_external = spec.is_some_and(|spec| spec.traits.external);
+        let is_external = spec.is_some_and(|spec| spec.options.external);
         self.add(Call::streaming(id.as_str(), name, is_external));
     }
 
     /// Returns the texts that people see while the tool works.
     fn metadata(&self, name: &str) -> Option<Value> {
-        let ui = self.settings.spec(name)?.traits.ui.as_ref().filter(|_| self.settings.tool_metadata)?;
+        let ui = self.settings.spec(name)?.options.ui.as_ref().filter(|_| self.settings.tool_metadata)?;
         let all = [("icon", &ui.icon), ("running", &ui.running), ("done", &ui.done), ("tooltip", &ui.tooltip)];
         let given = all.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text.clone()?.into())));
         Some(Value::Object(given.collect()))

@@ -410,7 +410,7 @@ fn write_json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
 
 /// The maximum nesting of JSON in a chunk. Clients send it back in the next request, some levels deeper, and JSON parsers accept
 /// 127 levels.
-const DEEP: u32 = 100;
+const MAX_NESTING: u32 = 100;
 
 /// Returns `true` if clients would abandon the answer because of this JSON, which could change an object's prototype, or could
 /// not send it back. Such inputs, outputs and data are written as a text.
@@ -418,7 +418,7 @@ fn is_forbidden(json: &str) -> bool {
     // Names can contain escapes.
     let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));
     let read = || serde_json::from_slice(&whole(json.as_bytes()));
-    is_deeper(json, DEEP) || is_suspect && read().map_or(true, |value| is_hostile(&value))
+    is_deeper(json, MAX_NESTING) || is_suspect && read().map_or(true, |value| is_hostile(&value))
 }
 
 fn is_hostile(value: &Value) -> bool {
@@ -439,9 +439,9 @@ mod tests {
     #[test]
     fn deep_nesting_is_refused_and_brackets_in_strings_do_not_count() {
         let nested = |depth: u32| ["[", "]"].map(|bracket| bracket.repeat(depth as usize)).concat();
-        assert!(!is_forbidden(&nested(DEEP)));
-        assert!(is_forbidden(&nested(DEEP + 1)));
-        let text = format!(r#"{{"a":"\"{}","b":{}}}"#, "[".repeat(500), nested(DEEP - 1));
+        assert!(!is_forbidden(&nested(MAX_NESTING)));
+        assert!(is_forbidden(&nested(MAX_NESTING + 1)));
+        let text = format!(r#"{{"a":"\"{}","b":{}}}"#, "[".repeat(500), nested(MAX_NESTING - 1));
         assert!(!is_forbidden(&text));
         assert!(!is_forbidden(&"[],".repeat(500)));
     }

@@ -79,7 +79,7 @@ pub struct StreamSettings {
     pub tool_errors: Errors,
     /// The error texts of failures of the model.
     pub failures: Errors,
-    /// Set if the texts that people see while a tool works ([`Traits::ui`](tool_runtime::tool::Traits::ui)) are sent with its
+    /// Set if the texts that people see while a tool works ([`ToolOptions::ui`](tool_runtime::tool::ToolOptions::ui)) are sent with its
     /// calls. Clients before 6.0.231 and 7.0.32 abandon answers that contain them.
     pub tool_metadata: bool,
     /// Set if small pieces of text and arguments are combined before they are sent. Clients parse all arguments again with each

@@ -228,7 +228,7 @@ impl Writer {
             id: id.clone(),
             name: name.to_owned(),
             visibility: spec.map_or(Visibility::Shown, |spec| self.visible.of(spec)),
-            is_external: spec.is_some_and(|spec| spec.traits.external),
+            is_external: spec.is_some_and(|spec| spec.options.external),
             is_provided: false,
             is_handed_out: false,
             activity: None,

@@ -69,8 +69,8 @@ fn run_of(called: &[(&str, &str, &str)]) -> Run {
 /// Returns a tool of the server, one of the client, and a hidden one.
 fn tools() -> Toolset {
     let work = |_, _| async { Ok::<_, tool_runtime::tool::Failure>(Value::Null) };
-    let hidden = RuntimeTool::new("secret", "Hidden.").traits(|traits| {
-        traits.meta.insert("hidden".to_owned(), true.into());
+    let hidden = RuntimeTool::new("secret", "Hidden.").options(|options| {
+        options.meta.insert("hidden".to_owned(), true.into());
     });
     let hidden = hidden.handler(work).unwrap();
     let all = Toolset::new().with(RuntimeTool::new("work", "Works.").handler(work).unwrap());

@@ -13,9 +13,9 @@ use crate::run::{
 };
 use crate::tool::{CallError, Output};
 
-/// An input of [`step`](super::step): an event of a run, as the run's driver reports it.
+/// An input of [`step`](super::step): something that happened to a run, as its driver reports it.
 ///
-/// Fields that several have: `call` is the call that the event is about. `at` is the time of the event. `model` is the model, if
+/// Fields that several have: `call` is the call that the input is about. `at` is its time. `model` is the model, if
 /// it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub enum StepInput {
     /// A run that stopped, or was created with a conversation, continues without a new prompt: the model is asked.
     Continue { by: Principal, at: Time },
     /// The tools that the model sees in its present turn. Calls of other tools are answered as calls of tools that do not
-    /// exist, in every process. The driver sends this event before the first call.
+    /// exist, in every process. The driver sends this input before the first call.
     Offered { tools: Vec<String> },
     /// A call is complete, but the model's turn is not. Drivers report this only for calls of tools that may start early.
     Called {
@@ -165,7 +165,7 @@ pub enum Action {
     Execute {
         /// The call.
         call: CallId,
-        /// The number of the start, from 1; the event of its end names it.
+        /// The number of the start, from 1; the input of its end names it.
         attempt: u32,
     },
     /// Cancel a running call, and do not wait for it.
@@ -263,7 +263,7 @@ pub enum TurnPart {
     Content(AssistantPart),
 }
 
-/// The reason for the refusal of an event. The run does not change.
+/// The reason for the refusal of an input. The run does not change.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -277,12 +277,12 @@ pub enum Refusal {
     Forbidden,
     /// The run never had this interrupt.
     Unknown {
-        /// The id that the event named.
+        /// The id that the input named.
         interrupt: InterruptId,
     },
     /// The interrupt is closed.
     Closed {
-        /// The id that the event named.
+        /// The id that the input named.
         interrupt: InterruptId,
     },
     /// Another decision was made before.
@@ -314,7 +314,7 @@ pub enum Refusal {
         /// The text about the limit.
         limit: String,
     },
-    /// The event does not fit the state of the run, for example the end of a turn that was not requested.
+    /// The input does not fit the state of the run, for example the end of a turn that was not requested.
     Misplaced {
         /// The problem.
         reason: &'static str,
