@@ -7,6 +7,9 @@ use super::{CRATES, files, report};
 /// Words that are part of no identifier: a value is returned, an error reported, a message received, a call interrupted.
 const FORBIDDEN: [&str; 4] = ["told", "said", "heard", "obligation"];
 
+/// Words that are part of no constant: a maximum is named `MAX_…`.
+const FORBIDDEN_IN_CONSTANTS: [&str; 3] = ["LONGEST", "LARGEST", "HIGHEST"];
+
 /// Adds the forbidden identifiers of `tokens` to `found`. Comments and strings are not identifiers.
 fn collect(tokens: TokenStream, found: &mut Vec<String>) {
     for token in tokens {
@@ -14,7 +17,9 @@ fn collect(tokens: TokenStream, found: &mut Vec<String>) {
             TokenTree::Group(group) => collect(group.stream(), found),
             TokenTree::Ident(ident) => {
                 let name = ident.to_string();
-                let is_forbidden = |part: &str| FORBIDDEN.contains(&part.to_lowercase().as_str());
+                let is_forbidden = |part: &str| {
+                    FORBIDDEN.contains(&part.to_lowercase().as_str()) || FORBIDDEN_IN_CONSTANTS.contains(&part)
+                };
                 if name.split('_').any(is_forbidden) {
                     found.push(name);
                 }
@@ -33,7 +38,11 @@ fn identifiers_use_plain_words() {
         let mut found = Vec::new();
         collect(tokens, &mut found);
         if !found.is_empty() {
-            broken.push(format!("{}: {}: use none of {FORBIDDEN:?} in a name", path.display(), found.join(", ")));
+            broken.push(format!(
+                "{}: {}: use none of {FORBIDDEN:?} in a name, and none of {FORBIDDEN_IN_CONSTANTS:?} in a constant",
+                path.display(),
+                found.join(", ")
+            ));
         }
     }
     report(&broken);
@@ -43,5 +52,6 @@ fn identifiers_use_plain_words() {
 fn forbidden_identifiers_are_found() {
     let mut found = Vec::new();
     collect("fn was_told(Said: u8) { retold(heard.len(), \"said\") } // told".parse().unwrap(), &mut found);
-    assert_eq!(found, ["was_told", "Said", "heard"]);
+    collect("const LONGEST_WAIT: u8 = longest(MAX_WAIT);".parse().unwrap(), &mut found);
+    assert_eq!(found, ["was_told", "Said", "heard", "LONGEST_WAIT"]);
 }

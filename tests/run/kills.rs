@@ -229,7 +229,7 @@ async fn play_under(victim: &str, kill: impl Fn(&mut Place)) {
     let mut random = seed;
     let mut moment = || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        Duration::from_millis((random >> 33) % engine::LONGEST)
+        Duration::from_millis((random >> 33) % engine::MAX_KILL_DELAY)
     };
     let (mut kills, mut runs, mut reconciled) = (0, 0, 0);
     while kills < count {

@@ -162,7 +162,8 @@ fn accepted_arguments_are_read_as_one_input() {
     let input = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, "from": "a", "to": "b", {seat} }} }}"#));
     let journey { outbound, nights, .. } = input.unwrap();
     assert_eq!((&*outbound.to, outbound.seat.row, nights), ("b", 3, 1));
-    let Err(DecodeError::Arguments(feedback)) = read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, {seat} }} }}"#))
+    let Err(DecodeError::Arguments(feedback)) =
+        read(&format!(r#"{{ "nights": 1, "there": {{ "class": 1, {seat} }} }}"#))
     else {
         panic!()
     };

@@ -51,7 +51,7 @@ async fn store(dir: &Path) -> Arc<dyn Store> {
 }
 
 /// The maximum duration of a process.
-const MOST: Duration = Duration::from_mins(1);
+const MAX_TIME: Duration = Duration::from_mins(1);
 
 /// Decides open interrupts, and drives the run until it rests.
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn lives() {
 async fn works() {
     let dir = started();
     // No process dies here, and a slow process on a busy machine must not be taken for dead.
-    let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]).lease_time(MOST / 3);
+    let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]).lease_time(MAX_TIME / 3);
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").unwrap();
     while !dir.join("go").exists() {
         std::thread::yield_now();
@@ -89,7 +89,7 @@ async fn works() {
 
 fn started() -> PathBuf {
     std::thread::spawn(|| {
-        std::thread::sleep(MOST);
+        std::thread::sleep(MAX_TIME);
         eprintln!("a process hangs");
         std::process::exit(3);
     });

@@ -124,7 +124,7 @@ const _: () = {
         _state: &'a __S,
         _text: &'a str,
         _cx: &'a __rt::Context,
-    ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::Refused>> where {
+    ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::DecodeError>> where {
         #[allow(unused_imports)]
         use __rt::SettlingFallback as _;
         __rt::Settling::<book_table, ()>::settle(_text, (), _cx)

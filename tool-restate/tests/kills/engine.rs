@@ -10,7 +10,7 @@ pub(crate) const PID: &str = "ENGINE_PID";
 pub(crate) const START: &str = "ENGINE_START";
 
 /// The longest time between two kills, in milliseconds.
-pub(crate) const LONGEST: u64 = 400;
+pub(crate) const MAX_KILL_DELAY: u64 = 400;
 
 fn engine() -> Restate {
     let address = |name: &str| env::var(name).unwrap_or_else(|_| panic!("start this with `scripts/engine restate`"));

@@ -6,7 +6,7 @@ use crate::lost::{
 };
 
 /// More points than a request has.
-const MOST: usize = 2000;
+const MAX_POLLS: usize = 2000;
 
 /// Without turns of other tasks in between, a request never gets further than to the first that it waits for.
 const STUCK: usize = 40;
@@ -24,7 +24,7 @@ impl Lost {
     async fn at_every_point(is_sealed: bool, protocol: Protocol, prompt: &str, says: Says, check: impl AsyncFn(Self)) {
         for yields in [0, 1, 3] {
             for polls in 1.. {
-                assert!(polls < MOST, "the answer has no end");
+                assert!(polls < MAX_POLLS, "the answer has no end");
                 let world = World::new(is_sealed);
                 let client = Client::asked(&world, protocol, prompt).await;
                 let body = client.answers(says, &[prompt]);

@@ -15,7 +15,7 @@ pub(crate) const PID: &str = "TEMPORAL_PID";
 pub(crate) const START: &str = "TEMPORAL_START";
 
 /// The longest time between two kills, in milliseconds.
-pub(crate) const LONGEST: u64 = 1500;
+pub(crate) const MAX_KILL_DELAY: u64 = 1500;
 
 async fn runs(queue: &str) -> TemporalStore {
     let address = env::var("TEMPORAL_ADDRESS").unwrap_or_else(|_| panic!("start this with `scripts/engine temporal`"));

@@ -61,8 +61,8 @@ export type Item = {
 /**
  * The lines of an address, by name.
  *
- * They keep the order in which they were written: the database has the country before the state, an address that came
- * through a tool the state before the country, and results show each as it is.
+ * They keep the order in which they were written. In the database, the country is before the state; in an address from
+ * a tool, it is after it. Results show each address in its own order.
  */
 export type Address = { [key: string]: string };
 
