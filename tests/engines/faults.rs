@@ -26,22 +26,22 @@ static ALONE: sync::Mutex<()> = sync::Mutex::const_new(());
 
 /// The recorded effects of tools, and the signals of a call under way.
 #[derive(Debug, Default)]
-struct Effects {
+struct World {
     effects: Mutex<Vec<String>>,
     has_begun: Notify,
     may_end: Notify,
 }
 
-impl Effects {
+impl World {
     fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    fn record(&self, what: impl Into<String>) {
+    fn did(&self, what: impl Into<String>) {
         self.effects.lock().unwrap().push(what.into());
     }
 
-    fn all(&self) -> Vec<String> {
+    fn seen(&self) -> Vec<String> {
         self.effects.lock().unwrap().clone()
     }
 }
@@ -51,9 +51,9 @@ impl Effects {
 async fn pay(
     /// The amount.
     amount: u32,
-    #[state] effects: &Effects,
+    #[state] world: &World,
 ) -> String {
-    effects.record(format!("pay {amount}"));
+    world.did(format!("pay {amount}"));
     format!("paid {amount}")
 }
 
@@ -62,16 +62,16 @@ async fn pay(
 async fn write(
     /// The number of pages.
     amount: u32,
-    #[state] effects: &Effects,
+    #[state] world: &World,
 ) -> String {
-    effects.record(format!("write {amount}"));
-    effects.has_begun.notify_one();
-    effects.may_end.notified().await;
+    world.did(format!("write {amount}"));
+    world.has_begun.notify_one();
+    world.may_end.notified().await;
     "an answer".to_owned()
 }
 
-fn tools(effects: &Arc<Effects>) -> Toolset {
-    toolset!(Arc::clone(effects); pay, write)
+fn tools(world: &Arc<World>) -> Toolset {
+    toolset!(Arc::clone(world); pay, write)
 }
 
 /// Returns an agent of these tools, whose model calls the one that the prompt names, and then says "done".
@@ -110,17 +110,17 @@ fn is_away<T: std::fmt::Debug>(result: &Result<T, AgentError>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_away_under_a_call_leads_to_no_second_effect() {
     let _alone = ALONE.lock().await;
-    let effects = Effects::new();
-    let _service = Service::start(agent(tools(&effects)));
-    let mut session = agent(tools(&effects)).store(engine::connect().await).session();
+    let world = World::new();
+    let _service = Service::start(agent(tools(&world)));
+    let mut session = agent(tools(&world)).store(engine::connect().await).session();
     let sent = tokio::spawn(async move { (session.send("write").await, session) });
-    effects.has_begun.notified().await;
+    world.has_begun.notified().await;
     kill_server();
     let (sent, mut session) = sent.await.unwrap();
     is_away(&sent);
     start_server();
     // If the call is still under way, it ends now.
-    effects.may_end.notify_one();
+    world.may_end.notify_one();
     let mut reply = session.resume().await.unwrap();
     if reply.phase == Phase::Suspended {
         let open = session.interrupts().next().unwrap().clone();
@@ -129,36 +129,36 @@ async fn a_server_that_goes_away_under_a_call_leads_to_no_second_effect() {
         reply = session.resume().await.unwrap();
     }
     assert_eq!((reply.phase, reply.text.as_str()), (Phase::Finished, "done"));
-    assert_eq!(effects.all(), ["write 5"]);
+    assert_eq!(world.seen(), ["write 5"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_away_under_a_question_gets_the_decision_later() {
     let _alone = ALONE.lock().await;
-    let effects = Effects::new();
-    let _service = Service::start(agent(tools(&effects)));
-    let front = agent(tools(&effects)).store(engine::connect().await);
+    let world = World::new();
+    let _service = Service::start(agent(tools(&world)));
+    let front = agent(tools(&world)).store(engine::connect().await);
     let (id, open) = waiting(&front).await;
     kill_server();
     is_away(&front.decide(&id, &open, Decision::Approve, "").await);
     is_away(&front.open(&id).await);
     is_away(&front.session().send("pay").await);
     start_server();
-    assert!(effects.all().is_empty());
+    assert!(world.seen().is_empty());
     for _ in 0..2 {
         front.decide(&id, &open, Decision::Approve, "").await.unwrap();
     }
     assert!(ended(&front, &id).await[0].is_success());
-    assert_eq!(effects.all(), ["pay 5"]);
+    assert_eq!(world.seen(), ["pay 5"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn entries_of_another_version_are_errors_that_name_their_place() {
     let _alone = ALONE.lock().await;
-    let effects = Effects::new();
-    let _service = Service::start(agent(tools(&effects)));
+    let world = World::new();
+    let _service = Service::start(agent(tools(&world)));
     let store = engine::connect().await;
-    let front = agent(tools(&effects)).store(store.clone());
+    let front = agent(tools(&world)).store(store.clone());
     for (text, part) in [
         (r#"{"v":1,"data":[{"event":"teleported"}]}"#, "unknown variant `teleported`"),
         (r#"{"v":2,"data":[]}"#, "written in version 2 of the stored form, and this program reads 1 to 1; update it"),
@@ -182,7 +182,7 @@ async fn entries_of_another_version_are_errors_that_name_their_place() {
         }
         assert!(store.delete(&id).await.unwrap());
     }
-    assert!(effects.all().is_empty());
+    assert!(world.seen().is_empty());
     // The service goes on with other runs.
     let (id, open) = waiting(&front).await;
     front.decide(&id, &open, Decision::Approve, "").await.unwrap();
@@ -214,13 +214,13 @@ async fn signals(agent: Agent) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn signals_for_a_run_that_has_ended_are_answered_as_over_a_store() {
     let _alone = ALONE.lock().await;
-    let effects = Effects::new();
-    let _service = Service::start(agent(tools(&effects)));
-    let store = signals(agent(tools(&Effects::new())).store(MemoryStore::new())).await;
-    let engine = signals(agent(tools(&effects)).store(engine::connect().await)).await;
+    let world = World::new();
+    let _service = Service::start(agent(tools(&world)));
+    let store = signals(agent(tools(&World::new())).store(MemoryStore::new())).await;
+    let engine = signals(agent(tools(&world)).store(engine::connect().await)).await;
     assert_eq!(engine, store);
     assert_eq!(engine.iter().filter(|outcome| *outcome != "ok").count(), 5, "{engine:#?}");
-    assert_eq!(effects.all(), ["pay 5"]);
+    assert_eq!(world.seen(), ["pay 5"]);
 }
 
 /// Lets two processes decide, whose clocks are half an hour behind and ahead of this machine's. Returns the outcomes, and those of
@@ -255,18 +255,18 @@ async fn decisions(agent: &Agent) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_whose_clocks_are_an_hour_apart_decide_once() {
     let _alone = ALONE.lock().await;
-    let effects = Effects::new();
-    let _service = Service::start(agent(tools(&effects)));
-    let store = decisions(&agent(tools(&Effects::new())).store(MemoryStore::new())).await;
-    let engine = decisions(&agent(tools(&effects)).store(engine::connect().await)).await;
+    let world = World::new();
+    let _service = Service::start(agent(tools(&world)));
+    let store = decisions(&agent(tools(&World::new())).store(MemoryStore::new())).await;
+    let engine = decisions(&agent(tools(&world)).store(engine::connect().await)).await;
     assert_eq!(engine, store);
     assert_eq!(engine[..2], ["ok", "ok"]);
-    assert_eq!(effects.all()[0], "pay 5");
+    assert_eq!(world.seen()[0], "pay 5");
 }
 
 /// Returns the payment tool of a build.
-fn build(effects: &Arc<Effects>, version: &'static str) -> Agent {
-    let effects = Arc::clone(effects);
+fn build(world: &Arc<World>, version: &'static str) -> Agent {
+    let world = Arc::clone(world);
     let limit = if version == "1" { 100 } else { 50 };
     let amount = json!({ "type": "integer", "maximum": limit });
     let tool = RuntimeTool::new("pay", "Pays.")
@@ -274,7 +274,7 @@ fn build(effects: &Arc<Effects>, version: &'static str) -> Agent {
         .approval()
         .effect(Effect::Destructive)
         .handler(move |arguments, _| {
-            effects.record(format!("{version} pays {}", arguments["amount"]));
+            world.did(format!("{version} pays {}", arguments["amount"]));
             async { Ok(json!("paid")) }
         });
     agent(Toolset::new().with(tool.unwrap()).unwrap())
@@ -287,19 +287,19 @@ async fn replaced(
     next: &'static str,
     decides: &'static str,
 ) -> (String, Vec<CallResult>, Vec<String>) {
-    let effects = Effects::new();
+    let world = World::new();
     let memory = Arc::new(MemoryStore::new());
     let of = async |version| {
-        let agent = build(&effects, version);
+        let agent = build(&world, version);
         if on_engine { agent.store(engine::connect().await) } else { agent.store(Arc::clone(&memory)) }
     };
-    let first = on_engine.then(|| Service::start(build(&effects, "1")));
+    let first = on_engine.then(|| Service::start(build(&world, "1")));
     let (id, open) = waiting(&of("1").await).await;
     drop(first);
-    let _second = on_engine.then(|| Service::start(build(&effects, next)));
+    let _second = on_engine.then(|| Service::start(build(&world, next)));
     let decided = of(decides).await.decide(&id, &open, Decision::Approve, "").await;
     let results = ended(&of(next).await, &id).await;
-    (outcome(decided), results, effects.all())
+    (outcome(decided), results, world.seen())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -221,7 +221,7 @@ fn every_compile_error_is_pinned() {
     report(&broken);
 }
 
-/// ToolOptions of expansions without a message: a missing implementation is reported elsewhere, or is impossible.
+/// Traits of expansions without a message: a missing implementation is reported elsewhere, or is impossible.
 const SILENT: [&str; 9] = [
     "AnyGiven",
     "Collect",

@@ -109,7 +109,7 @@ impl Chat {
             match self.open().await {
                 // The first entries of the run are not stored yet.
                 Err(error) if error.status == StatusCode::NOT_FOUND && active.is_some() && tries < MAX_TRIES => {
-                    tries += 1
+                    tries += 1;
                 }
                 opened => break opened?.ok_or_else(|| self.unknown())?,
             }

@@ -347,7 +347,8 @@ fn noun_phrase(description: &str) -> Option<String> {
     let phrase = lists.iter().find_map(|lead| phrase.strip_prefix(lead)).unwrap_or(phrase);
     let folded = words::fold(phrase);
     let first = folded.split(' ').next().unwrap_or_default();
-    let odd = ORDERS.contains(&first) || QUESTIONS.contains(&first) || phrase.contains(['`', '?', '"']);
+    let is_other = [ORDERS, QUESTIONS, PREPOSITIONS].iter().any(|words| words.contains(&first));
+    let odd = is_other || phrase.contains(['`', '?', '"']);
     let count = folded.split(' ').count();
     (!phrase.is_empty() && !odd && count <= 12 && phrase.len() <= 80).then(|| lower_first(phrase))
 }
@@ -460,6 +461,7 @@ mod tests {
             ("/celsius", "Degrees Celsius.", "What are the degrees Celsius?"),
             ("/options", "What there is to choose from.", "What are the options? What there is to choose from."),
             ("/from", "Where the journey begins.", "From? Where the journey begins."),
+            ("/amount", "In euros.", "What is the amount? In euros."),
             ("/first_name", "", "What is the first name?"),
             ("/state", "Filter by state. Default: all.", "What is the state? Filter by state."),
             ("/reason", "No longer needed or by mistake", "What is the reason? No longer needed or by mistake."),

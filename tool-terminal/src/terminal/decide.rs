@@ -34,7 +34,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
             "a" | "always" if offer(request).is_some() && !is_edited => return Decision::ApproveForRun,
             "y" | "yes" if !is_edited => return Decision::Approve,
             "y" | "yes" if !fits => {
-                terminal.say("The tool rejects these arguments. Answer e to edit them again, or n to deny the call.")
+                terminal.say("The tool rejects these arguments. Answer e to edit them again, or n to deny the call.");
             }
             "y" | "yes" => return Decision::Edit { arguments: terminal.keep(id, arguments) },
             "n" | "no" => return Decision::Deny { reason: reason(terminal).await },
