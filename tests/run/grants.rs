@@ -14,8 +14,8 @@ use tool_runtime::{
     Agent, AgentError, Effect, Toolset,
     agent::Decision,
     model::{ScriptedModel, Turn},
-    run::{CallResult, Phase, SupersededBy, Time},
-    store::StoreError,
+    run::{CallResult, InterruptId, Phase, RunId, SupersededBy, Time},
+    store::{Store, StoreError},
     test::Clock,
     toolset::{Permission, ProposedCall, RuntimeTool},
 };
@@ -66,15 +66,26 @@ pub(crate) fn payment(effects: &Arc<Effects>, description: &str, version: &str, 
     Toolset::new().with(tool.unwrap()).unwrap()
 }
 
+/// Returns an agent, and its run with a payment that waits for its approval or was approved, with the interrupt of the payment.
+async fn open_payment(
+    store: &Arc<dyn Store>,
+    effects: &Arc<Effects>,
+    is_approved: bool,
+) -> (Agent, RunId, InterruptId) {
+    let (agent, id, waits) = waiting(store, payment(effects, "Pays.", "1", &[]), pays(&[5])).await;
+    let interrupt = waits[0].id.clone();
+    if is_approved {
+        agent.decide(&id, &interrupt, Decision::Approve, "").await.unwrap();
+    }
+    (agent, id, interrupt)
+}
+
 #[tokio::test]
 async fn s03_a_tool_that_was_changed_does_not_run_on_an_old_approval() {
     for store in stores().await {
         for is_approved in [false, true].into_iter().filter(|is_approved| *is_approved || !is_engine(&store)) {
             let effects = Effects::new();
-            let (agent, id, waits) = waiting(&store, payment(&effects, "Pays.", "1", &[]), pays(&[5])).await;
-            if is_approved {
-                agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
-            }
+            let (agent, id, _) = open_payment(&store, &effects, is_approved).await;
             let changed = agent.tools(payment(&effects, "Pays twice.", "2", &[])).on(&store);
             let session = resumed(&changed, &id).await;
             assert_eq!(ends(&session), [CallResult::Superseded { by: SupersededBy::ToolChanged }]);
@@ -104,17 +115,14 @@ async fn s03_a_version_that_takes_over_asks_anew() {
     for store in stores().await {
         for is_approved in [false, true].into_iter().filter(|is_approved| *is_approved || !is_engine(&store)) {
             let effects = Effects::new();
-            let (agent, id, waits) = waiting(&store, payment(&effects, "Pays.", "1", &[]), pays(&[5])).await;
-            if is_approved {
-                agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
-            }
+            let (agent, id, interrupt) = open_payment(&store, &effects, is_approved).await;
             let newer = agent.tools(payment(&effects, "Pays twice.", "2", &["1"])).on(&store);
             let mut session = newer.open(&id).await.unwrap();
             assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended);
             let again = open(&newer, &id).await;
             assert_eq!(again.len(), 1, "the old interrupt is closed, and a new one open");
-            assert_ne!(again[0].id, waits[0].id);
-            assert!(newer.decide(&id, &waits[0].id, Decision::deny("no"), "").await.is_err());
+            assert_ne!(again[0].id, interrupt);
+            assert!(newer.decide(&id, &interrupt, Decision::deny("no"), "").await.is_err());
             newer.decide(&id, &again[0].id, Decision::Approve, "").await.unwrap();
             resumed(&newer, &id).await;
             assert_eq!(effects.all(), ["2 pays 5"]);

@@ -86,11 +86,11 @@ async fn sessions_receive_the_log_levels_that_they_set() {
     let client = client(&server, person.clone(), false).await;
     let call = || async { text(&client.call_tool(params("talk", json!({}))).await.unwrap()) };
     assert_eq!(call().await, "debug false, error true");
-    until("both are heard", || person.received().len() == 2).await;
+    until("both were received", || person.received().len() == 2).await;
     assert_eq!(person.received(), [r#"Info {"files":3}"#, "Error \"bad\\u001b[2J\""]);
     client.set_level(SetLevelRequestParams::new(LoggingLevel::Debug)).await.unwrap();
     assert_eq!(call().await, "debug true, error true");
-    until("all three are heard", || person.received().len() == 5).await;
+    until("all three were received", || person.received().len() == 5).await;
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn a_remote_servers_logs_are_texts_of_strangers() {
     };
     let tools = remote(&server()).logs(LogLevel::Info, hear).connect().await.unwrap().toolset();
     tools.call("far_talk", "{}", &Context::new("1")).await.unwrap();
-    until("two are heard", || received.lock().unwrap().len() == 2).await;
+    until("two were received", || received.lock().unwrap().len() == 2).await;
     let received = received.lock().unwrap();
     assert_eq!((received[0].level, received[0].text.as_str()), (LogLevel::Info, r#"{"files":3}"#));
     assert_eq!((received[1].level, received[1].text.contains('\u{1b}')), (LogLevel::Error, false));

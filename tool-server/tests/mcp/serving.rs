@@ -185,7 +185,7 @@ async fn progress_grows_and_comes_before_the_result() {
     let person = Person::new(None);
     let client = client(&McpServer::new(tools()), person.clone(), false).await;
     client.call_tool(params("report", json!({}))).await.unwrap();
-    until("all of it is heard", || person.received().len() == 5).await;
+    until("everything was received", || person.received().len() == 5).await;
     let done: Vec<f64> =
         person.received().iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
     assert!(done.windows(2).all_and_some(|pair| pair[0] < pair[1]), "{done:?}");
