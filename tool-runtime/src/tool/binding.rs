@@ -56,6 +56,7 @@ impl fmt::Debug for Started<'_> {
 pub struct Starting<'a>(Either<Ready<StartResult<'a>>, BoxFuture<'a, StartResult<'a>>>);
 
 type StartResult<'a> = Result<Started<'a>, CallError>;
+type DecodeResult<'a> = Result<Started<'a>, DecodeError>;
 
 impl<'a> Starting<'a> {
     /// Creates a call whose arguments were read.
@@ -204,13 +205,13 @@ pub enum Start<S: 'static> {
     /// For a tool that needs the state.
     On(&'static dyn StartWithState<S>),
     /// For a tool with dynamic parameters.
-    Asking(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, Result<Started<'a>, DecodeError>>),
+    Asking(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, DecodeResult<'a>>),
 }
 
 /// Starts a call of a tool that needs no state, whatever the types of its parameters.
 pub trait StartStateless: Sync {
     /// Reads the arguments `text` of the tool `def`, and prepares the call.
-    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, DecodeError>;
+    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> DecodeResult<'a>;
 }
 
 /// The code of a call with values of these types. The code that reads them is compiled once for each list of types, not for each
@@ -219,7 +220,7 @@ pub trait StartStateless: Sync {
 pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> Started<'a>);
 
 impl<V: Values> StartStateless for Begin<V> {
-    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> Result<Started<'a>, DecodeError> {
+    fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> DecodeResult<'a> {
         match V::read(def, text, cx) {
             Ok(values) => Ok((self.0)(values, cx)),
             Err(refused) => Err(refused),
@@ -230,13 +231,7 @@ impl<V: Values> StartStateless for Begin<V> {
 /// Starts a call of a tool that needs the state `S`, whatever the types of its parameters.
 pub trait StartWithState<S>: Sync {
     /// Reads the arguments `text` of the tool `def`, and prepares the call.
-    fn start<'a>(
-        &self,
-        def: &'static Def,
-        state: &'a S,
-        text: &str,
-        cx: &'a Context,
-    ) -> Result<Started<'a>, DecodeError>;
+    fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> DecodeResult<'a>;
 }
 
 /// The code of a call with the state `S` and values of these types.
@@ -244,13 +239,7 @@ pub trait StartWithState<S>: Sync {
 pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> Started<'a>);
 
 impl<S, V: Values> StartWithState<S> for BeginWithState<S, V> {
-    fn start<'a>(
-        &self,
-        def: &'static Def,
-        state: &'a S,
-        text: &str,
-        cx: &'a Context,
-    ) -> Result<Started<'a>, DecodeError> {
+    fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> DecodeResult<'a> {
         match V::read(def, text, cx) {
             Ok(values) => Ok((self.0)(state, values, cx)),
             Err(refused) => Err(refused),

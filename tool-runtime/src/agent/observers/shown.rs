@@ -98,7 +98,7 @@ impl Shown {
         }
     }
 
-    /// Adds an empty part, and reports it if it is no text.
+    /// Adds an empty part. Reports it if it is a call, or comes from a tool of the provider.
     fn begin_part(&mut self, piece: &PartPiece<'_>, observers: &Observers) {
         self.parts.push(match piece {
             PartPiece::Text(_) => AssistantPart::Text { text: String::new() },
