@@ -140,9 +140,9 @@ impl Keeper for Attended {
         self.inner.read(known)
     }
 
-    fn wait(&mut self, asks: bool) -> BoxFuture<'static, ()> {
+    fn wait(&mut self, known: u64, asks: bool) -> BoxFuture<'static, ()> {
         self.attend();
-        self.inner.wait(asks)
+        self.inner.wait(known, asks)
     }
 
     fn drives(&self) -> bool {

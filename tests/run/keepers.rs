@@ -17,7 +17,8 @@ use tool_runtime::{
     model::{Delta, FinishReason, FunctionModel, Turn},
     run::{Phase, Principal, RunId, StopReason, Time},
     store::{
-        Append, Keeper, Lease, MemoryStore, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem,
+        Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, Stored,
+        WaitingFilter, WaitingItem,
     },
     test::{Events, Seen},
     tool, toolset,
@@ -28,32 +29,38 @@ use crate::kit::{Effects, agent, pays, tools, until};
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// An engine in memory. It gives no leases, and nobody has to sweep it.
+#[derive(Clone)]
 struct Engine {
-    log: Arc<MemoryStore>,
-    /// The number of appends of everybody.
-    added: watch::Sender<usize>,
-    /// The times at which the run must be resumed, one of each append.
-    wakes: Arc<Mutex<Vec<Option<Time>>>>,
+    shared: Arc<Shared>,
     /// Set in the process in which runs are driven.
     drives: bool,
 }
 
+#[derive(Default)]
+struct Shared {
+    log: MemoryStore,
+    /// Changes with each append of anybody.
+    added: watch::Sender<()>,
+    lengths: LogLengths,
+    /// The times at which the run must be resumed, one of each append.
+    wakes: Mutex<Vec<Option<Time>>>,
+}
+
 impl Engine {
     fn new() -> Arc<Self> {
-        Arc::new(Self { log: Arc::default(), added: watch::Sender::new(0), wakes: Arc::default(), drives: true })
+        Arc::new(Self { shared: Arc::default(), drives: true })
     }
 
     /// Returns the engine as another process uses it.
     fn elsewhere(&self) -> Arc<dyn Store> {
-        let (log, wakes) = (Arc::clone(&self.log), Arc::clone(&self.wakes));
-        Arc::new(Self { log, added: self.added.clone(), wakes, drives: false })
+        Arc::new(Self { drives: false, ..self.clone() })
     }
 
     /// Drives the runs that are due, one after the other, whenever somebody has appended.
     async fn serve(self: Arc<Self>, agent: Agent) {
-        let mut added = self.added.subscribe();
+        let mut added = self.shared.added.subscribe();
         loop {
-            for run in self.log.due(Time(0), 64).await.unwrap() {
+            for run in self.shared.log.due(Time(0), 64).await.unwrap() {
                 let _ = agent.open(&run).await.unwrap().resume().await;
             }
             added.changed().await.unwrap();
@@ -64,57 +71,50 @@ impl Engine {
 /// The place in the engine from which one run is driven.
 struct Place {
     run: RunId,
-    log: Arc<MemoryStore>,
-    added: watch::Sender<usize>,
-    known: usize,
-    wakes: Arc<Mutex<Vec<Option<Time>>>>,
-    drives: bool,
+    engine: Engine,
+    length: Arc<LogLength>,
 }
 
 impl Keeper for Place {
     fn append(&mut self, append: Append) -> Promise<'_, ()> {
-        Box::pin(async move {
-            assert_eq!(append.lease, None);
-            let due = append.head.due();
-            self.log.append(&self.run, append).await?;
-            self.wakes.lock().unwrap().push(due);
-            self.added.send_modify(|count| *count += 1);
-            Ok(())
-        })
+        assert_eq!(append.lease, None);
+        self.engine.shared.wakes.lock().unwrap().push(append.head.due());
+        self.engine.append(&self.run, append)
     }
 
     fn read(&mut self, known: u64) -> Promise<'_, Vec<Record>> {
-        self.known = *self.added.borrow();
-        self.log.read(&self.run, known)
+        self.engine.read(&self.run, known)
     }
 
-    fn wait(&mut self, _: bool) -> BoxFuture<'static, ()> {
-        let (known, mut added) = (self.known, self.added.subscribe());
+    fn wait(&mut self, known: u64, _: bool) -> BoxFuture<'static, ()> {
+        let added = Arc::clone(&self.length).exceeds(known);
         Box::pin(async move {
-            added.wait_for(|count| *count > known).await.unwrap();
+            added.await;
         })
     }
 
     fn drives(&self) -> bool {
-        self.drives
+        self.engine.drives
     }
 }
 
 impl Store for Engine {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> Promise<'a, ()> {
+        let length = append.expected + append.count;
         Box::pin(async move {
-            self.log.append(run, append).await?;
-            self.added.send_modify(|count| *count += 1);
+            self.shared.log.append(run, append).await?;
+            self.shared.lengths.report(run, length);
+            self.shared.added.send_replace(());
             Ok(())
         })
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<Stored>> {
-        self.log.load(run)
+        self.shared.log.load(run)
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> Promise<'a, Vec<Record>> {
-        self.log.read(run, rev)
+        self.shared.log.read(run, rev)
     }
 
     fn snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> Promise<'a, ()> {
@@ -130,7 +130,7 @@ impl Store for Engine {
     }
 
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> Promise<'a, Vec<WaitingItem>> {
-        self.log.waiting(filter)
+        self.shared.log.waiting(filter)
     }
 
     fn due(&self, _: Time, _: usize) -> Promise<'_, Vec<RunId>> {
@@ -138,29 +138,28 @@ impl Store for Engine {
     }
 
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> Promise<'a, Vec<RunItem>> {
-        self.log.list(owner, page)
+        self.shared.log.list(owner, page)
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> Promise<'a, bool> {
-        self.log.delete(run)
+        self.shared.log.delete(run)
     }
 
     fn publish(&self, run: &RunId, piece: String) {
-        self.log.publish(run, piece);
+        self.shared.log.publish(run, piece);
     }
 
     fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
-        self.log.pieces(run)
+        self.shared.log.pieces(run)
     }
 
     fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        self.log.followed(run)
+        self.shared.log.followed(run)
     }
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
-        let (log, wakes) = (Arc::clone(&self.log), Arc::clone(&self.wakes));
-        let (run, added) = (run.clone(), self.added.clone());
-        Some(Box::new(Place { run, log, added, known: 0, wakes, drives: self.drives }))
+        let length = self.shared.lengths.of(run);
+        Some(Box::new(Place { run: run.clone(), engine: self.clone(), length }))
     }
 }
 
@@ -188,7 +187,7 @@ async fn each_append_carries_the_time_at_which_the_run_must_be_resumed() {
     let mut session = agent.session();
     session.send("go").await.unwrap();
     let since = session.interrupts().next().unwrap().since;
-    let wakes = engine.wakes.lock().unwrap().clone();
+    let wakes = engine.shared.wakes.lock().unwrap().clone();
     // While the run goes on by itself, it must be resumed at once. Then it waits for a person, and for the hour.
     assert!(wakes.contains(&Some(Time(0))), "{wakes:?}");
     assert_eq!(wakes.last(), Some(&Some(since.after(Duration::from_hours(1)))));

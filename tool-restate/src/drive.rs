@@ -121,7 +121,7 @@ impl Driver {
     /// Answers the loop, unless the entries are of an earlier one. The log has `length` entries if they were appended.
     fn answer(&mut self, appended: Appended, length: u64) {
         if appended == Appended::Yes {
-            self.engine.report(&self.run, length);
+            self.engine.shared.lengths.report(&self.run, length);
         }
         if let Some(answer) = self.work.as_mut().and_then(|work| work.answer.take()) {
             let _ = answer.send(appended);

@@ -1,23 +1,15 @@
 //! The connection to a server of Restate, and the service that it calls.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use restate_sdk::{endpoint::Endpoint, http_server::HttpServer, ingress};
 use rustls::{ClientConfig, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
-use tokio::{
-    net::TcpListener,
-    sync::{mpsc, watch},
-};
+use tokio::{net::TcpListener, sync::mpsc};
 use tool_runtime::Agent;
 use tool_runtime::run::RunId;
-use tool_runtime::store::{MemoryStore, Store, StoreError};
+use tool_runtime::store::{LogLengths, MemoryStore, Store, StoreError};
 
 use crate::drive::{Agents, ToolDriver};
 use crate::keeper::{Asked, Asks};
@@ -40,8 +32,7 @@ pub struct Shared {
     pub client: ingress::Client<Http>,
     admin: String,
     http: reqwest::Client,
-    /// The lengths of logs as this process knows them, by the runs that its sessions use.
-    lengths: Mutex<HashMap<RunId, watch::Sender<u64>>>,
+    pub lengths: LogLengths,
 }
 
 impl fmt::Debug for Restate {
@@ -62,7 +53,7 @@ impl Restate {
         let uri = ingress.parse::<http::Uri>().map_err(StoreError::unavailable)?;
         let client = ingress::Client::new(uri, Http(http.clone())).map_err(StoreError::unavailable)?;
         let admin = admin.trim_end_matches('/').to_owned();
-        let shared = Shared { client, admin, http, lengths: Mutex::default() };
+        let shared = Shared { client, admin, http, lengths: LogLengths::default() };
         Ok(Self { shared: Arc::new(shared), asks: None, pieces: Arc::new(MemoryStore::new()) })
     }
 
@@ -104,31 +95,6 @@ impl Restate {
     pub(crate) fn driving(&self) -> (Self, Asked) {
         let (asks, asked) = mpsc::unbounded_channel();
         (Self { asks: Some(asks), ..self.clone() }, asked)
-    }
-
-    fn all_lengths(&self) -> MutexGuard<'_, HashMap<RunId, watch::Sender<u64>>> {
-        self.shared.lengths.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the length of the log of `run`, which changes when this process appends.
-    pub(crate) fn lengths(&self, run: &RunId) -> watch::Receiver<u64> {
-        let mut lengths = self.all_lengths();
-        if let Some(length) = lengths.get(run) {
-            return length.subscribe();
-        }
-        // Logs that no session uses any more are forgotten here.
-        lengths.retain(|_, length| length.receiver_count() > 0);
-        let length = watch::Sender::new(0);
-        let receiver = length.subscribe();
-        lengths.insert(run.clone(), length);
-        receiver
-    }
-
-    /// Reports that the log of `run` has `length` entries.
-    pub(crate) fn report(&self, run: &RunId, length: u64) {
-        if let Some(known) = self.all_lengths().get(run) {
-            known.send_replace(length);
-        }
     }
 }
 

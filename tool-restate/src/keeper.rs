@@ -1,20 +1,14 @@
 //! The place from which a session drives a run on Restate, or follows it.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{mpsc, oneshot},
     time::timeout,
 };
 use tool_runtime::run::RunId;
-use tool_runtime::store::{Append, Keeper, Record, Store, StoreError};
+use tool_runtime::store::{Append, Keeper, LogLength, Record, Store, StoreError};
 
 use crate::engine::Restate;
 use crate::wire::now;
@@ -40,42 +34,31 @@ pub type Asked = mpsc::UnboundedReceiver<Ask>;
 pub struct RestateKeeper {
     pub engine: Restate,
     pub run: RunId,
-    /// The number of entries that the session has. A wait that began before them does not end for them.
-    pub known: Arc<AtomicU64>,
-    /// The length of the log as this process knows it.
-    pub lengths: watch::Receiver<u64>,
+    pub length: Arc<LogLength>,
 }
 
 impl Keeper for RestateKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            let length = append.expected + append.count;
             if let Some(asks) = &self.engine.asks {
                 let (answer, answered) = oneshot::channel();
                 let gone = || StoreError::unavailable("Restate has ended the invocation that drives the run");
                 asks.send(Ask { entries: Entries::new(append, now()), answer }).map_err(|_| gone())?;
-                answered.await.map_err(|_| gone())?.into_result()?;
+                answered.await.map_err(|_| gone())?.into_result()
             } else {
-                self.engine.append(&self.run, append).await?;
+                self.engine.append(&self.run, append).await
             }
-            self.known.store(length, Relaxed);
-            Ok(())
         })
     }
 
     fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
-        Box::pin(async move {
-            let records = self.engine.read(&self.run, known).await?;
-            let last = records.last().map(|record| record.rev + record.count);
-            self.known.fetch_max(last.unwrap_or(known), Relaxed);
-            Ok(records)
-        })
+        self.engine.read(&self.run, known)
     }
 
-    fn wait(&mut self, asks: bool) -> BoxFuture<'static, ()> {
-        let longest = if asks || !self.drives() { WAITING_POLL } else { IDLE_POLL };
-        let (mut lengths, known) = (self.lengths.clone(), Arc::clone(&self.known));
-        Box::pin(async move { drop(timeout(longest, lengths.wait_for(|length| *length > known.load(Relaxed))).await) })
+    fn wait(&mut self, known: u64, asks: bool) -> BoxFuture<'static, ()> {
+        let poll = if asks || !self.drives() { WAITING_POLL } else { IDLE_POLL };
+        let added = timeout(poll, Arc::clone(&self.length).exceeds(known));
+        Box::pin(async move { drop(added.await) })
     }
 
     fn drives(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Runs on Restate as a store, which every process uses.
 
-use std::{cmp::Reverse, ops::Range, sync::Arc, time::Duration};
+use std::{cmp::Reverse, ops::Range, time::Duration};
 
 use futures_util::{
     future::{BoxFuture, ready},
@@ -71,7 +71,7 @@ impl Store for Restate {
             let answer = self.log(run).append(Json(Entries::new(append, now()))).call().await;
             let Json(appended) = answer.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
             appended.into_result()?;
-            self.report(run, length);
+            self.shared.lengths.report(run, length);
             Ok(())
         })
     }
@@ -133,14 +133,14 @@ impl Store for Restate {
         Box::pin(async move {
             let answer = self.log(run).delete().call().await;
             let deleted = answer.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
-            self.report(run, u64::MAX);
+            self.shared.lengths.report(run, u64::MAX);
             Ok(deleted)
         })
     }
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
-        let (engine, lengths) = (self.clone(), self.lengths(run));
-        Some(Box::new(RestateKeeper { engine, run: run.clone(), known: Arc::default(), lengths }))
+        let length = self.shared.lengths.of(run);
+        Some(Box::new(RestateKeeper { engine: self.clone(), run: run.clone(), length }))
     }
 
     fn publish(&self, run: &RunId, piece: String) {

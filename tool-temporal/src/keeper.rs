@@ -1,22 +1,15 @@
 //! The keeper of a run: sessions drive it or follow it with this.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt as _};
-use tokio::{sync::watch, time::timeout};
+use tokio::time::timeout;
 use tool_runtime::run::{RunId, Time};
-use tool_runtime::store::{Append, Keeper, Record, StoreError};
+use tool_runtime::store::{Append, Keeper, LogLength, Record, StoreError};
 
 use crate::{
     log::Drive,
-    notify::lengths,
-    store::{TemporalStore, workflow_id},
+    store::{LENGTHS, TemporalStore},
 };
 
 /// The interval at which the log is read where its workflow is in another process.
@@ -29,42 +22,26 @@ pub struct TemporalKeeper {
     /// The drive; `None` outside of the activity.
     drive: Option<Drive>,
     is_claimed: bool,
-    /// The number of entries that the session has. A wait that began before them does not end for them.
-    known: Arc<AtomicU64>,
-    lengths: watch::Receiver<u64>,
+    length: Arc<LogLength>,
 }
 
 impl TemporalKeeper {
     pub fn new(runs: TemporalStore, run: &RunId, drive: Option<Drive>) -> Self {
-        let lengths = lengths(&workflow_id(run));
-        Self { runs, run: run.clone(), drive, is_claimed: false, known: Arc::default(), lengths }
+        Self { runs, run: run.clone(), drive, is_claimed: false, length: LENGTHS.of(run) }
     }
 }
 
 impl Keeper for TemporalKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
-        async move {
-            let length = append.expected + append.count;
-            self.runs.add(&self.run, append).await?;
-            self.known.store(length, Relaxed);
-            Ok(())
-        }
-        .boxed()
+        self.runs.add(&self.run, append).boxed()
     }
 
     fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
-        async move {
-            let records = self.runs.records(&self.run, known).await?;
-            let last = records.last().map(|record| record.rev + record.count);
-            self.known.fetch_max(last.unwrap_or(known), Relaxed);
-            Ok(records)
-        }
-        .boxed()
+        self.runs.records(&self.run, known).boxed()
     }
 
-    fn wait(&mut self, _: bool) -> BoxFuture<'static, ()> {
-        let (mut lengths, known) = (self.lengths.clone(), Arc::clone(&self.known));
-        async move { drop(timeout(POLL, lengths.wait_for(|length| *length > known.load(Relaxed))).await) }.boxed()
+    fn wait(&mut self, known: u64, _: bool) -> BoxFuture<'static, ()> {
+        timeout(POLL, Arc::clone(&self.length).exceeds(known)).map(drop).boxed()
     }
 
     fn drives(&self) -> bool {

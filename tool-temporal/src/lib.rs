@@ -4,7 +4,6 @@
 mod drive;
 mod keeper;
 mod log;
-mod notify;
 mod store;
 mod workflow;
 

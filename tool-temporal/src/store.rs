@@ -1,6 +1,11 @@
 //! The runs of a Temporal server, as every process sees them.
 
-use std::{fmt, ops::Range, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    ops::Range,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use futures_util::{
     future::{BoxFuture, FutureExt as _, ready},
@@ -16,7 +21,8 @@ use tool_runtime::{
     Agent,
     run::{Principal, RunId, Time},
     store::{
-        Append, Keeper, Lease, MemoryStore, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem,
+        Append, Keeper, Lease, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, Stored, WaitingFilter,
+        WaitingItem,
     },
 };
 use url::Url;
@@ -30,6 +36,9 @@ use crate::{
 
 /// The prefix of the ids of workflows.
 const PREFIX: &str = "tool-run/";
+
+/// The lengths of logs. A workflow, which has no values of its process, reports its additions here.
+pub(crate) static LENGTHS: LazyLock<LogLengths> = LazyLock::new(LogLengths::default);
 
 /// The longest time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -15,7 +15,7 @@ use tool_runtime::store::Record;
 use crate::{
     drive::Driver,
     log::{Added, Addition, Drive, RunLog, Summary},
-    notify::report,
+    store::LENGTHS,
 };
 
 /// The key of the summary in the workflow's memo.
@@ -102,7 +102,7 @@ impl ToolRun {
             if is_listed {
                 write_memo(ctx, &self.log.summary);
             }
-            report(ctx.workflow_id(), self.log.rev);
+            LENGTHS.report(&self.log.run, self.log.rev);
         }
         added
     }
@@ -115,8 +115,8 @@ impl ToolRun {
 
     /// Deletes the run. Returns whether it was there.
     #[update]
-    pub fn delete(&mut self, ctx: &mut SyncWorkflowContext<Self>) -> bool {
-        report(ctx.workflow_id(), u64::MAX);
+    pub fn delete(&mut self, _: &mut SyncWorkflowContext<Self>) -> bool {
+        LENGTHS.report(&self.log.run, u64::MAX);
         !std::mem::replace(&mut self.log.is_deleted, true)
     }
 

@@ -63,12 +63,12 @@ pub trait Keeper: Send + Sync {
     /// Returns the records after the first `known` entries, oldest first, as [`Store::read`](super::Store::read) does.
     fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>>;
 
-    /// Returns when others may have added to the log since it was last read. `asks` is set if an interrupt is open, so that
-    /// somebody may be about to decide.
+    /// Waits until the log may have more than `known` entries. `asks` is set if an interrupt is open, so that somebody may be
+    /// about to decide.
     ///
-    /// The loop reads the run then. It keeps the future across its own appends, and drops it at will. A keeper without
-    /// notifications returns after a while.
-    fn wait(&mut self, asks: bool) -> BoxFuture<'static, ()>;
+    /// The loop reads the run then. It drops the future at will, and always after an append. A keeper without notifications
+    /// returns after a while; [`LogLengths`](super::LogLengths) help it to notice the appends of its own process at once.
+    fn wait(&mut self, known: u64, asks: bool) -> BoxFuture<'static, ()>;
 
     /// Returns whether the session takes the actions that follow from the entries, as it does by default. Otherwise somebody else
     /// does, whom each append with a time in its head causes to resume the run. The session only follows it, like

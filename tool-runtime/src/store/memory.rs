@@ -4,19 +4,16 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap, hash_map::Entry},
     ops::Range,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use event_listener::Event;
 use futures_util::{
     future::{BoxFuture, ready},
     stream::{BoxStream, StreamExt as _, unfold},
 };
 
+use super::lengths::LogLength;
 use super::lines::Lines;
 use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
 use crate::run::{Interrupt, Principal, RunId, Time};
@@ -54,34 +51,7 @@ struct KeptRun {
     /// The time at which a worker last took it up.
     taken: Time,
     /// The length of the log, if somebody has watched it.
-    watched: Option<Arc<Watched>>,
-}
-
-/// The length of a log, and the event of its change.
-#[derive(Debug)]
-struct Watched {
-    rev: AtomicU64,
-    changed: Event,
-}
-
-impl Watched {
-    fn set(&self, rev: u64) {
-        self.rev.store(rev, Ordering::SeqCst);
-        self.changed.notify(usize::MAX);
-    }
-
-    /// Waits until the log has another length than `known`, and returns that.
-    async fn other(&self, known: u64) -> u64 {
-        loop {
-            // Registered before the look, so that no change in between is missed.
-            let changed = self.changed.listen();
-            let rev = self.rev.load(Ordering::SeqCst);
-            if rev != known {
-                return rev;
-            }
-            changed.await;
-        }
-    }
+    watched: Option<Arc<LogLength>>,
 }
 
 impl Kept {
@@ -332,10 +302,9 @@ impl Store for MemoryStore {
     fn watch(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
         let mut kept = self.lock();
         let kept = kept.runs.get_mut(run)?;
-        let new = || Arc::new(Watched { rev: AtomicU64::new(kept.rev), changed: Event::new() });
-        let watched = Arc::clone(kept.watched.get_or_insert_with(new));
-        let next = |(watched, known): (Arc<Watched>, u64)| async move {
-            let rev = watched.other(known).await;
+        let watched = Arc::clone(kept.watched.get_or_insert_with(|| Arc::new(LogLength::new(kept.rev))));
+        let next = |(watched, known): (Arc<LogLength>, u64)| async move {
+            let rev = Arc::clone(&watched).exceeds(known).await;
             Some((rev, (watched, rev)))
         };
         Some(unfold((watched, kept.rev), next).boxed())

@@ -1,20 +1,15 @@
 //! The log of a run in a store, and the lease to drive it, which one worker has at a time.
 
-use std::{
-    future::poll_fn,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    task::Poll,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{
     future::BoxFuture,
     stream::{BoxStream, StreamExt as _},
 };
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep_until},
+};
 
 use crate::run::{Run, RunId, Time};
 use crate::store::{Append, Keeper, Lease, Record, Store, StoreError};
@@ -39,41 +34,21 @@ pub struct Leased {
     /// The time at which the run was last read.
     read: Instant,
     /// `None` if the store does not notify, so that the run must be read at intervals.
-    notifications: Option<Arc<Notifications>>,
+    notifications: Option<Notifications>,
 }
 
-/// The store's notifications of entries of others.
-struct Notifications {
-    /// `None` after their end.
-    revs: Mutex<Option<BoxStream<'static, u64>>>,
-    /// The number of entries that the driver knows.
-    known: AtomicU64,
-}
+/// The store's notifications of appends: the log's length after each. `None` after their end.
+type Notifications = Arc<Mutex<Option<BoxStream<'static, u64>>>>;
 
-impl Notifications {
-    fn of(revs: BoxStream<'static, u64>) -> Arc<Self> {
-        Arc::new(Self { revs: Mutex::new(Some(revs)), known: AtomicU64::new(0) })
-    }
-
-    /// Waits until the store has entries that the driver does not know. Returns at the end of the notifications, too.
-    async fn added(self: Arc<Self>) {
-        poll_fn(|task| {
-            let mut revs = self.revs.lock().unwrap_or_else(PoisonError::into_inner);
-            while let Some(stream) = &mut *revs {
-                match stream.poll_next_unpin(task) {
-                    Poll::Ready(Some(rev)) if rev <= self.known.load(Ordering::Relaxed) => {}
-                    Poll::Ready(Some(_)) => break,
-                    Poll::Ready(None) => *revs = None,
-                    Poll::Pending => return Poll::Pending,
-                }
-            }
-            Poll::Ready(())
-        })
-        .await;
-    }
-
-    fn has_ended(&self) -> bool {
-        self.revs.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+/// Waits until the log has more than `known` entries. Returns at the end of the notifications, too.
+async fn added(notifications: Notifications, known: u64) {
+    let mut lengths = notifications.lock().await;
+    while let Some(stream) = &mut *lengths {
+        match stream.next().await {
+            Some(length) if length <= known => {}
+            Some(_) => return,
+            None => *lengths = None,
+        }
     }
 }
 
@@ -93,12 +68,6 @@ impl Leased {
         }
     }
 
-    fn knows(&self, rev: u64) {
-        if let Some(notifications) = &self.notifications {
-            notifications.known.store(rev, Ordering::Relaxed);
-        }
-    }
-
     /// Returns the time at which half of the lease is over.
     fn half(&self) -> Option<Time> {
         let half = u64::try_from(self.ttl.as_millis() / 2).unwrap_or(u64::MAX);
@@ -114,14 +83,14 @@ impl Leased {
         }
         if self.lease.is_none() {
             // Before the run is read for the first time, so that nothing in between is missed.
-            self.notifications = self.store.watch(&self.run).map(Notifications::of);
+            self.notifications = self.store.watch(&self.run).map(|lengths| Arc::new(Mutex::new(Some(lengths))));
         }
         let leased = self.store.lease(&self.run, &self.worker, now, self.ttl).await;
         if let Err(StoreError::Leased { until }) = leased
             && self.follows
             && self.lease.is_none()
         {
-            self.notifications = self.store.follow(&self.run).map(Notifications::of);
+            self.notifications = self.store.follow(&self.run).map(|lengths| Arc::new(Mutex::new(Some(lengths))));
             return Ok(Some(until));
         }
         let lease = leased?;
@@ -133,23 +102,18 @@ impl Leased {
 
 impl Keeper for Leased {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.knows(append.expected + append.count);
         self.store.append(&self.run, Append { lease: self.lease.clone(), ..append })
     }
 
     fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
         self.read = Instant::now();
-        Box::pin(async move {
-            let records = self.store.read(&self.run, known).await?;
-            self.knows(records.last().map_or(known, |last| last.rev + last.count));
-            Ok(records)
-        })
+        self.store.read(&self.run, known)
     }
 
-    fn wait(&mut self, asks: bool) -> BoxFuture<'static, ()> {
-        self.notifications.take_if(|notifications| notifications.has_ended());
+    fn wait(&mut self, known: u64, asks: bool) -> BoxFuture<'static, ()> {
+        self.notifications.take_if(|lengths| lengths.try_lock().is_ok_and(|lengths| lengths.is_none()));
         match self.notifications.clone() {
-            Some(notifications) => Box::pin(notifications.added()),
+            Some(notifications) => Box::pin(added(notifications, known)),
             None => Box::pin(sleep_until(self.read + if asks { WAITING_POLL } else { IDLE_POLL })),
         }
     }

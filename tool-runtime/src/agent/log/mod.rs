@@ -184,7 +184,8 @@ impl Log {
         if self.drives() {
             self.restart_run_clock();
         }
-        if self.stored() == 0 {
+        let is_new = self.stored() == 0;
+        if is_new {
             self.keep(observers).await?;
             self.renew().await?;
         }
@@ -193,7 +194,7 @@ impl Log {
             self.tail = Tail::default();
             self.reload().await?;
         }
-        let were_added = self.refresh(observers).await?;
+        let were_added = !is_new && self.refresh(observers).await?;
         // Others may have continued the run already, or stopped it.
         let input = input
             .filter(|input| !matches!(input, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
@@ -571,12 +572,12 @@ impl Log {
 
     /// Waits for a signal from outside. If the future is dropped, nothing is lost.
     pub async fn next_signal(&mut self, signals: &mut Signals) -> Signal {
-        let asks = self.run.interrupts().next().is_some();
+        let (known, asks) = (self.stored(), self.run.interrupts().next().is_some());
         let is_elsewhere = !self.drives();
         tokio::select! {
             biased;
             signal = self.outside.next(&self.agent, &mut signals.listener) => signal,
-            () = self.storage.added(asks, &mut signals.added) => Signal::Added,
+            () = self.storage.added(known, asks, &mut signals.added) => Signal::Added,
             signal = pieces::next(&self.agent, self.run.id(), is_elsewhere, &mut signals.pieces) => signal,
         }
     }

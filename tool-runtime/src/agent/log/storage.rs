@@ -25,8 +25,9 @@ pub struct Storage {
     since: (u64, usize, usize),
 }
 
-/// A wait for entries of others, and whether it was begun while an interrupt was open. It is kept between waits of the loop.
-pub type Added = Option<(bool, BoxFuture<'static, ()>)>;
+/// A wait for entries of others, with the number of known entries, and whether an interrupt was open. It is kept between waits
+/// of the loop.
+pub type Added = Option<((u64, bool), BoxFuture<'static, ()>)>;
 
 impl Storage {
     /// Begins to store `run` where `agent` stores its runs. With `follows`, another worker may have the lease.
@@ -78,11 +79,12 @@ impl Storage {
         }
     }
 
-    /// Waits until others may have added to the log. If the future is dropped, the wait goes on in `added`.
-    pub async fn added(&mut self, asks: bool, added: &mut Added) {
+    /// Waits until others may have added to the log after its first `known` entries. If the future is dropped, the wait goes on
+    /// in `added`.
+    pub async fn added(&mut self, known: u64, asks: bool, added: &mut Added) {
         let Some(keeper) = &mut self.keeper else { return pending().await };
-        added.take_if(|(asked, _)| *asked != asks);
-        added.get_or_insert_with(|| (asks, keeper.wait(asks))).1.as_mut().await;
+        added.take_if(|(began, _)| *began != (known, asks));
+        added.get_or_insert_with(|| ((known, asks), keeper.wait(known, asks))).1.as_mut().await;
         *added = None;
     }
 

@@ -1,0 +1,68 @@
+//! The lengths of logs as a process knows them.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use event_listener::Event;
+
+use crate::run::RunId;
+
+/// The length of a log, and the event of its change.
+#[derive(Debug, Default)]
+pub struct LogLength {
+    rev: AtomicU64,
+    changed: Event,
+}
+
+impl LogLength {
+    pub(super) fn new(rev: u64) -> Self {
+        Self { rev: AtomicU64::new(rev), changed: Event::new() }
+    }
+
+    pub(super) fn set(&self, rev: u64) {
+        self.rev.store(rev, Ordering::SeqCst);
+        self.changed.notify(usize::MAX);
+    }
+
+    /// Waits until the log has more than `known` entries, and returns their number. It is [`u64::MAX`] after the run was deleted.
+    pub async fn exceeds(self: Arc<Self>, known: u64) -> u64 {
+        loop {
+            // Registered before the look, so that no change in between is missed.
+            let changed = self.changed.listen();
+            let rev = self.rev.load(Ordering::SeqCst);
+            if rev > known {
+                return rev;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// The lengths of the logs that the sessions of a process use, for a [`Keeper`](super::Keeper) whose engine does not notify. The
+/// process reports its own appends here. The keeper waits for them, and reads the log at intervals for those of others.
+#[derive(Debug, Default)]
+pub struct LogLengths(Mutex<HashMap<RunId, Arc<LogLength>>>);
+
+impl LogLengths {
+    /// Returns the length of the log of `run`. It is 0 until the next [`report`](Self::report).
+    pub fn of(&self, run: &RunId) -> Arc<LogLength> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.contains_key(run) {
+            // Logs that no session uses any more are forgotten here.
+            all.retain(|_, length| Arc::strong_count(length) > 1);
+        }
+        Arc::clone(all.entry(run.clone()).or_default())
+    }
+
+    /// Reports that the log of `run` has `length` entries; [`u64::MAX`] if it was deleted.
+    pub fn report(&self, run: &RunId, length: u64) {
+        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(run) {
+            known.set(length);
+        }
+    }
+}
