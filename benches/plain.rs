@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use tool_runtime::{Agent, Context, Toolset, agent::Called, tool, toolset};
+use tool_runtime::{Agent, Context, Toolset, agent::CallOutcome, tool, toolset};
 
 use crate::{
     case::{Case, finish},
@@ -34,8 +34,8 @@ fn ours() -> Box<dyn FnMut(u64)> {
         runtime.block_on(async {
             for _ in 0..rounds {
                 match agent.call("add", black_box(ARGUMENTS)).await.expect("the call is right") {
-                    Called::Ended(ended) => drop(black_box(ended)),
-                    Called::Waits(_) => panic!("the tool asks nobody"),
+                    CallOutcome::Ended(ended) => drop(black_box(ended)),
+                    CallOutcome::Waits(_) => panic!("the tool asks nobody"),
                 }
             }
         });

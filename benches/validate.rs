@@ -8,7 +8,7 @@ use std::hint::black_box;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use tool_runtime::{Context, Tool, schema::Validator, tool};
+use tool_runtime::{Context, Tool, schema::CompiledSchema, tool};
 
 use crate::{case::Case, count, memory::allocations, report::Report};
 
@@ -77,7 +77,7 @@ fn by_schema(schema: &Value) -> Box<dyn FnMut(u64)> {
 
 /// Does the same with the runtime's validator.
 fn by_validator(schema: &Value) -> Box<dyn FnMut(u64)> {
-    let validator = Validator::compile(schema).expect("the schema compiles");
+    let validator = CompiledSchema::compile(schema).expect("the schema compiles");
     through_a_tree(move |value| validator.is_valid(value))
 }
 

@@ -16,7 +16,7 @@ use tool_runtime::{
     CallError, CallFuture, Context, Output, Rejection, ToolSpec, Toolset,
     layer::{Mapped, Retry, TimeLimit},
     tool,
-    tool::{DynTool, Started, Starting},
+    tool::{DynTool, StartFuture, StartedCall},
     toolset,
     toolset::{Invocation, Layer, Next},
 };
@@ -137,8 +137,8 @@ impl DynTool for Flaky {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> Starting<'a> {
-        Starting::asking(async move {
+    fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> StartFuture<'a> {
+        StartFuture::asking(async move {
             self.asked.fetch_add(1, SeqCst);
             tokio::task::yield_now().await;
             let mut given: Value = serde_json::from_str(arguments).unwrap();
@@ -157,7 +157,7 @@ impl DynTool for Flaky {
                 }
                 Ok(Output::json(&format!("{} on try {run}", given["n"].as_str().unwrap()))?)
             });
-            Ok(Started { needs_approval: true, normalized, touches: None, work })
+            Ok(StartedCall { needs_approval: true, normalized, touches: None, work })
         })
     }
 

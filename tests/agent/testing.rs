@@ -13,7 +13,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, ModelError, ModelErrorKind, ScriptedModel, Turn, Usage},
     run::CallResult,
     run::Phase,
-    test::{Clock, Events, Person, RecordedModel, Recorder, Seen, recorded},
+    test::{Clock, Events, Person, RecordedEvent, RecordedModel, Recorder, recorded},
     tool, toolset,
 };
 use tool_test_kit::AllAndSome as _;
@@ -175,7 +175,7 @@ async fn events_are_asserted_and_explained() {
     let events = Events::new();
     Agent::new(turns()).tools(toolset!(double)).observer(events.clone()).run("go").await.unwrap();
     let of_call = events.of_call("call_1_0");
-    assert!(matches!(of_call.all().first(), Some(Seen::CallAnnounced { .. })));
+    assert!(matches!(of_call.all().first(), Some(RecordedEvent::CallAnnounced { .. })));
     assert!(of_call.all().iter().all_and_some(|seen| seen.call() == Some("call_1_0")));
     assert_eq!(events.of_tool("double").lines(), of_call.lines());
     assert!(events.of_tool("other").all().is_empty() && events.of_call("call_2_0").all().is_empty());
@@ -218,7 +218,7 @@ async fn a_clock_that_is_set_forward_wakes_the_run() {
 struct Lossy(Events, &'static str);
 impl tool_runtime::agent::Observer for Lossy {
     fn event(&self, event: tool_runtime::agent::Event<'_>) {
-        if !Seen::from(event).to_string().starts_with(self.1) {
+        if !RecordedEvent::from(event).to_string().starts_with(self.1) {
             self.0.event(event);
         }
     }

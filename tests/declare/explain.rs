@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 use tool_runtime::{
     feedback::{Problem, ProblemKind},
-    schema::Validator,
+    schema::CompiledSchema,
 };
 use tool_schema::feedback::malformed;
 
 use crate::shared;
 
-fn compiled(schema: &Value) -> Validator {
-    Validator::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
+fn compiled(schema: &Value) -> CompiledSchema {
+    CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
 }
 
 /// Asserts the properties that all problems have.

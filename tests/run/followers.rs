@@ -14,8 +14,8 @@ use tool_runtime::{
     agent::{Decision, Event},
     model::Turn,
     run::{Phase, RunId, StopReason},
-    store::{Store, Stored},
-    test::Seen,
+    store::{Store, StoredRun},
+    test::RecordedEvent,
     tool, toolset,
 };
 
@@ -40,13 +40,16 @@ fn all(effects: &Arc<Effects>) -> Toolset {
 }
 
 /// Returns the events that both processes report, with the pieces of each text and of all arguments as one.
-fn tool_results(events: &Events) -> Vec<Seen> {
-    let mut all: Vec<Seen> = Vec::new();
+fn tool_results(events: &Events) -> Vec<RecordedEvent> {
+    let mut all: Vec<RecordedEvent> = Vec::new();
     for event in events.all() {
         match (all.last_mut(), event) {
-            (_, Seen::ModelAsked { .. }) => {}
-            (Some(Seen::Text(before)), Seen::Text(more)) => before.push_str(&more),
-            (Some(Seen::CallArguments { id, text }), Seen::CallArguments { id: same, text: more }) if *id == same => {
+            (_, RecordedEvent::ModelAsked { .. }) => {}
+            (Some(RecordedEvent::Text(before)), RecordedEvent::Text(more)) => before.push_str(&more),
+            (
+                Some(RecordedEvent::CallArguments { id, text }),
+                RecordedEvent::CallArguments { id: same, text: more },
+            ) if *id == same => {
                 text.push_str(&more);
             }
             (_, event) => all.push(event),
@@ -63,7 +66,7 @@ async fn from_the_beginning(agent: &Agent, store: &Arc<dyn Store>, id: &RunId) -
         }
         millis(5).await;
     };
-    agent.session_from_run(Stored::new(None, vec![first]).run().unwrap())
+    agent.session_from_run(StoredRun::new(None, vec![first]).run().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,8 +131,8 @@ async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
         assert_eq!(followed.await.unwrap().unwrap().phase, Phase::Suspended);
         let waits = open(&there, &id).await;
         assert_eq!(waits.len(), 1);
-        let texts = tool_results(&follower).into_iter().filter(|seen| matches!(seen, Seen::Text(_)));
-        assert_eq!(texts.collect::<Vec<_>>(), [Seen::Text("I work.".to_owned())]);
+        let texts = tool_results(&follower).into_iter().filter(|seen| matches!(seen, RecordedEvent::Text(_)));
+        assert_eq!(texts.collect::<Vec<_>>(), [RecordedEvent::Text("I work.".to_owned())]);
     }
 }
 

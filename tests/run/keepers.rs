@@ -17,10 +17,10 @@ use tool_runtime::{
     model::{Delta, FinishReason, FunctionModel, Turn},
     run::{Phase, Principal, RunId, StopReason, Time},
     store::{
-        Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, Stored,
+        Append, Keeper, Lease, LogLength, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun,
         WaitingFilter, WaitingItem,
     },
-    test::{Events, Seen},
+    test::{Events, RecordedEvent},
     tool, toolset,
 };
 
@@ -109,7 +109,7 @@ impl Store for Engine {
         })
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<Stored>> {
+    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<StoredRun>> {
         self.shared.log.load(run)
     }
 
@@ -267,8 +267,8 @@ async fn a_session_follows_a_run_that_is_driven_elsewhere() {
     assert_eq!((effects.all(), own.all()), (vec!["pay 5 to Ann".to_owned()], Vec::new()));
     // Its observer receives each turn, although the model was asked elsewhere.
     let seen = events.all();
-    assert!(seen.contains(&Seen::Text("paid it".to_owned())), "{seen:?}");
-    let begun = seen.iter().filter(|event| matches!(event, Seen::StepStarted { .. })).count();
+    assert!(seen.contains(&RecordedEvent::Text("paid it".to_owned())), "{seen:?}");
+    let begun = seen.iter().filter(|event| matches!(event, RecordedEvent::StepStarted { .. })).count();
     assert_eq!(begun, 2, "{seen:?}");
     served.abort();
 }

@@ -40,9 +40,9 @@ impl Placed for Agent {
 }
 
 /// An observer of nothing.
-pub(crate) struct Unwatched;
+pub(crate) struct NoObserver;
 
-impl Observer for Unwatched {
+impl Observer for NoObserver {
     fn event(&self, _: Event<'_>) {}
 }
 

@@ -12,7 +12,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, FunctionModel, ModelError, ModelErrorKind},
     run::{Phase, RunId},
     store::Store,
-    test::{Events, Seen},
+    test::{Events, RecordedEvent},
 };
 use tool_test_kit::{
     stores::{File, Schema, Stores},
@@ -65,7 +65,7 @@ impl Gated {
         let id = session.id().clone();
         let driven = tokio::spawn(async move { (session.send("go").await, session) });
         // Before the driver has the lease, a follower would take the run over.
-        happens(|| events.all().iter().any(|seen| matches!(seen, Seen::StepStarted { .. }))).await;
+        happens(|| events.all().iter().any(|seen| matches!(seen, RecordedEvent::StepStarted { .. }))).await;
         Self { store: Arc::clone(driver), gate, agent, id, events, driven }
     }
 
@@ -73,7 +73,7 @@ impl Gated {
     async fn follow(&self, store: &Arc<dyn Store>) -> (Events, JoinHandle<Result<Reply, AgentError>>) {
         let events = Events::new();
         let first = store.read(&self.id, 0).await.unwrap().swap_remove(0);
-        let run = tool_runtime::store::Stored::new(None, vec![first]).run().unwrap();
+        let run = tool_runtime::store::StoredRun::new(None, vec![first]).run().unwrap();
         let mut session = self.agent.clone().store(Arc::clone(store)).observer(events.clone()).session_from_run(run);
         (events, tokio::spawn(async move { session.follow().await }))
     }
@@ -101,18 +101,18 @@ fn contents(events: &Events) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for event in events.all() {
         let (kind, piece) = match event {
-            Seen::Text(text) => ("text".to_owned(), text),
-            Seen::Reasoning(text) => ("reasoning".to_owned(), text),
-            Seen::CallAnnounced { id, name } => {
+            RecordedEvent::Text(text) => ("text".to_owned(), text),
+            RecordedEvent::Reasoning(text) => ("reasoning".to_owned(), text),
+            RecordedEvent::CallAnnounced { id, name } => {
                 all.push((id.to_string(), format!("{name}: ")));
                 continue;
             }
-            Seen::CallArguments { id, text } => {
+            RecordedEvent::CallArguments { id, text } => {
                 all.iter_mut().rfind(|(kind, _)| *kind == id.as_str()).unwrap().1.push_str(&text);
                 continue;
             }
-            Seen::StepStarted { step } => (format!("step {step}"), String::new()),
-            Seen::TurnFinished { .. } | Seen::TurnFailed { .. } => ("end".to_owned(), String::new()),
+            RecordedEvent::StepStarted { step } => (format!("step {step}"), String::new()),
+            RecordedEvent::TurnFinished { .. } | RecordedEvent::TurnFailed { .. } => ("end".to_owned(), String::new()),
             _ => continue,
         };
         match all.last_mut() {
@@ -263,7 +263,8 @@ async fn a_turn_that_fails_after_some_text_is_void_for_followers_too() {
         assert_eq!(follower.0.text(), "This is void.");
         let events = follower.0.clone();
         run.end(follower).await;
-        let failures = events.all().into_iter().filter(|seen| matches!(seen, Seen::TurnFailed { again: true, .. }));
+        let failures =
+            events.all().into_iter().filter(|seen| matches!(seen, RecordedEvent::TurnFailed { again: true, .. }));
         assert_eq!(failures.count(), 1);
     })
     .await;
@@ -341,7 +342,7 @@ async fn pieces_that_lie_change_nothing_in_the_end() {
     run.let_pass(1000);
     assert!(follower.1.await.unwrap().is_ok());
     // Both times, the step is void, and begins again. In the end it is as in the log.
-    let ends = events.all().into_iter().filter(|seen| matches!(seen, Seen::TurnFailed { .. })).count();
+    let ends = events.all().into_iter().filter(|seen| matches!(seen, RecordedEvent::TurnFailed { .. })).count();
     let (seen, wanted) = (contents(&events), contents(&run.events));
     assert_eq!((ends, &seen[seen.len() - wanted.len()..]), (2, &wanted[..]));
     assert!(matches!(run.driven.await.unwrap().1.messages().last(), Some(Message::Assistant { .. })));

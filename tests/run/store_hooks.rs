@@ -15,7 +15,7 @@ use std::{
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use tool_runtime::{
     run::{Principal, RunId, Time},
-    store::{Append, Keeper, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem},
+    store::{Append, Keeper, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem},
 };
 
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -131,7 +131,7 @@ impl Store for Wrapped {
         })
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<Stored>> {
+    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<StoredRun>> {
         Box::pin(async move {
             Ok(self.inner.load(run).await?.map(|mut stored| {
                 stored.snapshot = stored.snapshot.map(&self.change);

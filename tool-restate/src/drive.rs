@@ -15,7 +15,7 @@ use tool_runtime::store::StoreError;
 use tool_runtime::{Agent, AgentError};
 
 use crate::engine::Restate;
-use crate::keeper::{Answer, Ask, Asked};
+use crate::keeper::{AppendReceiver, AppendReply, AppendRequest};
 use crate::log::ToolRunClient;
 use crate::wire::now;
 use crate::wire::{Appended, Entries};
@@ -83,10 +83,10 @@ struct Driver {
 
 /// A loop under way.
 struct Work {
-    asks: Asked,
+    asks: AppendReceiver,
     task: Task,
     /// The receiver of the answer about the last entries.
-    answer: Option<Answer>,
+    answer: Option<AppendReply>,
 }
 
 /// A task that ends with its handle, and all calls of the run with it.
@@ -107,7 +107,7 @@ impl Driver {
         });
         tokio::select! {
             biased;
-            Some(Ask { entries, answer }) = work.asks.recv() => {
+            Some(AppendRequest { entries, answer }) = work.asks.recv() => {
                 work.answer = Some(answer);
                 Ok(LoopRequest::Append(entries))
             }

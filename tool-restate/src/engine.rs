@@ -12,7 +12,7 @@ use tool_runtime::run::RunId;
 use tool_runtime::store::{LogLengths, MemoryStore, Store, StoreError};
 
 use crate::drive::{Agents, ToolDriver};
-use crate::keeper::{Asked, Asks};
+use crate::keeper::{AppendReceiver, AppendSender};
 use crate::log::ToolRun;
 
 /// The longest wait for an answer of the server.
@@ -23,7 +23,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Restate {
     pub(crate) shared: Arc<Shared>,
     /// Set in the loop that Restate lets go on.
-    pub(crate) asks: Option<Asks>,
+    pub(crate) asks: Option<AppendSender>,
     /// Passes pieces of turns on, and keeps nothing.
     pub(crate) pieces: Arc<dyn Store>,
 }
@@ -92,7 +92,7 @@ impl Restate {
     }
 
     /// Returns this engine for a loop that Restate lets go on, and the receiver of its requests.
-    pub(crate) fn driving(&self) -> (Self, Asked) {
+    pub(crate) fn driving(&self) -> (Self, AppendReceiver) {
         let (asks, asked) = mpsc::unbounded_channel();
         (Self { asks: Some(asks), ..self.clone() }, asked)
     }

@@ -21,14 +21,14 @@ const WAITING_POLL: Duration = Duration::from_millis(200);
 const IDLE_POLL: Duration = Duration::from_secs(1);
 
 /// The request of a loop to store entries.
-pub struct Ask {
+pub struct AppendRequest {
     pub entries: Entries,
-    pub answer: Answer,
+    pub answer: AppendReply,
 }
 
-pub type Answer = oneshot::Sender<Appended>;
-pub type Asks = mpsc::UnboundedSender<Ask>;
-pub type Asked = mpsc::UnboundedReceiver<Ask>;
+pub type AppendReply = oneshot::Sender<Appended>;
+pub type AppendSender = mpsc::UnboundedSender<AppendRequest>;
+pub type AppendReceiver = mpsc::UnboundedReceiver<AppendRequest>;
 
 /// The place of one session.
 pub struct RestateKeeper {
@@ -43,7 +43,7 @@ impl Keeper for RestateKeeper {
             if let Some(asks) = &self.engine.asks {
                 let (answer, answered) = oneshot::channel();
                 let gone = || StoreError::unavailable("Restate has ended the invocation that drives the run");
-                asks.send(Ask { entries: Entries::new(append, now()), answer }).map_err(|_| gone())?;
+                asks.send(AppendRequest { entries: Entries::new(append, now()), answer }).map_err(|_| gone())?;
                 answered.await.map_err(|_| gone())?.into_result()
             } else {
                 self.engine.append(&self.run, append).await

@@ -11,7 +11,7 @@ use restate_sdk::serde::Json;
 use serde::Deserialize;
 use tool_runtime::run::{Interrupt, Principal, RunId, Time};
 use tool_runtime::store::{
-    Append, Keeper, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem,
+    Append, Keeper, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem,
 };
 
 use crate::engine::{Http, Restate};
@@ -76,8 +76,8 @@ impl Store for Restate {
         })
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
-        Box::pin(async move { Ok(self.rows(run, 0).await?.map(|records| Stored::new(None, records))) })
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
+        Box::pin(async move { Ok(self.rows(run, 0).await?.map(|records| StoredRun::new(None, records))) })
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, InterruptKind, Principal, Refusal, Run};
-use crate::schema::Validator;
+use crate::schema::CompiledSchema;
 use crate::tool::{CallError, Context, DynTool, Failure, Identity, Output, ToolSpec};
 use crate::toolset;
 use crate::toolset::{Permission, Policy, Prepared, ProposedCall, Toolset};
@@ -256,8 +256,8 @@ fn output_of(tools: &Toolset, name: &str, given: &Value) -> Result<Output, Refus
 
 fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection> {
     let Some(schema) = &tool.spec().output else { return Ok(()) };
-    let Ok(validator) = Validator::compile(schema.neutral()) else { return Ok(()) };
-    let problems = validator.problems(given, "");
+    let Ok(compiled) = CompiledSchema::compile(schema.neutral()) else { return Ok(()) };
+    let problems = compiled.problems(given, "");
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }
 

@@ -101,7 +101,7 @@ pub mod json {
 /// The functions that read and repair a history are in [`tool_run::message`].
 pub mod message {
     pub use tool_run::message::{
-        AssistantPart, FinishReason, ProviderPart, ProviderPartKind, Prune, Repaired, ToolCall, ToolMessage, Usage,
+        AssistantPart, FinishReason, ProviderPart, ProviderPartKind, Prune, Repair, ToolCall, ToolMessage, Usage,
     };
     #[doc(no_inline)]
     pub use tool_run::message::{Contents, Message, Part};
@@ -111,7 +111,7 @@ pub mod message {
 ///
 /// The rest, such as places in a schema and the losses of a dialect, is in [`tool_schema::schema`].
 pub mod schema {
-    pub use tool_schema::schema::{Dialect, Lowered, Schema, Severity, Validator};
+    pub use tool_schema::schema::{CompiledSchema, Dialect, Lowered, Schema, Severity};
 }
 
 #[doc = include_str!("docs/observability.md")]
@@ -189,19 +189,19 @@ pub mod __private {
         Validator, Validators, Variants, Wanted, Whole, whole,
     };
     pub use crate::tool::expansion::{
-        AskedFallback, AsksFallback, CallContext, CheckReturnedFallback, CheckerFallback, ChecksFallback,
+        AsksFallback, CallContext, CallPredicateFallback, CheckReturnedFallback, CheckerFallback, ChecksFallback,
         ExecutingFallback, HookFallback, Json, JsonFallback, JudgingFallback, KeepingFallback, KindFallback, Predicate,
         ReturnedFallback, SettlingFallback, Shared, SharedFallback, Unkeepable, UsualFallback, ValidatorFallback, When,
         WholeFallback, WorkFallback, again, assert_first, assert_unique, constant, context, outside, touched,
     };
     pub use crate::tool::{
         Approval, CallError, CallFuture, Context, DecodeError, Effect, Execute, ExecuteWith, Provide, Resources,
-        Started, Tool, WithState,
+        StartedCall, Tool, WithState,
         binding::{BeginWithState, Binding, Start},
         declare::Stateless,
         decode::Many,
         def::{Def, Options, UiTexts, Union},
-        field::{Answer, Field, Given, Tag, Typed, Usual},
+        field::{Field, FieldCode, Given, Tag, Typed, Usual},
         hooks::{Hook, Hooks},
         missing_traits::*,
         output::{Fallible, Kind, Plain, Returned},
@@ -221,5 +221,5 @@ pub mod __private {
 
     // These types appear in the signatures of the items above.
     pub use crate::tool::dynamic::{Asks, Board, CheckReturned, Checks, Keepable, Raw, Settled, ValidatorReturned};
-    pub use crate::tool::expansion::{Asked, Idle, NoAnswer, Unasked, Unchecked};
+    pub use crate::tool::expansion::{CallPredicate, Idle, NoAnswer, Unasked, Unchecked};
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
-use tool_schema::schema::Validator;
+use tool_schema::schema::CompiledSchema;
 
 /// A schema's result for one case.
 struct Case<'a> {
@@ -25,7 +25,7 @@ struct Tally {
 
 impl Tally {
     fn add<'a>(&mut self, name: &str, schema: &Value, cases: impl Iterator<Item = Case<'a>>) {
-        let validator = match Validator::compile(schema) {
+        let validator = match CompiledSchema::compile(schema) {
             Ok(validator) => validator,
             Err(error) => {
                 *self.refused.entry(format!("{name}: {error}")).or_default() += cases.count();

@@ -17,7 +17,10 @@ use tool_runtime::{
 };
 
 use crate::{
-    host::{ApiError, Caller, Chat, Decided, OnLeave, Protocol, Shared, Start, aside, cancel_open, detach, stream},
+    host::{
+        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach, run_off_thread,
+        stream,
+    },
     protocol::Encoder,
     protocol::ag_ui::{Base, Check, ClientToolError, ClientTools, Frontend, InputMessage, Plan, RunInput, Writer},
 };
@@ -116,13 +119,13 @@ async fn connect(
     options: Arc<AgUi>,
 ) -> Result<Response, ApiError> {
     let bytes = body.len();
-    let read = aside(bytes, move || RunInput::read(&body)).await?;
+    let read = run_off_thread(bytes, move || RunInput::read(&body)).await?;
     let input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     // The stream of the followed run is read below.
     drop(follow(&shared, principal.clone(), &input, true, &options).await?);
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
-    let tools = aside(bytes, move || Tools::new(&agent, &asking, check)).await??;
+    let tools = run_off_thread(bytes, move || Tools::new(&agent, &asking, check)).await??;
     let mut writer = Writer::new(&input, tools.all, principal, "log")
         .client_tools(tools.of_client)
         .visible(shared.visible.clone())
@@ -197,7 +200,7 @@ async fn follow(
     let frontend = is_sent.then(|| Frontend::new(input.clone()));
     if let Some(frontend) = &frontend {
         // For the case that this server continues the run.
-        lend(&mut chat, frontend, &tools, options);
+        add_frontend(&mut chat, frontend, &tools, options);
     }
     let Some((session, start)) = chat.open_elsewhere().await? else { return Ok(None) };
     chat.check_room()?;
@@ -216,7 +219,7 @@ async fn follow(
 /// Reads a request, and streams the events of its run.
 async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Arc<AgUi>) -> Result<Response, ApiError> {
     let bytes = body.len();
-    let read = aside(bytes, move || RunInput::read(&body)).await?;
+    let read = run_off_thread(bytes, move || RunInput::read(&body)).await?;
     let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
     let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
@@ -236,12 +239,12 @@ async fn answer(
     let frontend = Frontend::new(input);
     let input = frontend.input();
     let (agent, asking, check) = (chat.agent().clone(), frontend.clone(), options.check);
-    let tools = aside(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
+    let tools = run_off_thread(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
     let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(InputMessage::Tool { .. }));
     if answers && let Some(joined) = join(&mut chat, &frontend, &tools, bytes).await? {
         return Ok(joined);
     }
-    lend(&mut chat, &frontend, &tools, &options);
+    add_frontend(&mut chat, &frontend, &tools, &options);
     let session = chat.resume_session(sealed.as_deref(), answers).await?;
     let (mut session, mut plan) = plan_request(session, &frontend, &tools, bytes).await?;
     if session.is_none() && answers_only(input, &plan) && chat.is_sealed() {
@@ -286,7 +289,7 @@ async fn answer(
 }
 
 /// Lends the chat's agent the client's tools, its state and its context.
-fn lend(chat: &mut Chat, frontend: &Frontend, tools: &Tools, options: &AgUi) {
+fn add_frontend(chat: &mut Chat, frontend: &Frontend, tools: &Tools, options: &AgUi) {
     chat.change_agent(|agent| {
         let agent = agent.tools(tools.all.clone()).edit_context(|cx| cx.with(frontend.clone()));
         match context_text(frontend.input()) {
@@ -324,7 +327,7 @@ async fn plan_request(
         let plan = Plan::new(session.as_ref().map(Session::run), frontend.input(), &tools);
         (session, plan)
     };
-    aside(bytes, plan).await
+    run_off_thread(bytes, plan).await
 }
 
 /// Returns `true` if a request has answers to interrupts, but neither a prompt nor a conversation to begin a run with.
@@ -350,9 +353,9 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
     let mut at = 0;
     while let Some((id, decision)) = plan.decisions.get(at).cloned() {
         let (refusal, still_waits) = match chat.decide(session, &id, decision).await? {
-            Decided::Accepted => (None, false),
-            Decided::AsFailure(refusal) => (Some(refusal), false),
-            Decided::Refused(refusal) => {
+            DecisionOutcome::Accepted => (None, false),
+            DecisionOutcome::AsFailure(refusal) => (Some(refusal), false),
+            DecisionOutcome::Refused(refusal) => {
                 // In the other two cases another request has decided the interrupt, so it is not open any more.
                 let open = session.run().interrupt(&id);
                 let waits_for_result = open.is_some_and(|open| matches!(open.kind, InterruptKind::External));

@@ -16,7 +16,7 @@ use crate::{
     host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
     protocol::{
         prompt_id,
-        ui_stream::{Level, UiMessage, history},
+        ui_stream::{ClientVersion, UiMessage, history},
     },
 };
 
@@ -38,7 +38,7 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
 
 /// The part of the list that a client requests.
 #[derive(Deserialize)]
-struct Asked {
+struct ListQuery {
     #[serde(default)]
     offset: usize,
     limit: Option<usize>,
@@ -47,27 +47,27 @@ struct Asked {
 async fn list(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
-    asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
+    asked: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Vec<ListedChat>>, ApiError> {
     let wrong = || {
         let text = "are numbers, such as `?offset=100&limit=50`";
         ApiError::bad_request(format!("invalid query: `offset` (at most {MAX_OFFSET}) and `limit` {text}"))
     };
-    let Query(Asked { offset, limit }) = asked.ok().filter(|asked| asked.offset <= MAX_OFFSET).ok_or_else(wrong)?;
+    let Query(ListQuery { offset, limit }) = asked.ok().filter(|asked| asked.offset <= MAX_OFFSET).ok_or_else(wrong)?;
     let page = Page { offset, limit: limit.unwrap_or(LIST_LENGTHS.0).min(LIST_LENGTHS.1) };
     Ok(Json(shared.chats(&principal, page).await?))
 }
 
-/// Returns the messages of a chat, for a client of the AI SDK's version `LEVEL` that has none of them. An answer that the client
+/// Returns the messages of a chat, for a client of the AI SDK's version `VERSION` that has none of them. An answer that the client
 /// can read from its stream is left out.
-async fn messages_of<const LEVEL: u8>(
+async fn messages_of<const VERSION: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<UiMessage>>, ApiError> {
-    let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
+    let version = if VERSION == 6 { ClientVersion::V6 } else { ClientVersion::V7 };
     let chat = enter(&shared, principal, &id).await?;
-    let settings = shared.ui_settings(level);
+    let settings = shared.ui_settings(version);
     let (session, active, is_elsewhere) = chat.reload_and_keep().await?;
     let read = move || {
         let run = session.run();

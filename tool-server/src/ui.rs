@@ -23,13 +23,13 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, Caller, Chat, Decided, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared, Start, aside,
-        cancel_open, detach, name, stream,
+        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared, Start,
+        cancel_open, detach, name, run_off_thread, stream,
     },
     protocol::{
         Encoder, End, approval_id,
         ui_stream::{
-            ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Level, Matched, StreamSettings, Trigger,
+            ChatMessage, ChatRequest, Chunk, ClientVersion, DONE, DataParts, HEADER, Matched, StreamSettings, Trigger,
             UiStream, frame, last_answer_id, match_claims,
         },
     },
@@ -49,26 +49,26 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/api/chat/{id}/steer", post(steer))
 }
 
-/// Answers a client of the AI SDK's version `LEVEL`.
-async fn chat_of<const LEVEL: u8>(
+/// Answers a client of the AI SDK's version `VERSION`.
+async fn chat_of<const VERSION: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let read = aside(body.len(), move || ChatRequest::read(&body)).await?;
+    let read = run_off_thread(body.len(), move || ChatRequest::read(&body)).await?;
     let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
-    let settings = settings::<LEVEL>(&shared);
+    let settings = settings::<VERSION>(&shared);
     // Boxed, so that a request that is refused earlier does not need the space of this future.
     Box::pin(answer(&shared, principal, request, settings)).await
 }
 
-fn settings<const LEVEL: u8>(shared: &Shared) -> StreamSettings {
-    let level = if LEVEL == 6 { Level::V6 } else { Level::V7 };
-    shared.ui_settings(level)
+fn settings<const VERSION: u8>(shared: &Shared) -> StreamSettings {
+    let version = if VERSION == 6 { ClientVersion::V6 } else { ClientVersion::V7 };
+    shared.ui_settings(version)
 }
 
 /// Streams the answer in progress, from its beginning. An answer of another server is followed.
-async fn resume_of<const LEVEL: u8>(
+async fn resume_of<const VERSION: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
@@ -77,14 +77,14 @@ async fn resume_of<const LEVEL: u8>(
         return Ok(with_stream_header(replay));
     }
     let mut chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
-    let data = lend_data(&mut chat);
+    let data = add_data_parts(&mut chat);
     let Some((session, start)) = chat.open_elsewhere().await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     chat.check_room()?;
     let run = chat.open().await?;
     let message = last_answer_id(run.as_ref().map_or(session.run(), Session::run));
-    let encoder = Box::new(UiStream::new(message, session.id(), settings::<LEVEL>(&shared)).data(data));
+    let encoder = Box::new(UiStream::new(message, session.id(), settings::<VERSION>(&shared)).data(data));
     detach(Box::pin(chat.answer(session, start, encoder, None, OnLeave::GoOn))).await.map(with_stream_header)
 }
 
@@ -111,7 +111,7 @@ async fn steer(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
-    let chat_message = aside(body.len(), move || ChatMessage::read(&body)).await?;
+    let chat_message = run_off_thread(body.len(), move || ChatMessage::read(&body)).await?;
     let chat_message = chat_message.map_err(|error| ApiError::bad_request(error.to_string()))?;
     check_readable(&chat_message)?;
     let chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
@@ -137,7 +137,7 @@ async fn answer(
     }
     let mut chat = Chat::enter(shared, Protocol::Ui, principal, &request.chat).await?;
     chat.check_room()?;
-    let data = lend_data(&mut chat);
+    let data = add_data_parts(&mut chat);
     detach(Box::pin(async move {
         match request.prompt() {
             Some(prompt) => Box::pin(answer_prompt(chat, &request, prompt, settings, data)).await,
@@ -148,7 +148,7 @@ async fn answer(
 }
 
 /// Lends the chat's tools the way to send data parts with the answer.
-fn lend_data(chat: &mut Chat) -> DataParts {
+fn add_data_parts(chat: &mut Chat) -> DataParts {
     let data = DataParts::new();
     data.on_change(chat.flush_fn());
     let attached = data.clone();
@@ -233,7 +233,7 @@ async fn continue_answer(
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let encoder = UiStream::continuing(&message, session.run(), settings.clone()).data(data);
     let mut recap = Vec::new();
-    let mut retold = UiStream::recap(&message, session.run(), settings, &mut recap);
+    let mut retold = UiStream::resume_message(&message, session.run(), settings, &mut recap);
     if active.is_none() {
         chat.replace_active().await?;
     }
@@ -242,7 +242,7 @@ async fn continue_answer(
     let asked: HashMap<_, _> = matched.decisions.iter().filter_map(|(id, _)| asked(id)).collect();
     for (interrupt, decision) in &decide(&mut chat, &mut session, matched).await? {
         if let Some(id) = asked.get(interrupt) {
-            retold.handed_back(id, decision, &mut recap);
+            retold.write_client_result(id, decision, &mut recap);
         }
         // Another client that reads this answer sees who decided.
         if let Some(call) = session.run().call(interrupt.call()) {
@@ -295,10 +295,10 @@ async fn decide(
     let mut accepted = Vec::new();
     for (interrupt, decision) in matched.decisions {
         match chat.decide(session, &interrupt, decision.clone()).await? {
-            Decided::Accepted | Decided::AsFailure(_) => accepted.push((interrupt, decision)),
+            DecisionOutcome::Accepted | DecisionOutcome::AsFailure(_) => accepted.push((interrupt, decision)),
             // Another request has decided it.
-            Decided::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. }) => {}
-            Decided::Refused(refusal) => return Err(refusal.into()),
+            DecisionOutcome::Refused(Refusal::Closed { .. } | Refusal::Conflict { .. }) => {}
+            DecisionOutcome::Refused(refusal) => return Err(refusal.into()),
         }
     }
     Ok(accepted)
@@ -338,11 +338,11 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 ///
 /// ```
 /// use axum::{Router, response::Response, routing::post};
-/// use tool_server::protocol::ui_stream::{Chunk, Finish, Level};
+/// use tool_server::protocol::ui_stream::{Chunk, ClientVersion, Finish};
 /// use tool_server::answer_with;
 ///
 /// async fn hello() -> Response {
-///     answer_with(Level::V7, async |chunks| {
+///     answer_with(ClientVersion::V7, async |chunks| {
 ///         chunks.write(&Chunk::Start { message_id: Some("m1"), message_metadata: None });
 ///         chunks.write(&Chunk::TextStart { id: "0", provider_metadata: None });
 ///         for delta in ["Hel", "lo."] {
@@ -356,7 +356,7 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 /// let router: Router = Router::new().route("/api/hello", post(hello));
 /// # let _ = router;
 /// ```
-pub fn answer_with<F>(level: Level, write: impl FnOnce(Chunks) -> F + Send + 'static) -> Response
+pub fn answer_with<F>(version: ClientVersion, write: impl FnOnce(Chunks) -> F + Send + 'static) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -370,7 +370,7 @@ where
     });
     buffer.begin(Box::new(Written), None, Some(on_readers));
     let response = with_stream_header(stream(buffer.read(true)));
-    let chunks = Chunks { level, buffer };
+    let chunks = Chunks { version, buffer };
     tokio::spawn(async move {
         tokio::select! {
             biased;
@@ -383,14 +383,14 @@ where
 
 /// A writer of an answer's chunks. Dropping it ends the answer.
 pub struct Chunks {
-    level: Level,
+    version: ClientVersion,
     buffer: Arc<ReplayBuffer>,
 }
 
 impl Chunks {
-    /// Writes `chunk`, unless clients of the answer's level do not know its type. This never waits.
+    /// Writes `chunk`, unless clients of the answer's version do not know its type. This never waits.
     pub fn write(&self, chunk: &Chunk<'_>) {
-        self.buffer.write(|_, out| frame(chunk, self.level, out));
+        self.buffer.write(|_, out| frame(chunk, self.version, out));
     }
 
     /// Waits until the client has read enough to make room for more.
@@ -407,7 +407,7 @@ impl Drop for Chunks {
 
 impl fmt::Debug for Chunks {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Chunks").field("level", &self.level).finish_non_exhaustive()
+        out.debug_struct("Chunks").field("version", &self.version).finish_non_exhaustive()
     }
 }
 

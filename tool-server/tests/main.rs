@@ -1,11 +1,11 @@
 //! The routes of a server, as its clients see them.
 
 mod ag_ui;
-mod both;
+mod both_protocols;
 mod fleet;
 mod guard;
 mod kit;
-mod lost;
+mod lost_connections;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod model;

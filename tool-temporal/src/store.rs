@@ -21,7 +21,7 @@ use tool_runtime::{
     Agent,
     run::{Principal, RunId, Time},
     store::{
-        Append, Keeper, Lease, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, Stored, WaitingFilter,
+        Append, Keeper, Lease, LogLengths, MemoryStore, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter,
         WaitingItem,
     },
 };
@@ -195,9 +195,9 @@ impl Store for TemporalStore {
         self.add(run, append).boxed()
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
         let found = |read| match read {
-            Ok(records) => Ok(Some(Stored::new(None, records))),
+            Ok(records) => Ok(Some(StoredRun::new(None, records))),
             Err(StoreError::NotFound) => Ok(None),
             Err(error) => Err(error),
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tool_runtime::{
     Agent, Message, Part,
-    message::{AssistantPart, Prune, Repaired, ToolCall, ToolMessage},
+    message::{AssistantPart, Prune, Repair, ToolCall, ToolMessage},
     model::{ScriptedModel, Turn},
 };
 
@@ -51,9 +51,9 @@ async fn a_history_from_outside_is_repaired_and_reported() {
     assert_eq!(
         session.repaired(),
         [
-            Repaired::Late { at: 3, call_id: id("b") },
-            Repaired::Orphan { at: 4, call_id: id("z") },
-            Repaired::Dangling { at: 1, call_id: id("a") },
+            Repair::Late { at: 3, call_id: id("b") },
+            Repair::Orphan { at: 4, call_id: id("z") },
+            Repair::Dangling { at: 1, call_id: id("a") },
         ]
     );
     session.send("on").await.unwrap();
@@ -78,7 +78,7 @@ fn unreadable_parts_are_left_out_and_reported() {
     ]);
     assert_eq!(messages.len(), 2);
     let at: Vec<usize> =
-        unread.iter().map(|answer| if let Repaired::Unread { at, .. } = answer { *at } else { 99 }).collect();
+        unread.iter().map(|answer| if let Repair::Unread { at, .. } = answer { *at } else { 99 }).collect();
     assert_eq!(at, [0, 1, 2, 3]);
     assert_eq!(tool_run::message::repair(messages.clone()), (messages, vec![]));
 }

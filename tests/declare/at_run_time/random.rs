@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tool_runtime::{
     CallError, Context, Failure, Toolset, Validation,
-    toolset::{DynamicField, Known, RuntimeTool},
+    toolset::{DynamicField, KnownValues, RuntimeTool},
 };
 
 /// The behaviour of a validator.
@@ -47,7 +47,7 @@ fn gathered(field: &Field, value: Option<&Value>, get: See<'_>, hint: See<'_>) -
     format!("{} {}", json!(value), all.chain(hints).chain([json!(get("fixed"))]).collect::<Value>())
 }
 
-fn validate(field: &Field, value: Option<Value>, known: &Known) -> Result<Validation<Value>, Failure> {
+fn validate(field: &Field, value: Option<Value>, known: &KnownValues) -> Result<Validation<Value>, Failure> {
     let get = |name: &str| known.get(name).cloned();
     Ok(match field.does {
         Does::Accept => {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tool_runtime::{Context, DynamicInput, Execute, Validation, schema::Validator, tool, toolset};
+use tool_runtime::{Context, DynamicInput, Execute, Validation, schema::CompiledSchema, tool, toolset};
 
 use super::call;
 
@@ -132,7 +132,7 @@ proptest! {
         let (mut given, tools) = (given, toolset!(lenient, Lenient));
         given.extend(more.map(|value| ("more".to_owned(), value)));
         let agree = |name: &str, arguments: Value| {
-            let schema = Validator::compile(tools.get(name).unwrap().spec().input.neutral()).unwrap();
+            let schema = CompiledSchema::compile(tools.get(name).unwrap().spec().input.neutral()).unwrap();
             let accepted = call(&tools, name, arguments.clone());
             prop_assert_eq!(schema.is_valid(&arguments), accepted.is_ok(), "{} {:?}", arguments, accepted);
             Ok(())

@@ -14,7 +14,9 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tool_runtime::{
     Agent, Cancellation, Context,
-    agent::{ApprovalRequest, Called, Decision, Event, ExternalCall, Observer, Operator, QuestionRequest, Suspend},
+    agent::{
+        ApprovalRequest, CallOutcome, Decision, Event, ExternalCall, Observer, Operator, QuestionRequest, Suspend,
+    },
     run::Principal,
     toolset,
 };
@@ -79,10 +81,10 @@ async fn made(name: &str, arguments: &str, person: Option<Person>, has_hooks: bo
     let agent = agent.edit_context(|cx: Context| cx.with_principal("anna").with(7_u8).with_taint(["old".to_owned()]));
     let agent = if has_hooks { agent.hooks(|_: &Event<'_>| {}) } else { agent };
     let end = match agent.call(name, arguments).await {
-        Ok(Called::Ended(ended)) => {
+        Ok(CallOutcome::Ended(ended)) => {
             format!("{:?} {} {:?}", ended.result, ended.may_have_run, ended.for_model())
         }
-        Ok(Called::Waits(session)) => {
+        Ok(CallOutcome::Waits(session)) => {
             let open: Vec<String> =
                 session.interrupts().map(|open| format!("{:?} {:?}", open.kind, open.shown)).collect();
             // Times differ in each run.
@@ -168,7 +170,7 @@ async fn a_call_that_asks_in_the_middle_runs_once() {
 async fn a_call_that_waits_is_a_run_that_others_go_on_with() {
     let effects = Effects::new();
     let agent = Agent::without_model(tools(&effects)).operator(Suspend);
-    let Called::Waits(mut session) = agent.call("ask", "{}").await.unwrap() else { panic!("it asks") };
+    let CallOutcome::Waits(mut session) = agent.call("ask", "{}").await.unwrap() else { panic!("it asks") };
     for value in [json!(5), json!("red")] {
         let open = session.interrupts().next().unwrap().id.clone();
         session.decide(&open, Decision::Answer { value }, Principal::anonymous()).await.unwrap();

@@ -14,7 +14,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use tool_runtime::{
     agent::{Event, Observer},
     run::{Principal, RunId, Time},
-    store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem},
+    store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem},
 };
 
 /// The number of the point at which this process dies, or 0.
@@ -80,7 +80,7 @@ impl Store for PointedStore {
         around(self.0.append(run, append))
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<Stored>> {
+    fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<StoredRun>> {
         self.0.load(run)
     }
 

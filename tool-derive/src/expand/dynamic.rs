@@ -168,7 +168,7 @@ pub fn begin_fn(tool: &ToolDef) -> TokenStream {
     let started = started_expr(tool, &work);
     quote! {
         #[allow(unused_variables)]
-        fn begin<'a>(#input: #marker, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::Started<'a> {
+        fn begin<'a>(#input: #marker, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
             let (#(#each,)* #rest) = #states;
             #started
         }

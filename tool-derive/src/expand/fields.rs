@@ -72,7 +72,7 @@ fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
         None if is_usual(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #doc)),
         None => {
             let inside = innermost(ty);
-            quote_spanned!(inside.span()=> __rt::Answer::field(#typed::CODE.fits::<#inside>(), #name, #doc))
+            quote_spanned!(inside.span()=> __rt::FieldCode::field(#typed::CODE.fits::<#inside>(), #name, #doc))
         }
     };
     let escaped = name.contains(|c: char| c < ' ' || c == '"' || c == '\\').then(|| quote!(.escaped()));

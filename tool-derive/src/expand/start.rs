@@ -38,7 +38,7 @@ fn free_impl(tool: &ToolDef, params: &Params) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl __rt::Stateless for #marker {
-            fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::Started<'a> {
+            fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
                 #input
                 #started
             }
@@ -236,7 +236,7 @@ fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
                     #state: &'a #state_type,
                     #text: &'a str,
                     #cx: &'a __rt::Context,
-                ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::DecodeError>>
+                ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::StartedCall<'a>, __rt::DecodeError>>
                 #bounds
                 {
                     #[allow(unused_imports)]
@@ -254,7 +254,7 @@ fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
             #state: &'a #state_type,
             #values: <#marker as __rt::Tool>::Values,
             #cx: &'a __rt::Context,
-        ) -> __rt::Started<'a>
+        ) -> __rt::StartedCall<'a>
         #bounds
         {
             let #input = #value;

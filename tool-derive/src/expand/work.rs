@@ -29,7 +29,7 @@ pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
             let (typed, fallbacks, inside) = (evidence(output, "Typed"), input_fallbacks(true), innermost(output));
             let answer = quote_spanned!(inside.span()=> #typed::CODE.fits::<#inside>());
             let value = quote!({ #fallbacks #answer });
-            output_static(&quote!(__rt::Answer), &value)
+            output_static(&quote!(__rt::FieldCode), &value)
         }
         Body::Struct { state } => {
             let (state, kind) = match state {
@@ -97,10 +97,10 @@ pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
 pub fn started_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
     let (input, needs_approval) = (hidden("_input"), approval_expr(tool));
     if tool.options.touches.is_none() {
-        return quote!(__rt::Started::new(#needs_approval, #work));
+        return quote!(__rt::StartedCall::new(#needs_approval, #work));
     }
     let touches = quote!(__rt::touched(__TOUCHES, &#input));
-    quote!(__rt::Started { touches: #touches, ..__rt::Started::new(#needs_approval, #work) })
+    quote!(__rt::StartedCall { touches: #touches, ..__rt::StartedCall::new(#needs_approval, #work) })
 }
 
 /// Returns the expression that decides whether the call needs approval.
@@ -115,7 +115,7 @@ fn approval_expr(tool: &ToolDef) -> TokenStream {
             let asked = quote_spanned!(span=> __rt::When::<#marker>::of(#path).asks(&#input));
             quote!({
                 #[allow(unused_imports)]
-                use __rt::AskedFallback as _;
+                use __rt::CallPredicateFallback as _;
                 #asked
             })
         }

@@ -103,12 +103,12 @@ const _: () = {
             }
         }
         #[allow(unused_variables)]
-        fn begin<'a>(_input: book_table, _states: Self::States<'a>, _cx: &'a __rt::Context) -> __rt::Started<'a> {
+        fn begin<'a>(_input: book_table, _states: Self::States<'a>, _cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
             let () = _states;
-            __rt::Started::new(
+            __rt::StartedCall::new(
                 {
                     #[allow(unused_imports)]
-                    use __rt::AskedFallback as _;
+                    use __rt::CallPredicateFallback as _;
                     __rt::When::<book_table>::of(many).asks(&_input)
                 },
                 {
@@ -124,7 +124,7 @@ const _: () = {
         _state: &'a __S,
         _text: &'a str,
         _cx: &'a __rt::Context,
-    ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::Started<'a>, __rt::DecodeError>> where {
+    ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::StartedCall<'a>, __rt::DecodeError>> where {
         #[allow(unused_imports)]
         use __rt::SettlingFallback as _;
         __rt::Settling::<book_table, ()>::settle(_text, (), _cx)

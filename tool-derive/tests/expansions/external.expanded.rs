@@ -14,7 +14,7 @@ const _: () = {
         .field("options", "The choices.")
         .limits(&[__rt::Check::<Vec<String>>::length(2usize, ::core::option::Option::Some(9usize))]);
     static __FIELDS: [__rt::Field; 1usize] = [__F0];
-    static __OUTPUT: __rt::Answer = {
+    static __OUTPUT: __rt::FieldCode = {
         #[allow(unused_imports)]
         use __rt::{BareInput as _, Undecoded as _, Undescribed as _, UsualFallback as _};
         __rt::Typed::<String>::CODE.fits::<String>()
@@ -38,9 +38,9 @@ const _: () = {
     }
     #[automatically_derived]
     impl __rt::Stateless for Choose {
-        fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::Started<'a> {
+        fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
             let _input = Choose { options: _slot0 };
-            __rt::Started::new(false, { __rt::outside() })
+            __rt::StartedCall::new(false, { __rt::outside() })
         }
     }
 };

@@ -7,7 +7,7 @@ mod prune;
 mod repair;
 
 pub use prune::Prune;
-pub use repair::{Repaired, read, repair};
+pub use repair::{Repair, read, repair};
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};

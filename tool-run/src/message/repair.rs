@@ -28,15 +28,15 @@ struct Slot {
 /// Returns the history, and the repairs in the order in which they were made.
 ///
 /// ```
-/// use tool_run::message::{AssistantPart, Repaired, Message, ToolCall, repair};
+/// use tool_run::message::{AssistantPart, Message, Repair, ToolCall, repair};
 ///
 /// let call = ToolCall { id: "a".into(), name: "search".into(), arguments: "{}".into() };
 /// let cut = vec![Message::user("?"), Message::Assistant { content: vec![AssistantPart::Call(call)] }, Message::user("!")];
 /// let (whole, repaired) = repair(cut);
-/// assert_eq!(repaired, [Repaired::Dangling { at: 1, call_id: "a".into() }]);
+/// assert_eq!(repaired, [Repair::Dangling { at: 1, call_id: "a".into() }]);
 /// assert!(matches!(&whole[2], Message::Tool(answer) if answer.call_id == "a" && answer.is_error));
 /// ```
-pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Repaired>) {
+pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Repair>) {
     let mut history = History::default();
     for (at, message) in messages.into_iter().enumerate() {
         history.take(at, message);
@@ -59,18 +59,18 @@ struct History {
     first: usize,
     /// The number of answers to the latest turn that came in order; `None` if another message came since.
     behind: Option<usize>,
-    repaired: Vec<Repaired>,
+    repaired: Vec<Repair>,
 }
 
 impl History {
     fn take(&mut self, at: usize, message: Message) {
         match message {
             Message::Tool(answer) => self.answer(at, answer),
-            Message::System { text } if text.trim().is_empty() => self.repaired.push(Repaired::Empty { at }),
+            Message::System { text } if text.trim().is_empty() => self.repaired.push(Repair::Empty { at }),
             Message::User { content } => {
                 let (kept, empty): (Vec<Part>, Vec<Part>) = content.into_iter().partition(says);
                 if !empty.is_empty() || kept.is_empty() {
-                    self.repaired.push(Repaired::Empty { at });
+                    self.repaired.push(Repair::Empty { at });
                 }
                 if !kept.is_empty() {
                     self.behind = None;
@@ -89,7 +89,7 @@ impl History {
         let before = content.len();
         let mut kept: Vec<AssistantPart> = content.into_iter().filter(is_kept).collect();
         if kept.len() < before || before == 0 {
-            self.repaired.push(Repaired::Empty { at });
+            self.repaired.push(Repair::Empty { at });
         }
         if kept.is_empty() {
             return;
@@ -117,13 +117,13 @@ impl History {
                 call.id = format!("{base}_{next}");
                 *next += 1;
             }
-            self.repaired.push(Repaired::SameId { at, from: given.clone(), to: call.id.clone() });
+            self.repaired.push(Repair::SameId { at, from: given.clone(), to: call.id.clone() });
         }
         self.ids.insert(call.id.clone());
         let name = fit(&call.name);
         if name != call.name {
             let from = mem::replace(&mut call.name, name);
-            self.repaired.push(Repaired::Name { at, from, to: call.name.clone() });
+            self.repaired.push(Repair::Name { at, from, to: call.name.clone() });
         }
         let slot = Slot { id: call.id.clone(), name: call.name.clone(), turn: self.turns, at, answer: None };
         let turns = self.open.entry(given).or_default();
@@ -141,29 +141,29 @@ impl History {
         let is_known = turns.is_some();
         let Some(place) = turns.and_then(first_of_latest) else {
             let call_id = answer.call_id;
-            let repair = if is_known { Repaired::Duplicate { at, call_id } } else { Repaired::Orphan { at, call_id } };
+            let repair = if is_known { Repair::Duplicate { at, call_id } } else { Repair::Orphan { at, call_id } };
             return self.repaired.push(repair);
         };
         let is_next = self.behind.is_some_and(|answered| self.first + answered == place);
         self.behind = self.behind.map(|answered| answered + usize::from(is_next));
         let slot = &mut self.slots[place];
         if !is_next {
-            self.repaired.push(Repaired::Late { at, call_id: slot.id.clone() });
+            self.repaired.push(Repair::Late { at, call_id: slot.id.clone() });
         }
         if answer.tool != slot.name {
-            self.repaired.push(Repaired::Name { at, from: answer.tool.clone(), to: slot.name.clone() });
+            self.repaired.push(Repair::Name { at, from: answer.tool.clone(), to: slot.name.clone() });
         }
         slot.answer = Some(ToolMessage { call_id: slot.id.clone(), tool: slot.name.clone(), ..answer });
     }
 
-    fn done(mut self) -> (Vec<Message>, Vec<Repaired>) {
+    fn done(mut self) -> (Vec<Message>, Vec<Repair>) {
         let mut whole: Vec<Message> = Vec::with_capacity(self.kept.len() + self.slots.len());
         let mut slots = mem::take(&mut self.slots).into_iter().peekable();
         let mut turn = 0;
         for (at, message, has_calls) in mem::take(&mut self.kept) {
             match merge_into_last(&mut whole, message) {
                 Some(message) => whole.push(message),
-                None => self.repaired.push(Repaired::Merged { at }),
+                None => self.repaired.push(Repair::Merged { at }),
             }
             if !has_calls {
                 continue;
@@ -171,7 +171,7 @@ impl History {
             while let Some(slot) = slots.next_if(|slot| slot.turn == turn) {
                 let Slot { id, name, at, answer, .. } = slot;
                 whole.push(Message::Tool(answer.unwrap_or_else(|| {
-                    self.repaired.push(Repaired::Dangling { at, call_id: id.clone() });
+                    self.repaired.push(Repair::Dangling { at, call_id: id.clone() });
                     ToolMessage { call_id: id, tool: name, content: vec![Part::text(UNANSWERED)], is_error: true }
                 })));
             }
@@ -234,10 +234,10 @@ fn fit(name: &str) -> String {
 /// assert_eq!(messages, [Message::user("hi")]);
 /// assert_eq!(unread.len(), 2);
 /// ```
-pub fn read(messages: &[Value]) -> (Vec<Message>, Vec<Repaired>) {
+pub fn read(messages: &[Value]) -> (Vec<Message>, Vec<Repair>) {
     let (mut whole, mut unread) = (Vec::with_capacity(messages.len()), Vec::new());
     for (at, value) in messages.iter().enumerate() {
-        let mut left_out = |what: String| unread.push(Repaired::Unread { at, what });
+        let mut left_out = |what: String| unread.push(Repair::Unread { at, what });
         let mut value = value.clone();
         let is_assistant = value.get("role").and_then(Value::as_str) == Some("assistant");
         if let Some(Value::Array(content)) = value.get_mut("content") {
@@ -265,7 +265,7 @@ pub fn read(messages: &[Value]) -> (Vec<Message>, Vec<Repaired>) {
 /// A repair of a history. Positions are those in the original history, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Repaired {
+pub enum Repair {
     /// A call had no answer. It has one now that says so.
     Dangling {
         /// The position of the message with the call.
@@ -331,7 +331,7 @@ pub enum Repaired {
     },
 }
 
-impl fmt::Display for Repaired {
+impl fmt::Display for Repair {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dangling { at, call_id } => write!(out, "message {at}: the call {call_id} had no answer"),
@@ -463,15 +463,15 @@ mod tests {
         assert_eq!(
             repaired,
             [
-                Repaired::SameId { at: 1, from: id("a"), to: id("a_2") },
-                Repaired::Late { at: 2, call_id: id("b") },
-                Repaired::Empty { at: 4 },
-                Repaired::Late { at: 7, call_id: id("a_2") },
-                Repaired::Duplicate { at: 8, call_id: id("a") },
-                Repaired::Orphan { at: 9, call_id: id("x") },
-                Repaired::SameId { at: 10, from: id(""), to: id("call_2") },
-                Repaired::Merged { at: 6 },
-                Repaired::Dangling { at: 10, call_id: id("call_2") },
+                Repair::SameId { at: 1, from: id("a"), to: id("a_2") },
+                Repair::Late { at: 2, call_id: id("b") },
+                Repair::Empty { at: 4 },
+                Repair::Late { at: 7, call_id: id("a_2") },
+                Repair::Duplicate { at: 8, call_id: id("a") },
+                Repair::Orphan { at: 9, call_id: id("x") },
+                Repair::SameId { at: 10, from: id(""), to: id("call_2") },
+                Repair::Merged { at: 6 },
+                Repair::Dangling { at: 10, call_id: id("call_2") },
             ]
         );
     }

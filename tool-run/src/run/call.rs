@@ -168,7 +168,7 @@ impl Call {
     }
 
     /// Returns the answered questions of the tool, in order.
-    pub fn answers(&self) -> &[Answered] {
+    pub fn answers(&self) -> &[AnsweredQuestion] {
         self.past.as_ref().map_or(&[], |past| &past.answers)
     }
 
@@ -249,7 +249,7 @@ impl Call {
         InterruptId { call: self.id.clone(), number }
     }
 
-    pub(super) fn decided(&self, interrupt: u32) -> Option<&Decided> {
+    pub(super) fn decided(&self, interrupt: u32) -> Option<&DecisionRecord> {
         self.past.as_ref()?.decided.iter().find(|decided| decided.interrupt == interrupt)
     }
 
@@ -289,9 +289,9 @@ pub struct Past {
     #[serde(default)]
     pub handed_out: bool,
     /// The decisions about the interrupts.
-    pub decided: Vec<Decided>,
+    pub decided: Vec<DecisionRecord>,
     /// The questions of the tool and their answers, in order.
-    pub answers: Vec<Answered>,
+    pub answers: Vec<AnsweredQuestion>,
     pub steps: Vec<StepResult>,
     /// The names of steps that were begun and have no result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -300,7 +300,7 @@ pub struct Past {
 
 /// A decision that was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decided {
+pub struct DecisionRecord {
     #[serde(rename = "obligation")]
     pub interrupt: u32,
     pub decision: Decision,
@@ -310,7 +310,7 @@ pub struct Decided {
 /// A question of a tool, and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Answered {
+pub struct AnsweredQuestion {
     /// The digest of the question.
     pub question: Digest,
     /// The answer.

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
 use crate::run::{
-    Allowance, Answered, ArgumentRevision, Author, Call, CallId, CallResult, CallState, Corrupt, Decision, Grant,
-    GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy, LogEntry, NestedUsage, Principal, Prompt,
+    Allowance, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog, Decision,
+    Grant, GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy, LogEntry, NestedUsage, Principal, Prompt,
     PromptPosition, Run, RunId, RunOptions, Stage, StepResult, StopReason, Time, ToolRef, TurnPart, TurnUsage,
-    call::Decided,
+    call::DecisionRecord,
     state::{Activity, Index, STAGES, TurnEnd},
 };
 use crate::tool::{Fingerprint, Resources, spec::Digest};
@@ -21,9 +21,10 @@ impl Run {
     /// Builds the run from its log.
     ///
     /// Fails if an entry does not follow from those before it: then the log was changed, or is incomplete.
-    pub fn fold(log: impl IntoIterator<Item = LogEntry>) -> Result<Self, Corrupt> {
+    pub fn fold(log: impl IntoIterator<Item = LogEntry>) -> Result<Self, CorruptLog> {
         let mut log = log.into_iter();
-        let first = log.next().ok_or_else(|| Corrupt { rev: 0, entry: "created", reason: "it is empty".to_owned() })?;
+        let first =
+            log.next().ok_or_else(|| CorruptLog { rev: 0, entry: "created", reason: "it is empty".to_owned() })?;
         let mut run = Self::create(first)?;
         for entry in log {
             run.apply(&entry)?;
@@ -51,10 +52,10 @@ impl Run {
         (run, vec![created, LogEntry::Branched { of, prompts, taint, title }])
     }
 
-    fn create(entry: LogEntry) -> Result<Self, Corrupt> {
+    fn create(entry: LogEntry) -> Result<Self, CorruptLog> {
         let name = entry.name();
         let LogEntry::Created { run, owner, options, messages, .. } = entry else {
-            return Err(Corrupt {
+            return Err(CorruptLog {
                 rev: 0,
                 entry: name,
                 reason: "it does not begin with the run's creation".to_owned(),
@@ -106,9 +107,9 @@ impl Run {
     /// Fails if the entry does not follow from the run, and names the entry and the reason. The run is then unchanged. This
     /// can also happen with an entry that [`step`](super::step) returned. Then a driver must not store anything that `step`
     /// returned, and must not take any of its actions.
-    pub fn apply(&mut self, entry: &LogEntry) -> Result<(), Corrupt> {
+    pub fn apply(&mut self, entry: &LogEntry) -> Result<(), CorruptLog> {
         let (rev, name) = (self.rev, entry.name());
-        self.change(entry).map_err(|reason| Corrupt { rev, entry: name, reason })?;
+        self.change(entry).map_err(|reason| CorruptLog { rev, entry: name, reason })?;
         self.rev = rev.saturating_add(1);
         Ok(())
     }
@@ -162,7 +163,7 @@ impl Run {
             LogEntry::Answered { call, question, answer } => {
                 let at = self.at(call, &[Stage::Open])?;
                 self.was_decided(at)?;
-                self.calls[at].past().answers.push(Answered { question: *question, answer: answer.clone() });
+                self.calls[at].past().answers.push(AnsweredQuestion { question: *question, answer: answer.clone() });
             }
             LogEntry::Allowed { allowance } => self.allowed(allowance.clone())?,
             LogEntry::Granted { call, tool, arguments, shown, by, expires } => {
@@ -209,7 +210,7 @@ impl Run {
     }
 
     /// Returns the decision about the open interrupt of the call.
-    fn was_decided(&self, at: usize) -> Result<&Decided, String> {
+    fn was_decided(&self, at: usize) -> Result<&DecisionRecord, String> {
         let call = &self.calls[at];
         let decided = call.interrupt().and_then(|open| call.decided(open.id.number));
         decided.ok_or_else(|| format!("no decision about the interrupt of {} is logged", call.id))
@@ -508,7 +509,7 @@ impl Run {
         if !self.may_decide(open, &by) || open.expires.is_some_and(|expires| expires <= time) {
             return Err(format!("{by} may not decide the interrupt of {id}"));
         }
-        self.calls[at].past().decided.push(Decided { interrupt: id.number, decision, by });
+        self.calls[at].past().decided.push(DecisionRecord { interrupt: id.number, decision, by });
         Ok(())
     }
 
@@ -527,7 +528,8 @@ impl Run {
     }
 
     fn allowed(&mut self, allowance: Allowance) -> Applied {
-        let decided = |decided: &Decided| decided.decision == Decision::ApproveForRun && decided.by == allowance.by;
+        let decided =
+            |decided: &DecisionRecord| decided.decision == Decision::ApproveForRun && decided.by == allowance.by;
         if !self.current_range().any(|at| self.was_decided(at).is_ok_and(decided)) {
             return Err(format!("{} did not allow calls for the rest of the run", allowance.by));
         }

@@ -12,7 +12,7 @@ use crate::run::{
     ArgumentPattern, Author, Call, CallId, CallResult, CallView, Decision, Interrupt, InterruptId, InterruptKind,
     Principal, Question, Refusal, Run, RunId, Time, ToolRef,
 };
-use crate::schema::Validator;
+use crate::schema::CompiledSchema;
 use crate::tool::spec::Digest;
 use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources, ToolSpec};
 
@@ -190,9 +190,9 @@ fn view_of(judge: &impl Judge, run: &Run, spec: &ToolSpec, arguments: &str) -> R
 fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
     let InterruptKind::Answer { question: Question { schema: Some(schema), .. } } = kind else { return Ok(()) };
     let invalid = |reason: String| Rejection::one(Problem::new("", ProblemKind::Invalid, reason));
-    let validator =
-        Validator::compile(schema).map_err(|error| Refusal::Invalid { feedback: invalid(error.to_string()) })?;
-    let problems = validator.problems(value, "");
+    let compiled =
+        CompiledSchema::compile(schema).map_err(|error| Refusal::Invalid { feedback: invalid(error.to_string()) })?;
+    let problems = compiled.problems(value, "");
     if problems.is_empty() { Ok(()) } else { Err(Refusal::Invalid { feedback: Rejection::new(problems) }) }
 }
 

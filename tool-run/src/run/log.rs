@@ -251,7 +251,7 @@ impl LogEntry {
 /// The error for a log entry that contradicts earlier ones, or belongs to another run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Corrupt {
+pub struct CorruptLog {
     /// The number of correct entries before it.
     pub rev: u64,
     /// The kind of the wrong entry, as stored; `snapshot` if the error is in a snapshot.
@@ -260,13 +260,13 @@ pub struct Corrupt {
     pub reason: String,
 }
 
-impl std::fmt::Display for Corrupt {
+impl std::fmt::Display for CorruptLog {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "the stored log is wrong after {} entries: {}", self.rev, self.reason)
     }
 }
 
-impl std::error::Error for Corrupt {}
+impl std::error::Error for CorruptLog {}
 
 /// The version of the stored form that this program writes. It reads older versions, too.
 pub const RECORD_VERSION: u32 = 1;
@@ -332,7 +332,7 @@ pub enum RecordError {
     /// The text is not a record.
     Malformed(String),
     /// The entries contradict each other.
-    Corrupt(Corrupt),
+    Corrupt(CorruptLog),
 }
 
 impl fmt::Display for RecordError {
@@ -351,8 +351,8 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-impl From<Corrupt> for RecordError {
-    fn from(error: Corrupt) -> Self {
+impl From<CorruptLog> for RecordError {
+    fn from(error: CorruptLog) -> Self {
         Self::Corrupt(error)
     }
 }
@@ -503,7 +503,7 @@ impl Run {
     pub fn thaw(text: &str) -> Result<Self, RecordError> {
         let OwnedRun(mut run) = read(text)?;
         let rev = run.rev;
-        let corrupt = |reason: &str| Corrupt { rev, entry: "snapshot", reason: reason.to_owned() };
+        let corrupt = |reason: &str| CorruptLog { rev, entry: "snapshot", reason: reason.to_owned() };
         let Self { id, calls, index, stages, first_of_turn: first, .. } = &mut run;
         if *first as usize > calls.len() {
             return Err(corrupt("its turn begins after its calls").into());

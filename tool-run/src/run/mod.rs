@@ -19,14 +19,14 @@ mod state;
 mod step;
 
 pub use call::{
-    Answered, ArgumentRevision, Author, Call, CallResult, CallState, InterruptedBy, Stage, StepResult, SupersededBy,
-    ToolRef,
+    AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, InterruptedBy, Stage, StepResult,
+    SupersededBy, ToolRef,
 };
 pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Time};
 pub use input::{Action, Prompt, PromptPosition, Refusal, StepInput, TurnPart};
 pub use interrupt::{Allowance, ArgumentPattern, CallView, Decision, Interrupt, InterruptKind};
 pub use judge::{CheckedCall, CheckedDecision, Grant, GrantedBy};
-pub use log::{Corrupt, LogEntry};
+pub use log::{CorruptLog, LogEntry};
 #[doc(no_inline)]
 pub use record::RecordError;
 pub use state::{

@@ -23,7 +23,7 @@ use crate::agent::{
     handle::{Listener, Signal},
     log::{Added, Log},
     observers::{Observers, report, within},
-    operator::{Answered, Questions},
+    operator::{OperatorAnswer, Questions},
     pieces,
     turn::{ModelTurn, TurnEvent, record_injected},
 };
@@ -271,7 +271,7 @@ async fn receive(
 pub enum LoopEvent {
     Signal(Signal),
     Call(CallEvent),
-    Answered(Box<Answered>),
+    Answered(Box<OperatorAnswer>),
     Time,
     Turn(Option<TurnEvent>),
 }

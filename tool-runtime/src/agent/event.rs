@@ -177,9 +177,9 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 }
 
 /// An observer that ignores all events.
-pub struct Unwatched;
+pub struct NoObserver;
 
-impl Observer for Unwatched {
+impl Observer for NoObserver {
     fn event(&self, _: Event<'_>) {}
 }
 

@@ -127,7 +127,7 @@ pub struct Steering {
 
 /// The receiver of these messages.
 #[derive(Debug)]
-pub struct Steered {
+pub struct SteeringMessages {
     say: Steering,
     messages: mpsc::UnboundedReceiver<Vec<Part>>,
 }
@@ -144,7 +144,7 @@ impl Steering {
     }
 }
 
-impl Steered {
+impl SteeringMessages {
     pub fn new() -> Self {
         let (say, messages) = mpsc::unbounded_channel();
         Self { say: Steering { messages: say }, messages }
@@ -195,7 +195,7 @@ pub enum Signal {
 #[derive(Debug, Default)]
 pub struct Outside {
     pub handle: Handle,
-    pub steered: Option<Steered>,
+    pub steered: Option<SteeringMessages>,
 }
 
 /// A wait for a signal. It is kept between waits, because to begin one costs more than to receive a piece of text.
@@ -222,7 +222,7 @@ impl Outside {
                 *listener = None;
                 signal
             }
-            Some(content) = Steered::next(&mut self.steered) => Signal::Steered(content),
+            Some(content) = SteeringMessages::next(&mut self.steered) => Signal::Steered(content),
         }
     }
 }

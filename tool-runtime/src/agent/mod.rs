@@ -190,7 +190,7 @@ impl Agent {
     ///
     /// ```
     /// # #[cfg(feature = "derive")] {
-    /// use tool_runtime::{Agent, agent::Called, tool, toolset};
+    /// use tool_runtime::{Agent, agent::CallOutcome, tool, toolset};
     ///
     /// /// Adds two numbers.
     /// #[tool(effect = read_only)]
@@ -200,20 +200,20 @@ impl Agent {
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// let agent = Agent::without_model(toolset!(add));
-    /// let Called::Ended(ended) = agent.call("add", r#"{"a":1,"b":2}"#).await.unwrap() else { panic!("it asks nobody") };
+    /// let CallOutcome::Ended(ended) = agent.call("add", r#"{"a":1,"b":2}"#).await.unwrap() else { panic!("it asks nobody") };
     /// assert_eq!(ended.result.output().unwrap().as_json(), Some("3"));
     /// # });
     /// # }
     /// ```
-    pub async fn call(&self, name: impl Into<String>, arguments: impl Into<String>) -> Result<Called, AgentError> {
+    pub async fn call(&self, name: impl Into<String>, arguments: impl Into<String>) -> Result<CallOutcome, AgentError> {
         let mut session = self.clone().without_models().session();
         let call = session.call(name, arguments).await?;
         match call.result() {
             Some(result) => {
                 let (result, may_have_run) = (result.clone(), call.may_have_run());
-                Ok(Called::Ended(Ended { name: call.name.clone(), result, may_have_run }))
+                Ok(CallOutcome::Ended(EndedCall { name: call.name.clone(), result, may_have_run }))
             }
-            None => Ok(Called::Waits(Box::new(session))),
+            None => Ok(CallOutcome::Waits(Box::new(session))),
         }
     }
 
@@ -305,9 +305,9 @@ impl Model for NoModel {
 
 /// The outcome of [`Agent::call`](crate::Agent::call).
 #[derive(Debug)]
-pub enum Called {
+pub enum CallOutcome {
     /// The call has ended.
-    Ended(Ended),
+    Ended(EndedCall),
     /// The call waits for a decision, in a run; [`Session::interrupts`] returns the open interrupts.
     Waits(Box<Session>),
 }
@@ -315,7 +315,7 @@ pub enum Called {
 /// A call that has ended.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Ended {
+pub struct EndedCall {
     /// The name that was called.
     pub name: String,
     /// The result.
@@ -324,7 +324,7 @@ pub struct Ended {
     pub may_have_run: bool,
 }
 
-impl Ended {
+impl EndedCall {
     /// Returns the content for a model.
     pub fn for_model(&self) -> Vec<Part> {
         self.result.for_model(&self.name, self.may_have_run)

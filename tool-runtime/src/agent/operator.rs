@@ -220,11 +220,11 @@ pub struct Questions {
     gate: Gate,
     /// The interrupts that the operator has not received yet.
     waiting: VecDeque<InterruptId>,
-    asked: Option<(InterruptId, BoxFuture<'static, Box<Answered>>)>,
+    asked: Option<(InterruptId, BoxFuture<'static, Box<OperatorAnswer>>)>,
 }
 
 /// The operator's answer to a request.
-pub struct Answered {
+pub struct OperatorAnswer {
     interrupt: InterruptId,
     /// The number of earlier requests about this interrupt.
     tries: u32,
@@ -272,7 +272,7 @@ impl Questions {
     }
 
     /// Waits for the operator's answer. If the future is dropped, nothing is lost.
-    pub async fn next(&mut self) -> Box<Answered> {
+    pub async fn next(&mut self) -> Box<OperatorAnswer> {
         let Some((_, answer)) = &mut self.asked else { return pending().await };
         let answered = answer.await;
         self.asked = None;
@@ -296,7 +296,7 @@ impl Questions {
                 Some(Reading::Done(call)) => Some(call.read),
                 None => None,
             };
-            Box::new(Answered { interrupt, tries, decision, read })
+            Box::new(OperatorAnswer { interrupt, tries, decision, read })
         };
         self.asked = Some((id.clone(), answer.boxed()));
     }
@@ -345,8 +345,8 @@ impl Questions {
     }
 
     /// Records the operator's decision in the log. If it does not fit, the operator is asked again, with the reason.
-    pub fn receive(&mut self, answered: Answered, log: &mut Log) {
-        let Answered { interrupt: id, tries, decision, read } = answered;
+    pub fn receive(&mut self, answered: OperatorAnswer, log: &mut Log) {
+        let OperatorAnswer { interrupt: id, tries, decision, read } = answered;
         let text = "no client executed the call";
         let mut decision = decision.unwrap_or_else(|| Decision::Fail { error: text.to_owned() });
         if tries == MAX_TRIES {

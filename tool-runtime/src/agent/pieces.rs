@@ -111,7 +111,7 @@ pub async fn next(agent: &Agent, run: &RunId, is_elsewhere: bool, source: &mut S
 
 /// The part of an open turn that was published, but for the arguments of its calls.
 #[derive(Debug, Default)]
-pub struct Published {
+pub struct PublishedTurn {
     /// The number of the last part that was begun.
     part: usize,
     /// The number of its bytes; `None` before its first piece.
@@ -136,7 +136,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// Publishes what `turn` has after `published`. `calls` are its calls.
-    pub fn publish(&self, turn: &Turn, calls: &[AnnouncedCall], published: &mut Published) {
+    pub fn publish(&self, turn: &Turn, calls: &[AnnouncedCall], published: &mut PublishedTurn) {
         while let Some(part) = turn.content.get(published.part) {
             let length = match part {
                 AssistantPart::Text { text } => self.say(text, PartPiece::Text, published),
@@ -161,7 +161,7 @@ impl<'a> Publisher<'a> {
                 return;
             }
             let is_call = matches!(part, AssistantPart::Call(_));
-            *published = Published {
+            *published = PublishedTurn {
                 part: published.part + 1,
                 from: None,
                 text_before: published.text_before + length,
@@ -178,7 +178,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// Publishes a text as far as it was not, and returns its length.
-    fn say<'t>(&self, text: &'t str, piece: fn(Cow<'t, str>) -> PartPiece<'t>, published: &Published) -> usize {
+    fn say<'t>(&self, text: &'t str, piece: fn(Cow<'t, str>) -> PartPiece<'t>, published: &PublishedTurn) -> usize {
         let from = published.from.unwrap_or_default();
         if published.from.is_none() && text.is_empty() {
             self.send_part(published, 0, piece("".into()));
@@ -189,7 +189,7 @@ impl<'a> Publisher<'a> {
         text.len()
     }
 
-    fn send_part(&self, published: &Published, from: usize, piece: PartPiece<'_>) {
+    fn send_part(&self, published: &PublishedTurn, from: usize, piece: PartPiece<'_>) {
         self.send(Content::Part { number: published.part, text_before: published.text_before, from, piece });
     }
 

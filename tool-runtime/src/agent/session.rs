@@ -12,12 +12,12 @@ use serde_json::Value;
 use crate::agent::{
     Agent, AgentError, Handle,
     drive::Drive,
-    handle::{Steered, Steering},
+    handle::{Steering, SteeringMessages},
     log::{Log, can_continue, conversation},
     typed::{FinalAnswer, with_answer},
 };
 use crate::gate::Gate;
-use crate::message::{Message, Part, Repaired, ToolCall, Usage};
+use crate::message::{Message, Part, Repair, ToolCall, Usage};
 use crate::run::{Call, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run, RunId};
 use crate::tool::{Cancellation, Context};
 use tool_run::run::{LogEntry, StepInput, TurnUsage};
@@ -27,7 +27,7 @@ use tool_run::run::{LogEntry, StepInput, TurnUsage};
 pub struct Session {
     pub(super) agent: Agent,
     pub(super) log: Log,
-    pub(super) repaired: Vec<Repaired>,
+    pub(super) repaired: Vec<Repair>,
     /// A cached copy of the conversation, for checking decisions. Driving the run or changing the agent clears it.
     talk: Option<Arc<Vec<Message>>>,
 }
@@ -39,7 +39,7 @@ impl Session {
     }
 
     /// Returns the repairs that were made to the history before the run.
-    pub fn repaired(&self) -> &[Repaired] {
+    pub fn repaired(&self) -> &[Repair] {
         &self.repaired
     }
 
@@ -180,13 +180,14 @@ impl Session {
     /// # });
     /// ```
     pub fn steering(&mut self) -> Steering {
-        self.log.outside.steered.get_or_insert_with(Steered::new).steering()
+        self.log.outside.steered.get_or_insert_with(SteeringMessages::new).steering()
     }
 
     /// Returns whether a message came ([`Session::steering`]) after the run had finished. [`Session::resume`] lets the run
     /// accept it.
     pub fn has_unread_message(&self) -> bool {
-        self.log.outside.steered.as_ref().is_some_and(Steered::has_content) && self.run().phase() == Phase::Finished
+        let steered = self.log.outside.steered.as_ref();
+        steered.is_some_and(SteeringMessages::has_content) && self.run().phase() == Phase::Finished
     }
 
     /// Runs all calls that are approved or need no approval, and stops before the next request to the model. Call it before a new

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 #[cfg(feature = "test-util")]
 use super::Clock;
 use super::{
-    Agent, DenyAll, Hooks, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, calls::Repair,
-    clock::Source, event::Unwatched, next_step::Prepare,
+    Agent, DenyAll, Hooks, InvalidCall, NextStep, Observer, Operator, RepairedCall, StopWhen, calls::Repairer,
+    clock::Source, event::NoObserver, next_step::Prepare,
 };
 use crate::gate::Gate;
 use crate::message::Prune;
@@ -42,7 +42,7 @@ pub struct Setup {
     pub lease: Duration,
     pub hooks: Vec<Arc<dyn Hooks>>,
     pub input_hooks: Option<Arc<dyn InputHooks>>,
-    pub repair: Option<Repair>,
+    pub repair: Option<Repairer>,
     pub clock: Source,
     /// The agent's name, for traces and logs.
     pub name: Option<Arc<str>>,
@@ -71,7 +71,7 @@ impl Setup {
             model,
             has_no_model: false,
             tools: Toolset::new(),
-            observer: Arc::new(Unwatched),
+            observer: Arc::new(NoObserver),
             operator: Arc::new(DenyAll),
             instructions: None,
             context: Context::new(""),
@@ -355,14 +355,14 @@ impl Agent {
     where
         R: Future<Output = Option<RepairedCall>> + Send + 'static,
     {
-        self.setup_mut().repair = Some(Repair::Application(Arc::new(move |bad| Box::pin(repair(bad)))));
+        self.setup_mut().repair = Some(Repairer::Application(Arc::new(move |bad| Box::pin(repair(bad)))));
         self
     }
 
     /// Lets the model repair calls. It is asked once more for the single call, with the problem, in the same step. Its tokens
     /// count.
     pub fn repair_by_model(mut self) -> Self {
-        self.setup_mut().repair = Some(Repair::Model);
+        self.setup_mut().repair = Some(Repairer::Model);
         self
     }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::agent::{
     Agent, AgentError, DenyAll, Event, Observer, Operator, Reply, Session,
     calls::CallJournal,
-    event::Unwatched,
+    event::NoObserver,
     observers::report,
     typed::{FinalAnswer, schema_of},
 };
@@ -24,23 +24,23 @@ use crate::message::Part;
 use crate::run::{
     CallId, Decision, GrantedBy, Interrupt, Phase, Principal, Prompt, Refusal, Run, RunId, StopReason, Time,
 };
-use crate::schema::{Schema, Validator};
-use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
+use crate::schema::{CompiledSchema, Schema};
+use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::tool::{
-    CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, Started, Starting, ToolOptions,
-    ToolSpec, describe_output, read_as,
+    CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, StartFuture, StartedCall,
+    ToolOptions, ToolSpec, describe_output, read_as,
 };
 use crate::toolset::NameError;
 use tool_run::run::{Digest, LogEntry, NestedUsage, StepInput, record};
 
-type Ask = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
+type PromptFn = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
 
 /// An agent as a tool of another agent, created by [`Agent::as_tool`].
 pub struct AgentTool {
     agent: Agent,
     spec: Arc<ToolSpec>,
     /// The function that converts the arguments into the agent's prompt.
-    ask: Arc<Ask>,
+    ask: Arc<PromptFn>,
     /// The tool for a typed answer, if the output has a type.
     answering: Option<FinalAnswer>,
 }
@@ -74,9 +74,9 @@ impl AgentTool {
         I: DeserializeOwned + JsonSchema + 'static,
     {
         let schema = Schema::from_schemars(schema_of::<I>());
-        let validator = Validator::compile(schema.neutral()).ok();
+        let compiled = CompiledSchema::compile(schema.neutral()).ok();
         Arc::make_mut(&mut self.spec).input = Arc::new(schema);
-        self.ask = Arc::new(move |arguments| Ok(prompt(read_as(arguments, validator.as_ref())?)));
+        self.ask = Arc::new(move |arguments| Ok(prompt(read_as(arguments, compiled.as_ref())?)));
         self
     }
 
@@ -115,11 +115,11 @@ impl DynTool for AgentTool {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         let asked = (self.ask)(arguments).map_err(CallError::from);
-        Starting::read(asked.map(|prompt| {
+        StartFuture::read(asked.map(|prompt| {
             let needs_approval = self.spec.options.approval != crate::tool::Approval::Never;
-            Started::new(needs_approval, Box::pin(self.work(prompt, cx)))
+            StartedCall::new(needs_approval, Box::pin(self.work(prompt, cx)))
         }))
     }
 
@@ -255,7 +255,7 @@ impl AgentTool {
     ) -> Result<(Session, bool), AgentError> {
         let mut agent = self.agent.clone().without_store().edit_context(|context| within(context, depth, cx));
         let Some(outside) = outside else {
-            return Ok((agent.observer(Unwatched).operator(DenyAll).session(), true));
+            return Ok((agent.observer(NoObserver).operator(DenyAll).session(), true));
         };
         let mut owner = agent.owner();
         let outer = outside.journal().and_then(CallJournal::outer);
@@ -458,9 +458,9 @@ impl Store for StepStore {
         Box::pin(self.add(append))
     }
 
-    fn load<'a>(&'a self, _: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+    fn load<'a>(&'a self, _: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
         let records = self.lock().clone();
-        let stored = (!records.is_empty()).then_some(Stored { snapshot: None, records });
+        let stored = (!records.is_empty()).then_some(StoredRun { snapshot: None, records });
         Box::pin(ready(Ok(stored)))
     }
 

@@ -19,7 +19,7 @@ use crate::agent::{
     event::View,
     log::Log,
     observers::{self, Inputs, Observers},
-    pieces::{Published, Publisher},
+    pieces::{PublishedTurn, Publisher},
 };
 use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, ToolCall, Usage};
@@ -111,7 +111,7 @@ impl ModelTurn {
             .then(|| NextStep::new(run, self.attempts.failures, Arc::clone(&messages), setup.settings.clone()));
         let (list, agent) = (list.clone(), agent.clone());
         let Attempts { model, wait, .. } = self.attempts;
-        let ask = Ask { agent, model, wait, messages, tools, list, until, next };
+        let ask = TurnRequest { agent, model, wait, messages, tools, list, until, next };
         self.asking = Some(OpenTurn::new(Box::new(ask), log.now()));
     }
 
@@ -119,7 +119,7 @@ impl ModelTurn {
     pub fn followed(&mut self, is_followed: bool, log: &Log) {
         self.is_followed = is_followed;
         if let Some(asking) = &mut self.asking {
-            asking.published = Published::default();
+            asking.published = PublishedTurn::default();
             self.publish(log);
         }
     }
@@ -197,7 +197,7 @@ impl ModelTurn {
     }
 
     /// Handles the start of the request to the model.
-    fn receive_plan(&mut self, planned: Planned, log: &mut Log, observers: &Observers) {
+    fn receive_plan(&mut self, planned: TurnPlan, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
         observers.report(Event::ModelAsked { model: &planned.model, failures });
         let names = || self.gate.tools().names().map(str::to_owned).collect();
@@ -443,12 +443,12 @@ pub struct OpenTurn {
     pub calls: Vec<AnnouncedCall>,
     /// The time at which it began.
     asked: Time,
-    published: Published,
+    published: PublishedTurn,
     /// The ids of calls that are not in the run yet.
     pub unrecorded: HashSet<CallId, foldhash::fast::RandomState>,
     /// The number of calls that are in the run.
     pub recorded: usize,
-    pub planned: Option<Planned>,
+    pub planned: Option<TurnPlan>,
     /// The times at which the whole turn, and its next piece, are too late.
     pub end: Option<Instant>,
     pub piece: Option<Instant>,
@@ -464,7 +464,7 @@ pub struct AnnouncedCall {
 }
 
 impl OpenTurn {
-    pub fn new(ask: Box<Ask>, asked: Time) -> Self {
+    pub fn new(ask: Box<TurnRequest>, asked: Time) -> Self {
         let mailbox = Mailbox::default();
         Self {
             pump: Some(Box::pin(ask.pump(mailbox.clone()))),
@@ -473,7 +473,7 @@ impl OpenTurn {
             bytes: 0,
             calls: Vec::new(),
             asked,
-            published: Published::default(),
+            published: PublishedTurn::default(),
             unrecorded: HashSet::default(),
             recorded: 0,
             planned: None,
@@ -515,7 +515,7 @@ impl OpenTurn {
 
 pub enum TurnEvent {
     /// The request to the model begins now.
-    Asked(Planned),
+    Asked(TurnPlan),
     /// The preparation of the turn failed; the model was not asked.
     Unprepared(Failure),
     /// A piece of the turn, or the model's failure.
@@ -523,7 +523,7 @@ pub enum TurnEvent {
 }
 
 /// The data of a turn's request that the run needs.
-pub struct Planned {
+pub struct TurnPlan {
     pub(super) model: Arc<str>,
     /// The names of the tools that may be called; all tools if `None`.
     pub(super) offered: Option<Vec<String>>,
@@ -531,7 +531,7 @@ pub struct Planned {
 }
 
 /// A turn for which the model has not been asked yet.
-pub struct Ask {
+pub struct TurnRequest {
     pub agent: Agent,
     /// The index of the model among the agent's models.
     pub model: usize,
@@ -556,7 +556,7 @@ struct Plan {
     settings: Settings,
 }
 
-impl Ask {
+impl TurnRequest {
     /// Asks the model, and passes its answer to the mailbox. A panic counts as a failure of the model.
     pub async fn pump(mut self: Box<Self>, mailbox: Mailbox) {
         if AssertUnwindSafe(self.ask(&mailbox)).catch_unwind().await.is_err() {
@@ -575,7 +575,7 @@ impl Ask {
         };
         let plan = self.plan(prepared);
         let Plan { model, messages, list, choice, settings } = &plan;
-        let planned = Planned {
+        let planned = TurnPlan {
             model: model.name().into(),
             offered: offered_names(&self.tools, list, choice),
             choice: choice.clone(),

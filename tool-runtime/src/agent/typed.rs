@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::run::{Call, CallResult, Run};
-use crate::schema::{Schema, Validator};
-use crate::tool::{CallError, Context, DynTool, Effect, Output, Started, Starting, ToolSpec, fitting};
+use crate::schema::{CompiledSchema, Schema};
+use crate::tool::{CallError, Context, DynTool, Effect, Output, StartFuture, StartedCall, ToolSpec, fitting};
 use crate::toolset::Toolset;
 use tool_schema::feedback::excerpt;
 
@@ -74,8 +74,8 @@ impl FinalAnswer {
 
     /// Checks that the arguments fit the whole schema, and that the answer is of the requested type.
     fn accept(&self, arguments: &str) -> Result<(), Rejection> {
-        let validator = Validator::compile(self.schema()).ok();
-        let answer = self.answer_in(fitting(arguments, validator.as_ref())?);
+        let compiled = CompiledSchema::compile(self.schema()).ok();
+        let answer = self.answer_in(fitting(arguments, compiled.as_ref())?);
         (self.check)(answer).map_err(|error| {
             let expected = excerpt(&error.to_string(), 300);
             Rejection::one(Problem::new("", ProblemKind::Invalid, expected))
@@ -107,9 +107,10 @@ impl DynTool for FinalAnswer {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> Starting<'a> {
+    fn start<'a>(&'a self, arguments: &'a str, _cx: &'a Context) -> StartFuture<'a> {
         let accepted = self.accept(arguments).map_err(CallError::from);
-        Starting::read(accepted.map(|()| Started::new(false, Box::pin(async { Ok(Output::json(&"accepted")?) }))))
+        let work = Box::pin(async { Ok(Output::json(&"accepted")?) });
+        StartFuture::read(accepted.map(|()| StartedCall::new(false, work)))
     }
 
     fn answer(&self, _output: &str) -> Result<Output, CallError> {

@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::feedback::Rejection;
-use crate::schema::{Schema, Validator};
+use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{CallError, CallFuture, DynTool, Failure, Output, ToolOutput, ToolSpec, describe_output, read_as};
 use crate::toolset::{Invocation, Layer, Next};
 
@@ -221,10 +221,10 @@ impl MapInput {
             }
         }
         let schema = Arc::new(Schema::from_schemars(schema));
-        let validator = Validator::compile(schema.neutral()).ok();
-        let is_validated = validator.is_some();
+        let compiled = CompiledSchema::compile(schema.neutral()).ok();
+        let is_validated = compiled.is_some();
         let into = move |arguments: &str| {
-            let given: New = read_as(arguments, validator.as_ref())?;
+            let given: New = read_as(arguments, compiled.as_ref())?;
             let unwritten = |error| Failure::hidden(format_args!("the arguments cannot be written as JSON: {error}"));
             Ok(serde_json::to_string(&into(given)?).map_err(unwritten)?)
         };

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use super::{Append, Record, StoreError, Stored};
+use super::{Append, Record, StoreError, StoredRun};
 use crate::run::{Run, Time};
 
 /// Keeps the log of one run while a [`Session`](crate::agent::Session) drives it.
@@ -80,7 +80,7 @@ pub trait Keeper: Send + Sync {
 
     /// Loads the run. By default, it folds all records.
     fn load(&mut self) -> BoxFuture<'_, Result<Run, StoreError>> {
-        Box::pin(async { Stored::new(None, self.read(0).await?).run() })
+        Box::pin(async { StoredRun::new(None, self.read(0).await?).run() })
     }
 
     /// Acquires the right to drive the run, or renews it. Returns the time at which it must be renewed; `None` for never.

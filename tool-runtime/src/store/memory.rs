@@ -15,7 +15,7 @@ use futures_util::{
 
 use super::lengths::LogLength;
 use super::lines::Lines;
-use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
+use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::run::{Interrupt, Principal, RunId, Time};
 
 /// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
@@ -221,11 +221,11 @@ impl Store for MemoryStore {
         Box::pin(ready(self.add(run, append)))
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
         let stored = self.lock().runs.get(run).map(|kept| {
             let (rev, text) = kept.snapshot.clone().map_or((0, None), |(rev, text)| (rev, Some(text)));
             let records = kept.records.iter().filter(|record| record.rev + record.count > rev).cloned().collect();
-            Stored { snapshot: text, records }
+            StoredRun { snapshot: text, records }
         });
         Box::pin(ready(Ok(stored)))
     }

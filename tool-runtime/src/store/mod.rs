@@ -34,7 +34,7 @@ pub trait Store: Send + Sync {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Loads the latest snapshot of a run, and the entries after it. Returns `None` if there is no such run.
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>>;
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>>;
 
     /// Returns the entries after the first `rev`, oldest first; empty if there are none. A record that begins before `rev` and
     /// ends after it is returned whole. Fails with [`StoreError::NotFound`].
@@ -142,7 +142,7 @@ macro_rules! pass_on {
 impl<S: Store + ?Sized> Store for Arc<S> {
     pass_on! {
         append(run: &'a RunId, append: Append) -> ();
-        load(run: &'a RunId) -> Option<Stored>;
+        load(run: &'a RunId) -> Option<StoredRun>;
         read(run: &'a RunId, rev: u64) -> Vec<Record>;
         snapshot(run: &'a RunId, rev: u64, text: String) -> ();
         lease(run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Lease;
@@ -235,7 +235,7 @@ impl RunItem {
 /// A run as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stored {
+pub struct StoredRun {
     /// The latest snapshot ([`Run::freeze`]).
     pub snapshot: Option<String>,
     /// The entries after it, oldest first.
@@ -382,7 +382,7 @@ impl Head {
     }
 }
 
-impl Stored {
+impl StoredRun {
     /// Creates the stored form of a run from its latest snapshot and the entries after it.
     pub fn new(snapshot: Option<String>, records: Vec<Record>) -> Self {
         Self { snapshot, records }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Grammar, Misplaced};
+use super::{Grammar, MisplacedEvent};
 use crate::agent::{Event, Observer};
 use crate::feedback::one_line;
 use crate::message::Part;
@@ -18,7 +18,7 @@ use crate::tool::Progress;
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "a test has few of them")]
 #[non_exhaustive]
-pub enum Seen {
+pub enum RecordedEvent {
     /// The model is asked.
     StepStarted {
         /// The number of the model's turn since the prompt, from 1.
@@ -116,7 +116,7 @@ pub struct SeenCall {
     pub arguments: String,
 }
 
-impl Seen {
+impl RecordedEvent {
     /// Returns the id of the call to which the event belongs.
     pub fn call(&self) -> Option<&str> {
         Some(match self {
@@ -138,7 +138,7 @@ impl From<&Call> for SeenCall {
     }
 }
 
-impl From<Event<'_>> for Seen {
+impl From<Event<'_>> for RecordedEvent {
     fn from(event: Event<'_>) -> Self {
         match event {
             Event::StepStarted { step } => Self::StepStarted { step },
@@ -173,7 +173,7 @@ impl From<Event<'_>> for Seen {
     }
 }
 
-impl fmt::Display for Seen {
+impl fmt::Display for RecordedEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = match self {
             Self::StepStarted { step } => format!("step {step}"),
@@ -254,9 +254,9 @@ pub struct Events {
 }
 
 struct Log {
-    seen: Vec<Seen>,
+    seen: Vec<RecordedEvent>,
     /// The grammar, and the first event that did not fit; `None` if the order is not checked.
-    order: Option<(Grammar, Option<Misplaced>)>,
+    order: Option<(Grammar, Option<MisplacedEvent>)>,
 }
 
 impl Drop for Log {
@@ -282,7 +282,7 @@ impl Events {
         Self::of(Vec::new(), None)
     }
 
-    fn of(seen: Vec<Seen>, order: Option<(Grammar, Option<Misplaced>)>) -> Self {
+    fn of(seen: Vec<RecordedEvent>, order: Option<(Grammar, Option<MisplacedEvent>)>) -> Self {
         Self { log: Arc::new(Mutex::new(Log { seen, order })) }
     }
 
@@ -294,12 +294,12 @@ impl Events {
     }
 
     /// Takes the first event that did not fit at its place, if there was one. The test no longer fails because of it.
-    pub fn take_misplaced(&self) -> Option<Misplaced> {
+    pub fn take_misplaced(&self) -> Option<MisplacedEvent> {
         self.lock().order.as_mut()?.1.take()
     }
 
     /// Returns the events so far.
-    pub fn all(&self) -> Vec<Seen> {
+    pub fn all(&self) -> Vec<RecordedEvent> {
         self.lock().seen.clone()
     }
 
@@ -315,9 +315,11 @@ impl Events {
 
     /// Returns the events of all calls of the tool `name`.
     pub fn of_tool(&self, name: &str) -> Self {
-        let announced = |seen: &Seen| match seen {
-            Seen::CallAnnounced { id, name: called } if called == name => Some(id.to_string()),
-            Seen::CallAccepted(call) | Seen::CallStarted(call) | Seen::CallFinished { call, .. }
+        let announced = |seen: &RecordedEvent| match seen {
+            RecordedEvent::CallAnnounced { id, name: called } if called == name => Some(id.to_string()),
+            RecordedEvent::CallAccepted(call)
+            | RecordedEvent::CallStarted(call)
+            | RecordedEvent::CallFinished { call, .. }
                 if call.name == name =>
             {
                 Some(call.id.to_string())
@@ -330,8 +332,8 @@ impl Events {
 
     /// Returns all text of the model.
     pub fn text(&self) -> String {
-        let text = |seen: &Seen| match seen {
-            Seen::Text(text) => Some(text.clone()),
+        let text = |seen: &RecordedEvent| match seen {
+            RecordedEvent::Text(text) => Some(text.clone()),
             _ => None,
         };
         self.lock().seen.iter().filter_map(text).collect()
@@ -372,7 +374,7 @@ impl Events {
         assert!(found.is_none(), "{part:?} is in an event:\n{}", marked(&lines, found.as_slice()));
     }
 
-    fn filtered(&self, keep: impl Fn(&Seen) -> bool) -> Self {
+    fn filtered(&self, keep: impl Fn(&RecordedEvent) -> bool) -> Self {
         let kept = self.lock().seen.iter().filter(|seen| keep(seen)).cloned().collect();
         Self::of(kept, None)
     }

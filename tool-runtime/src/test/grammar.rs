@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt};
 
-use super::Seen;
+use super::RecordedEvent;
 use crate::agent::Event;
 use crate::run::{CallId, Interrupt, InterruptId, InterruptKind, Phase};
 
@@ -54,20 +54,20 @@ struct CallEvents {
 /// An event that does not fit at its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Misplaced {
+pub struct MisplacedEvent {
     /// The event, as a line.
     pub event: String,
     /// The problem.
     pub why: String,
 }
 
-impl fmt::Display for Misplaced {
+impl fmt::Display for MisplacedEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "an event out of order: {}: {}", self.event, self.why)
     }
 }
 
-impl std::error::Error for Misplaced {}
+impl std::error::Error for MisplacedEvent {}
 
 type Fits = Result<(), String>;
 
@@ -85,8 +85,8 @@ impl Grammar {
     /// Checks the next event.
     ///
     /// Fails when it does not fit. The event is then ignored.
-    pub fn event(&mut self, event: &Event<'_>) -> Result<(), Misplaced> {
-        self.fits(event).map_err(|why| Misplaced { event: Seen::from(*event).to_string(), why })
+    pub fn event(&mut self, event: &Event<'_>) -> Result<(), MisplacedEvent> {
+        self.fits(event).map_err(|why| MisplacedEvent { event: RecordedEvent::from(*event).to_string(), why })
     }
 
     /// Records that the drive ended without an event: its future was dropped, or its store failed.

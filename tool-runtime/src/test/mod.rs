@@ -6,7 +6,7 @@
 //! | [`ScriptedModel`], [`FunctionModel`] | turns from a list, or from a function of the request |
 //! | [`Recorder`], [`RecordedModel`], [`recorded`] | the traffic of a real model, kept in a file and replayed |
 //! | [`Person`] | approves, denies, edits, answers, executes; keeps the requests that it got |
-//! | [`Events`], [`Seen`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
+//! | [`Events`], [`RecordedEvent`] | the events of a run: [`Events::assert_order`], [`Events::of_call`] |
 //! | `Spans` (with the feature `tracing`) | the recorded spans, as a tree |
 //! | [`Grammar`] | checks the order of events; [`Events`] use it for every run |
 //! | [`Clock`] | approvals, grants and leases that expire, without waiting |
@@ -57,8 +57,8 @@ mod spans;
 
 pub use crate::agent::Clock;
 pub use crate::model::{FunctionModel, ScriptedModel};
-pub use events::{Events, Seen, SeenCall};
-pub use grammar::{Grammar, Misplaced};
+pub use events::{Events, RecordedEvent, SeenCall};
+pub use grammar::{Grammar, MisplacedEvent};
 pub use person::Person;
 pub use record::{RecordedModel, Recorder, recorded};
 #[cfg(feature = "tracing")]

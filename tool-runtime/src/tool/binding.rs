@@ -20,7 +20,7 @@ use tool_schema::schema::answer::Form;
 pub type CallFuture<'a> = BoxFuture<'a, Result<Output, CallError>>;
 
 /// A call whose arguments were accepted, and which has not run yet.
-pub struct Started<'a> {
+pub struct StartedCall<'a> {
     /// Set if somebody must approve the call first.
     pub needs_approval: bool,
     /// The arguments as validators changed them, if they did. These are shown, approved and run.
@@ -31,7 +31,7 @@ pub struct Started<'a> {
     pub work: CallFuture<'a>,
 }
 
-impl<'a> Started<'a> {
+impl<'a> StartedCall<'a> {
     /// Creates a call whose arguments were accepted as they are.
     #[inline]
     pub fn new(needs_approval: bool, work: CallFuture<'a>) -> Self {
@@ -46,27 +46,27 @@ impl<'a> Started<'a> {
     }
 }
 
-impl fmt::Debug for Started<'_> {
+impl fmt::Debug for StartedCall<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Started").field("needs_approval", &self.needs_approval).finish_non_exhaustive()
+        out.debug_struct("StartedCall").field("needs_approval", &self.needs_approval).finish_non_exhaustive()
     }
 }
 
 /// A call whose arguments are being read: a future, which is ready at once unless the tool has validators to ask.
-pub struct Starting<'a>(Either<Ready<StartResult<'a>>, BoxFuture<'a, StartResult<'a>>>);
+pub struct StartFuture<'a>(Either<Ready<StartResult<'a>>, BoxFuture<'a, StartResult<'a>>>);
 
-type StartResult<'a> = Result<Started<'a>, CallError>;
-type DecodeResult<'a> = Result<Started<'a>, DecodeError>;
+type StartResult<'a> = Result<StartedCall<'a>, CallError>;
+type DecodeResult<'a> = Result<StartedCall<'a>, DecodeError>;
 
-impl<'a> Starting<'a> {
+impl<'a> StartFuture<'a> {
     /// Creates a call whose arguments were read.
     #[inline]
-    pub fn read(started: Result<Started<'a>, CallError>) -> Self {
+    pub fn read(started: Result<StartedCall<'a>, CallError>) -> Self {
         Self(Either::Left(ready(started)))
     }
 
     /// Creates a call whose arguments `work` reads. No validator is asked before it is polled.
-    pub fn asking(work: impl Future<Output = Result<Started<'a>, CallError>> + Send + 'a) -> Self {
+    pub fn asking(work: impl Future<Output = Result<StartedCall<'a>, CallError>> + Send + 'a) -> Self {
         Self(Either::Right(work.boxed()))
     }
 
@@ -74,7 +74,7 @@ impl<'a> Starting<'a> {
     ///
     /// Otherwise fails with the call itself.
     #[inline]
-    pub fn now(self) -> Result<Result<Started<'a>, CallError>, Self> {
+    pub fn now(self) -> Result<Result<StartedCall<'a>, CallError>, Self> {
         match self.0 {
             Either::Left(read) => Ok(read.into_inner()),
             Either::Right(work) => Err(Self(Either::Right(work))),
@@ -85,7 +85,7 @@ impl<'a> Starting<'a> {
     #[inline]
     pub fn map(
         self,
-        change: impl FnOnce(Result<Started<'a>, CallError>) -> Result<Started<'a>, CallError> + Send + 'a,
+        change: impl FnOnce(Result<StartedCall<'a>, CallError>) -> Result<StartedCall<'a>, CallError> + Send + 'a,
     ) -> Self {
         match self.0 {
             Either::Left(read) => Self::read(change(read.into_inner())),
@@ -94,8 +94,8 @@ impl<'a> Starting<'a> {
     }
 }
 
-impl<'a> Future for Starting<'a> {
-    type Output = Result<Started<'a>, CallError>;
+impl<'a> Future for StartFuture<'a> {
+    type Output = Result<StartedCall<'a>, CallError>;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Self::Output> {
@@ -103,11 +103,11 @@ impl<'a> Future for Starting<'a> {
     }
 }
 
-impl fmt::Debug for Starting<'_> {
+impl fmt::Debug for StartFuture<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self.0 {
-            Either::Left(_) => "Starting(read)",
-            Either::Right(_) => "Starting(asking)",
+            Either::Left(_) => "StartFuture(read)",
+            Either::Right(_) => "StartFuture(asking)",
         })
     }
 }
@@ -148,8 +148,8 @@ pub trait DynTool: Send + Sync {
     /// Returns the tool's specification.
     fn spec(&self) -> &Arc<ToolSpec>;
 
-    /// Reads the arguments and prepares the call. Nothing runs before [`Started::work`] is polled.
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a>;
+    /// Reads the arguments and prepares the call. Nothing runs before [`StartedCall::work`] is polled.
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a>;
 
     /// Reads the output that a client gave to a call of an external tool.
     ///
@@ -185,7 +185,7 @@ impl<S: Send + Sync> DynTool for Bound<S> {
     }
 
     #[inline]
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         self.start.start(self.def, &self.state, arguments, cx)
     }
 
@@ -217,7 +217,7 @@ pub trait StartStateless: Sync {
 /// The code of a call with values of these types. The code that reads them is compiled once for each list of types, not for each
 /// tool.
 #[derive(Debug)]
-pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> Started<'a>);
+pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> StartedCall<'a>);
 
 impl<V: Values> StartStateless for Begin<V> {
     fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> DecodeResult<'a> {
@@ -236,7 +236,7 @@ pub trait StartWithState<S>: Sync {
 
 /// The code of a call with the state `S` and values of these types.
 #[derive(Debug)]
-pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> Started<'a>);
+pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> StartedCall<'a>);
 
 impl<S, V: Values> StartWithState<S> for BeginWithState<S, V> {
     fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> DecodeResult<'a> {
@@ -255,13 +255,13 @@ impl<S> Start<S> {
         state: &'a S,
         arguments: &'a str,
         cx: &'a Context,
-    ) -> Starting<'a> {
+    ) -> StartFuture<'a> {
         let started = match self {
             Self::Stateless(begin) => begin.start(def, arguments, cx),
             Self::On(begin) => begin.start(def, state, arguments, cx),
-            Self::Asking(start) => return Starting::asking(start(state, arguments, cx).map(|started| Ok(started?))),
+            Self::Asking(start) => return StartFuture::asking(start(state, arguments, cx).map(|started| Ok(started?))),
         };
-        Starting::read(started.map_err(CallError::from))
+        StartFuture::read(started.map_err(CallError::from))
     }
 }
 

@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Approval, CallError, Effect, InputHooks, Output, ToolOptions, ToolSpec, Ui,
-    field::{Described, Field, Param},
+    field::{Field, FieldSchema, Param},
     output::Returned,
     rule::{Rule, Unit},
 };
 use crate::feedback::Rejection;
-use crate::schema::{Schema, Validator};
+use crate::schema::{CompiledSchema, Schema};
 use tool_schema::schema::{answer::Form, needs_check};
 
 /// The declaration of a tool, as constants.
@@ -186,7 +186,7 @@ struct Derived {
     guarded: bool,
     /// The position of the output in the answer of a tool that can refuse.
     form: OnceLock<Form>,
-    validator: Compiled<Validator>,
+    compiled: Compiled<CompiledSchema>,
 }
 
 impl Def {
@@ -255,15 +255,15 @@ impl Def {
         &self.derived().spec
     }
 
-    /// Returns the validator to run after decoding, if decoding alone does not check everything in the schema.
-    pub(super) fn guard(&'static self) -> Option<&'static Validator> {
-        if self.derived().guarded { self.validator() } else { None }
+    /// Returns the schema to check after decoding, if decoding alone does not check everything in the schema.
+    pub(super) fn guard(&'static self) -> Option<&'static CompiledSchema> {
+        if self.derived().guarded { self.compiled() } else { None }
     }
 
-    /// Returns the validator of the arguments; `None` if a type's own schema cannot be compiled.
-    pub(super) fn validator(&'static self) -> Option<&'static Validator> {
+    /// Returns the compiled schema of the arguments; `None` if a type's own schema cannot be compiled.
+    pub(super) fn compiled(&'static self) -> Option<&'static CompiledSchema> {
         let derived = self.derived();
-        derived.validator.get(|| Validator::compile(derived.spec.input.neutral()).ok())
+        derived.compiled.get(|| CompiledSchema::compile(derived.spec.input.neutral()).ok())
     }
 
     /// Returns the position of the output in the answer of a tool that can refuse.
@@ -283,7 +283,7 @@ impl Def {
             spec.title = self.options.title.map(str::to_owned);
             spec.output = describe_output(self.output.schema).map(Arc::new);
             spec.options = self.options.options();
-            Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), validator: Compiled::new() }
+            Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), compiled: Compiled::new() }
         })
     }
 }
@@ -414,7 +414,7 @@ fn generator() -> SchemaGenerator {
 }
 
 /// Returns the type's schema with what the declaration adds about the parameter.
-fn describe_param(schema: Value, described: Described, param: &Param) -> Value {
+fn describe_param(schema: Value, described: FieldSchema, param: &Param) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema,
         Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),

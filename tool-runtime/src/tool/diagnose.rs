@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{Def, decode::Slot, def};
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::schema::Validator;
+use crate::schema::CompiledSchema;
 use tool_schema::feedback;
 use tool_schema::feedback::suggest;
 use tool_schema::json::text::{self, ReadValue};
@@ -35,8 +35,8 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
     }
     let is_known = |path: &String| known.iter().any(|name| is_within(path, &pointer(name)));
     let mut problems: Vec<Problem> = twice.into_iter().filter(is_known).map(duplicate).collect();
-    if let Some(validator) = def.validator() {
-        problems.extend(validator.problems(&Value::Object(given.clone()), ""));
+    if let Some(compiled) = def.compiled() {
+        problems.extend(compiled.problems(&Value::Object(given.clone()), ""));
     }
     for slot in slots {
         let name = slot.param().name;
@@ -58,7 +58,7 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
 }
 
 /// Checks arguments that could be read against the further constraints of their types.
-pub fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
+pub fn check(guard: &CompiledSchema, text: &str) -> Result<(), Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
     let value: Value = serde_json::from_str(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
     let problems = guard.problems(&value, "");
@@ -68,22 +68,22 @@ pub fn check(guard: &Validator, text: &str) -> Result<(), Rejection> {
 /// Checks an output from a client against the schema that the client got.
 pub fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
     let schema = def::describe_answer(|generator| Some(schema(generator)));
-    let validator = schema.and_then(|schema| Validator::compile(schema.neutral()).ok());
-    fitting(text, validator.as_ref()).map(drop)
+    let compiled = schema.and_then(|schema| CompiledSchema::compile(schema.neutral()).ok());
+    fitting(text, compiled.as_ref()).map(drop)
 }
 
-/// Returns the value of the text `text`, if `validator` finds no problems.
-pub(crate) fn fitting(text: &str, validator: Option<&Validator>) -> Result<Value, Rejection> {
-    accept(examine(text, validator)?)
+/// Returns the value of the text `text`, if `compiled` finds no problems.
+pub(crate) fn fitting(text: &str, compiled: Option<&CompiledSchema>) -> Result<Value, Rejection> {
+    accept(examine(text, compiled)?)
 }
 
-/// Returns the value of the text `text`, and its problems: duplicate names, and what `validator` finds.
+/// Returns the value of the text `text`, and its problems: duplicate names, and what `compiled` finds.
 ///
 /// Fails when it is not JSON.
-pub(crate) fn examine(text: &str, validator: Option<&Validator>) -> Result<(Value, Vec<Problem>), Rejection> {
+pub(crate) fn examine(text: &str, compiled: Option<&CompiledSchema>) -> Result<(Value, Vec<Problem>), Rejection> {
     let ReadValue { value, twice } =
         text::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
-    let found = validator.map(|validator| validator.problems(&value, "")).unwrap_or_default();
+    let found = compiled.map(|compiled| compiled.problems(&value, "")).unwrap_or_default();
     let problems = twice.into_iter().map(duplicate).chain(found).collect();
     Ok((value, problems))
 }
@@ -93,14 +93,14 @@ pub(crate) fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, 
     if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }
 
-/// Reads arguments as a `T`, after `validator` has checked them; blank text means `{}`.
+/// Reads arguments as a `T`, after `compiled` has checked them; blank text means `{}`.
 #[cfg(feature = "agent")]
 pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
     text: &str,
-    validator: Option<&Validator>,
+    compiled: Option<&CompiledSchema>,
 ) -> Result<T, Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
-    fitting(text, validator)?;
+    fitting(text, compiled)?;
     serde_json::from_str(text).map_err(|error| refused(&error))
 }
 

@@ -13,7 +13,7 @@
 //! | `Kind<R>` | `R` is a `Result` | [`KindFallback`] | nothing |
 //! | `Executing<T>`, `ExecutingWith<T, S>` | `T` can be executed | [`ExecutingFallback`] | that `T` does not implement `Execute` or `ExecuteWith` |
 //! | `Work<V>` | `V: Send` | [`WorkFallback`] | that a parameter cannot be sent, or a state cannot be shared |
-//! | `Asked<F, I>` | `F: FnOnce(&I) -> bool` | [`AskedFallback`] | that the function is not a [`Predicate`] |
+//! | `CallPredicate<F, I>` | `F: FnOnce(&I) -> bool` | [`CallPredicateFallback`] | that the function is not a [`Predicate`] |
 //! | `Hook<R>` | `R` is `()` | [`HookFallback`] | nothing, or that `R` is not a [`HookFuture`] |
 //! | `Shared<T>` | `T` is an `Arc` | [`SharedFallback`] | nothing: the state is put into an `Arc` |
 //! | `Keeping<T>` | `T: ToolSecret` | [`KeepingFallback`] | which trait `T` lacks, where it is decoded |
@@ -41,7 +41,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    CallError, CallFuture, Context, DecodeError, Def, HookFuture, Resources, Started,
+    CallError, CallFuture, Context, DecodeError, Def, HookFuture, Resources, StartedCall,
     dynamic::{
         Asking, Asks, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Checks, Choosing, Judged, Judging, Keep,
         Keeping, Known, LaterValidation, Settling, StoredValue, Understood, Validate, Validator, ValidatorReturned,
@@ -208,7 +208,7 @@ impl Message {
 
 /// A function that decides whether a call with the input `I` needs approval: `fn(&I) -> bool`.
 ///
-/// Nothing implements it. [`Asked::asks`] calls such a function, and anything else is required to implement this trait. So a
+/// Nothing implements it. [`CallPredicate::asks`] calls such a function, and anything else is required to implement this trait. So a
 /// mistake is reported with this trait's message, not with the compiler's message about signatures.
 #[diagnostic::on_unimplemented(
     message = "this is not a predicate of calls of `{I}`",
@@ -223,19 +223,19 @@ pub struct When<I>(PhantomData<fn() -> I>);
 
 impl<I> When<I> {
     /// Wraps a predicate.
-    pub fn of<F>(predicate: F) -> Asked<F, I> {
-        Asked { predicate, of: PhantomData }
+    pub fn of<F>(predicate: F) -> CallPredicate<F, I> {
+        CallPredicate { predicate, of: PhantomData }
     }
 }
 
 /// A predicate of calls with the input `I`, if it is one.
 #[derive(Debug)]
-pub struct Asked<F, I> {
+pub struct CallPredicate<F, I> {
     predicate: F,
     of: PhantomData<fn() -> I>,
 }
 
-impl<F: FnOnce(&I) -> bool, I> Asked<F, I> {
+impl<F: FnOnce(&I) -> bool, I> CallPredicate<F, I> {
     /// Returns whether a person must be asked. A panic counts as yes, because the answer is unknown.
     pub fn asks(self, input: &I) -> bool {
         catch_unwind(AssertUnwindSafe(|| (self.predicate)(input))).unwrap_or(true)
@@ -341,7 +341,7 @@ pub trait WorkFallback {
 impl<V> WorkFallback for Work<V> {}
 
 /// The fallback that reports a value that is not a predicate.
-pub trait AskedFallback<F, I>: Sized {
+pub trait CallPredicateFallback<F, I>: Sized {
     fn asks(self, _: &I) -> bool
     where
         F: Predicate<I>,
@@ -350,7 +350,7 @@ pub trait AskedFallback<F, I>: Sized {
     }
 }
 
-impl<F, I> AskedFallback<F, I> for Asked<F, I> {}
+impl<F, I> CallPredicateFallback<F, I> for CallPredicate<F, I> {}
 
 /// The fallback that waits for a hook that is an `async fn`, and reports what is not a hook.
 pub trait HookFallback {
@@ -545,7 +545,7 @@ impl<T, X> JudgingFallback for Judging<T, X> {}
 
 /// The fallback for the start of a call that does not compile.
 pub trait SettlingFallback {
-    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<Started<'a>, DecodeError>> {
+    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<StartedCall<'a>, DecodeError>> {
         ready(Err(unread())).boxed()
     }
 }

@@ -70,11 +70,11 @@ impl<T: ToolInput + 'static> Typed<T> {
 
 impl<T: DeserializeOwned + JsonSchema + 'static> Typed<T> {
     /// Returns the code of the type.
-    pub const fn fits<L: ?Sized>(&self) -> Answer
+    pub const fn fits<L: ?Sized>(&self) -> FieldCode
     where
         T: Send,
     {
-        Answer {
+        FieldCode {
             code: Self::GIVEN,
             read: |text| {
                 diagnose::answer(text, T::schema)?;
@@ -124,7 +124,7 @@ impl<T: 'static> Typed<T> {
 
 /// The code of a parameter, or of the answer to an external tool.
 #[derive(Debug)]
-pub struct Answer {
+pub struct FieldCode {
     code: &'static Code,
     /// The code that reads an answer.
     pub read: ReadAnswer,
@@ -132,7 +132,7 @@ pub struct Answer {
     pub returned: Returned,
 }
 
-impl Answer {
+impl FieldCode {
     /// Creates a parameter that the model provides, with its name and description.
     pub const fn field(self, name: &'static str, description: &'static str) -> Field {
         self.code.field(name, description)
@@ -205,8 +205,8 @@ impl Field {
         self
     }
 
-    pub(crate) fn describe(&self, generator: &mut SchemaGenerator) -> Described {
-        Described {
+    pub(crate) fn describe(&self, generator: &mut SchemaGenerator) -> FieldSchema {
+        FieldSchema {
             schema: self.schema.unwrap_or(self.code.schema)(generator),
             required: self.default.is_none() && !self.dynamic && !(self.code.optional)(),
             default: self.default_json.and_then(|json| json()),
@@ -222,7 +222,7 @@ impl fmt::Debug for Field {
 }
 
 /// The schema of a parameter, and what else its declaration adds.
-pub(crate) struct Described {
+pub(crate) struct FieldSchema {
     pub(crate) schema: schemars::Schema,
     pub(crate) required: bool,
     pub(crate) default: Option<Value>,

@@ -12,7 +12,7 @@ use std::{
 use regex::Regex;
 
 use super::def::Compiled;
-use crate::schema::Validator;
+use crate::schema::CompiledSchema;
 
 /// A limit on a parameter's value.
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +160,7 @@ impl fmt::Debug for Pattern {
 /// A format of JSON Schema, compiled when it is first used.
 pub struct Format {
     name: &'static str,
-    compiled: Compiled<Validator>,
+    compiled: Compiled<CompiledSchema>,
 }
 
 impl Format {
@@ -177,7 +177,7 @@ impl Format {
     pub(super) fn matches(&self, text: &str) -> bool {
         let validator = self.compiled.get(|| {
             let schema = serde_json::json!({ "type": "string", "format": self.name });
-            Validator::compile(&schema).ok()
+            CompiledSchema::compile(&schema).ok()
         });
         validator.is_none_or(|validator| validator.is_valid(&serde_json::Value::from(text)))
     }

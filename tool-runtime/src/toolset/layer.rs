@@ -10,7 +10,9 @@ use std::{
 
 use super::prepared::{PausedCall, accepted_work, pause, run, store_read};
 use crate::feedback::Rejection;
-use crate::tool::{CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, Started, Starting, ToolSpec};
+use crate::tool::{
+    CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, StartFuture, StartedCall, ToolSpec,
+};
 use tool_run::judge::AcceptedArguments;
 use tool_schema::json;
 use tool_schema::json::text;
@@ -45,7 +47,7 @@ use tool_schema::json::text;
 /// people see them, and an edit provides them. [`Invocation::arguments`] and the run's log hold them. The layer translates them
 /// whenever the call is read. So what was approved is what runs, as long as the translation is the same each time.
 ///
-/// If the tool's validators change such arguments ([`Started::normalized`](crate::tool::Started::normalized)),
+/// If the tool's validators change such arguments ([`StartedCall::normalized`](crate::tool::StartedCall::normalized)),
 /// [`restore`](Self::restore) translates the change back. The runtime checks that the result means what the validators returned.
 /// If it does not, the runtime refuses the call, because nobody could see what they would approve.
 #[diagnostic::on_unimplemented(
@@ -286,9 +288,9 @@ impl<L: Layer + ?Sized> Around<L> {
     }
 
     /// Starts a call whose arguments need no translation.
-    fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         self.inner.start(arguments, cx).map(move |started| {
-            let Started { needs_approval, normalized, touches, work } = self.translate_errors(started)?;
+            let StartedCall { needs_approval, normalized, touches, work } = self.translate_errors(started)?;
             let settled = normalized.clone();
             // The layer is called when the work is polled, not before: an approval may still be missing.
             let work = Box::pin(async move {
@@ -296,7 +298,7 @@ impl<L: Layer + ?Sized> Around<L> {
                 let call = self.invocation(arguments, cx);
                 self.layer.call(call, Next { inner: &*self.inner, call, arguments, first: Some(work) }).await
             });
-            Ok(Started { needs_approval, normalized, touches, work })
+            Ok(StartedCall { needs_approval, normalized, touches, work })
         })
     }
 }
@@ -310,13 +312,13 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         match self.layer.arguments(self.invocation(arguments, cx), self.inner.spec()) {
             Ok(Cow::Borrowed(same)) if ptr::eq(same, arguments) => self.start_as_it_is(arguments, cx),
             Ok(meant) => {
                 start_translated(self, arguments, meant.into_owned(), cx).map(|started| self.translate_errors(started))
             }
-            Err(error) => Starting::read(self.translate_errors(Err(error))),
+            Err(error) => StartFuture::read(self.translate_errors(Err(error))),
         }
     }
 
@@ -343,7 +345,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
     arguments: &'a str,
     meant: String,
     cx: &'a Context,
-) -> Starting<'a> {
+) -> StartFuture<'a> {
     let call = |reading| -> CallFuture<'a> {
         Box::pin(async move {
             let started = match around.inner.start(&meant, cx).now() {
@@ -357,7 +359,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
             let restored = |changed: &str| restore(around, arguments, &meant, changed, cx);
             let read =
                 started.and_then(|started| Ok((started.normalized.as_deref().map(restored).transpose()?, started)));
-            let (normalized, Started { needs_approval, normalized: changed, touches, work }) = match read {
+            let (normalized, StartedCall { needs_approval, normalized: changed, touches, work }) = match read {
                 Ok(read) => read,
                 Err(error) => {
                     store_read(&reading, Err(error));
@@ -374,12 +376,12 @@ fn start_translated<'a, L: Layer + ?Sized>(
     };
     let started = |read: Result<AcceptedArguments, CallError>, call: PausedCall<'a>| {
         let AcceptedArguments { needs_approval, normalized, touches, .. } = read?;
-        Ok(Started { needs_approval, normalized: normalized.map(|text| (*text).into()), touches, work: call.run() })
+        Ok(StartedCall { needs_approval, normalized: normalized.map(|text| (*text).into()), touches, work: call.run() })
     };
     let mut call = PausedCall::of(call);
     match call.poll_read(&mut task::Context::from_waker(task::Waker::noop())) {
-        Poll::Ready(read) => Starting::read(started(read, call)),
-        Poll::Pending => Starting::asking(async move { started(call.read().await, call) }),
+        Poll::Ready(read) => StartFuture::read(started(read, call)),
+        Poll::Pending => StartFuture::asking(async move { started(call.read().await, call) }),
     }
 }
 

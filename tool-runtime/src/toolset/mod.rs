@@ -19,11 +19,11 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::tool::{Binding, Bound, CallError, Context, DynTool, InputHooks, Output, Starting, State, ToolSpec};
+use crate::tool::{Binding, Bound, CallError, Context, DynTool, InputHooks, Output, StartFuture, State, ToolSpec};
 pub use calls::{Calls, TypedCall};
 #[cfg(feature = "collect")]
 pub use collect::{CollectError, States};
-pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, Known};
+pub use dynamic::{DynamicError, DynamicField, DynamicTool, DynamicToolBuilder, KnownValues};
 pub use layer::{Invocation, Layer, Next};
 #[cfg(feature = "agent")]
 pub(crate) use layer::{carry_over, not_applied};
@@ -383,7 +383,7 @@ impl DynTool for Adapted {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         let started = self.inner.start(arguments, cx);
         let Some(policy) = &self.policy else { return started };
         started.map(move |started| tighten(&**policy, started?, ProposedCall { spec: &self.spec, arguments, cx }))

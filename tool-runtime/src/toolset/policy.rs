@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_run::tool::Permission;
 
-use crate::tool::{CallError, Context, Started, ToolSpec};
+use crate::tool::{CallError, Context, StartedCall, ToolSpec};
 
 /// A call for a policy to judge.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +65,9 @@ pub(crate) fn judge(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permission 
 /// Applies `policy` to a call. Returns the call if the policy allows it, possibly only after an approval.
 pub fn tighten<'a>(
     policy: &dyn Policy,
-    mut started: Started<'a>,
+    mut started: StartedCall<'a>,
     ProposedCall { spec, arguments, cx }: ProposedCall<'_>,
-) -> Result<Started<'a>, CallError> {
+) -> Result<StartedCall<'a>, CallError> {
     let arguments = started.normalized.as_deref().unwrap_or(arguments);
     match judge(policy, &ProposedCall { spec, arguments, cx }) {
         Permission::Allow => {}

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::tool::{CallError, CallFuture, Context, DynTool, Output, Started, Starting, panic_text, yield_once};
+use crate::tool::{CallError, CallFuture, Context, DynTool, Output, StartFuture, StartedCall, panic_text, yield_once};
 use tool_run::judge::AcceptedArguments;
 
 impl Toolset {
@@ -24,13 +24,13 @@ impl Toolset {
         run(self.start(name, arguments, cx).await?.work).await
     }
 
-    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`Started::work`](crate::tool::Started::work)
+    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`StartedCall::work`](crate::tool::StartedCall::work)
     /// is polled. [`call`](Self::call) polls it and contains panics.
     #[inline]
-    pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         match self.check_admitted(self.get(name), name, arguments) {
             Ok(tool) => begin(&**tool, arguments, cx),
-            Err(error) => Starting::read(Err(error)),
+            Err(error) => StartFuture::read(Err(error)),
         }
     }
 
@@ -71,21 +71,21 @@ impl Toolset {
 
 /// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
 #[inline]
-pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
     match contain(|| tool.start(arguments, cx).now()) {
-        Ok(Ok(read)) => Starting::read(read),
-        Ok(Err(asking)) => Starting::asking(
+        Ok(Ok(read)) => StartFuture::read(read),
+        Ok(Err(asking)) => StartFuture::asking(
             AssertUnwindSafe(asking)
                 .catch_unwind()
                 .map(|started| started.map_err(panicked).and_then(|started| started)),
         ),
-        Err(panicked) => Starting::read(Err(panicked)),
+        Err(panicked) => StartFuture::read(Err(panicked)),
     }
 }
 
 /// Returns the work of a call that was accepted before. Its validators are asked again: an approval is about a text, and much may
 /// have happened since. The work is one box, so that a task that waits for it is small.
-pub fn accepted_work(starting: Starting<'_>) -> CallFuture<'_> {
+pub fn accepted_work(starting: StartFuture<'_>) -> CallFuture<'_> {
     match starting.now() {
         Ok(Ok(started)) => started.work,
         Ok(Err(error)) => Box::pin(std::future::ready(Err(error))),
@@ -252,9 +252,9 @@ fn call(
 }
 
 /// Stores the tool's answer to the arguments in `reading`, and returns the work if the tool accepts them.
-fn separate_work<'a>(reading: &ReadSlot, started: Result<Started<'a>, CallError>) -> Option<CallFuture<'a>> {
+fn separate_work<'a>(reading: &ReadSlot, started: Result<StartedCall<'a>, CallError>) -> Option<CallFuture<'a>> {
     let (read, work) = match started {
-        Ok(Started { needs_approval, normalized, touches, work }) => {
+        Ok(StartedCall { needs_approval, normalized, touches, work }) => {
             (Ok(AcceptedArguments::new(needs_approval, normalized.map(Arc::from), touches)), Some(work))
         }
         Err(error) => (Err(error), None),

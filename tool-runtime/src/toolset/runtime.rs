@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::{DynamicToolBuilder, NameError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::schema::{Schema, Validator};
+use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
-    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, Started, Starting,
+    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, StartFuture, StartedCall,
     ToolOptions, ToolSpec, accept, examine, expansion::touched, fitting, streamed,
 };
 use tool_schema::feedback::shorten;
@@ -39,8 +39,8 @@ type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallE
 /// ```
 pub struct RuntimeTool {
     spec: Arc<ToolSpec>,
-    input: Option<Validator>,
-    output: Option<Validator>,
+    input: Option<CompiledSchema>,
+    output: Option<CompiledSchema>,
     warnings: Vec<String>,
     touches: Option<ResourcesOf>,
     handler: Option<Box<Handler>>,
@@ -99,14 +99,14 @@ impl RuntimeTool {
         Ok((value, problems))
     }
 
-    pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> Started<'a> {
+    pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> StartedCall<'a> {
         let touches = self.touches.as_ref().and_then(|touches| touches.of(&arguments));
         let work: BoxFuture<'a, _> = match &self.handler {
             // The handler is called when the work is polled, not before: an approval may still be missing.
             Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
             None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
         };
-        Started { touches, ..Started::new(self.spec.options.approval != Approval::Never, work) }
+        StartedCall { touches, ..StartedCall::new(self.spec.options.approval != Approval::Never, work) }
     }
 }
 
@@ -211,7 +211,7 @@ impl RuntimeToolBuilder {
 
     pub(super) fn finish(self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
         check_name(&self.name)?;
-        let needed = self.input.iter().chain(&self.output).find_map(Validator::needs_feature);
+        let needed = self.input.iter().chain(&self.output).find_map(CompiledSchema::needs_feature);
         match needed {
             Some(reason) => Err(NameError::Schema { name: self.name, reason: reason.to_string() }),
             None => Ok(self.build(handler)),
@@ -243,10 +243,10 @@ impl DynTool for RuntimeTool {
         &self.spec
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         let read = self.check(arguments).and_then(accept);
         let started = read.map_err(CallError::from).map(|arguments| self.prepare(arguments, cx));
-        Starting::read(started)
+        StartFuture::read(started)
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
@@ -315,11 +315,11 @@ impl RuntimeToolBuilder {
 const MAX_OUTLINED: usize = 100;
 
 /// Compiles the schema of `what`, and adds to `warnings` what cannot be checked.
-pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<Validator> {
-    match Validator::compile(schema) {
-        Ok(validator) => {
-            warnings.extend(validator.warnings().iter().map(|warning| format!("{what}: {warning}")));
-            Some(validator)
+pub fn compile(what: &str, schema: &Value, warnings: &mut Vec<String>) -> Option<CompiledSchema> {
+    match CompiledSchema::compile(schema) {
+        Ok(compiled) => {
+            warnings.extend(compiled.warnings().iter().map(|warning| format!("{what}: {warning}")));
+            Some(compiled)
         }
         Err(error) => {
             warnings.push(format!("{what}: {error}"));

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::compiled::{Uncompilable, cut};
 use super::data::{self, Kind};
 use super::graph::{Graph, address, are_different};
-use super::validator::{Uncompilable, cut};
 use super::{places, pointer};
 use crate::feedback::shorten;
 

@@ -9,6 +9,7 @@
 //! unions expanded). A writer with a table of [the provider's features](Dialect) then writes these (`lower::write`).
 
 pub mod answer;
+mod compiled;
 mod data;
 mod dialect;
 mod draft;
@@ -25,17 +26,16 @@ pub mod pointer;
 mod shape;
 #[cfg(test)]
 mod testing;
-mod validator;
 
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
+pub use compiled::{CompiledSchema, Uncompilable};
 pub use data::canonical;
 pub use dialect::{Dialect, Loss, Lowered, Severity};
 pub use exact::needs_check;
 pub use places::without_texts;
-pub use validator::{Uncompilable, Validator};
 
 /// A JSON Schema and its lowered forms. Each form is created at its first use.
 #[derive(Debug)]
@@ -80,9 +80,9 @@ impl Schema {
     }
 
     /// Returns the reason why the schema cannot be compiled without the feature `jsonschema`, if there is one (see
-    /// [`Validator::needs_feature`]).
+    /// [`CompiledSchema::needs_feature`]).
     pub fn needs_feature(&self) -> Option<&Uncompilable> {
-        self.needs_feature.get_or_init(|| Validator::needs_feature(&self.neutral)).as_ref()
+        self.needs_feature.get_or_init(|| CompiledSchema::needs_feature(&self.neutral)).as_ref()
     }
 
     /// Returns the schema in the form that `dialect` accepts, with the losses.

@@ -23,9 +23,10 @@ use tool_runtime::{
 };
 
 use super::{
-    ApiError, Shared, aside,
+    ApiError, Shared,
     registry::{ActiveResponse, AnswerPermit, ChatGuard, Prompted, Protocol},
     replay::{OnReaders, ReplayBuffer, ReplayObserver},
+    run_off_thread,
     seal::{Once, refuse},
 };
 use crate::protocol::{Encoder, End, Visible};
@@ -151,7 +152,7 @@ impl Chat {
     pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
         let (id, agent) = (self.next().await?, self.agent.clone());
         let bytes = messages.len() * MESSAGE;
-        aside(bytes, move || agent.session_with_id(id, messages)).await
+        run_off_thread(bytes, move || agent.session_with_id(id, messages)).await
     }
 
     /// Creates a run with the conversation as it was before the prompt with number `prompt`.
@@ -198,16 +199,18 @@ impl Chat {
         session: &mut Session,
         interrupt: &InterruptId,
         decision: Decision,
-    ) -> Result<Decided, ApiError> {
+    ) -> Result<DecisionOutcome, ApiError> {
         let is_output = matches!(decision, Decision::Respond { .. });
-        let Some(refusal) = self.decide_once(session, interrupt, decision).await? else { return Ok(Decided::Accepted) };
+        let Some(refusal) = self.decide_once(session, interrupt, decision).await? else {
+            return Ok(DecisionOutcome::Accepted);
+        };
         if is_output && let Refusal::Invalid { feedback } = &refusal {
             let error = format!("the client's output does not fit: {feedback}");
             if self.decide_once(session, interrupt, Decision::Fail { error }).await?.is_none() {
-                return Ok(Decided::AsFailure(refusal));
+                return Ok(DecisionOutcome::AsFailure(refusal));
             }
         }
-        Ok(Decided::Refused(refusal))
+        Ok(DecisionOutcome::Refused(refusal))
     }
 
     /// Submits a decision. Returns the run's refusal, if the run does not accept it.
@@ -289,7 +292,7 @@ impl Chat {
 
 /// The result of a decision.
 #[derive(Debug)]
-pub(crate) enum Decided {
+pub(crate) enum DecisionOutcome {
     /// The run accepted it.
     Accepted,
     /// The output does not fit the schema, for this reason, and the call has failed.
@@ -377,7 +380,7 @@ impl Chat {
         let response = stream(self.buffer.read(false));
         // The lock is held until then, so the next request finds the sealed run either spent or unused.
         let spent = self.once.as_ref().map(|once| once.commit_with(&mut session, Some(self.gate)));
-        let answer = Answer {
+        let answer = AnswerTask {
             session,
             end: EndOnDrop { guard: self.guard, active: Arc::clone(&active) },
             shared: self.shared,
@@ -425,7 +428,7 @@ impl ActiveResponse {
     }
 }
 
-struct Answer {
+struct AnswerTask {
     session: Session,
     place: Option<Arc<AnswerPermit>>,
     end: EndOnDrop,
@@ -435,7 +438,7 @@ struct Answer {
     once: Option<Arc<Once>>,
 }
 
-impl Answer {
+impl AnswerTask {
     async fn drive(mut self, start: Start) {
         let active = Arc::clone(&self.end.active);
         let mut done = begin(&mut self.session, start, &active.buffer).await;

@@ -34,9 +34,9 @@ use tool_runtime::{
 
 use crate::protocol::{
     Visibility, Visible, full,
-    ui_stream::{Level, StreamSettings},
+    ui_stream::{ClientVersion, StreamSettings},
 };
-pub(crate) use chat::{Chat, Decided, OnLeave, Start, cancel_open, detach, name, stream};
+pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, name, stream};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
 pub(crate) use reload::{ListedChat, Page};
@@ -70,7 +70,7 @@ const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// Runs `work` whose time grows with a request's size in `bytes`. Long work runs on a blocking thread, so that other requests go
 /// on.
-pub(crate) async fn aside<T: Send + 'static>(
+pub(crate) async fn run_off_thread<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -101,9 +101,10 @@ impl Shared {
         Ok(active.and_then(|active| active.replay()))
     }
 
-    /// Returns the settings of streams for clients of the AI SDK of this level.
-    pub(crate) fn ui_settings(&self, level: Level) -> StreamSettings {
-        (self.ui)(StreamSettings::new(self.agent.toolset().clone()).level(level)).visible(self.visible.clone())
+    /// Returns the settings of streams for clients of the AI SDK of this version.
+    pub(crate) fn ui_settings(&self, client_version: ClientVersion) -> StreamSettings {
+        (self.ui)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
+            .visible(self.visible.clone())
     }
 
     /// Returns the tools that clients see.

@@ -35,7 +35,7 @@ impl Worker {
         let Some(store) = self.agent.run_store().filter(|_| self.most > 0) else { return };
         let mut tasks = JoinSet::new();
         tokio::select! {
-            never = self.look_on(store, &mut tasks) => match never {},
+            never = self.take_up_idle(store, &mut tasks) => match never {},
             () = self.registry.closed.cancelled() => {}
         }
         let all_end = async { while tasks.join_next().await.is_some() {} };
@@ -47,7 +47,7 @@ impl Worker {
 
     /// Takes up each run that has no driver in two looks, one after the other. A run in which a request has just begun something
     /// has none for a moment.
-    async fn look_on(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
+    async fn take_up_idle(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
         let mut before = HashSet::new();
         loop {
             sleep(about(self.agent.leased_for() / LOOKS)).await;

@@ -86,7 +86,7 @@ pub fn whole(body: &[u8]) -> Cow<'_, [u8]> {
     let mut at = 0;
     while let Some(found) = body.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
         at += found;
-        match (half(body, at), half(body, at + ESCAPE)) {
+        match (surrogate_half(body, at), surrogate_half(body, at + ESCAPE)) {
             (Some(true), Some(false)) => at += 2 * ESCAPE,
             (Some(_), _) => {
                 // The replacement has the same length, so that positions do not change.
@@ -103,7 +103,7 @@ pub fn whole(body: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns `Some(true)` if the escape at `at` is the first half of a surrogate pair, `Some(false)` if it is the second, and
 /// `None` otherwise.
-fn half(body: &[u8], at: usize) -> Option<bool> {
+fn surrogate_half(body: &[u8], at: usize) -> Option<bool> {
     match body.get(at..at + ESCAPE)? {
         [b'\\', b'u', b'd' | b'D', kind, rest @ ..] if rest.iter().all(u8::is_ascii_hexdigit) => match kind {
             b'8' | b'9' | b'a' | b'A' | b'b' | b'B' => Some(true),

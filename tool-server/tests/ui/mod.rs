@@ -1,6 +1,6 @@
 //! The UI message stream of the AI SDK.
 
-mod chats;
-mod list;
+mod chat_list;
+mod message_places;
 pub(crate) mod reload;
 mod steering;

@@ -434,7 +434,7 @@ async fn a_steering_message_is_part_of_the_answer() {
     assert_eq!(loaded.len(), 2);
     let parts = loaded[1]["parts"].as_array().unwrap();
     assert!(parts.iter().any(|part| part["type"] == "steering-message" && part["id"] == "s1"), "{parts:?}");
-    // Clients of level 6 do not know the part.
+    // Clients of version 6 do not know the part.
     let old = world.get("/api/v6/chat/c").await.json().await;
     assert!(!old.to_string().contains("steering-message") && old.to_string().contains("worked"), "{old}");
 }

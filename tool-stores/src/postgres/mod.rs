@@ -17,7 +17,7 @@ use notify::Notifications;
 use pool::Broken;
 use sql::{escape_name, unescape_name};
 use tool_runtime::run::{Principal, RunId, Time};
-use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
+use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 
 /// The kinds of rows of a loaded run.
 const SNAPSHOT: i32 = 1;
@@ -228,14 +228,14 @@ impl Store for PostgresStore {
         })
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
         Box::pin(async move {
             let rows = self.ask(sql::LOAD, &[&escape_name(run.as_str())]).await?;
             if rows.is_empty() {
                 return Ok(None);
             }
             let snapshot = rows.iter().find(|row| row.get::<_, i32>(0) == SNAPSHOT).map(|row| row.get(3));
-            Ok(Some(Stored::new(snapshot, records(&rows))))
+            Ok(Some(StoredRun::new(snapshot, records(&rows))))
         })
     }
 

@@ -61,7 +61,7 @@ pub struct Notifications {
 
 /// The runs that are watched, by their stored ids.
 struct Listeners {
-    runs: Mutex<HashMap<String, Watched>>,
+    runs: Mutex<HashMap<String, WatchedRun>>,
     /// Changes when notifications may have been missed.
     gaps: watch::Sender<()>,
     /// Notifications to send, and pieces with the stored ids of their runs.
@@ -69,7 +69,7 @@ struct Listeners {
     pieces: mpsc::Sender<(String, String)>,
 }
 
-struct Watched {
+struct WatchedRun {
     /// The length of the log. It is [`u64::MAX`] where it is not known.
     rev: watch::Sender<u64>,
     /// The number of watches of this process that follow another one's driver.
@@ -82,7 +82,7 @@ struct Watched {
     readers: Vec<mpsc::Sender<String>>,
 }
 
-impl Watched {
+impl WatchedRun {
     /// Returns whether a driver of this process watches the run.
     fn is_driven(&self) -> bool {
         self.rev.receiver_count() > self.follows
@@ -90,7 +90,7 @@ impl Watched {
 }
 
 impl Listeners {
-    fn runs(&self) -> MutexGuard<'_, HashMap<String, Watched>> {
+    fn runs(&self) -> MutexGuard<'_, HashMap<String, WatchedRun>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -252,11 +252,11 @@ impl Notifications {
     }
 
     /// Begins a watch. Returns it, and what `subscribe` returns before the watch is announced.
-    fn begin<R>(&self, id: &str, follows: bool, subscribe: impl FnOnce(&mut Watched) -> R) -> Option<(Watch, R)> {
+    fn begin<R>(&self, id: &str, follows: bool, subscribe: impl FnOnce(&mut WatchedRun) -> R) -> Option<(Watch, R)> {
         let runtime = Handle::try_current().ok().filter(|_| !follows || id.len() < MAX_NOTE_BYTES)?;
         let (revs, gaps, subscribed) = {
             let mut runs = self.listeners.runs();
-            let new = || Watched {
+            let new = || WatchedRun {
                 rev: watch::Sender::new(0),
                 follows: 0,
                 followed: None,

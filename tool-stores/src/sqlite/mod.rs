@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use crate::sealed::NonceStore;
 use schema::Place;
 use tool_runtime::run::{Principal, RunId, Time};
-use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem};
+use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use worker::Worker;
 
 /// A store in an SQLite file, which several processes of one machine can use at the same time.
@@ -162,7 +162,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
         let run = run.clone();
         self.reader().ask(move |db| sql::load(db, &run))
     }

@@ -4,7 +4,7 @@ use std::{ops::Range, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{Append, Broken, Lease, Record, RunItem, StoreError, Stored, WaitingFilter, WaitingItem};
+use super::{Append, Broken, Lease, Record, RunItem, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::convert::{signed, size, time, unsigned, waiting_item};
 use tool_runtime::{
     run::{Interrupt, Principal, RunId, Time},
@@ -198,7 +198,7 @@ pub fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<b
     Ok(is_new)
 }
 
-pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, Broken> {
+pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<StoredRun>, Broken> {
     // One transaction, because another process may add a snapshot meanwhile.
     let view = db.transaction()?;
     let Some(key) = key(&view, run)? else { return Ok(None) };
@@ -208,7 +208,7 @@ pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<Stored>, Broken> 
         .optional()?;
     let (rev, snapshot) = snapshot.map_or((0, None), |(rev, text)| (unsigned(rev), Some(text)));
     let records = records(&view, key, rev)?;
-    Ok(Some(Stored::new(snapshot, records)))
+    Ok(Some(StoredRun::new(snapshot, records)))
 }
 
 pub fn read(db: &mut Connection, run: &RunId, rev: u64) -> Result<Vec<Record>, Broken> {

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::form::Ask;
+use super::form::FieldQuestion;
 use super::shape::{Choice, Field, Kind, Shape, Text};
 use super::{scalar, words};
 use tool_schema::feedback::suggest;
 
 /// The meaning of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum ParsedAnswer {
     /// A valid value.
     Value(Value),
     /// Valid items of a list. `more` is set if the person announced more items.
@@ -22,11 +22,11 @@ pub enum Answer {
     Wrong(String),
 }
 
-pub fn parse(ask: &Ask, text: &str) -> Answer {
+pub fn parse(ask: &FieldQuestion, text: &str) -> ParsedAnswer {
     let text = text.trim();
     let shape = &ask.shape;
     if shape.nullable && matches!(words::fold(text).as_str(), "none" | "null" | "nothing") {
-        return Answer::Value(Value::Null);
+        return ParsedAnswer::Value(Value::Null);
     }
     if let Kind::List { item, .. } = &shape.kind {
         return list(ask, item, text);
@@ -35,10 +35,10 @@ pub fn parse(ask: &Ask, text: &str) -> Answer {
         let inner = unquoted(text).unwrap_or(text);
         let day = scalar::date(inner).filter(|_| shape.format() == Some("date"));
         match choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(inner)) {
-            Some(answer) if ask.strict || matches!(answer, Answer::Value(_)) => return answer,
+            Some(answer) if ask.strict || matches!(answer, ParsedAnswer::Value(_)) => return answer,
             None if ask.strict => {
                 let span = ask.span().map(|(first, last)| format!("I need a number from {first} to {last}."));
-                return Answer::Wrong(span.unwrap_or_else(|| unknown(text)));
+                return ParsedAnswer::Wrong(span.unwrap_or_else(|| unknown(text)));
             }
             // Other values than the suggestions are allowed, so a text that only resembles one is accepted as it is.
             _ => {}
@@ -48,13 +48,13 @@ pub fn parse(ask: &Ask, text: &str) -> Answer {
         && let Some(month) = words::words(text).iter().find_map(|word| scalar::month(&text[word.clone()]))
         && shape.check(&month.into()).is_ok()
     {
-        return Answer::Value(month.into());
+        return ParsedAnswer::Value(month.into());
     }
-    value(shape, text).map_or_else(|answer| answer, Answer::Value)
+    value(shape, text).map_or_else(|answer| answer, ParsedAnswer::Value)
 }
 
 /// Reads one value that fits `shape`. Returns the answer for any other text as `Err`.
-fn value(shape: &Shape, text: &str) -> Result<Value, Answer> {
+fn value(shape: &Shape, text: &str) -> Result<Value, ParsedAnswer> {
     let found = match &shape.kind {
         Kind::Text(limits) => return self::text(shape, limits, text).map(Value::String),
         Kind::Number(_) => {
@@ -66,7 +66,7 @@ fn value(shape: &Shape, text: &str) -> Result<Value, Answer> {
             let by_kind = |texts: bool| shapes.iter().filter(move |one| matches!(one.kind, Kind::Text(_)) == texts);
             let found = by_kind(false).chain(by_kind(true)).find_map(|shape| value(shape, text).ok());
             found.ok_or_else(|| {
-                Answer::Wrong(format!("I could not make sense of “{}” here.", words::shorten(text, 60)))
+                ParsedAnswer::Wrong(format!("I could not make sense of “{}” here.", words::shorten(text, 60)))
             })?
         }
         Kind::Object { fields, open } => object(fields, *open, text)?,
@@ -74,7 +74,7 @@ fn value(shape: &Shape, text: &str) -> Result<Value, Answer> {
     };
     match shape.check(&found) {
         Ok(()) => Ok(found),
-        Err(reason) => Err(Answer::Wrong(format!("That {reason}."))),
+        Err(reason) => Err(ParsedAnswer::Wrong(format!("That {reason}."))),
     }
 }
 
@@ -91,13 +91,14 @@ pub fn unknown(text: &str) -> String {
     format!("“{}” is not on the list.", words::shorten(text, 60))
 }
 
-fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Answer> {
+fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, ParsedAnswer> {
     let literal = unquoted(text).unwrap_or(text);
     if shape.is_free_text() && literal == text && scalar::yes_or_no(text).is_some() {
         // This is hardly ever a name. In quotes, it is accepted at once.
-        return Err(shape
-            .check(&Value::from(text))
-            .map_or_else(|reason| Answer::Wrong(format!("That {reason}.")), |()| Answer::Near(Value::from(text))));
+        return Err(shape.check(&Value::from(text)).map_or_else(
+            |reason| ParsedAnswer::Wrong(format!("That {reason}.")),
+            |()| ParsedAnswer::Near(Value::from(text)),
+        ));
     }
     let fits = |text: &str| shape.check(&Value::String(text.to_owned()));
     let formed = match limits.format.as_deref() {
@@ -120,14 +121,14 @@ fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, Answer> {
         matches!(word, "today" | "tomorrow" | "tonight" | "yesterday" | "next" | "now")
             || (word.ends_with("day") && word.len() > 5)
     });
-    Err(Answer::Wrong(if relative && limits.format.as_deref().is_some_and(|format| format.starts_with("date")) {
+    Err(ParsedAnswer::Wrong(if relative && limits.format.as_deref().is_some_and(|format| format.starts_with("date")) {
         format!("I have no calendar at hand, so please give {}.", shape.kind.noun())
     } else {
         format!("That {reason}.")
     }))
 }
 
-fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, Answer> {
+fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, ParsedAnswer> {
     if text.starts_with('{') {
         return json(text);
     }
@@ -138,22 +139,22 @@ fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, Answer> {
     for piece in text.split([',', '\n', ';']).filter(|piece| !piece.trim().is_empty()) {
         let pair = piece.split_once([':', '=']);
         let Some((key, given)) = pair.map(|(key, given)| (key.trim(), given.trim())) else {
-            return Err(Answer::Wrong("I need `name: value` pairs or JSON here.".to_owned()));
+            return Err(ParsedAnswer::Wrong("I need `name: value` pairs or JSON here.".to_owned()));
         };
         let field = fields.iter().find(|field| words::fold(&field.name) == words::fold(key));
         let (name, read) = match field {
-            Some(field) => match parse(&Ask::new("", &field.shape), given) {
-                Answer::Value(value) => (field.name.clone(), value),
-                Answer::Items { items, .. } => (field.name.clone(), Value::Array(items)),
-                Answer::Wrong(reason) => return Err(Answer::Wrong(format!("{key}: {reason}"))),
-                Answer::Near(_) | Answer::Several(_) => {
-                    return Err(Answer::Wrong(format!("{key}: {}", unknown(given))));
+            Some(field) => match parse(&FieldQuestion::new("", &field.shape), given) {
+                ParsedAnswer::Value(value) => (field.name.clone(), value),
+                ParsedAnswer::Items { items, .. } => (field.name.clone(), Value::Array(items)),
+                ParsedAnswer::Wrong(reason) => return Err(ParsedAnswer::Wrong(format!("{key}: {reason}"))),
+                ParsedAnswer::Near(_) | ParsedAnswer::Several(_) => {
+                    return Err(ParsedAnswer::Wrong(format!("{key}: {}", unknown(given))));
                 }
             },
             None if open => (key.to_owned(), serde_json::from_str(given).unwrap_or_else(|_| Value::from(given))),
             None => {
                 let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
-                return Err(Answer::Wrong(format!("There is no `{key}` here, only {}.", names.join(", "))));
+                return Err(ParsedAnswer::Wrong(format!("There is no `{key}` here, only {}.", names.join(", "))));
             }
         };
         map.insert(name, read);
@@ -161,25 +162,25 @@ fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, Answer> {
     Ok(Value::Object(map))
 }
 
-fn json(text: &str) -> Result<Value, Answer> {
+fn json(text: &str) -> Result<Value, ParsedAnswer> {
     serde_json::from_str(text).map_err(|error| {
         if text.starts_with(['{', '[', '"']) {
-            Answer::Wrong(format!("That is not valid JSON ({error})."))
+            ParsedAnswer::Wrong(format!("That is not valid JSON ({error})."))
         } else if text.is_empty() {
-            Answer::Wrong("I need a JSON value here.".to_owned())
+            ParsedAnswer::Wrong("I need a JSON value here.".to_owned())
         } else {
-            Answer::Near(Value::from(text))
+            ParsedAnswer::Near(Value::from(text))
         }
     })
 }
 
-fn expected(kind: &Kind) -> Answer {
-    Answer::Wrong(format!("I need {} here.", kind.noun()))
+fn expected(kind: &Kind) -> ParsedAnswer {
+    ParsedAnswer::Wrong(format!("I need {} here.", kind.noun()))
 }
 
 /// Returns the item of a list that a text names, or the reason why it names none.
-pub fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> Answer {
-    let ask = Ask { choices: choices.to_vec(), strict, ..Ask::new("", shape) };
+pub fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> ParsedAnswer {
+    let ask = FieldQuestion { choices: choices.to_vec(), strict, ..FieldQuestion::new("", shape) };
     parse(&ask, text)
 }
 
@@ -187,46 +188,51 @@ pub fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> Answ
 const MAX_ITEMS_ASKED: usize = 50;
 
 /// Reads a list of values of `item`'s shape: several values in one answer, or one after another.
-fn list(ask: &Ask, item: &Shape, text: &str) -> Answer {
-    let Kind::List { least, .. } = ask.shape.kind else { return Answer::Wrong("I need a list here.".into()) };
+fn list(ask: &FieldQuestion, item: &Shape, text: &str) -> ParsedAnswer {
+    let Kind::List { least, .. } = ask.shape.kind else { return ParsedAnswer::Wrong("I need a list here.".into()) };
     if text.starts_with('[') {
         return match serde_json::from_str::<Value>(text) {
             Ok(value) => match ask.shape.check(&value) {
-                Ok(()) => Answer::Value(value),
-                Err(reason) => Answer::Wrong(format!("That {reason}.")),
+                Ok(()) => ParsedAnswer::Value(value),
+                Err(reason) => ParsedAnswer::Wrong(format!("That {reason}.")),
             },
-            Err(error) => Answer::Wrong(format!("That is not valid JSON ({error}).")),
+            Err(error) => ParsedAnswer::Wrong(format!("That is not valid JSON ({error}).")),
         };
     }
     let folded = words::fold(text);
     if least == 0 && matches!(folded.as_str(), "none" | "nothing" | "empty" | "no") {
-        return Answer::Value(Value::Array(Vec::new()));
+        return ParsedAnswer::Value(Value::Array(Vec::new()));
     }
     if item.is_form() {
         return count(ask, text);
     }
     if !is_simple(item) {
-        return Answer::Wrong("I need a JSON list here, such as [1, 2].".into());
+        return ParsedAnswer::Wrong("I need a JSON list here, such as [1, 2].".into());
     }
     if ask.strict && matches!(folded.as_str(), "all" | "all of them" | "everything" | "both") {
-        return Answer::Items { items: ask.choices.iter().map(|choice| choice.value.clone()).collect(), more: false };
+        return ParsedAnswer::Items {
+            items: ask.choices.iter().map(|choice| choice.value.clone()).collect(),
+            more: false,
+        };
     }
     let more = text.ends_with(',') || text.ends_with("...") || text.ends_with('…');
     let mut items = Vec::new();
     for piece in pieces(text, item, ask.strict) {
         match self::item(item, &ask.choices, ask.strict, piece) {
-            Answer::Value(value) => items.push(value),
-            Answer::Near(value) => {
-                return Answer::Wrong(format!("{} Did you mean {}?", unknown(piece), scalar::plain(&value)));
+            ParsedAnswer::Value(value) => items.push(value),
+            ParsedAnswer::Near(value) => {
+                return ParsedAnswer::Wrong(format!("{} Did you mean {}?", unknown(piece), scalar::plain(&value)));
             }
-            Answer::Wrong(reason) => return Answer::Wrong(format!("“{}”: {reason}", words::shorten(piece, 40))),
-            Answer::Several(_) | Answer::Items { .. } => return Answer::Wrong(unknown(piece)),
+            ParsedAnswer::Wrong(reason) => {
+                return ParsedAnswer::Wrong(format!("“{}”: {reason}", words::shorten(piece, 40)));
+            }
+            ParsedAnswer::Several(_) | ParsedAnswer::Items { .. } => return ParsedAnswer::Wrong(unknown(piece)),
         }
     }
     if items.is_empty() {
-        Answer::Wrong("I need at least one value here.".into())
+        ParsedAnswer::Wrong("I need at least one value here.".into())
     } else {
-        Answer::Items { items, more }
+        ParsedAnswer::Items { items, more }
     }
 }
 
@@ -236,22 +242,24 @@ fn is_simple(shape: &Shape) -> bool {
 }
 
 /// Reads the number of objects. Each is then asked for field by field.
-fn count(ask: &Ask, text: &str) -> Answer {
-    let Kind::List { least, most, .. } = ask.shape.kind else { return Answer::Wrong("I need a list here.".into()) };
+fn count(ask: &FieldQuestion, text: &str) -> ParsedAnswer {
+    let Kind::List { least, most, .. } = ask.shape.kind else {
+        return ParsedAnswer::Wrong("I need a list here.".into());
+    };
     let number = scalar::number(text).or_else(|| scalar::only_number(text));
     let Some(number) = number.and_then(|number| number.as_u64()).and_then(|number| usize::try_from(number).ok()) else {
-        return Answer::Wrong("How many are there? A number will do, or a JSON list.".into());
+        return ParsedAnswer::Wrong("How many are there? A number will do, or a JSON list.".into());
     };
     let top = most.unwrap_or(MAX_ITEMS_ASKED);
     if number < least || number > top {
-        return Answer::Wrong(format!("That must be from {least} to {top}."));
+        return ParsedAnswer::Wrong(format!("That must be from {least} to {top}."));
     }
     if number > MAX_ITEMS_ASKED {
-        return Answer::Wrong(format!(
+        return ParsedAnswer::Wrong(format!(
             "I can ask for {MAX_ITEMS_ASKED} one by one; please give so many as a JSON list."
         ));
     }
-    Answer::Value(Value::Array(vec![Value::Object(Map::new()); number]))
+    ParsedAnswer::Value(Value::Array(vec![Value::Object(Map::new()); number]))
 }
 
 /// Splits an answer at commas and line breaks, and at "and" if that cannot be part of a value.
@@ -274,15 +282,15 @@ fn pieces<'a>(text: &'a str, item: &Shape, strict: bool) -> Vec<&'a str> {
 
 /// Finds the value that `text` names by its value, number, label or beginning. The result may be several values, or a similar
 /// one.
-pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> {
+pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<ParsedAnswer> {
     let text = text.trim();
     let written: Vec<String> = choices.iter().map(|choice| scalar::plain(&choice.value)).collect();
     if let Some(at) = written.iter().position(|known| known == text) {
-        return Some(Answer::Value(choices[at].value.clone()));
+        return Some(ParsedAnswer::Value(choices[at].value.clone()));
     }
     if numbered {
         if let Some(choice) = scalar::list_index(text).and_then(|at| choices.get(at)) {
-            return Some(Answer::Value(choice.value.clone()));
+            return Some(ParsedAnswer::Value(choice.value.clone()));
         }
         if text.len() < 3 && text.chars().all(|c| c.is_ascii_digit()) {
             // The number is beyond the list. Do not read 20 as the beginning of 2026.
@@ -291,7 +299,7 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> 
     } else if let Some(number) = scalar::number(text).or_else(|| scalar::only_number(text)) {
         let number = number.to_string();
         if let Some(at) = written.iter().position(|known| *known == number) {
-            return Some(Answer::Value(choices[at].value.clone()));
+            return Some(ParsedAnswer::Value(choices[at].value.clone()));
         }
     }
     let folded = bare(text);
@@ -320,8 +328,8 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> 
         }
         match found[..] {
             [] => {}
-            [one] => return Some(Answer::Value(choices[one].value.clone())),
-            _ => return Some(Answer::Several(found.into_iter().map(|at| choices[at].value.clone()).collect())),
+            [one] => return Some(ParsedAnswer::Value(choices[one].value.clone())),
+            _ => return Some(ParsedAnswer::Several(found.into_iter().map(|at| choices[at].value.clone()).collect())),
         }
     }
     if folded.contains(|c: char| c.is_ascii_digit()) {
@@ -330,7 +338,7 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<Answer> 
     }
     let near = suggest::nearest(&folded, known.iter().map(String::as_str))?;
     let at = known.iter().position(|one| one == near)?;
-    Some(Answer::Near(choices[at].value.clone()))
+    Some(ParsedAnswer::Near(choices[at].value.clone()))
 }
 
 /// Returns whether `whole` contains `part` as whole words. Both are folded.
@@ -385,12 +393,12 @@ mod tests {
 
     use super::*;
 
-    fn read(schema: &Value, text: &str) -> Answer {
-        parse(&Ask::new("/x", &Shape::of(schema)), text)
+    fn read(schema: &Value, text: &str) -> ParsedAnswer {
+        parse(&FieldQuestion::new("/x", &Shape::of(schema)), text)
     }
 
-    fn is(value: Value) -> Answer {
-        Answer::Value(value)
+    fn is(value: Value) -> ParsedAnswer {
+        ParsedAnswer::Value(value)
     }
 
     #[test]
@@ -409,17 +417,17 @@ mod tests {
     #[test]
     fn invalid_answers_are_explained() {
         let number = json!({"type": "integer", "minimum": 1, "maximum": 9});
-        assert_eq!(read(&number, "12"), Answer::Wrong("That must be from 1 to 9.".into()));
-        assert_eq!(read(&number, "a lot"), Answer::Wrong("I need a whole number here.".into()));
-        assert_eq!(read(&number, "1.5"), Answer::Wrong("That must be a whole number.".into()));
+        assert_eq!(read(&number, "12"), ParsedAnswer::Wrong("That must be from 1 to 9.".into()));
+        assert_eq!(read(&number, "a lot"), ParsedAnswer::Wrong("I need a whole number here.".into()));
+        assert_eq!(read(&number, "1.5"), ParsedAnswer::Wrong("That must be a whole number.".into()));
         let date = json!({"type": "string", "format": "date"});
         assert_eq!(
             read(&date, "next friday"),
-            Answer::Wrong("I have no calendar at hand, so please give a date such as 2026-10-01.".into())
+            ParsedAnswer::Wrong("I have no calendar at hand, so please give a date such as 2026-10-01.".into())
         );
         assert_eq!(
             read(&json!({"type": "string", "minLength": 3}), "ab"),
-            Answer::Wrong("That needs at least 3 characters.".into())
+            ParsedAnswer::Wrong("That needs at least 3 characters.".into())
         );
     }
 
@@ -428,8 +436,8 @@ mod tests {
         let unit = json!({"enum": ["celsius", "fahrenheit"]});
         assert_eq!(read(&unit, "2"), is(json!("fahrenheit")));
         assert_eq!(read(&unit, "C"), is(json!("celsius")));
-        assert_eq!(read(&unit, "celcius"), Answer::Near(json!("celsius")));
-        assert_eq!(read(&unit, "kelvin!"), Answer::Wrong("“kelvin!” is not on the list.".into()));
+        assert_eq!(read(&unit, "celcius"), ParsedAnswer::Near(json!("celsius")));
+        assert_eq!(read(&unit, "kelvin!"), ParsedAnswer::Wrong("“kelvin!” is not on the list.".into()));
     }
 
     #[test]
@@ -438,15 +446,17 @@ mod tests {
             json!({"type": "object", "properties": {"size": {"type": "integer"}}, "additionalProperties": false});
         assert_eq!(read(&schema, "size: 3"), is(json!({"size": 3})));
         assert_eq!(read(&schema, "{\"size\": 3}"), is(json!({"size": 3})));
-        assert!(matches!(read(&schema, "colour: red"), Answer::Wrong(text) if text.contains("only size")));
-        assert!(matches!(read(&schema, "{\"colour\": 1}"), Answer::Wrong(text) if text.contains("no field `colour`")));
+        assert!(matches!(read(&schema, "colour: red"), ParsedAnswer::Wrong(text) if text.contains("only size")));
+        assert!(
+            matches!(read(&schema, "{\"colour\": 1}"), ParsedAnswer::Wrong(text) if text.contains("no field `colour`"))
+        );
         assert_eq!(read(&json!({"type": "object"}), "a=1, b=x"), is(json!({"a": 1, "b": "x"})));
         assert_eq!(read(&json!({}), "[1]"), is(json!([1])));
-        assert_eq!(read(&json!({}), "hello"), Answer::Near(json!("hello")));
+        assert_eq!(read(&json!({}), "hello"), ParsedAnswer::Near(json!("hello")));
     }
 
-    fn items(values: &Value, more: bool) -> Answer {
-        Answer::Items { items: values.as_array().cloned().unwrap_or_default(), more }
+    fn items(values: &Value, more: bool) -> ParsedAnswer {
+        ParsedAnswer::Items { items: values.as_array().cloned().unwrap_or_default(), more }
     }
 
     #[test]
@@ -455,11 +465,11 @@ mod tests {
         assert_eq!(read(&texts, "a, b and c"), items(&json!(["a", "b", "c"]), false));
         assert_eq!(read(&texts, "salt and pepper"), items(&json!(["salt and pepper"]), false));
         assert_eq!(read(&texts, "a,"), items(&json!(["a"]), true));
-        assert_eq!(read(&texts, "[\"a,b\"]"), Answer::Value(json!(["a,b"])));
-        assert_eq!(read(&texts, "none"), Answer::Value(json!([])));
+        assert_eq!(read(&texts, "[\"a,b\"]"), ParsedAnswer::Value(json!(["a,b"])));
+        assert_eq!(read(&texts, "none"), ParsedAnswer::Value(json!([])));
         let numbers = json!({"type": "array", "items": {"type": "integer"}});
         assert_eq!(read(&numbers, "1 and 2"), items(&json!([1, 2]), false));
-        assert!(matches!(read(&numbers, "1, x"), Answer::Wrong(text) if text.contains("“x”")));
+        assert!(matches!(read(&numbers, "1, x"), ParsedAnswer::Wrong(text) if text.contains("“x”")));
     }
 
     #[test]
@@ -467,16 +477,16 @@ mod tests {
         let units = json!({"type": "array", "items": {"enum": ["red", "green", "blue"]}});
         assert_eq!(read(&units, "1 and blue"), items(&json!(["red", "blue"]), false));
         assert_eq!(read(&units, "all"), items(&json!(["red", "green", "blue"]), false));
-        assert!(matches!(read(&units, "gren"), Answer::Wrong(text) if text.contains("Did you mean green")));
+        assert!(matches!(read(&units, "gren"), ParsedAnswer::Wrong(text) if text.contains("Did you mean green")));
     }
 
     #[test]
     fn objects_are_counted_first() {
         let schema = json!({"type": "array", "minItems": 1, "maxItems": 4,
             "items": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}});
-        assert_eq!(read(&schema, "two"), Answer::Value(json!([{}, {}])));
-        assert_eq!(read(&schema, "5"), Answer::Wrong("That must be from 1 to 4.".into()));
-        assert!(matches!(read(&schema, "many"), Answer::Wrong(_)));
+        assert_eq!(read(&schema, "two"), ParsedAnswer::Value(json!([{}, {}])));
+        assert_eq!(read(&schema, "5"), ParsedAnswer::Wrong("That must be from 1 to 4.".into()));
+        assert!(matches!(read(&schema, "many"), ParsedAnswer::Wrong(_)));
     }
 
     fn cities() -> Vec<Choice> {
@@ -494,7 +504,7 @@ mod tests {
             ("make it London!", "London"),
             ("I think London is nice", "London"),
         ] {
-            assert_eq!(choose(&cities(), true, text), Some(Answer::Value(json!(expected))), "{text}");
+            assert_eq!(choose(&cities(), true, text), Some(ParsedAnswer::Value(json!(expected))), "{text}");
         }
     }
 
@@ -502,9 +512,9 @@ mod tests {
     fn unclear_answers_are_not_guessed() {
         assert_eq!(
             choose(&cities(), true, "new york"),
-            Some(Answer::Several(vec![json!("New York"), json!("NEW_YORK")]))
+            Some(ParsedAnswer::Several(vec![json!("New York"), json!("NEW_YORK")]))
         );
-        assert_eq!(choose(&cities(), true, "lodnon"), Some(Answer::Near(json!("London"))));
+        assert_eq!(choose(&cities(), true, "lodnon"), Some(ParsedAnswer::Near(json!("London"))));
         assert_eq!(choose(&cities(), true, "Tokyo"), None);
         assert_eq!(choose(&cities(), true, "9"), None);
         assert_eq!(choose(&cities(), true, "?"), None);
@@ -513,8 +523,8 @@ mod tests {
     #[test]
     fn values_that_are_numbers_are_meant_by_their_value() {
         let sizes: Vec<Choice> = [5, 10, 1].iter().map(|size| Choice::plain(&json!(size))).collect();
-        assert_eq!(choose(&sizes, false, "1"), Some(Answer::Value(json!(1))));
-        assert_eq!(choose(&sizes, false, "ten"), Some(Answer::Value(json!(10))));
+        assert_eq!(choose(&sizes, false, "1"), Some(ParsedAnswer::Value(json!(1))));
+        assert_eq!(choose(&sizes, false, "ten"), Some(ParsedAnswer::Value(json!(10))));
         assert_eq!(choose(&sizes, false, "2"), None);
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::answer::{self, Answer};
-use super::form::{self, Ask};
+use super::answer::{self, ParsedAnswer};
+use super::form::{self, FieldQuestion};
 use super::shape::{Choice, Field, Kind, Shape};
 use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
@@ -440,15 +440,17 @@ impl Slot<'_> {
 
     /// Returns the value of a text for this parameter, without guessing, or a sentence if it has none.
     pub fn read(&self, text: &str) -> Result<Value, String> {
-        match answer::parse(&Ask::new(&self.pointer, self.shape), text) {
-            Answer::Value(value) => Ok(value),
-            Answer::Items { items, .. } => {
+        match answer::parse(&FieldQuestion::new(&self.pointer, self.shape), text) {
+            ParsedAnswer::Value(value) => Ok(value),
+            ParsedAnswer::Items { items, .. } => {
                 let list = Value::Array(items);
                 self.shape.check(&list).map(|()| list).map_err(|reason| format!("That {reason}."))
             }
-            Answer::Wrong(reason) => Err(reason),
-            Answer::Near(near) => Err(format!("{} Did you mean {}?", answer::unknown(text), scalar::plain(&near))),
-            Answer::Several(_) => Err(answer::unknown(text)),
+            ParsedAnswer::Wrong(reason) => Err(reason),
+            ParsedAnswer::Near(near) => {
+                Err(format!("{} Did you mean {}?", answer::unknown(text), scalar::plain(&near)))
+            }
+            ParsedAnswer::Several(_) => Err(answer::unknown(text)),
         }
     }
 

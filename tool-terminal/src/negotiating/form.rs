@@ -78,7 +78,7 @@ impl Form {
     }
 
     /// Returns the next question, or `None` if the form is complete.
-    pub fn next(&self, root: &Shape) -> Option<Ask> {
+    pub fn next(&self, root: &Shape) -> Option<FieldQuestion> {
         if let Some(pointer) = &self.open {
             return Some(self.ask(root, pointer));
         }
@@ -90,11 +90,11 @@ impl Form {
     }
 
     /// Returns the question about a parameter, with the tool's feedback on it.
-    pub fn ask(&self, root: &Shape, pointer: &str) -> Ask {
+    pub fn ask(&self, root: &Shape, pointer: &str) -> FieldQuestion {
         let offer = self.offers.get(pointer);
         let fallback = Shape::default();
         let shape = offer.and_then(|offer| offer.shape.as_ref()).or_else(|| root.at(pointer)).unwrap_or(&fallback);
-        let mut ask = Ask::new(pointer, shape);
+        let mut ask = FieldQuestion::new(pointer, shape);
         ask.optional = !is_required(root, pointer) && !offer.is_some_and(|offer| offer.must);
         match offer.map(|offer| &offer.choices) {
             Some(Choices::Allowed(values)) if !values.is_empty() => ask.offering(values, true),
@@ -104,7 +104,7 @@ impl Form {
     }
 
     /// Returns whether the settled value is complete: a list may still have too few items.
-    pub fn is_enough(&self, ask: &Ask) -> bool {
+    pub fn is_enough(&self, ask: &FieldQuestion) -> bool {
         self.values.pointer(&ask.pointer).is_some_and(|value| ask.shape.check(value).is_ok())
     }
 
@@ -116,7 +116,7 @@ impl Form {
     }
 
     /// Returns the settled value of a question as `name: value`, so that the person notices a misunderstanding.
-    pub fn repeat(&self, ask: &Ask) -> String {
+    pub fn repeat(&self, ask: &FieldQuestion) -> String {
         match self.values.pointer(&ask.pointer) {
             Some(Value::Array(items)) if items.iter().any(Value::is_object) => String::new(),
             Some(value) => {
@@ -233,7 +233,7 @@ fn is_required(root: &Shape, pointer: &str) -> bool {
 
 /// A question for one value.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct FieldQuestion {
     /// The place of the value: a JSON Pointer into the arguments.
     pub pointer: String,
     /// The values that it may have.
@@ -246,7 +246,7 @@ pub struct Ask {
     pub optional: bool,
 }
 
-impl Ask {
+impl FieldQuestion {
     /// Creates a question for a value of `shape`.
     pub fn new(pointer: &str, shape: &Shape) -> Self {
         // The choices of a list are the allowed values of its items.

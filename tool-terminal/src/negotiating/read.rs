@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::answer::{self, Answer};
+use super::answer::{self, ParsedAnswer};
 use super::extract::{self, Found};
-use super::form::{self, Ask, Doubt, Form};
+use super::form::{self, Doubt, FieldQuestion, Form};
 use super::intent::{self, Command, Guess};
 use super::shape::{Choice, Kind, Shape};
 use super::{Dialogue, Pause, Stage};
@@ -341,7 +341,7 @@ impl Dialogue<'_> {
     }
 
     /// Reads the answer to the question.
-    fn answer(&mut self, mut form: Form, root: &Shape, ask: &Ask, text: &str) -> Stage {
+    fn answer(&mut self, mut form: Form, root: &Shape, ask: &FieldQuestion, text: &str) -> Stage {
         let tool = self.place(&form.tool).unwrap_or_default();
         let several =
             text.contains(char::is_whitespace) && text.len() <= MAX_REQUEST_LENGTH && !text.starts_with(['{', '[']);
@@ -376,7 +376,7 @@ impl Dialogue<'_> {
         }
         let parsed = answer::parse(ask, text);
         let unsure = match &parsed {
-            Answer::Wrong(_) => found.values.is_empty(),
+            ParsedAnswer::Wrong(_) => found.values.is_empty(),
             _ => ask.shape.is_free_text() && text.split_whitespace().count() <= 10 && answer::unquoted(text).is_none(),
         };
         let doubtful = unsure && several && !self.forced;
@@ -385,8 +385,8 @@ impl Dialogue<'_> {
             return Stage::Filling(form);
         }
         let parsed = match parsed {
-            Answer::Items { items, more } => Self::items(&mut form, root, ask, items, more),
-            Answer::Value(value) => {
+            ParsedAnswer::Items { items, more } => Self::items(&mut form, root, ask, items, more),
+            ParsedAnswer::Value(value) => {
                 form.mark();
                 form.set(&ask.pointer, value);
                 Ok(())
@@ -405,23 +405,31 @@ impl Dialogue<'_> {
                 self.note.push_str(if changes.is_empty() { "" } else { "." });
             }
             Err(_) if !found.values.is_empty() => return self.adopt(form, found),
-            Err(Answer::Near(value)) => form.doubt = Some(Doubt::Meant { pointer: ask.pointer.clone(), value }),
-            Err(Answer::Several(values)) => form.doubt = Some(Doubt::Which { pointer: ask.pointer.clone(), values }),
-            Err(Answer::Wrong(reason)) => self.note = reason,
+            Err(ParsedAnswer::Near(value)) => form.doubt = Some(Doubt::Meant { pointer: ask.pointer.clone(), value }),
+            Err(ParsedAnswer::Several(values)) => {
+                form.doubt = Some(Doubt::Which { pointer: ask.pointer.clone(), values })
+            }
+            Err(ParsedAnswer::Wrong(reason)) => self.note = reason,
             Err(_) => {}
         }
         Stage::Filling(form)
     }
 
     /// Adds items to a list. Fails with the reason if they cannot be added.
-    fn items(form: &mut Form, root: &Shape, ask: &Ask, items: Vec<Value>, more: bool) -> Result<(), Answer> {
+    fn items(
+        form: &mut Form,
+        root: &Shape,
+        ask: &FieldQuestion,
+        items: Vec<Value>,
+        more: bool,
+    ) -> Result<(), ParsedAnswer> {
         let Kind::List { least, .. } = ask.shape.kind else { return Ok(()) };
         let mut list = form.values.pointer(&ask.pointer).and_then(Value::as_array).cloned().unwrap_or_default();
         list.extend(items);
         let enough = list.len() >= least;
         let list = Value::Array(list);
         if enough && let Err(reason) = ask.shape.check(&list) {
-            return Err(Answer::Wrong(format!("That {reason}.")));
+            return Err(ParsedAnswer::Wrong(format!("That {reason}.")));
         }
         form.mark();
         form.set(&ask.pointer, list);
@@ -436,7 +444,7 @@ impl Dialogue<'_> {
     }
 
     /// Executes `command` if it concerns the value in question. Returns whether it did.
-    fn command(&mut self, form: &mut Form, ask: &Ask, command: Option<Command>) -> bool {
+    fn command(&mut self, form: &mut Form, ask: &FieldQuestion, command: Option<Command>) -> bool {
         let open = form.open.as_ref() == Some(&ask.pointer);
         match command {
             Some(Command::Done | Command::Thanks | Command::Skip) if open => {
@@ -478,7 +486,7 @@ impl Dialogue<'_> {
     }
 
     /// Stores the value of a question, and repeats it to the person.
-    fn settle(&mut self, form: &mut Form, ask: &Ask, value: Value) {
+    fn settle(&mut self, form: &mut Form, ask: &FieldQuestion, value: Value) {
         form.mark();
         form.set(&ask.pointer, value);
         self.say(format!("{}.", words::capital(&form.repeat(ask))));
@@ -510,7 +518,7 @@ impl Dialogue<'_> {
             (Doubt::Which { pointer, values }, _) => {
                 let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
                 let chosen = answer::choose(&choices, form::numbered(values.iter()), text);
-                let Some(Answer::Value(value)) = chosen else { return None };
+                let Some(ParsedAnswer::Value(value)) = chosen else { return None };
                 let ask = form.ask(root, &pointer);
                 self.settle(form, &ask, value);
             }

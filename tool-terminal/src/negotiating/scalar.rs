@@ -7,7 +7,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Number, Value, json};
 
 use super::words;
-use tool_schema::schema::Validator;
+use tool_schema::schema::CompiledSchema;
 
 const NUMBERS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
@@ -113,8 +113,8 @@ pub fn has_format(format: &str, text: &str) -> bool {
         Regex::new(&format!(r"^{clock}(:([0-5][0-9]|60)(\.[0-9]+)?)?([Zz]|[+-]{clock})?$")).expect("it is a pattern")
     });
     let fits = |format: &str| {
-        let validator = Validator::compile(&json!({ "format": format }));
-        validator.is_ok_and(|validator| validator.is_valid(&Value::from(text)))
+        let compiled = CompiledSchema::compile(&json!({ "format": format }));
+        compiled.is_ok_and(|compiled| compiled.is_valid(&Value::from(text)))
     };
     match format {
         "time" => TIME.is_match(text),

@@ -2,7 +2,7 @@
 
 use std::ops::Bound::{self, Included, Unbounded};
 
-use super::form::{self, Ask, Doubt, Form};
+use super::form::{self, Doubt, FieldQuestion, Form};
 use super::shape::{Choice, Kind, Number, Shape};
 use super::{Dialogue, Pause, Reply, Stage};
 use super::{render, scalar, words};
@@ -178,7 +178,7 @@ impl Dialogue<'_> {
     }
 }
 
-fn next_question(form: &Form, ask: &Ask) -> String {
+fn next_question(form: &Form, ask: &FieldQuestion) -> String {
     if form.open.as_ref() == Some(&ask.pointer) && form.is_enough(ask) {
         return format!("What else for {}? (“done” when that is all)", form::label(&ask.pointer));
     }
@@ -189,7 +189,7 @@ fn next_question(form: &Form, ask: &Ask) -> String {
 }
 
 /// Returns the question for a value, with all information that is needed to answer it.
-pub fn question(ask: &Ask) -> String {
+pub fn question(ask: &FieldQuestion) -> String {
     let mut out = sentence(ask);
     let hints = hints(ask);
     if !hints.is_empty() {
@@ -225,7 +225,7 @@ pub fn choices(choices: &[Choice], numbered: bool) -> String {
 }
 
 /// Returns hints for the answer: range, form, default, example.
-fn hints(ask: &Ask) -> Vec<String> {
+fn hints(ask: &FieldQuestion) -> Vec<String> {
     let shape = &ask.shape;
     let mut out = Vec::new();
     match &shape.kind {
@@ -290,7 +290,7 @@ fn hints(ask: &Ask) -> Vec<String> {
 }
 
 /// Returns the question itself, without hints. A question inside an object or list begins with its place.
-pub fn sentence(ask: &Ask) -> String {
+pub fn sentence(ask: &FieldQuestion) -> String {
     let (holder, _) = ask.pointer.rsplit_once('/').unwrap_or_default();
     let asked = bare(ask);
     if holder.is_empty() {
@@ -300,7 +300,7 @@ pub fn sentence(ask: &Ask) -> String {
     }
 }
 
-fn bare(ask: &Ask) -> String {
+fn bare(ask: &FieldQuestion) -> String {
     let (shape, label) = (&ask.shape, form::last(&ask.pointer));
     let label = shape.title.clone().filter(|title| words::fold(title) != words::fold(&label)).unwrap_or(label);
     let details = || {
@@ -415,7 +415,7 @@ mod tests {
     use super::*;
 
     fn asked(pointer: &str, schema: &Value) -> String {
-        question(&Ask::new(pointer, &Shape::of(schema)))
+        question(&FieldQuestion::new(pointer, &Shape::of(schema)))
     }
 
     #[test]
@@ -468,7 +468,7 @@ mod tests {
             ("/a/0/b", "", "A 1: what is the b?"),
         ] {
             let shape = Shape::of(&json!({"type": "string", "description": description}));
-            assert_eq!(sentence(&Ask::new(pointer, &shape)), expected);
+            assert_eq!(sentence(&FieldQuestion::new(pointer, &shape)), expected);
         }
     }
 }

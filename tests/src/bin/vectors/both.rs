@@ -88,7 +88,7 @@ impl Both {
         let mut tool = RuntimeTool::new("tool", "A tool.").input(input).dynamic();
         for (field, requires) in self.dynamic() {
             let (both, name) = (self.clone(), field.name.clone());
-            let validator = move |value: Option<Value>, known: tool_runtime::toolset::Known| {
+            let validator = move |value: Option<Value>, known: tool_runtime::toolset::KnownValues| {
                 let judged = (both.judge)(&name, value.as_ref(), &|name| known.get(name).cloned());
                 let result = judged.map_err(|error| {
                     both.meet("failure");

@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 use tool_runtime::feedback::Report;
-use tool_runtime::schema::Validator;
+use tool_runtime::schema::CompiledSchema;
 use tool_schema::feedback::Answer;
 use tool_schema::schema::answer;
 
@@ -20,7 +20,7 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
         .should_validate_formats(true)
         .build(&schema.0)
         .map_err(|error| format!("not a schema: {error}"))?;
-    let ours = Validator::compile(&schema.0).map_err(|error| error.to_string())?;
+    let ours = CompiledSchema::compile(&schema.0).map_err(|error| error.to_string())?;
     let calls = case["calls"].as_array().ok_or("no calls")?;
     for call in calls {
         let (value, expected) = (&call["input"], call["valid"].as_bool().ok_or("`valid` is not said")?);

@@ -7,7 +7,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use super::{CallEvent, Ended, journal::Asked};
+use super::{CallEnd, CallEvent, journal::CallRequest};
 
 /// A queue from the tasks of calls to their run. Most runs have few calls at a time, so it allocates nothing in advance.
 #[derive(Default)]
@@ -15,8 +15,8 @@ pub struct Inbox(Mutex<Messages>);
 
 #[derive(Default)]
 struct Messages {
-    ended: VecDeque<Ended>,
-    asked: VecDeque<Box<Asked>>,
+    ended: VecDeque<CallEnd>,
+    asked: VecDeque<Box<CallRequest>>,
     /// The waker of the run, if it waits.
     waker: Option<Waker>,
     /// Set if the run is not driven any more.
@@ -25,12 +25,12 @@ struct Messages {
 
 impl Inbox {
     /// Sends the end of a call. It is lost if the run is not driven any more.
-    pub fn send_ended(&self, ended: Ended) {
+    pub fn send_ended(&self, ended: CallEnd) {
         self.send(ended, |messages, ended| messages.ended.push_back(ended));
     }
 
     /// Sends a request of a call. It is lost if the run is not driven any more.
-    pub fn send_asked(&self, asked: Box<Asked>) {
+    pub fn send_asked(&self, asked: Box<CallRequest>) {
         self.send(asked, |messages, asked| messages.asked.push_back(asked));
     }
 
@@ -66,12 +66,12 @@ impl Inbox {
     }
 
     /// Returns the ends that have arrived already.
-    pub fn take_ended(&self) -> VecDeque<Ended> {
+    pub fn take_ended(&self) -> VecDeque<CallEnd> {
         std::mem::take(&mut self.messages().ended)
     }
 
     /// Returns a request that has arrived already.
-    pub fn take_asked(&self) -> Option<Box<Asked>> {
+    pub fn take_asked(&self) -> Option<Box<CallRequest>> {
         self.messages().asked.pop_front()
     }
 

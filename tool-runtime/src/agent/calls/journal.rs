@@ -10,7 +10,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{Calls, Ended, Inbox};
+use super::{CallEnd, Calls, Inbox};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
@@ -19,10 +19,10 @@ use crate::agent::{
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
 use crate::tool::{CallError, DynTool, Failure, Journal, Output, Progress};
-use tool_run::run::{Answered, NestedUsage, Question, QuestionAnswer, Stage, StepInput, StepResult};
+use tool_run::run::{AnsweredQuestion, NestedUsage, Question, QuestionAnswer, Stage, StepInput, StepResult};
 
 /// A request of a running tool to its run.
-pub struct Asked {
+pub struct CallRequest {
     call: CallId,
     /// The number of the call's start.
     attempt: u32,
@@ -98,7 +98,7 @@ pub struct InitialState {
 struct Before {
     /// The arguments as the caller wrote them, if they were changed.
     given: Option<Arc<str>>,
-    answers: Vec<Answered>,
+    answers: Vec<AnsweredQuestion>,
     steps: Vec<StepResult>,
     /// The data of the run, if the call may have a run of its own.
     outer: Option<Outer>,
@@ -143,7 +143,7 @@ impl CallJournal {
 
     pub(super) fn end(journal: Arc<Self>, outcome: Result<Output, CallError>) {
         let channels = Arc::clone(&journal.channels);
-        channels.inbox.send_ended(Ended { journal, outcome });
+        channels.inbox.send_ended(CallEnd { journal, outcome });
     }
 
     /// Closes the journal of a call that has ended: later reports of its tool are dropped.
@@ -161,7 +161,7 @@ impl CallJournal {
     }
 
     /// Returns the recorded answers of earlier starts of the call.
-    pub(super) fn answers(&self) -> &[Answered] {
+    pub(super) fn answers(&self) -> &[AnsweredQuestion] {
         self.before().map_or(&[], |before| &before.answers)
     }
 
@@ -175,7 +175,7 @@ impl CallJournal {
         request: impl FnOnce(Reply<T>) -> JournalRequest,
     ) -> BoxFuture<'static, Result<T, Failure>> {
         let (reply, answer) = oneshot::channel();
-        let asked = Asked { call: self.call.clone(), attempt: self.attempt(), request: request(reply) };
+        let asked = CallRequest { call: self.call.clone(), attempt: self.attempt(), request: request(reply) };
         self.channels.inbox.send_asked(Box::new(asked));
         // Without a reply, the run has ended the call, and this future will be dropped.
         let gone = |_| Err(Failure::new("the run is not driven any more"));
@@ -287,11 +287,11 @@ impl Calls {
     /// Handles a request of a running tool.
     pub(super) async fn receive_asked(
         &mut self,
-        asked: Asked,
+        asked: CallRequest,
         log: &mut Log,
         observers: &mut Observers,
     ) -> Result<(), AgentError> {
-        let Some(Asked { call, attempt, request }) = self.hold(asked, log) else { return Ok(()) };
+        let Some(CallRequest { call, attempt, request }) = self.hold(asked, log) else { return Ok(()) };
         let attempt = self.attempt(&call, attempt);
         let (input, reply) = match request {
             JournalRequest::Answer { question, reply } => {
@@ -331,7 +331,7 @@ impl Calls {
 
     /// Holds back a request of a call that waits for the answer to another one; it is sent again later. Steps can be recorded
     /// meanwhile.
-    fn hold(&mut self, asked: Asked, log: &Log) -> Option<Asked> {
+    fn hold(&mut self, asked: CallRequest, log: &Log) -> Option<CallRequest> {
         let waits = self.live.get(&asked.call).is_some_and(|live| live.reply.is_some());
         let is_open = || log.run().call(&asked.call).is_some_and(|call| call.stage() == Stage::Open);
         if !waits || matches!(asked.request, JournalRequest::Begin { .. } | JournalRequest::Keep { .. }) && is_open() {

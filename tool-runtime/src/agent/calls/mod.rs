@@ -24,9 +24,9 @@ use crate::tool::{CallError, Cancellation, Context, DynTool, Output, QuestionAns
 use crate::toolset::{Prepared, Toolset, panicked};
 use inbox::Inbox;
 pub use journal::CallJournal;
-use journal::{Asked, Channels, InitialState, Reply, outer_of};
-pub use repair::{InvalidCall, Repair, RepairedCall};
-use repair::{Repaired, Repairs};
+use journal::{CallRequest, Channels, InitialState, Reply, outer_of};
+pub use repair::{InvalidCall, RepairedCall, Repairer};
+use repair::{RepairOutcome, Repairs};
 use tool_run::run::{Stage, StepInput};
 
 /// The longest time of validators if the tool sets no limit.
@@ -47,13 +47,13 @@ pub struct Calls {
     live: HashMap<CallId, Live, foldhash::fast::RandomState>,
     channels: Arc<Channels>,
     /// The requests of calls that wait for the answer to another request.
-    held: Vec<Asked>,
+    held: Vec<CallRequest>,
     /// The position of the call that was started last.
     last: usize,
 }
 
 /// A call whose arguments were read.
-pub struct Checked {
+pub struct CallCheck {
     call: CallId,
     read: ReadCall,
     /// The means to run it, if it starts at once.
@@ -76,15 +76,15 @@ struct ReadyCall {
 
 /// An event of a call that the loop receives.
 pub enum CallEvent {
-    Ended(Ended),
+    Ended(CallEnd),
     Done(Result<Done, JoinError>),
-    Asked(Box<Asked>),
+    Asked(Box<CallRequest>),
 }
 
 /// Work that was done before a call may start.
 pub enum Done {
-    Checked(Box<Checked>),
-    Repaired(Box<Repaired>),
+    Checked(Box<CallCheck>),
+    Repaired(Box<RepairOutcome>),
 }
 
 impl Calls {
@@ -147,13 +147,13 @@ impl Calls {
         let (start, cx) = self.begin(call, tool, Duration::ZERO, log);
         match self.gate.read(call, tool, &cx) {
             Reading::Done(read) => {
-                let checked = Checked { call: id.clone(), read, start };
+                let checked = CallCheck { call: id.clone(), read, start };
                 self.judge(checked, &cx, at, log, observers);
             }
             Reading::Pending(asking) => {
                 let asking = read_in_time(self.gate.tools(), &call.name, asking);
                 let call = id.clone();
-                let work = async move { Done::Checked(Box::new(Checked { call, read: asking.await, start })) };
+                let work = async move { Done::Checked(Box::new(CallCheck { call, read: asking.await, start })) };
                 self.work.spawn(super::observers::in_current_span(work));
             }
         }
@@ -174,8 +174,8 @@ impl Calls {
     }
 
     /// Judges a call whose arguments were read, and records the result in the log.
-    fn judge(&mut self, checked: Checked, cx: &Context, at: Time, log: &mut Log, observers: &mut Observers) {
-        let Checked { call: id, read: ReadCall { read, prepared }, start } = checked;
+    fn judge(&mut self, checked: CallCheck, cx: &Context, at: Time, log: &mut Log, observers: &mut Observers) {
+        let CallCheck { call: id, read: ReadCall { read, prepared }, start } = checked;
         let Some(call) = log.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
         let inspection = self.gate.judge(log.run(), call, read, cx);
@@ -283,8 +283,8 @@ impl Calls {
         }
     }
 
-    fn end(&mut self, ended: Ended, at: Time, log: &mut Log, observers: &mut Observers) {
-        let Ended { journal, outcome } = ended;
+    fn end(&mut self, ended: CallEnd, at: Time, log: &mut Log, observers: &mut Observers) {
+        let CallEnd { journal, outcome } = ended;
         // A task that was aborted may still end. The next start of its call has another journal.
         if !self.live.get(&journal.call).is_some_and(|live| Arc::ptr_eq(&live.journal, &journal)) {
             return;
@@ -328,7 +328,7 @@ pub fn read_in_time(tools: &Toolset, name: &str, asking: PendingRead) -> impl Fu
 }
 
 /// The end of a call's task.
-pub struct Ended {
+pub struct CallEnd {
     pub(super) journal: Arc<CallJournal>,
     pub(super) outcome: Result<Output, CallError>,
 }
@@ -428,7 +428,7 @@ fn with_report(
     work: impl Future<Output = Result<Output, CallError>> + Send,
     journal: Arc<CallJournal>,
 ) -> impl Future<Output = ()> + Send {
-    let mut ending = Ending(Some(journal));
+    let mut ending = CallEndGuard(Some(journal));
     // A combinator, not a nested async block, which would hold everything twice.
     AssertUnwindSafe(work)
         .catch_unwind()
@@ -436,9 +436,9 @@ fn with_report(
 }
 
 /// Reports the end of a call, even if its task does not complete.
-struct Ending(Option<Arc<CallJournal>>);
+struct CallEndGuard(Option<Arc<CallJournal>>);
 
-impl Ending {
+impl CallEndGuard {
     fn report(&mut self, outcome: Result<Output, CallError>) {
         if let Some(journal) = self.0.take() {
             CallJournal::end(journal, outcome);
@@ -446,7 +446,7 @@ impl Ending {
     }
 }
 
-impl Drop for Ending {
+impl Drop for CallEndGuard {
     fn drop(&mut self) {
         self.report(Err(CallError::Panicked { message: "the call's task was dropped".to_owned() }));
     }

@@ -60,7 +60,7 @@ impl RepairedCall {
 type RepairFn = dyn Fn(InvalidCall) -> BoxFuture<'static, Option<RepairedCall>> + Send + Sync;
 
 #[derive(Clone)]
-pub enum Repair {
+pub enum Repairer {
     Application(Arc<RepairFn>),
     Model,
 }
@@ -72,7 +72,7 @@ pub struct Repairs {
 }
 
 /// A refused call, and its replacement, if there is one.
-pub struct Repaired {
+pub struct RepairOutcome {
     call: CallId,
     inspection: CheckedCall,
     replacement: Option<(RepairedCall, Usage)>,
@@ -100,28 +100,28 @@ impl Repairs {
         self.calls.push(id.clone());
         let bad = bad_call(call, answer, &inspection, gate, log);
         let by = match repair {
-            Repair::Application(_) => Author::Repair,
-            Repair::Model => Author::Model,
+            Repairer::Application(_) => Author::Repair,
+            Repairer::Model => Author::Model,
         };
         let (agent, call) = (agent.clone(), id.clone());
         tasks.spawn(async move {
             let work = async move {
                 match repair {
-                    Repair::Application(repair) => Some((repair(bad).await?, Usage::default())),
-                    Repair::Model => ask_again(&agent, bad).await,
+                    Repairer::Application(repair) => Some((repair(bad).await?, Usage::default())),
+                    Repairer::Model => ask_again(&agent, bad).await,
                 }
             };
             // A repairer that fails or panics repairs nothing.
             let work = tokio::time::timeout(REPAIR_TIMEOUT, AssertUnwindSafe(work).catch_unwind()).await;
             let replacement = work.ok().and_then(Result::ok).flatten();
-            Done::Repaired(Box::new(Repaired { call, inspection, replacement, by }))
+            Done::Repaired(Box::new(RepairOutcome { call, inspection, replacement, by }))
         });
         None
     }
 
     /// Records a repaired call in the log, or the refusal of a call that was not repaired.
-    pub fn finish(&mut self, repaired: Repaired, log: &mut Log) {
-        let Repaired { call, inspection, replacement, by } = repaired;
+    pub fn finish(&mut self, repaired: RepairOutcome, log: &mut Log) {
+        let RepairOutcome { call, inspection, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);
         if let Some((RepairedCall { name, arguments }, usage)) = replacement {
             let input = StepInput::Repaired { call: call.clone(), name, arguments, by, usage };

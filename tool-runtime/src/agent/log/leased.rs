@@ -6,10 +6,8 @@ use futures_util::{
     future::BoxFuture,
     stream::{BoxStream, StreamExt as _},
 };
-use tokio::{
-    sync::Mutex,
-    time::{Instant, sleep_until},
-};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
 
 use crate::run::{Run, RunId, Time};
 use crate::store::{Append, Keeper, Lease, Record, Store, StoreError};

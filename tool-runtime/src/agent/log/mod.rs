@@ -20,7 +20,7 @@ use crate::agent::{
     Agent, AgentError, Event,
     clock::Clocks,
     drive::{Drive, Signals},
-    handle::{HandleRequest, Outside, Signal, Steered},
+    handle::{HandleRequest, Outside, Signal, SteeringMessages},
     observers::{ForeignEntries, Observers},
     pieces::{self, Piece},
 };
@@ -542,7 +542,7 @@ impl Log {
         if self.run.phase() != Phase::Finished || self.may_take_over() {
             return Ok(false);
         }
-        let Some(content) = Steered::received(&mut self.outside.steered) else { return Ok(false) };
+        let Some(content) = SteeringMessages::received(&mut self.outside.steered) else { return Ok(false) };
         let prompt = Prompt::new(content, self.run.owner().clone(), self.now());
         Ok(self.record(StepInput::Prompt(prompt)).is_ok())
     }

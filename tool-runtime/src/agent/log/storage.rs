@@ -25,8 +25,7 @@ pub struct Storage {
     since: (u64, usize, usize),
 }
 
-/// A wait for entries of others, with the number of known entries, and whether an interrupt was open. It is kept between waits
-/// of the loop.
+/// A wait for entries of others, which the loop keeps: the number of known entries, whether an interrupt was open, and the future.
 pub type Added = Option<((u64, bool), BoxFuture<'static, ()>)>;
 
 impl Storage {
@@ -79,8 +78,7 @@ impl Storage {
         }
     }
 
-    /// Waits until others may have added to the log after its first `known` entries. If the future is dropped, the wait goes on
-    /// in `added`.
+    /// Waits until the log may have more than `known` entries. If the future is dropped, the wait goes on in `added`.
     pub async fn added(&mut self, known: u64, asks: bool, added: &mut Added) {
         let Some(keeper) = &mut self.keeper else { return pending().await };
         added.take_if(|(began, _)| *began != (known, asks));

@@ -12,9 +12,9 @@ use super::{
     values::{Board, StoredValue},
 };
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
-use crate::schema::Validator;
+use crate::schema::CompiledSchema;
 use crate::tool::{
-    Context, DecodeError, Def, Started, Tool, Values,
+    Context, DecodeError, Def, StartedCall, Tool, Values,
     decode::{self, Slot},
     def, diagnose,
     field::Skipped,
@@ -124,7 +124,7 @@ pub trait Validators: Tool {
     }
 
     /// Starts the call with this input.
-    fn begin<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> Started<'a>;
+    fn begin<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> StartedCall<'a>;
 }
 
 /// The data from which the contexts of validators are made.
@@ -207,7 +207,7 @@ where
     X: Send + Sync,
 {
     /// Reads the arguments of a tool, asks its validators, and prepares the call.
-    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, DecodeError>>
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<StartedCall<'a>, DecodeError>>
     where
         T: Validators<States<'a> = X> + 'a,
         X: 'a,
@@ -292,7 +292,7 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
     }
 
     /// Starts the call with this input.
-    fn begin<'a>(input: Self, states: Self::States<'a>, cx: &'a Context) -> Started<'a>;
+    fn begin<'a>(input: Self, states: Self::States<'a>, cx: &'a Context) -> StartedCall<'a>;
 }
 
 /// Arguments that are accepted.
@@ -322,7 +322,7 @@ where
     X: Send + Sync,
 {
     /// Reads the arguments of a tool, asks the validators of its variant, and prepares the call.
-    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<Started<'a>, DecodeError>>
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<StartedCall<'a>, DecodeError>>
     where
         T: Variants<States<'a> = X> + 'a,
         X: 'a,
@@ -345,7 +345,7 @@ fn select_variant(def: &'static Def, text: &str) -> Result<usize, Rejection> {
     let place = tag.and_then(|tag| union.variants.iter().position(|(known, _)| *known == tag));
     place.ok_or_else(|| {
         let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
-        let validator = Validator::compile(&Value::Object(def::describe_tagged(union.tag, &tags))).ok();
+        let validator = CompiledSchema::compile(&Value::Object(def::describe_tagged(union.tag, &tags))).ok();
         let given = if text::is_blank(text) { "{}" } else { text };
         diagnose::fitting(given, validator.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
     })

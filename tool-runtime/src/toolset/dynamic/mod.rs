@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::{NameError, RuntimeTool, RuntimeToolBuilder};
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
-use crate::schema::Validator;
+use crate::schema::CompiledSchema;
 use crate::tool::{
-    CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, Started, Starting, ToolSpec,
+    CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, StartFuture, StartedCall, ToolSpec,
     dynamic::{self, Asking, Board, Call, ReadProblems, Settled, Shape, StoredValue, UNCHECKED, conclude},
     expansion::ReturnedFallback,
 };
@@ -69,10 +69,10 @@ pub struct DynamicTool {
     tool: RuntimeTool,
     parameters: Arc<Parameters>,
     /// The validators, in the order of the nodes.
-    validators: Vec<Box<Ask>>,
+    validators: Vec<Box<ValidatorFn>>,
     defaults: Vec<Option<Value>>,
     /// The schema with everything that is required.
-    complete: Validator,
+    complete: CompiledSchema,
     checks: Vec<Box<Check>>,
     /// The position of the output in the answer.
     form: Form,
@@ -139,7 +139,7 @@ impl DynamicToolBuilder {
         let parameters = Parameters::new(names, &mut self.fields)?;
         let described = self.fields.iter().map(|field| (&*field.name, field.description.as_deref()));
         let partial = partial_schema(&complete, described);
-        let compiled = Validator::compile(&Value::Object(complete));
+        let compiled = CompiledSchema::compile(&Value::Object(complete));
         let complete = compiled.map_err(|error| DynamicError::Schema { reason: error.to_string() })?;
         let tool = finish(self.tool.input(partial))?;
         let keys = tool.spec().output.as_ref().map(|schema| collisions(schema.neutral())).unwrap_or_default();
@@ -175,8 +175,8 @@ impl DynTool for DynamicTool {
         self.tool.spec()
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
-        Starting::asking(self.settle(arguments, cx))
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
+        StartFuture::asking(self.settle(arguments, cx))
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {
@@ -207,7 +207,7 @@ impl fmt::Debug for DynamicToolBuilder {
 }
 
 /// The code that asks a validator about a given value.
-pub type Ask = dyn Fn(Option<StoredValue>, Known) -> Asking<'static> + Send + Sync;
+pub type ValidatorFn = dyn Fn(Option<StoredValue>, KnownValues) -> Asking<'static> + Send + Sync;
 
 /// A parameter that a validator of the application judges: its dependencies, and its validator.
 #[must_use = "add it to a tool"]
@@ -217,7 +217,7 @@ pub struct DynamicField {
     requires: Vec<String>,
     after: Vec<String>,
     hints: Vec<String>,
-    validator: Option<Box<Ask>>,
+    validator: Option<Box<ValidatorFn>>,
 }
 
 impl DynamicField {
@@ -270,11 +270,11 @@ impl DynamicField {
     /// panic refuses the value. The model receives no more of a failure than the text of [`Failure::new`](crate::Failure::new).
     pub fn validate<F, R>(mut self, validate: F) -> Self
     where
-        F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
+        F: Fn(Option<Value>, KnownValues) -> R + Send + Sync + 'static,
         R: IntoValidation<Value>,
     {
         self.validator = Some(Box::new(move |held, known| {
-            dynamic::Validator::<Value, Known>::of(&validate).ask(held, known).settle()
+            dynamic::Validator::<Value, KnownValues>::of(&validate).ask(held, known).settle()
         }));
         self
     }
@@ -283,11 +283,11 @@ impl DynamicField {
     /// time.
     pub fn validate_async<F, R>(mut self, validate: F) -> Self
     where
-        F: Fn(Option<Value>, Known) -> R + Send + Sync + 'static,
+        F: Fn(Option<Value>, KnownValues) -> R + Send + Sync + 'static,
         R: Future<Output: IntoValidation<Value>> + Send + 'static,
     {
         self.validator = Some(Box::new(move |held, known| {
-            ReturnedFallback::settle(dynamic::Validator::<Value, Known>::of(&validate).ask(held, known))
+            ReturnedFallback::settle(dynamic::Validator::<Value, KnownValues>::of(&validate).ask(held, known))
         }));
         self
     }
@@ -308,7 +308,7 @@ impl fmt::Debug for DynamicField {
 ///
 /// `known["departure"]` is the value of a required or static parameter.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownValues {
     parameters: Arc<Parameters>,
     given: Arc<Map<String, Value>>,
     node: usize,
@@ -317,7 +317,7 @@ pub struct Known {
     call: Context,
 }
 
-impl Known {
+impl KnownValues {
     fn new(
         parameters: &Arc<Parameters>,
         given: &Arc<Map<String, Value>>,
@@ -352,12 +352,12 @@ impl Known {
     }
 }
 
-impl Index<&str> for Known {
+impl Index<&str> for KnownValues {
     type Output = Value;
 
     /// # Panics
     ///
-    /// If [`Known::get`] returns `None`. A required parameter always has a value. A panic refuses the parameter, and the log has
+    /// If [`KnownValues::get`] returns `None`. A required parameter always has a value. A panic refuses the parameter, and the log has
     /// the reason.
     fn index(&self, name: &str) -> &Value {
         match self.get(name) {
@@ -368,14 +368,14 @@ impl Index<&str> for Known {
 }
 
 impl DynamicTool {
-    async fn settle<'a>(&'a self, text: &'a str, cx: &'a Context) -> Result<Started<'a>, CallError> {
+    async fn settle<'a>(&'a self, text: &'a str, cx: &'a Context) -> Result<StartedCall<'a>, CallError> {
         let shape = &*self.parameters;
         let (mut arguments, reading) = self.read(text, cx)?;
         let values = self.values(&mut arguments, &reading);
         let given = Arc::new(arguments);
         let board = Board::new(shape.fields());
         let call = Call::new(shape, values, reading.faults, |node, value| {
-            (self.validators[node])(value, Known::new(&self.parameters, &given, node, &board, cx))
+            (self.validators[node])(value, KnownValues::new(&self.parameters, &given, node, &board, cx))
         });
         call.settle(&board).await;
         let mut settled: Vec<_> = board.into_settled().collect();

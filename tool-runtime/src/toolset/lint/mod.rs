@@ -8,7 +8,7 @@ use std::{collections::HashMap, fmt};
 use serde_json::Value;
 
 use super::{ListFormat, Toolset, check_name};
-use crate::schema::{Dialect, Schema, Severity, Validator};
+use crate::schema::{CompiledSchema, Dialect, Schema, Severity};
 use crate::tool::{CallError, Context, DynTool, ToolSpec};
 pub use sample::Dice;
 use tool_schema::schema::{Loss, answer::collisions, places};
@@ -198,9 +198,9 @@ fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) 
     if !unresolved.is_empty() {
         return false;
     }
-    match Validator::compile(schema) {
-        Ok(validator) => {
-            for warning in validator.warnings() {
+    match CompiledSchema::compile(schema) {
+        Ok(compiled) => {
+            for warning in compiled.warnings() {
                 findings.add(LintLevel::Warning, tool, at, warning.clone(), "rephrase it, or check it in the tool");
             }
             true
@@ -226,17 +226,17 @@ fn check_values(spec: &ToolSpec, findings: &mut Findings) {
         }
     });
     for (path, value, at) in given {
-        let Some(validator) = places::part(schema, &at).and_then(|part| Validator::compile(&part).ok()) else {
+        let Some(compiled) = places::part(schema, &at).and_then(|part| CompiledSchema::compile(&part).ok()) else {
             continue;
         };
-        for problem in validator.problems(value, "") {
+        for problem in compiled.problems(value, "") {
             let text = format!("{value} is not a valid value here: {}", problem.sentence());
             findings.add(LintLevel::Error, &spec.name, &*path, text, "correct it, or the type that forbids it");
         }
     }
-    let Ok(validator) = Validator::compile(schema) else { return };
+    let Ok(compiled) = CompiledSchema::compile(schema) else { return };
     for (index, example) in spec.options.examples.iter().enumerate() {
-        for problem in validator.problems(example, "") {
+        for problem in compiled.problems(example, "") {
             let path = format!("/examples/{index}{}", problem.path);
             let text = format!("the tool does not accept this example: {}", problem.sentence());
             findings.add(LintLevel::Error, &spec.name, path, text, "correct the example");
@@ -293,7 +293,7 @@ const ROUNDS: u64 = 300;
 /// Checks that the decoder accepts what the schema accepts, with arguments that are made up from the schema.
 fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
     let schema = tool.spec().input.neutral();
-    let Ok(validator) = Validator::compile(schema) else { return };
+    let Ok(compiled) = CompiledSchema::compile(schema) else { return };
     let cx = Context::new("lint");
     for round in 0..ROUNDS {
         let value = Dice::new(round).near(schema);
@@ -306,13 +306,13 @@ fn check_agreement(tool: &dyn DynTool, findings: &mut Findings) {
             // A secret is missing, or a layer refuses every call.
             Err(_) => return,
         };
-        let is_valid = validator.is_valid(&value);
+        let is_valid = compiled.is_valid(&value);
         let text = match refusal {
             Some(refusal) if is_valid && !has_whole_float(&value) => {
                 format!("the schema allows {text}, but the tool refuses it: {refusal}")
             }
             None if !is_valid => {
-                let problems = validator.problems(&value, "");
+                let problems = compiled.problems(&value, "");
                 let problems: Vec<String> = problems.iter().map(crate::feedback::Problem::sentence).collect();
                 format!("the schema forbids {text}, but the tool accepts it: {}", problems.join("; "))
             }

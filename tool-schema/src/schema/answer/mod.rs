@@ -6,11 +6,11 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use tool_schema::schema::{Validator, answer};
+//! use tool_schema::schema::{CompiledSchema, answer};
 //!
 //! let input = json!({ "type": "object", "properties": { "seats": { "type": "integer" } }, "required": ["seats"] });
 //! let output = json!({ "type": "object", "properties": { "id": { "type": "string" } }, "required": ["id"] });
-//! let answers = Validator::compile(&answer::of(&input, Some(&output), &[])).expect("a small schema");
+//! let answers = CompiledSchema::compile(&answer::of(&input, Some(&output), &[])).expect("a small schema");
 //!
 //! assert!(answers.is_valid(&json!({ "ok": true, "id": "AB12" })));
 //! let full = json!({ "seats": { "valid": false, "problems": ["only 2 are left"], "allowedValues": [1, 2] } });

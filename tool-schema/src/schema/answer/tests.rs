@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::schema::{Schema, Validator};
+use crate::schema::{CompiledSchema, Schema};
 
-fn validator(schema: &Value) -> Validator {
-    let validator = Validator::compile(schema).unwrap_or_else(|error| panic!("{error}\n{schema:#}"));
+fn validator(schema: &Value) -> CompiledSchema {
+    let validator = CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{error}\n{schema:#}"));
     assert!(validator.warnings().is_empty(), "{:?}", validator.warnings());
     validator
 }

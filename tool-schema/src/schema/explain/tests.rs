@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::feedback::{Problem, ProblemKind};
-use crate::schema::Validator;
+use crate::schema::CompiledSchema;
 
 fn problems(schema: &Value, value: &Value) -> Vec<Problem> {
-    Validator::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}")).problems(value, "")
+    CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}")).problems(value, "")
 }
 
 /// Asserts the problems of one parameter `p` with `schema`, as sentences.

@@ -178,7 +178,7 @@ impl Node {
         }
         #[cfg(feature = "jsonschema")]
         self.checks
-            .extend(super::validator::foreign::format(draft, &self.leaf["format"]).map(Box::new).map(Check::Foreign));
+            .extend(super::compiled::foreign::format(draft, &self.leaf["format"]).map(Box::new).map(Check::Foreign));
         #[cfg(not(feature = "jsonschema"))]
         {
             self.gap = Some(Gap::Foreign("format"));

@@ -17,7 +17,7 @@ use tool_run::run::Digest;
 use tool_runtime::{
     CallError, Contents, Context, Failure, Output, Part,
     feedback::{escape, one_line},
-    schema::Validator,
+    schema::CompiledSchema,
     tool::{Question, QuestionAnswer},
 };
 
@@ -27,7 +27,7 @@ pub async fn call(
     shared: Arc<Shared>,
     remote: String,
     digest: Digest,
-    output: Option<Arc<Validator>>,
+    output: Option<Arc<CompiledSchema>>,
     arguments: Value,
     cx: Context,
 ) -> Result<Output, CallError> {
@@ -164,7 +164,7 @@ pub async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -
 /// Fails when the tool failed, or when the result is larger than the limit or does not fit the declared schema.
 fn read_result(
     result: CallToolResult,
-    declared: Option<&Validator>,
+    declared: Option<&CompiledSchema>,
     limits: &RemoteLimits,
 ) -> Result<Output, CallError> {
     let structured = result.structured_content.as_ref().map(ToString::to_string);

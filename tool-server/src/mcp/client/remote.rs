@@ -8,7 +8,7 @@ use std::{
 
 use rmcp::{Peer, RoleClient};
 use tool_run::run::Digest;
-use tool_runtime::{Toolset, schema::Validator, toolset::RuntimeTool};
+use tool_runtime::{Toolset, schema::CompiledSchema, toolset::RuntimeTool};
 
 use super::{
     BoxError, Change, Pins, RemoteError, RemoteServer,
@@ -73,7 +73,7 @@ impl RemoteTools {
 
     fn tool(&self, definition: &Definition) -> Option<RuntimeTool> {
         let (shared, remote, digest) = (Arc::clone(&self.shared), definition.remote.clone(), definition.digest);
-        let output = definition.output().and_then(|schema| Validator::compile(&schema).ok()).map(Arc::new);
+        let output = definition.output().and_then(|schema| CompiledSchema::compile(&schema).ok()).map(Arc::new);
         let tool = definition.tool(&self.shared.server).output_handler(move |arguments, cx| {
             call(Arc::clone(&shared), remote.clone(), digest, output.clone(), arguments, cx)
         });

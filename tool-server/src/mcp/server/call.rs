@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::Receiver;
 use tool_runtime::{
     Agent, AgentError, Cancellation, Contents, Part, Rejection,
-    agent::{Called, Session},
+    agent::{CallOutcome, Session},
     run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run},
 };
 use tool_stores::sealed::SealError;
@@ -155,8 +155,8 @@ impl Exchange<'_> {
         }
         let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
         match self.agent.call(request.name, arguments).await.map_err(run_error)? {
-            Called::Ended(ended) => Ok(self.result(ended.for_model(), &ended.result).into()),
-            Called::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
+            CallOutcome::Ended(ended) => Ok(self.result(ended.for_model(), &ended.result).into()),
+            CallOutcome::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, value::RawValue};
 use tool_runtime::message::Part;
 use tool_schema::feedback;
 
-use super::Level;
+use super::ClientVersion;
 use super::event::Object;
 use crate::protocol::json_object::{self, Members, whole};
 
@@ -353,9 +353,9 @@ impl RunInput {
         Ok(input)
     }
 
-    /// Returns the level of the client: the protocol features that it knows.
-    pub fn level(&self) -> Level {
-        Level::of(self.protocol_version.as_deref())
+    /// Returns the major version of the protocol that the client speaks.
+    pub fn client_version(&self) -> ClientVersion {
+        ClientVersion::of(self.protocol_version.as_deref())
     }
 }
 

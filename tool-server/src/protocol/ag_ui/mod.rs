@@ -23,10 +23,10 @@ pub use tools::{Check, ClientToolError, ClientTools};
 /// The version of the protocol that the server speaks.
 pub const VERSION: &str = "1.0";
 
-/// The level of a client: the protocol features that it knows.
+/// The major version of the protocol that a client speaks. It determines the features that the client knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Level {
+pub enum ClientVersion {
     /// Clients before 1.0. They do not send their version, and refuse the features of 1.0.
     #[default]
     V0,
@@ -34,8 +34,8 @@ pub enum Level {
     V1,
 }
 
-impl Level {
-    /// Returns the level of a client with this version.
+impl ClientVersion {
+    /// Returns the major version of `version`, which a client sent.
     pub fn of(version: Option<&str>) -> Self {
         let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
         if major.is_some_and(|major| major >= 1) { Self::V1 } else { Self::V0 }

@@ -83,8 +83,8 @@ impl Plan {
         let strays = plan.answers(run, input, tools);
         let has_resumed = !input.resume.is_empty();
         plan.prompt(run, input, strays, has_resumed);
-        plan.keep_waiting(run);
-        plan.go_on_without(run);
+        plan.leave_out_prompt(run);
+        plan.fail_unanswered_calls(run);
         plan
     }
 
@@ -125,12 +125,12 @@ impl Plan {
             .collect();
         self.warnings.retain(|warning| !missing.contains(warning));
         self.decisions.retain(|(decided, _)| decided != id);
-        self.keep_waiting(run);
-        self.go_on_without(run);
+        self.leave_out_prompt(run);
+        self.fail_unanswered_calls(run);
     }
 
     /// Leaves the prompt out while a call waits for a decision: the client sends it again with the answer.
-    fn keep_waiting(&mut self, run: &Run) {
+    fn leave_out_prompt(&mut self, run: &Run) {
         if self.base != Base::Known || self.prompt.is_none() {
             return;
         }
@@ -144,7 +144,7 @@ impl Plan {
     }
 
     /// Fails the client's calls that have no result, if the conversation goes on without them.
-    fn go_on_without(&mut self, run: &Run) {
+    fn fail_unanswered_calls(&mut self, run: &Run) {
         let decided = self.decided();
         let (given, left): (Vec<_>, Vec<_>) =
             run.interrupts().filter(|open| is_result(open)).partition(|open| decided.contains(&open.id));
@@ -232,7 +232,7 @@ impl Plan {
             match trailing.last() {
                 Some(last) => {
                     if let Some(at) = last.id.as_deref().and_then(|id| places.get(id)) {
-                        self.again(run, last, *at, has_resumed);
+                        self.answer_again(run, last, *at, has_resumed);
                     }
                 }
                 None if !strays.is_empty() => {
@@ -254,7 +254,7 @@ impl Plan {
 
     /// Plans a new answer to a known message at the end of the client's conversation, which was changed or is to be answered
     /// again.
-    fn again(&mut self, run: &Run, last: &NewPrompt, at: usize, has_resumed: bool) {
+    fn answer_again(&mut self, run: &Run, last: &NewPrompt, at: usize, has_resumed: bool) {
         let is_last = at + 1 == run.prompts().len();
         let is_same = matches!(run.messages().get(run.prompts()[at].at as usize),
             Some(Known::User { content }) if *content == last.content);
@@ -431,7 +431,7 @@ fn stray(id: &str, content: &Content, error: Option<&str>) -> String {
 /// Returns the conversation in a form that models accept: each call is directly followed by its one result. Results of unknown
 /// calls, and results after the person's next message, become notes at their place. Second results are left out.
 fn repair_history(messages: &[InputMessage]) -> Vec<Known> {
-    let mut repaired = Repaired::default();
+    let mut repaired = HistoryRepair::default();
     for message in messages {
         repaired.add(message);
     }
@@ -439,7 +439,7 @@ fn repair_history(messages: &[InputMessage]) -> Vec<Known> {
 }
 
 #[derive(Default)]
-struct Repaired {
+struct HistoryRepair {
     messages: Vec<Known>,
     /// The positions of the calls' results.
     results: HashMap<String, Slot>,
@@ -452,13 +452,13 @@ struct Slot {
     is_given: bool,
 }
 
-impl Repaired {
+impl HistoryRepair {
     fn add(&mut self, message: &InputMessage) {
         match message {
             InputMessage::Developer { content, .. } | InputMessage::System { content, .. } => {
-                self.say(vec![Part::text(format!("Instructions, as the client sent them: {content}"))]);
+                self.add_prompt(vec![Part::text(format!("Instructions, as the client sent them: {content}"))]);
             }
-            InputMessage::User { content, .. } => self.say(content.for_model().0),
+            InputMessage::User { content, .. } => self.add_prompt(content.for_model().0),
             InputMessage::Assistant { content, tool_calls, .. } => {
                 let text = content.iter().filter(|text| !text.is_empty()).cloned();
                 let mut parts: Vec<_> = text.map(|text| AssistantPart::Text { text }).collect();
@@ -519,7 +519,7 @@ impl Repaired {
         self.messages.push(Known::User { content: vec![Part::text(note)] });
     }
 
-    fn say(&mut self, content: Vec<Part>) {
+    fn add_prompt(&mut self, content: Vec<Part>) {
         if !content.is_empty() {
             self.messages.push(Known::User { content });
             self.trailing = self.messages.len();

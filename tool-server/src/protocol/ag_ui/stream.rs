@@ -11,7 +11,7 @@ use tool_run::run::CallView;
 
 use self::call::{Line, decided};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
-use super::{ClientTools, Content, Frontend, InputMessage, Level, RunInput, VERSION};
+use super::{ClientTools, ClientVersion, Content, Frontend, InputMessage, RunInput, VERSION};
 use crate::protocol::{Encoder, End, Visibility, Visible, approval_id, full};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
@@ -46,7 +46,7 @@ use tool_runtime::toolset::Toolset;
 pub struct Writer {
     thread_id: String,
     run_id: String,
-    level: Level,
+    client_version: ClientVersion,
     /// The id of the last message that the client sent, which will keep the sealed run.
     keeper: Option<String>,
     /// The ids of messages that keep sealed runs that are no longer needed.
@@ -113,7 +113,7 @@ impl Writer {
         Self {
             thread_id: input.thread_id.clone(),
             run_id: input.run_id.clone(),
-            level: input.level(),
+            client_version: input.client_version(),
             // Clients do not store an encrypted value in an activity.
             keeper: (input.messages.iter().rev())
                 .find(|message| !matches!(message, InputMessage::Activity { .. }))
@@ -184,7 +184,7 @@ impl Writer {
     }
 
     /// Begins the stream if necessary, and writes pending changes of the state. Returns `true` if the stream has not ended.
-    fn goes_on(&mut self, out: &mut Vec<u8>) -> bool {
+    fn begin_if_needed(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::New {
             self.stage = Stage::Started;
             self.begin_for(&self.run_id, out);
@@ -206,7 +206,7 @@ impl Writer {
     }
 
     /// Creates the id of a new message.
-    fn mint(&mut self) -> String {
+    fn new_message_id(&mut self) -> String {
         self.minted += 1;
         format!("msg_{}_{}", self.seed, self.minted)
     }
@@ -218,7 +218,7 @@ impl Writer {
         self.end_thoughts(out);
         if !self.open.is_open {
             // A closed message, or one with calls, cannot be opened again.
-            let id = self.mint();
+            let id = self.new_message_id();
             Event::TextMessageStart { message_id: &id, role: "assistant" }.write(out);
             self.open.message = Some(id);
             self.open.is_open = true;
@@ -235,7 +235,7 @@ impl Writer {
         }
         self.end_text(out);
         if self.open.thoughts.is_none() {
-            let (span, message) = (self.mint(), self.mint());
+            let (span, message) = (self.new_message_id(), self.new_message_id());
             Event::ReasoningStart { message_id: &span }.write(out);
             Event::ReasoningMessageStart { message_id: &message, role: "reasoning" }.write(out);
             self.open.thoughts = Some((span, message));
@@ -251,7 +251,7 @@ impl Writer {
         match &self.open.message {
             Some(id) => id.clone(),
             None => {
-                let id = self.mint();
+                let id = self.new_message_id();
                 self.open.message = Some(id.clone());
                 id
             }
@@ -280,7 +280,7 @@ impl Writer {
 
     /// Ends the stream according to the phase of `run`. A second call has no effect.
     fn finish(&mut self, run: &Run, out: &mut Vec<u8>) {
-        if !self.goes_on(out) {
+        if !self.begin_if_needed(out) {
             return;
         }
         let failed = match run.phase() {
@@ -304,7 +304,7 @@ impl Writer {
             _ => None,
         };
         self.finish = Some(Finish {
-            outcome: Some(outcome).filter(|outcome| self.level.takes(outcome)),
+            outcome: Some(outcome).filter(|outcome| self.client_version.takes(outcome)),
             usage: self.used(),
             metadata: cut.map(|reason| object([("finishReason", reason.into())])),
         });
@@ -326,7 +326,7 @@ impl Writer {
     /// Ends the stream with an error. The client shows `message`; `code` is for programs. Neither may contain details that belong
     /// only in a log. A second call has no effect.
     pub fn fail(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
-        if self.goes_on(out) {
+        if self.begin_if_needed(out) {
             self.close(|line| !line.is_external, out);
             self.error(message, code, out);
         }
@@ -337,11 +337,11 @@ impl Writer {
     /// deleted, because they only make requests large. If `sealed` is empty, all are deleted, because the client would have only
     /// an earlier run.
     fn keep(&mut self, sealed: &str, out: &mut Vec<u8>) {
-        if !self.goes_on(out) {
+        if !self.begin_if_needed(out) {
             return;
         }
         let keeper = self.keeper.take().unwrap_or_else(|| {
-            let id = self.mint();
+            let id = self.new_message_id();
             Event::TextMessageStart { message_id: &id, role: "assistant" }.write(out);
             Event::TextMessageEnd { message_id: &id }.write(out);
             id
@@ -387,11 +387,11 @@ impl Writer {
 
 impl Encoder for Writer {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        self.goes_on(out);
+        self.begin_if_needed(out);
     }
 
     fn event(&mut self, event: RunEvent<'_>, now: Duration, out: &mut Vec<u8>) {
-        if !self.goes_on(out) {
+        if !self.begin_if_needed(out) {
             return;
         }
         match event {
@@ -430,7 +430,7 @@ impl Encoder for Writer {
     }
 
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
-        if self.goes_on(out) {
+        if self.begin_if_needed(out) {
             for line in self.lines[self.first..].iter_mut().filter(|line| line.due().is_some_and(|due| due <= now)) {
                 line.flush(out);
             }
@@ -517,7 +517,7 @@ fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> ev
     }
     let name = run.call(open.id.call()).map_or("", |call| call.name.as_str());
     let tool_call_id = writer.knows_calls_of(name).then(|| open.id.call().to_string());
-    let is_of_call = tool_call_id.is_some() && writer.level.has_tool_call_reason();
+    let is_of_call = tool_call_id.is_some() && writer.client_version.has_tool_call_reason();
     let of_call = if is_of_call { "tool_call" } else { "confirmation" };
     let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
     let (reason, message, schema) = match &open.innermost().kind {

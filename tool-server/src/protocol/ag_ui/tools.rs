@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt, sync::Arc};
 use serde_json::{Value, json};
 
 use super::input::ClientTool;
-use tool_runtime::tool::{CallError, Context, DynTool, Output, Started, Starting, ToolSpec};
+use tool_runtime::tool::{CallError, Context, DynTool, Output, StartFuture, StartedCall, ToolSpec};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_schema::feedback;
 
@@ -173,17 +173,17 @@ impl DynTool for Guest {
         self.tool.spec()
     }
 
-    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> Starting<'a> {
+    fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         if self.check == Check::Gate {
             return self.tool.start(arguments, cx);
         }
         let work = Box::pin(std::future::ready(Err(CallError::NotExecuted)));
-        let mut started = Started::new(false, work);
+        let mut started = StartedCall::new(false, work);
         if self.tool.check(arguments).is_err() {
             // Clients read arguments that are not an object as an empty object.
             started.normalized = Some("{}".into());
         }
-        Starting::read(Ok(started))
+        StartFuture::read(Ok(started))
     }
 
     fn answer(&self, output: &str) -> Result<Output, CallError> {

@@ -6,7 +6,7 @@ use tool_runtime::message::{Part, ProviderPart, ProviderPartKind, ToolMessage};
 use tool_runtime::run::{self, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal};
 use tool_runtime::tool::{Output, Progress};
 
-use super::{Chunk, Errors, Json, Level, UiStream, approval_id, frame, stream::Step};
+use super::{Chunk, ClientVersion, Errors, Json, UiStream, approval_id, frame, stream::Step};
 use crate::protocol::{Visibility, coalesce::Held};
 
 /// The text in place of a masked error.
@@ -67,7 +67,7 @@ impl Call {
     }
 
     /// Creates a nested call that the client executes.
-    pub fn handed_out(id: &str, name: &str) -> Self {
+    pub fn new_client_call(id: &str, name: &str) -> Self {
         Self { state: State::Available, is_announced: true, ..Self::streaming(id, name, true) }
     }
 
@@ -138,9 +138,10 @@ impl Call {
     }
 
     /// Writes the arguments that are held back.
-    pub fn flush(&mut self, level: Level, out: &mut Vec<u8>) {
+    pub fn flush(&mut self, version: ClientVersion, out: &mut Vec<u8>) {
         let id = self.id.as_str();
-        let delta = |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, level, out);
+        let delta =
+            |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, version, out);
         self.held.take(delta);
     }
 }
@@ -194,7 +195,7 @@ impl UiStream {
 
     fn available(&mut self, at: usize, call: &run::Call, out: &mut Vec<u8>) {
         let is_edited = call.arguments().by.is_some();
-        self.calls[at].flush(self.settings.level, out);
+        self.calls[at].flush(self.settings.client_version, out);
         if !self.calls[at].announce(is_edited) {
             return;
         }
@@ -213,7 +214,7 @@ impl UiStream {
         let Some(at) = self.find(&call.id) else { return };
         let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
         match &open.innermost().kind {
-            InterruptKind::External if is_inside => self.hand_out(open, out),
+            InterruptKind::External if is_inside => self.write_client_call(open, out),
             InterruptKind::External => self.available(at, call, out),
             InterruptKind::Answer { question } if question.schema.is_some() => {
                 let id = approval_id(&self.run, open);
@@ -242,13 +243,13 @@ impl UiStream {
     }
 
     fn request(&mut self, at: usize, open: &Interrupt, reason: Option<&str>, out: &mut Vec<u8>) {
-        let (id, level) = (approval_id(&self.run, open), self.settings.level);
-        self.calls[at].flush(level, out);
+        let (id, version) = (approval_id(&self.run, open), self.settings.client_version);
+        self.calls[at].flush(version, out);
         if !self.calls[at].request(&id) {
             return;
         }
         let shown = &open.shown;
-        let descriptor = (level >= Level::V7).then(|| {
+        let descriptor = (version >= ClientVersion::V7).then(|| {
             json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires })
         });
         let request = request_chunk(&id, &self.calls[at].id, descriptor.as_ref(), reason, None);
@@ -271,7 +272,9 @@ impl UiStream {
     pub(super) fn was_approved_or_denied(&mut self, call: &run::Call, out: &mut Vec<u8>) {
         use Decision::{Approve, ApproveForRun, Deny, Edit};
         let is_approval = |decision: &Decision| matches!(decision, Approve | ApproveForRun | Edit { .. } | Deny { .. });
-        let Some(at) = self.find(&call.id).filter(|_| self.settings.level >= Level::V7) else { return };
+        let Some(at) = self.find(&call.id).filter(|_| self.settings.client_version >= ClientVersion::V7) else {
+            return;
+        };
         let Some((decision, by)) = call.decisions().rfind(|(decision, _)| is_approval(decision)) else { return };
         let id = format!("{}-decided", call.id);
         if self.calls[at].request(&id) {
@@ -289,7 +292,7 @@ impl UiStream {
         let texts = || answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
         match &answer.content[..] {
             _ if answer.is_error => {
-                let text = if self.tells_errors(at) { texts() } else { MASKED.to_owned() };
+                let text = if self.shows_errors(at) { texts() } else { MASKED.to_owned() };
                 self.frame(&error_chunk(&answer.call_id, &text, None, None), out);
             }
             _ if self.calls[at].is_concealed => self.frame(&output_chunk(&answer.call_id, CONCEALED, None, None), out),
@@ -342,7 +345,7 @@ impl UiStream {
     /// Handles the end of a call.
     pub(super) fn finished(&mut self, call: &run::Call, result: &CallResult, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
-        self.calls[at].flush(self.settings.level, out);
+        self.calls[at].flush(self.settings.client_version, out);
         if let CallResult::PolicyDenied { reason } = result
             && !call.may_have_run()
             && self.denied_by_policy(at, call, reason.as_deref(), out)
@@ -371,7 +374,7 @@ impl UiStream {
                 self.input_error(at, Some(&call.arguments().text), &text, feedback.as_ref(), out);
             }
             _ => {
-                let (text, feedback) = if self.tells_errors(at) {
+                let (text, feedback) = if self.shows_errors(at) {
                     (result.for_people(&call.name, call.may_have_run()), self.settings.feedback(result))
                 } else {
                     (MASKED.to_owned(), None)
@@ -382,7 +385,7 @@ impl UiStream {
     }
 
     /// Returns `true` if the client sees the error of a call.
-    fn tells_errors(&self, at: usize) -> bool {
+    fn shows_errors(&self, at: usize) -> bool {
         self.settings.tool_errors == Errors::Full && !self.calls[at].is_concealed
     }
 
@@ -443,7 +446,7 @@ impl UiStream {
     /// Writes a nested call that the client has to execute, with the id of its interrupt and in a separate step. The step is
     /// separate, because the outer call has not ended. A client sends the next request only when all calls of the last step have
     /// ended.
-    fn hand_out(&mut self, open: &Interrupt, out: &mut Vec<u8>) {
+    fn write_client_call(&mut self, open: &Interrupt, out: &mut Vec<u8>) {
         let id = approval_id(&self.run, open);
         if self.find(&CallId::from(id.as_str())).is_some() {
             return;
@@ -455,11 +458,11 @@ impl UiStream {
         let input = Json::Value(&shown.arguments);
         self.frame(&input_chunk(&id, &shown.tool, input, shown.title.as_deref(), None, None), out);
         self.has_calls = true;
-        self.add(Call::handed_out(&id, &shown.tool));
+        self.add(Call::new_client_call(&id, &shown.tool));
     }
 
     /// Writes the client's answer to the nested call `id`, for its other tabs. They must not execute the call again.
-    pub fn handed_back(&mut self, id: &str, decision: &Decision, out: &mut Vec<u8>) {
+    pub fn write_client_result(&mut self, id: &str, decision: &Decision, out: &mut Vec<u8>) {
         let Some(at) = self.find(&CallId::from(id)) else { return };
         if !self.calls[at].finish() {
             return;

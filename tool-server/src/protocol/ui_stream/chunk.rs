@@ -4,15 +4,15 @@ use serde::Serialize;
 use serde_json::Value;
 use tool_schema::json::is_deeper;
 
-use super::Level;
+use super::ClientVersion;
 use crate::protocol::json_object::whole;
 
-/// Declares all chunks: the variant, its type on the wire, the level that introduced it, and its fields.
+/// Declares all chunks: the variant, its type on the wire, the version that introduced it, and its fields.
 macro_rules! chunks {
     ($(
         $(#[$doc:meta])*
-        $name:ident = $kind:literal since $level:ident {
-            $( $(#[$field_doc:meta])* $field:ident: $type:ty = $key:literal since $field_level:ident, )*
+        $name:ident = $kind:literal since $version:ident {
+            $( $(#[$field_doc:meta])* $field:ident: $type:ty = $key:literal since $field_version:ident, )*
         }
     )*) => {
         /// A chunk of the UI message stream. Optional fields that are `None` are left out, never `null`.
@@ -47,32 +47,32 @@ macro_rules! chunks {
         }
 
         impl Chunk<'_> {
-            /// Returns the level that introduced this chunk. A client of an earlier level abandons the whole answer at it.
-            pub fn since(&self) -> Level {
+            /// Returns the version that introduced this chunk. A client of an earlier version abandons the whole answer at it.
+            pub fn since(&self) -> ClientVersion {
                 match self {
-                    $( Self::$name { .. } => Level::$level, )*
-                    Self::Data { .. } => Level::V6,
+                    $( Self::$name { .. } => ClientVersion::$version, )*
+                    Self::Data { .. } => ClientVersion::V6,
                 }
             }
 
-            /// Writes the chunk as JSON. Writes nothing and returns `false` if clients of `level` do not know it.
-            pub fn write(&self, level: Level, out: &mut Vec<u8>) -> bool {
-                if self.since() > level {
+            /// Writes the chunk as JSON. Writes nothing and returns `false` if clients of `version` do not know it.
+            pub fn write(&self, version: ClientVersion, out: &mut Vec<u8>) -> bool {
+                if self.since() > version {
                     return false;
                 }
                 match *self {
                     $( Self::$name { $( $field, )* } => {
                         out.extend_from_slice(concat!("{\"type\":\"", $kind, "\"").as_bytes());
-                        $( if Level::$field_level <= level {
-                            $field.field(concat!(",\"", $key, "\":"), level, out);
+                        $( if ClientVersion::$field_version <= version {
+                            $field.field(concat!(",\"", $key, "\":"), version, out);
                         } )*
                     } )*
                     Self::Data { name, id, data, transient } => {
                         out.extend_from_slice(b"{\"type\":");
                         write_json(&format!("data-{name}"), out);
-                        id.field(",\"id\":", level, out);
-                        data.field(",\"data\":", level, out);
-                        transient.field(",\"transient\":", level, out);
+                        id.field(",\"id\":", version, out);
+                        data.field(",\"data\":", version, out);
+                        transient.field(",\"transient\":", version, out);
                     }
                 }
                 out.push(b'}');
@@ -319,17 +319,17 @@ pub enum Finish {
     ToolCalls,
     /// Something failed.
     Error,
-    /// The answer was interrupted. Clients of level 6 get `other`.
+    /// The answer was interrupted. Clients of version 6 get `other`.
     Interrupted,
     /// Anything else.
     Other,
 }
 
-/// Writes `chunk` as a frame of the event stream. Writes nothing if clients of `level` do not know the chunk.
-pub fn frame(chunk: &Chunk<'_>, level: Level, out: &mut Vec<u8>) {
+/// Writes `chunk` as a frame of the event stream. Writes nothing if clients of `version` do not know the chunk.
+pub fn frame(chunk: &Chunk<'_>, version: ClientVersion, out: &mut Vec<u8>) {
     let before = out.len();
     out.extend_from_slice(b"data: ");
-    if chunk.write(level, out) {
+    if chunk.write(version, out) {
         out.extend_from_slice(b"\n\n");
     } else {
         out.truncate(before);
@@ -341,25 +341,25 @@ pub const DONE: &[u8] = b"data: [DONE]\n\n";
 
 /// A value that can be written as the field of a chunk, after its name. An absent value writes nothing.
 trait Field {
-    fn field(self, name: &'static str, level: Level, out: &mut Vec<u8>);
+    fn field(self, name: &'static str, version: ClientVersion, out: &mut Vec<u8>);
 }
 
 impl Field for &str {
-    fn field(self, name: &'static str, _: Level, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, _: ClientVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         write_json(self, out);
     }
 }
 
 impl Field for bool {
-    fn field(self, name: &'static str, _: Level, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, _: ClientVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(if self { b"true" } else { b"false" });
     }
 }
 
 impl Field for Json<'_> {
-    fn field(self, name: &'static str, _: Level, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, _: ClientVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         let from = out.len();
         match self {
@@ -381,24 +381,24 @@ impl Field for Json<'_> {
 }
 
 impl Field for Finish {
-    fn field(self, name: &'static str, level: Level, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, version: ClientVersion, out: &mut Vec<u8>) {
         let reason = match self {
             Self::Stop => "stop",
             Self::Length => "length",
             Self::ContentFilter => "content-filter",
             Self::ToolCalls => "tool-calls",
             Self::Error => "error",
-            Self::Interrupted if level >= Level::V7 => "interrupted",
+            Self::Interrupted if version >= ClientVersion::V7 => "interrupted",
             Self::Interrupted | Self::Other => "other",
         };
-        reason.field(name, level, out);
+        reason.field(name, version, out);
     }
 }
 
 impl<F: Field> Field for Option<F> {
-    fn field(self, name: &'static str, level: Level, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, version: ClientVersion, out: &mut Vec<u8>) {
         if let Some(field) = self {
-            field.field(name, level, out);
+            field.field(name, version, out);
         }
     }
 }

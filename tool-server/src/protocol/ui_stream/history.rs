@@ -9,7 +9,7 @@ use tool_runtime::Message;
 use tool_runtime::run::{Phase, Run};
 
 use super::stream::{part, place};
-use super::{Level, StreamSettings, UiStream};
+use super::{ClientVersion, StreamSettings, UiStream};
 use crate::protocol::{
     json_object::{Members, value},
     prompt_id,
@@ -69,10 +69,10 @@ fn answer_id(at: usize) -> String {
 
 /// Returns the parts of the answer in these messages of `run`, which has reached `phase`.
 fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
-    // Messages of level 6 have all states of calls, although its stream has no chunk for each.
-    let mut stream = UiStream::new("", run.id(), settings.clone().level(Level::V7));
+    // Messages of version 6 have all states of calls, although its stream has no chunk for each.
+    let mut stream = UiStream::new("", run.id(), settings.clone().client_version(ClientVersion::V7));
     let mut frames = Vec::new();
-    stream.retell(run, places, &mut frames);
+    stream.write_history(run, places, &mut frames);
     if !matches!(phase, Phase::Generating | Phase::Acting) {
         stream.finish(Some(phase), None, &mut frames);
     }
@@ -82,7 +82,7 @@ fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &S
             reader.read(&chunk);
         }
     }
-    let is_known = |part: &Part| settings.level >= Level::V7 || !is(part, "type", "steering-message");
+    let is_known = |part: &Part| settings.client_version >= ClientVersion::V7 || !is(part, "type", "steering-message");
     reader.finish().into_iter().filter(is_known).collect()
 }
 
@@ -201,7 +201,7 @@ impl Reader {
     }
 }
 
-/// Adds the arguments of a call that are not complete. [`UiStream::retell`] writes them in one piece.
+/// Adds the arguments of a call that are not complete. [`UiStream::write_history`] writes them in one piece.
 fn arguments(part: &mut Part, piece: Option<String>) {
     let text = piece.unwrap_or_default();
     set(part, "rawInput", &text);

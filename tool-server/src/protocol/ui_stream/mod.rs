@@ -45,7 +45,7 @@ fn sealed_metadata(sealed: &str) -> Value {
 /// clients do not send their version, and abandon an answer at the first unknown chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Level {
+pub enum ClientVersion {
     /// Clients of the AI SDK 6, and later ones.
     V6,
     /// Clients of the AI SDK 7.
@@ -68,7 +68,7 @@ pub enum Errors {
 #[non_exhaustive]
 pub struct StreamSettings {
     /// The chunks and fields that the client knows.
-    pub level: Level,
+    pub client_version: ClientVersion,
     /// The tools.
     pub tools: Toolset,
     /// The part of each tool's calls that clients see.
@@ -92,7 +92,7 @@ impl StreamSettings {
     /// masked.
     pub fn new(tools: Toolset) -> Self {
         Self {
-            level: Level::V7,
+            client_version: ClientVersion::V7,
             tools,
             visible: Visible::default(),
             reasoning: true,
@@ -103,9 +103,9 @@ impl StreamSettings {
         }
     }
 
-    /// Sets the level of the clients.
-    pub fn level(mut self, level: Level) -> Self {
-        self.level = level;
+    /// Sets the version of the clients.
+    pub fn client_version(mut self, version: ClientVersion) -> Self {
+        self.client_version = version;
         self
     }
 

@@ -9,7 +9,7 @@ use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
 use tool_runtime::store::StoreError;
 use tool_runtime::tool::Context;
 
-use super::{Chunk, DONE, Errors, Finish, Json, Level, StreamSettings, calls::Call, frame, sealed_metadata};
+use super::{Chunk, ClientVersion, DONE, Errors, Finish, Json, StreamSettings, calls::Call, frame, sealed_metadata};
 use crate::protocol::coalesce::Held;
 use crate::protocol::{Encoder, End, Outbox, full};
 
@@ -116,7 +116,7 @@ impl UiStream {
 
     fn write_data(&mut self, out: &mut Vec<u8>) {
         if let Some(data) = &self.data {
-            data.write(self.settings.level, out);
+            data.write(self.settings.client_version, out);
         }
     }
 
@@ -124,12 +124,12 @@ impl UiStream {
     pub fn write(&mut self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
         if !self.is_over {
             self.open_step(out);
-            frame(chunk, self.settings.level, out);
+            frame(chunk, self.settings.client_version, out);
         }
     }
 
     pub(super) fn frame(&self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
-        frame(chunk, self.settings.level, out);
+        frame(chunk, self.settings.client_version, out);
     }
 
     /// Returns the index of the call in `calls`, if the client's message has the call.
@@ -137,7 +137,7 @@ impl UiStream {
         self.calls.iter().rposition(|call| call.id == id.as_str())
     }
 
-    fn say(&mut self, is_reasoning: bool, text: &str, now: Duration, out: &mut Vec<u8>) {
+    fn write_text(&mut self, is_reasoning: bool, text: &str, now: Duration, out: &mut Vec<u8>) {
         if text.is_empty() || is_reasoning && !self.settings.reasoning {
             return;
         }
@@ -145,7 +145,7 @@ impl UiStream {
         if self.open_text.as_ref().is_some_and(|open_text| open_text.is_reasoning != is_reasoning) {
             self.close_text(out);
         }
-        let level = self.settings.level;
+        let version = self.settings.client_version;
         if self.open_text.is_none() {
             let id = self.new_part();
             // In a step without calls of its own.
@@ -155,12 +155,12 @@ impl UiStream {
             } else {
                 Chunk::TextStart { id: &id, provider_metadata: None }
             };
-            frame(&start, level, out);
+            frame(&start, version, out);
             let held = Held::prose();
             self.open_text = Some(OpenText { id, is_reasoning, held });
         }
         if let Some(OpenText { id, is_reasoning, held }) = &mut self.open_text {
-            let mut send = |delta: &str| frame(&delta_chunk(*is_reasoning, id, delta), level, out);
+            let mut send = |delta: &str| frame(&delta_chunk(*is_reasoning, id, delta), version, out);
             if self.settings.coalesce { held.push(text, now, send) } else { send(text) }
         }
     }
@@ -174,7 +174,7 @@ impl UiStream {
 
     /// Writes an empty text in the current step, so that calls are in an earlier step than the client's last one. The text is
     /// necessary because clients drop a step without parts.
-    fn say_nothing(&mut self, out: &mut Vec<u8>) {
+    fn write_empty_text(&mut self, out: &mut Vec<u8>) {
         self.open_step(out);
         let id = self.new_part();
         self.frame(&Chunk::TextStart { id: &id, provider_metadata: None }, out);
@@ -184,24 +184,24 @@ impl UiStream {
 
     pub(super) fn close_text(&mut self, out: &mut Vec<u8>) {
         let Some(OpenText { id, is_reasoning, mut held }) = self.open_text.take() else { return };
-        let level = self.settings.level;
-        held.take(|delta| frame(&delta_chunk(is_reasoning, &id, delta), level, out));
+        let version = self.settings.client_version;
+        held.take(|delta| frame(&delta_chunk(is_reasoning, &id, delta), version, out));
         let end = if is_reasoning {
             Chunk::ReasoningEnd { id: &id, provider_metadata: None }
         } else {
             Chunk::TextEnd { id: &id, citations: None, provider_metadata: None }
         };
-        frame(&end, level, out);
+        frame(&end, version, out);
     }
 
     /// Writes more of a call's arguments.
-    fn argue(&mut self, id: &CallId, text: &str, now: Duration, out: &mut Vec<u8>) {
+    fn write_arguments(&mut self, id: &CallId, text: &str, now: Duration, out: &mut Vec<u8>) {
         let Some(at) = self.find(id).filter(|at| self.calls[*at].is_streaming()) else { return };
-        let level = self.settings.level;
+        let version = self.settings.client_version;
         let Call { id, held, .. } = &mut self.calls[at];
         let id = id.as_str();
         let mut send =
-            |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, level, out);
+            |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, version, out);
         if self.settings.coalesce {
             held.push(text, now, send);
         } else if !text.is_empty() {
@@ -252,7 +252,7 @@ impl UiStream {
         self.finish_step(out);
         if is_closed {
             self.start_step(out);
-            self.say_nothing(out);
+            self.write_empty_text(out);
             self.finish_step(out);
         }
         let reason = match phase {
@@ -307,7 +307,7 @@ impl UiStream {
         let from = self.step_calls.min(self.calls.len());
         // An accepted call goes on although the turn failed, so its part must stay.
         let has_kept = self.calls[from..].iter().any(|call| !call.is_streaming() && !call.is_provided);
-        if self.settings.level >= Level::V7 && !has_kept {
+        if self.settings.client_version >= ClientVersion::V7 && !has_kept {
             self.calls.truncate(from);
             self.forget_step(out);
         } else {
@@ -318,18 +318,18 @@ impl UiStream {
 
     /// Writes the beginning of an answer that continues a message: the first chunk, and the message's content from earlier
     /// answers. [`Encoder::begin`] leaves that content out. Returns the encoder, so that decisions can follow.
-    pub fn recap(message_id: &str, run: &Run, settings: StreamSettings, out: &mut Vec<u8>) -> Self {
+    pub fn resume_message(message_id: &str, run: &Run, settings: StreamSettings, out: &mut Vec<u8>) -> Self {
         let mut stream = Self::new(message_id, run.id(), settings);
         stream.begin(out);
         let prompts = run.prompts();
         let first = prompts.iter().rposition(|prompt| !prompt.steers).unwrap_or(0);
-        stream.retell(run, prompts.get(first).map_or(0, place)..run.messages().len(), out);
+        stream.write_history(run, prompts.get(first).map_or(0, place)..run.messages().len(), out);
         stream.finish_step(out);
         stream
     }
 
     /// Writes the messages of `run` at these positions, up to the state that their calls have now.
-    pub(super) fn retell(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
+    pub(super) fn write_history(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
         for at in places {
             match &run.messages()[at] {
                 Message::Assistant { content } => self.turn(content, run, out),
@@ -425,18 +425,18 @@ impl Encoder for UiStream {
         self.write_data(out);
         match event {
             Event::StepStarted { .. } => self.start_step(out),
-            Event::Text(text) => self.say(false, text, now, out),
-            Event::Reasoning(text) => self.say(true, text, now, out),
+            Event::Text(text) => self.write_text(false, text, now, out),
+            Event::Reasoning(text) => self.write_text(true, text, now, out),
             Event::CallAnnounced { id, name } => {
                 if !self.settings.is_hidden(name) {
                     self.announced(id, name, out);
                 }
             }
-            Event::CallArguments { id, text, .. } => self.argue(id, text, now, out),
+            Event::CallArguments { id, text, .. } => self.write_arguments(id, text, now, out),
             Event::TurnFinished { .. } => {
                 self.close_text(out);
                 if self.step == Step::Due && self.has_calls {
-                    self.say_nothing(out);
+                    self.write_empty_text(out);
                 }
                 self.open_step(out);
             }
@@ -471,15 +471,15 @@ impl Encoder for UiStream {
 
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         self.write_data(out);
-        let level = self.settings.level;
+        let version = self.settings.client_version;
         let is_due = |held: &Held| held.due().is_some_and(|due| due <= now);
         if let Some(OpenText { id, is_reasoning, held }) =
             self.open_text.as_mut().filter(|open_text| is_due(&open_text.held))
         {
-            held.take(|delta| frame(&delta_chunk(*is_reasoning, id, delta), level, out));
+            held.take(|delta| frame(&delta_chunk(*is_reasoning, id, delta), version, out));
         }
         for call in self.calls.iter_mut().filter(|call| is_due(&call.held)) {
-            call.flush(level, out);
+            call.flush(version, out);
         }
     }
 
@@ -569,10 +569,10 @@ impl DataParts {
     }
 
     /// Writes the parts that were added since the last call.
-    fn write(&self, level: Level, out: &mut Vec<u8>) {
+    fn write(&self, version: ClientVersion, out: &mut Vec<u8>) {
         for DataPart { name, id, data, is_transient } in std::mem::take(&mut *self.outbox.lock()) {
             let transient = is_transient.then_some(true);
-            frame(&Chunk::Data { name: &name, id: id.as_deref(), data: Json::Value(&data), transient }, level, out);
+            frame(&Chunk::Data { name: &name, id: id.as_deref(), data: Json::Value(&data), transient }, version, out);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::form::Ask;
+use super::super::form::FieldQuestion;
 use super::super::scalar;
 use super::super::shape::{Kind, Shape};
 use super::super::{Reply, Stage, standing};
@@ -161,7 +161,7 @@ fn message() -> impl Strategy<Value = Message> {
 }
 
 /// Returns an answer that fits a question.
-fn fitting(ask: &Ask) -> String {
+fn fitting(ask: &FieldQuestion) -> String {
     if let Some(choice) = ask.choices.first() {
         return scalar::plain(&choice.value);
     }

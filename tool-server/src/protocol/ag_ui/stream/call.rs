@@ -201,7 +201,7 @@ impl Writer {
             .filter(|json| !json.trim_start().starts_with('"'));
         match json {
             Some(json) => Content::Text(json.to_owned()),
-            None => Content::of(&result.for_model(&call.name, call.may_have_run()), self.level.has_parts()),
+            None => Content::of(&result.for_model(&call.name, call.may_have_run()), self.client_version.has_parts()),
         }
     }
 
@@ -211,7 +211,7 @@ impl Writer {
             line.end(out);
             (line.stage, line.activity) = (LineStage::Answered, None);
         }
-        let message_id = self.mint();
+        let message_id = self.new_message_id();
         Event::ToolCallResult { message_id: &message_id, tool_call_id: id.as_str(), content }.write(out);
     }
 

@@ -34,14 +34,18 @@ impl Writer {
                         messages.add_user(found.and_then(|found| found.id.as_deref()), at, &self.user(content));
                     }
                 }
-                Message::Assistant { content } => self.retell(content, run, &mut frames),
+                Message::Assistant { content } => self.write_turn(content, run, &mut frames),
                 Message::Tool(answer) => {
                     let id = CallId::from(answer.call_id.as_str());
                     let line = self.index.get(&id).map(|at| &self.lines[*at]);
                     let visibility = line.filter(|line| line.is_unanswered()).map(|line| line.visibility);
                     match visibility {
                         Some(Visibility::Shown) => {
-                            self.answer(&id, &Content::of(&answer.content, self.level.has_parts()), &mut frames);
+                            self.answer(
+                                &id,
+                                &Content::of(&answer.content, self.client_version.has_parts()),
+                                &mut frames,
+                            );
                         }
                         Some(Visibility::WithoutResult) => {
                             self.answer(&id, &Content::Text(String::new()), &mut frames);
@@ -66,7 +70,7 @@ impl Writer {
 
     /// Ends the stream of a client that has connected: with the open interrupts, or the calls that the client has to execute.
     pub fn finish_snapshot(&mut self, run: Option<&Run>, out: &mut Vec<u8>) {
-        let outcome = run.map(|run| self.outcome(run)).filter(|outcome| self.level.takes(outcome));
+        let outcome = run.map(|run| self.outcome(run)).filter(|outcome| self.client_version.takes(outcome));
         self.finish = Some(Finish { outcome, usage: None, metadata: None });
         self.stage = Stage::Finished;
         crate::protocol::Encoder::end_for(self, None, out);
@@ -88,16 +92,16 @@ impl Writer {
     }
 
     fn user(&self, content: &[Part]) -> Content {
-        Content::of(content, self.level.has_parts())
+        Content::of(content, self.client_version.has_parts())
     }
 
     /// Writes a turn of the model, with the results that its calls have now.
-    fn retell(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
+    fn write_turn(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
         for part in content {
             match part {
                 AssistantPart::Text { text } => self.text(text, out),
                 AssistantPart::Reasoning { text, .. } => self.reasoning(text, out),
-                AssistantPart::Call(called) => self.retell_call(called, run, out),
+                AssistantPart::Call(called) => self.write_call(called, run, out),
                 AssistantPart::Provider(part) => self.provided(part, out),
             }
         }
@@ -111,7 +115,7 @@ impl Writer {
         }
     }
 
-    fn retell_call(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
+    fn write_call(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
         let id = CallId::from(called.id.as_str());
         let call = run.call(&id);
         self.announced(&id, &called.name, out);

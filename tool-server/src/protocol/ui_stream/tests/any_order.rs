@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    super::{Errors, Level, StreamSettings, UiStream},
+    super::{ClientVersion, Errors, StreamSettings, UiStream},
     assert_legal, chunks, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -173,12 +173,12 @@ proptest! {
     #[test]
     fn every_order_of_events_is_readable(
         all in prop::collection::vec((happens(), 0..60u64), 0..60),
-        level in prop_oneof![Just(Level::V6), Just(Level::V7)],
+        version in prop_oneof![Just(ClientVersion::V6), Just(ClientVersion::V7)],
         reported in any::<bool>(),
         ending in 0..4u8,
     ) {
         let run = run_of(&CALLS);
-        let mut settings = StreamSettings::new(tools()).level(level);
+        let mut settings = StreamSettings::new(tools()).client_version(version);
         settings.tool_errors = if reported { Errors::Full } else { Errors::Masked };
         let mut stream = UiStream::new("m", run.id(), settings);
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
@@ -196,7 +196,7 @@ proptest! {
         stream.event(Event::Text("too late"), now, &mut out);
         stream.end(End::new(None, None), &mut out);
         let chunks = chunks(&out);
-        assert_legal(&chunks, &[], if level == Level::V6 { 6 } else { 7 });
+        assert_legal(&chunks, &[], if version == ClientVersion::V6 { 6 } else { 7 });
         let text = String::from_utf8(out).unwrap();
         let is_asked = |(happens, _): &(Happens, u64)| matches!(happens, Happens::Opened(2, _) | Happens::Inside(2));
         let is_seen = text.contains("hush") || text.contains("\"toolCallId\":\"c\"");

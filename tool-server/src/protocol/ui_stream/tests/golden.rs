@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::{Chunk, DataParts, Errors, Json, Level, StreamSettings, frame},
+    super::{Chunk, ClientVersion, DataParts, Errors, Json, StreamSettings, frame},
     Sent, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -87,10 +87,10 @@ fn a_failure_of_the_model_is_masked_and_ends_what_was_open() {
 #[test]
 fn a_denial_by_a_policy_at_both_levels() {
     let denied = CallResult::PolicyDenied { reason: Some("never".to_owned()) };
-    let kinds = |level, tool| {
+    let kinds = |version, tool| {
         let run = run_of(&[("a", tool, "{}")]);
         let call = &run.calls()[0];
-        let mut sent = Sent::new(StreamSettings::new(tools()).level(level));
+        let mut sent = Sent::new(StreamSettings::new(tools()).client_version(version));
         sent.event(Event::StepStarted { step: 1 });
         sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
         sent.event(Event::CallFinished { call, result: &denied, detail: None });
@@ -99,9 +99,9 @@ fn a_denial_by_a_policy_at_both_levels() {
     };
     let v7 = "tool-approval-request tool-approval-response tool-output-denied";
     let v6 = "tool-approval-request tool-output-denied";
-    assert_eq!(kinds(Level::V7, "work"), format!("tool-input-available {v7}"));
-    assert_eq!(kinds(Level::V6, "work"), format!("tool-input-available {v6}"));
-    assert_eq!(kinds(Level::V7, "client"), v7, "a client would execute what is announced");
+    assert_eq!(kinds(ClientVersion::V7, "work"), format!("tool-input-available {v7}"));
+    assert_eq!(kinds(ClientVersion::V6, "work"), format!("tool-input-available {v6}"));
+    assert_eq!(kinds(ClientVersion::V7, "client"), v7, "a client would execute what is announced");
 }
 
 #[test]
@@ -115,18 +115,21 @@ fn unsupported_chunks_are_not_sent_to_a_client() {
         is_automatic: Some(true),
         signature: Some("s"),
     };
-    let text = |chunk: &Chunk<'_>, level| {
+    let text = |chunk: &Chunk<'_>, version| {
         let mut out = Vec::new();
-        frame(chunk, level, &mut out);
+        frame(chunk, version, &mut out);
         String::from_utf8(out).unwrap()
     };
     let six = r#"data: {"type":"tool-approval-request","approvalId":"a.1","toolCallId":"a","signature":"s"}"#;
-    assert_eq!(text(&request, Level::V6), format!("{six}\n\n"));
-    assert!(text(&request, Level::V7).contains(r#""reason":"why","isAutomatic":true"#));
-    assert_eq!(text(&Chunk::ResetStep {}, Level::V6), "");
-    assert_eq!(text(&Chunk::ResetStep {}, Level::V7), "data: {\"type\":\"reset-step\"}\n\n");
+    assert_eq!(text(&request, ClientVersion::V6), format!("{six}\n\n"));
+    assert!(text(&request, ClientVersion::V7).contains(r#""reason":"why","isAutomatic":true"#));
+    assert_eq!(text(&Chunk::ResetStep {}, ClientVersion::V6), "");
+    assert_eq!(text(&Chunk::ResetStep {}, ClientVersion::V7), "data: {\"type\":\"reset-step\"}\n\n");
     let data = Chunk::Data { name: "a\"b", id: None, data: Json::Text("[1,\r\n2]"), transient: Some(true) };
-    assert_eq!(text(&data, Level::V6), "data: {\"type\":\"data-a\\\"b\",\"data\":[1,  2],\"transient\":true}\n\n");
+    assert_eq!(
+        text(&data, ClientVersion::V6),
+        "data: {\"type\":\"data-a\\\"b\",\"data\":[1,  2],\"transient\":true}\n\n"
+    );
 }
 
 #[test]
@@ -180,9 +183,9 @@ fn a_refusal_is_data_for_a_form_too() {
     assert_eq!(error(true, Errors::Masked, &failed), (json!("tool-output-error"), None));
 }
 
-fn failed(level: Level, is_accepted: bool) -> Vec<Value> {
+fn failed(version: ClientVersion, is_accepted: bool) -> Vec<Value> {
     let run = run_of(&[("a", "work", "{}"), ("b", "work", "{}")]);
-    let mut sent = Sent::new(StreamSettings::new(tools()).level(level));
+    let mut sent = Sent::new(StreamSettings::new(tools()).client_version(version));
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::Text("I th"));
     for call in run.calls() {
@@ -203,7 +206,7 @@ fn kinds(chunks: &[Value]) -> Vec<&str> {
 
 #[test]
 fn a_turn_that_came_to_nothing_is_forgotten() {
-    let all = failed(Level::V7, false);
+    let all = failed(ClientVersion::V7, false);
     assert_eq!(
         kinds(&all)[4..],
         [
@@ -220,12 +223,12 @@ fn a_turn_that_came_to_nothing_is_forgotten() {
     );
     // Clients that cannot drop chunks see that its calls failed.
     let before = ["tool-input-error", "tool-input-error", "finish-step", "start-step", "text-start"];
-    assert_eq!(kinds(&failed(Level::V6, false))[7..12], before);
+    assert_eq!(kinds(&failed(ClientVersion::V6, false))[7..12], before);
 }
 
 #[test]
 fn a_call_that_goes_on_keeps_its_place() {
-    let all = failed(Level::V7, true);
+    let all = failed(ClientVersion::V7, true);
     assert!(!kinds(&all).contains(&"reset-step"));
     assert_eq!(kinds(&all)[7..11], ["tool-input-available", "tool-input-error", "finish-step", "start-step"]);
     assert_eq!(all[8]["toolCallId"], "b");
@@ -240,8 +243,8 @@ fn a_message_that_steers_the_run_is_in_the_message() {
     );
     let first = prompt.clone();
     prompt.steers = true;
-    let steered = |level| {
-        let mut sent = Sent::new(StreamSettings::new(tools()).level(level));
+    let steered = |version| {
+        let mut sent = Sent::new(StreamSettings::new(tools()).client_version(version));
         sent.event(Event::Prompted(&first));
         sent.event(Event::StepStarted { step: 1 });
         sent.event(Event::Text("Paris"));
@@ -250,12 +253,12 @@ fn a_message_that_steers_the_run_is_in_the_message() {
         sent.event(Event::Text("Rome"));
         sent.end(End::new(None, None))
     };
-    let seven = steered(Level::V7);
+    let seven = steered(ClientVersion::V7);
     assert_eq!(kinds(&seven)[5..8], ["finish-step", "steering-message", "start-step"]);
     let image = json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA" });
     assert_eq!(seven[6]["parts"], json!([{ "type": "text", "text": "No, Rome." }, image]));
     assert_eq!(seven[6]["id"], "m-steering-1");
-    assert_eq!(kinds(&steered(Level::V6))[5..7], ["finish-step", "start-step"]);
+    assert_eq!(kinds(&steered(ClientVersion::V6))[5..7], ["finish-step", "start-step"]);
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn text<'a>(chunk: &'a Value, key: &str) -> &'a str {
 }
 
 /// Panics unless clients accept the chunks. `known` are calls of earlier answers, each with whether an approval was requested.
-fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
+fn assert_legal(all: &[Value], known: &[(&str, bool)], version: u8) {
     let at = |asked: bool| if asked { At::Requested } else { At::Available };
     let mut calls: BTreeMap<String, At> = known.iter().map(|(id, asked)| ((*id).to_owned(), at(*asked))).collect();
     let mut asked: BTreeMap<String, String> = BTreeMap::new();
@@ -122,7 +122,7 @@ fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
         }
         let kind = text(chunk, "type");
         let v7 = ["reset-step", "tool-approval-response", "reasoning-file", "custom", "steering-message"];
-        assert!(level >= 7 || !v7.contains(&kind), "{kind} at level {level}");
+        assert!(version >= 7 || !v7.contains(&kind), "{kind} at version {version}");
         match kind {
             "start-step" => {
                 assert!(!std::mem::replace(&mut in_step, true), "a step in a step");
@@ -154,7 +154,7 @@ fn assert_legal(all: &[Value], known: &[(&str, bool)], level: u8) {
             _ if chunk.get("toolCallId").is_some() && !kind.starts_with("data-") => {
                 let id = text(chunk, "toolCallId");
                 // Clients of version 6 do not receive decisions of others, so they get chunks after a decision without it.
-                let is_surprise = level < 7 && calls.get(id) == Some(&At::Requested) && follows_decision(kind, chunk);
+                let is_surprise = version < 7 && calls.get(id) == Some(&At::Requested) && follows_decision(kind, chunk);
                 let before = if is_surprise { Some(At::Responded) } else { calls.get(id).copied() };
                 if before.is_none() {
                     of_step.push(id.to_owned());

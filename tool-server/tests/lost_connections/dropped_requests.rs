@@ -1,6 +1,6 @@
 //! A request is dropped at every point at which it waits, and sent again.
 
-use crate::lost::{
+use crate::lost_connections::{
     client::{Client, Protocol, Says},
     world::World,
 };

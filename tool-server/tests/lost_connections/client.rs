@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::lost::world::{Answer, World};
+use crate::lost_connections::world::{Answer, World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {

@@ -23,7 +23,7 @@ use tool_server::{
 use tool_stores::sealed::{Key, Keyring};
 use tower::ServiceExt;
 
-use crate::lost::slow::{SlowNonces, SlowStore};
+use crate::lost_connections::slow::{SlowNonces, SlowStore};
 
 /// More polls than any task here needs to come to rest.
 const REST: usize = 400;

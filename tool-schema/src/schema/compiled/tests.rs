@@ -8,13 +8,13 @@ use serde_json::{Map, json};
 use super::*;
 use crate::schema::testing;
 
-fn compiled(schema: &Value) -> Validator {
-    Validator::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
+fn compiled(schema: &Value) -> CompiledSchema {
+    CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
 }
 
 #[track_caller]
 fn refuses(schema: &Value, why: &str) {
-    let error = Validator::compile(schema).expect_err("this schema is refused").to_string();
+    let error = CompiledSchema::compile(schema).expect_err("this schema is refused").to_string();
     assert!(error.contains(why), "{error}");
 }
 
@@ -96,7 +96,7 @@ fn schemas_that_need_the_library_are_refused_without_it() {
         (json!({ "items": { "$ref": "https://json-schema.org/draft/2020-12/schema" } }), "/items/$ref", json!([true])),
         (relative, "/$ref", json!(null)),
     ] {
-        let needs = Validator::needs_feature(&schema).map(|error| error.to_string());
+        let needs = CompiledSchema::needs_feature(&schema).map(|error| error.to_string());
         if cfg!(feature = "jsonschema") {
             assert_eq!(needs, None);
             assert!(compiled(&schema).is_valid(&fits));
@@ -108,7 +108,7 @@ fn schemas_that_need_the_library_are_refused_without_it() {
             refuses(&schema, &expected);
         }
     }
-    assert_eq!(Validator::needs_feature(&json!({ "format": "hostname" })), None);
+    assert_eq!(CompiledSchema::needs_feature(&json!({ "format": "hostname" })), None);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn patterns_are_not_left_out_where_that_would_refuse_more() {
     refuses(&json!({ "not": pattern }), "cannot be left out");
     refuses(&json!({ "if": { "$ref": "#/$defs/p" }, "$defs": { "p": pattern } }), "cannot be left out");
     refuses(&json!({ "patternProperties": { "(?=a)b": {} } }), "cannot be left out");
-    assert!(Validator::compile(&json!({ "anyOf": [pattern, { "type": "null" }] })).is_ok());
+    assert!(CompiledSchema::compile(&json!({ "anyOf": [pattern, { "type": "null" }] })).is_ok());
 }
 
 #[test]
@@ -305,7 +305,7 @@ proptest! {
         schema in testing::schema(),
         values in prop::collection::vec(testing::value(), 1..8),
     ) {
-        if let Ok(validator) = Validator::compile(&schema) {
+        if let Ok(validator) = CompiledSchema::compile(&schema) {
             let library = library(&schema);
             for value in values {
                 let fits = validator.is_valid(&value);
@@ -324,7 +324,7 @@ proptest! {
 
     #[test]
     fn arbitrary_schemas_never_panic(schema in testing::value(), value in testing::value()) {
-        if let Ok(validator) = Validator::compile(&schema) {
+        if let Ok(validator) = CompiledSchema::compile(&schema) {
             prop_assert_eq!(validator.problems(&value, "").is_empty(), validator.is_valid(&value));
         }
     }

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
 use tool_runtime::{
     run::{Principal, RunId, Time},
-    store::{Append, Lease, MemoryStore, Record, RunItem, Store, StoreError, Stored, WaitingFilter, WaitingItem},
+    store::{Append, Lease, MemoryStore, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem},
 };
 use tool_stores::sealed::{MemoryNonces, NonceStore};
 
@@ -33,7 +33,7 @@ impl Store for SlowStore {
         slow(Box::pin(async move { self.0.append(run, append).await }))
     }
 
-    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Stored>, StoreError>> {
+    fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
         slow(Box::pin(async move { self.0.load(run).await }))
     }
 

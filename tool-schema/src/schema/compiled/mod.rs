@@ -51,19 +51,19 @@ const MAX_RESOURCES: usize = 32;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_schema::schema::Validator;
+/// use tool_schema::schema::CompiledSchema;
 ///
 /// let schema = json!({ "properties": { "unit": { "enum": ["celsius", "fahrenheit"] } } });
-/// let validator = Validator::compile(&schema).expect("a small schema");
-/// assert!(validator.is_valid(&json!({ "unit": "celsius" })));
+/// let schema = CompiledSchema::compile(&schema).expect("a small schema");
+/// assert!(schema.is_valid(&json!({ "unit": "celsius" })));
 ///
-/// let problems = validator.problems(&json!({ "unit": "celcius" }), "");
+/// let problems = schema.problems(&json!({ "unit": "celcius" }), "");
 /// assert_eq!(
 ///     problems[0].to_string(),
 ///     r#"`unit`: expected one of "celsius", "fahrenheit", got "celcius"; did you mean "celsius"?"#
 /// );
 /// ```
-pub struct Validator {
+pub struct CompiledSchema {
     /// The library's validator, for schemas that the graph does not model.
     #[cfg(feature = "jsonschema")]
     foreign: Option<jsonschema::Validator>,
@@ -86,7 +86,7 @@ enum Way {
     Refused(Problem),
 }
 
-impl Validator {
+impl CompiledSchema {
     /// Compiles `schema`.
     ///
     /// Fails if `schema` is not valid, is larger than 1 MiB, has more than 50,000 values, or is nested deeper than 128. Fails on
@@ -236,9 +236,9 @@ impl Validator {
     }
 }
 
-impl fmt::Debug for Validator {
+impl fmt::Debug for CompiledSchema {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Validator")
+        out.debug_struct("CompiledSchema")
             .field("cost", &self.cost)
             .field("warnings", &self.warnings)
             .finish_non_exhaustive()

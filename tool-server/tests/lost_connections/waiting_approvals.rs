@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use tool_test_kit::AllAndSome as _;
 
-use crate::lost::{
+use crate::lost_connections::{
     client::{Client, Protocol, Says},
     world::World,
 };
