@@ -67,6 +67,11 @@ export class Chat {
         await page.getByLabel('Answer').fill(text);
         await it.press('Answer');
       },
+      /** Waits until the page has read the end of an answer, and its effects have run. */
+      rested: async () => {
+        await page.waitForFunction(() => document.querySelector('main')?.dataset.busy !== 'true', undefined, { timeout: PATIENCE });
+        await page.evaluate(() => new Promise(done => requestAnimationFrame(() => setTimeout(done))));
+      },
       again: async () => {
         await page.reload();
         await it.ready();

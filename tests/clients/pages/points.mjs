@@ -2,7 +2,7 @@
 import { call } from './kit.mjs';
 
 const last = shown => shown.calls.at(-1);
-const over = 'All is well that ends.';
+export const over = 'All is well that ends.';
 
 /** `reach` leads to the point, where `is` holds. `go` leads on to the end, where `done` holds. */
 export const points = {
