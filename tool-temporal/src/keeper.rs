@@ -48,10 +48,11 @@ impl Keeper for TemporalKeeper {
         self.drive.is_some()
     }
 
-    /// Fences the earlier drives once. The server notices if this one stops to give signs of life.
+    /// Fences the earlier attempts, once. The workflow has fenced the earlier drives. The server notices if this attempt gives no
+    /// more signs of life.
     fn renew(&mut self, _: Time) -> BoxFuture<'_, Result<Option<Time>, StoreError>> {
         async move {
-            if let Some(drive) = self.drive.filter(|_| !self.is_claimed) {
+            if let Some(drive) = self.drive.filter(|drive| drive.attempt > 1 && !self.is_claimed) {
                 self.runs.claim(&self.run, drive).await?;
                 self.is_claimed = true;
             }

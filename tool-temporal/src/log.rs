@@ -71,7 +71,7 @@ pub struct RunLog {
     /// The number of entries.
     pub rev: u64,
     drives: u64,
-    /// The latest drive that has claimed the log.
+    /// The drive that may append.
     claimed: Option<Drive>,
     records: Vec<Record>,
     /// The part of the run that lists show.
@@ -129,13 +129,14 @@ impl RunLog {
         Added::Stored
     }
 
-    /// Counts a new drive. Returns its task, and the number of entries at its beginning.
+    /// Counts a new drive, and gives the log to its first attempt. Returns its task, and the number of entries at its beginning.
     pub fn begin_drive(&mut self) -> (Task, u64) {
         self.drives += 1;
+        self.claimed = Some(Drive { number: self.drives, attempt: 1 });
         (Task { run: self.run.clone(), number: self.drives }, self.rev)
     }
 
-    /// Gives the log to `drive`, unless a later one has it.
+    /// Gives the log to `drive`, a later attempt, unless one after it has the log.
     pub fn claim(&mut self, drive: Drive) -> Added {
         if self.is_deleted {
             return Added::Deleted;
