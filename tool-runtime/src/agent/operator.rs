@@ -188,8 +188,7 @@ impl ApprovalRequest {
     /// Returns the view of the call with these arguments, as the tool's decoder and validators read and correct them. So a
     /// person can see the call before they allow it.
     ///
-    /// Fails with the problems if the arguments are wrong. This decides nothing; [`Decision::Edit`] checks the arguments
-    /// again.
+    /// Fails with the problems if the arguments are wrong. [`Decision::Edit`] checks the arguments again.
     pub async fn check(&self, arguments: &Value) -> Result<CallView, Rejection> {
         let Check { gate, tool, cx } = &self.check;
         let edit = Decision::Edit { arguments: arguments.clone() };

@@ -79,8 +79,7 @@ impl Session {
         &self.agent
     }
 
-    /// Replaces the agent by the result of `change`, for example one with other tools. The store of the run must stay the
-    /// same.
+    /// Replaces the agent by the result of `change`, for example one with other tools. The run's store must be the same.
     pub fn change_agent(&mut self, change: impl FnOnce(Agent) -> Agent) {
         self.agent = change(self.agent.clone());
         self.talk = None;

@@ -119,8 +119,7 @@ impl Setup {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timeouts {
-    /// The limit of a turn of the model with its calls and retries. Time in which the run only waits for a person does not
-    /// count.
+    /// The limit of a turn of the model with its calls and retries. Time in which the run waits for a person is not counted.
     pub step: Option<Duration>,
     /// The limit of a turn of the model, from the request to its end.
     pub model: Option<Duration>,

@@ -31,8 +31,8 @@ impl Agent {
     /// Decides an open interrupt of the run `id` on behalf of `by`, whom the application has authenticated. Returns the run
     /// with the decision. The driver of the run continues it; if there is none, call [`Session::resume`].
     ///
-    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Nothing has changed
-    /// then. A repetition of the decision that was made succeeds.
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Then nothing
+    /// changes. A repetition of the decision that was made succeeds.
     pub async fn decide(
         &self,
         id: &RunId,
@@ -56,8 +56,7 @@ impl Agent {
 
     /// Decides an open interrupt, like [`Agent::decide`], in a run that is loaded.
     ///
-    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Nothing has changed
-    /// then.
+    /// Fails if the decision does not fit, `by` may not decide, or another decision was made before. Then nothing changes.
     pub async fn decide_in(
         &self,
         decisions: &mut Decisions,

@@ -38,6 +38,8 @@ use crate::run::{Run, Time};
 ///   drive calls [`end`](Self::end) first.
 /// - The first append of a new run, with `expected` 0, comes before the first [`renew`](Self::renew), because no other process
 ///   can know that run.
+/// - If [`renew`](Self::renew) returns no time, nothing is read at the beginning and at the end of a drive. The engine gives the right
+///   to drive before the run is loaded, and has the run driven again for entries that come after a drive's last append.
 /// - After a restart, calls that were started and have no end are lost. The loop itself decides then whether to start them again or
 ///   to ask a person, so the keeper never repeats an action.
 /// - Entries may be appended more than once by a keeper that does not know whether an append succeeded. It must recognize its own

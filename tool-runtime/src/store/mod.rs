@@ -97,8 +97,7 @@ pub trait Store: Send + Sync {
     /// Publishes a piece of the model's turn to the processes that follow `run`: a JSON text of at most 7,000 bytes, without line
     /// breaks. The driver calls this only after [`Store::followed`] has reported a follower.
     ///
-    /// It returns at once, and the piece may get lost: followers then read the rest of the turn in the log. The default does
-    /// nothing.
+    /// It returns at once, and the piece may get lost: followers then read the rest of the turn in the log. By default, it is lost.
     fn publish(&self, run: &RunId, piece: String) {
         let _ = (run, piece);
     }

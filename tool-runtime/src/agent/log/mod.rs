@@ -50,6 +50,8 @@ pub struct Log {
     /// The condition for the first effect that cannot be undone. The mutex makes it `Sync`.
     pub before_first_effect: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
     changes: Changes,
+    /// Set until the first drive.
+    is_fresh: bool,
     /// The entries of others that are not reported yet.
     others: ForeignEntries,
 }
@@ -129,6 +131,7 @@ impl Log {
             outside: Outside::default(),
             before_first_effect: None,
             changes: Changes::default(),
+            is_fresh: true,
             others: ForeignEntries::default(),
         }
     }
@@ -185,6 +188,8 @@ impl Log {
             self.restart_run_clock();
         }
         let is_new = self.stored() == 0;
+        // An engine has given the right to drive before the run was loaded. So nobody else can have driven it since.
+        let is_current = std::mem::take(&mut self.is_fresh) && self.drives() && !self.storage.must_renew();
         if is_new {
             self.keep(observers).await?;
             self.renew().await?;
@@ -194,7 +199,7 @@ impl Log {
             self.tail = Tail::default();
             self.reload().await?;
         }
-        let were_added = !is_new && self.refresh(observers).await?;
+        let were_added = !is_new && !is_current && self.refresh(observers).await?;
         // Others may have continued the run already, or stopped it.
         let input = input
             .filter(|input| !matches!(input, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
@@ -239,8 +244,7 @@ impl Log {
         Ok(self.storage.end().await?)
     }
 
-    /// Passes an input to the run's state machine. The run has the resulting entries, which then must be stored before their
-    /// actions.
+    /// Passes an input to the run's state machine. The run has the resulting entries, which are stored before their actions.
     ///
     /// Fails, and changes nothing, if the run refuses the input.
     pub fn record(&mut self, input: StepInput) -> Result<(), Refusal> {
@@ -391,8 +395,7 @@ impl Log {
     }
 
     /// Appends the new entries to those that another writer added, as far as they still follow. If the first entry of an
-    /// input does not follow, its other entries are dropped. Otherwise a denial that came second would end a call that was
-    /// approved first.
+    /// input does not follow, its other entries are dropped. Otherwise a late denial would end a call that was approved.
     async fn rebase(&mut self, observers: &mut Observers, is_leaving: bool) -> Result<(), AgentError> {
         let known = self.stored();
         let Tail { entries: mut mine, begins, .. } = std::mem::take(&mut self.tail);
@@ -493,8 +496,7 @@ impl Log {
         if !self.drives() {
             return;
         }
-        // The entries of both writers together can have consequences that neither has alone, such as the end of a turn's last
-        // call.
+        // The entries of both writers together can have consequences that neither has alone, such as a turn's end.
         self.record_late(StepInput::Tick { at: self.now() });
         for action in pending(&self.run) {
             if !self.queue.actions.contains(&action) {
@@ -536,7 +538,8 @@ impl Log {
 
     /// Reads entries and messages that came just when the run ended. Returns whether there were any.
     pub async fn queue_late_messages(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
-        if self.refresh(observers).await? {
+        // An engine drives the run again for entries that come after its end.
+        if self.storage.must_renew() && self.refresh(observers).await? {
             return Ok(true);
         }
         if self.run.phase() != Phase::Finished || self.may_take_over() {
