@@ -78,8 +78,12 @@ struct Place {
 impl Keeper for Place {
     fn append(&mut self, append: Append) -> Promise<'_, ()> {
         assert_eq!(append.lease, None);
-        self.engine.shared.wakes.lock().unwrap().push(append.head.due());
-        self.engine.append(&self.run, append)
+        Box::pin(async move {
+            let due = append.head.due();
+            self.engine.append(&self.run, append).await?;
+            self.engine.shared.wakes.lock().unwrap().push(due);
+            Ok(())
+        })
     }
 
     fn read(&mut self, known: u64) -> Promise<'_, Vec<Record>> {
@@ -87,7 +91,7 @@ impl Keeper for Place {
     }
 
     fn wait(&mut self, known: u64, _: bool) -> BoxFuture<'static, ()> {
-        let added = Arc::clone(&self.length).exceeds(known);
+        let added = Arc::clone(&self.length).wait_for_more_than(known);
         Box::pin(async move {
             added.await;
         })
@@ -142,7 +146,11 @@ impl Store for Engine {
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> Promise<'a, bool> {
-        self.shared.log.delete(run)
+        Box::pin(async move {
+            let was_there = self.shared.log.delete(run).await?;
+            self.shared.lengths.report(run, u64::MAX);
+            Ok(was_there)
+        })
     }
 
     fn publish(&self, run: &RunId, piece: String) {

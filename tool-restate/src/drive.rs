@@ -83,7 +83,7 @@ struct Driver {
 
 /// A loop under way.
 struct Work {
-    asks: AppendReceiver,
+    appends: AppendReceiver,
     task: Task,
     /// The receiver of the answer about the last entries.
     answer: Option<AppendReply>,
@@ -101,13 +101,13 @@ impl Drop for Task {
 impl Driver {
     async fn next(&mut self) -> Result<LoopRequest, AgentError> {
         let work = self.work.get_or_insert_with(|| {
-            let (engine, asks) = self.engine.driving();
+            let (engine, appends) = self.engine.driving();
             let (agent, run) = ((self.agents)(&self.run).store(engine), self.run.clone());
-            Work { asks, task: Task(tokio::spawn(drive(agent, run))), answer: None }
+            Work { appends, task: Task(tokio::spawn(drive(agent, run))), answer: None }
         });
         tokio::select! {
             biased;
-            Some(AppendRequest { entries, answer }) = work.asks.recv() => {
+            Some(AppendRequest { entries, answer }) = work.appends.recv() => {
                 work.answer = Some(answer);
                 Ok(LoopRequest::Append(entries))
             }
@@ -120,12 +120,11 @@ impl Driver {
 
     /// Answers the loop, unless the entries are of an earlier one. The log has `length` entries if they were appended.
     fn answer(&mut self, appended: Appended, length: u64) {
+        let Some(answer) = self.work.as_mut().and_then(|work| work.answer.take()) else { return };
         if appended == Appended::Yes {
             self.engine.shared.lengths.report(&self.run, length);
         }
-        if let Some(answer) = self.work.as_mut().and_then(|work| work.answer.take()) {
-            let _ = answer.send(appended);
-        }
+        let _ = answer.send(appended);
     }
 }
 

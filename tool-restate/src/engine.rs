@@ -23,7 +23,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Restate {
     pub(crate) shared: Arc<Shared>,
     /// Set in the loop that Restate lets go on.
-    pub(crate) asks: Option<AppendSender>,
+    pub(crate) appends: Option<AppendSender>,
     /// Passes pieces of turns on, and keeps nothing.
     pub(crate) pieces: Arc<dyn Store>,
 }
@@ -54,7 +54,7 @@ impl Restate {
         let client = ingress::Client::new(uri, Http(http.clone())).map_err(StoreError::unavailable)?;
         let admin = admin.trim_end_matches('/').to_owned();
         let shared = Shared { client, admin, http, lengths: LogLengths::default() };
-        Ok(Self { shared: Arc::new(shared), asks: None, pieces: Arc::new(MemoryStore::new()) })
+        Ok(Self { shared: Arc::new(shared), appends: None, pieces: Arc::new(MemoryStore::new()) })
     }
 
     /// Passes the pieces of the model's turns over `store`, such as a `PostgresStore`, from the processes that drive runs to those
@@ -93,8 +93,8 @@ impl Restate {
 
     /// Returns this engine for a loop that Restate lets go on, and the receiver of its requests.
     pub(crate) fn driving(&self) -> (Self, AppendReceiver) {
-        let (asks, asked) = mpsc::unbounded_channel();
-        (Self { asks: Some(asks), ..self.clone() }, asked)
+        let (appends, requests) = mpsc::unbounded_channel();
+        (Self { appends: Some(appends), ..self.clone() }, requests)
     }
 }
 

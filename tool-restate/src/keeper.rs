@@ -40,10 +40,10 @@ pub struct RestateKeeper {
 impl Keeper for RestateKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            if let Some(asks) = &self.engine.asks {
+            if let Some(appends) = &self.engine.appends {
                 let (answer, answered) = oneshot::channel();
                 let gone = || StoreError::unavailable("Restate has ended the invocation that drives the run");
-                asks.send(AppendRequest { entries: Entries::new(append, now()), answer }).map_err(|_| gone())?;
+                appends.send(AppendRequest { entries: Entries::new(append, now()), answer }).map_err(|_| gone())?;
                 answered.await.map_err(|_| gone())?.into_result()
             } else {
                 self.engine.append(&self.run, append).await
@@ -57,11 +57,11 @@ impl Keeper for RestateKeeper {
 
     fn wait(&mut self, known: u64, asks: bool) -> BoxFuture<'static, ()> {
         let poll = if asks || !self.drives() { WAITING_POLL } else { IDLE_POLL };
-        let added = timeout(poll, Arc::clone(&self.length).exceeds(known));
+        let added = timeout(poll, Arc::clone(&self.length).wait_for_more_than(known));
         Box::pin(async move { drop(added.await) })
     }
 
     fn drives(&self) -> bool {
-        self.engine.asks.is_some()
+        self.engine.appends.is_some()
     }
 }

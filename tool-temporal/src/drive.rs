@@ -6,7 +6,7 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::time::interval;
-use tool_runtime::{Agent, run::RunId};
+use tool_runtime::{Agent, run::RunId, store::StoreError};
 
 use crate::{
     log::{Drive, Task},
@@ -30,7 +30,17 @@ impl Driver {
     pub async fn drive(self: Arc<Self>, cx: ActivityContext, task: Task) -> Result<(), ActivityError> {
         let drive = Drive { number: task.number, attempt: cx.info().attempt };
         let agent = (self.agents)(&task.run).store(self.runs.driving(drive));
-        let mut driven = pin!(agent.take_up(&task.run));
+        let mut driven = pin!(async {
+            // Earlier attempts are fenced before the run is loaded. The workflow has fenced the earlier drives.
+            if drive.attempt > 1 {
+                match self.runs.claim(&task.run, drive).await {
+                    Ok(()) => {}
+                    Err(StoreError::Fenced | StoreError::NotFound) => return Ok(false),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            agent.take_up(&task.run).await
+        });
         let mut beat = interval(HEARTBEAT_INTERVAL);
         loop {
             tokio::select! {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use tokio::time::timeout;
-use tool_runtime::run::{RunId, Time};
+use tool_runtime::run::RunId;
 use tool_runtime::store::{Append, Keeper, LogLength, Record, StoreError};
 
 use crate::{
@@ -21,13 +21,12 @@ pub struct TemporalKeeper {
     run: RunId,
     /// The drive; `None` outside of the activity.
     drive: Option<Drive>,
-    is_claimed: bool,
     length: Arc<LogLength>,
 }
 
 impl TemporalKeeper {
     pub fn new(runs: TemporalStore, run: &RunId, drive: Option<Drive>) -> Self {
-        Self { runs, run: run.clone(), drive, is_claimed: false, length: LENGTHS.of(run) }
+        Self { runs, run: run.clone(), drive, length: LENGTHS.of(run) }
     }
 }
 
@@ -41,23 +40,10 @@ impl Keeper for TemporalKeeper {
     }
 
     fn wait(&mut self, known: u64, _: bool) -> BoxFuture<'static, ()> {
-        timeout(POLL, Arc::clone(&self.length).exceeds(known)).map(drop).boxed()
+        timeout(POLL, Arc::clone(&self.length).wait_for_more_than(known)).map(drop).boxed()
     }
 
     fn drives(&self) -> bool {
         self.drive.is_some()
-    }
-
-    /// Fences the earlier attempts, once. The workflow has fenced the earlier drives. The server notices if this attempt gives no
-    /// more signs of life.
-    fn renew(&mut self, _: Time) -> BoxFuture<'_, Result<Option<Time>, StoreError>> {
-        async move {
-            if let Some(drive) = self.drive.filter(|drive| drive.attempt > 1 && !self.is_claimed) {
-                self.runs.claim(&self.run, drive).await?;
-                self.is_claimed = true;
-            }
-            Ok(None)
-        }
-        .boxed()
     }
 }

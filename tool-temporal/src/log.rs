@@ -71,7 +71,7 @@ pub struct RunLog {
     /// The number of entries.
     pub rev: u64,
     drives: u64,
-    /// The drive that may append.
+    /// The drive that has the log. Earlier ones are fenced.
     claimed: Option<Drive>,
     records: Vec<Record>,
     /// The part of the run that lists show.

@@ -38,8 +38,9 @@ use crate::run::{Run, Time};
 ///   drive calls [`end`](Self::end) first.
 /// - The first append of a new run, with `expected` 0, comes before the first [`renew`](Self::renew), because no other process
 ///   can know that run.
-/// - If [`renew`](Self::renew) returns no time, nothing is read at the beginning and at the end of a drive. The engine gives the right
-///   to drive before the run is loaded, and has the run driven again for entries that come after a drive's last append.
+/// - If [`renew`](Self::renew) returns no time, the first drive of a session does not read the log before it begins, and no drive
+///   reads it at its end. So the engine has given the right to drive before the run was loaded, and has the run driven again for
+///   entries that come after the last append.
 /// - After a restart, calls that were started and have no end are lost. The loop itself decides then whether to start them again or
 ///   to ask a person, so the keeper never repeats an action.
 /// - Entries may be appended more than once by a keeper that does not know whether an append succeeded. It must recognize its own
@@ -85,7 +86,8 @@ pub trait Keeper: Send + Sync {
         Box::pin(async { StoredRun::new(None, self.read(0).await?).run() })
     }
 
-    /// Acquires the right to drive the run, or renews it. Returns the time at which it must be renewed; `None` for never.
+    /// Acquires the right to drive the run, or renews it. Returns the time at which it must be renewed; `None` if the engine has
+    /// given the right before the run was loaded.
     ///
     /// Fails with [`StoreError::Leased`] while another process drives the run, and with [`StoreError::Fenced`] if another one has
     /// driven it since.

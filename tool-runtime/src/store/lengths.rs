@@ -30,7 +30,7 @@ impl LogLength {
     }
 
     /// Waits until the log has more than `known` entries, and returns their number. It is [`u64::MAX`] after the run was deleted.
-    pub async fn exceeds(self: Arc<Self>, known: u64) -> u64 {
+    pub async fn wait_for_more_than(self: Arc<Self>, known: u64) -> u64 {
         loop {
             // Registered before the look, so that no change in between is missed.
             let changed = self.changed.listen();
@@ -49,7 +49,7 @@ impl LogLength {
 pub struct LogLengths(Mutex<HashMap<RunId, Arc<LogLength>>>);
 
 impl LogLengths {
-    /// Returns the length of the log of `run`. It is 0 until the next [`report`](Self::report).
+    /// Returns the length of the log of `run`. It is 0 until this process has reported an append.
     pub fn of(&self, run: &RunId) -> Arc<LogLength> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !all.contains_key(run) {
@@ -61,7 +61,10 @@ impl LogLengths {
 
     /// Reports that the log of `run` has `length` entries; [`u64::MAX`] if it was deleted.
     pub fn report(&self, run: &RunId, length: u64) {
-        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(run) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A run that is created again under the id has a length of its own.
+        let known = if length == u64::MAX { all.remove(run) } else { all.get(run).cloned() };
+        if let Some(known) = known {
             known.set(length);
         }
     }

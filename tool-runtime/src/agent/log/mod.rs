@@ -50,7 +50,7 @@ pub struct Log {
     /// The condition for the first effect that cannot be undone. The mutex makes it `Sync`.
     pub before_first_effect: Option<Mutex<BoxFuture<'static, Result<(), AgentError>>>>,
     changes: Changes,
-    /// Set until the first drive.
+    /// Set until the first drive has begun to use the run that was loaded for it.
     is_fresh: bool,
     /// The entries of others that are not reported yet.
     others: ForeignEntries,
@@ -157,6 +157,7 @@ impl Log {
         self.queue = Queue { stops_before_model: drive.stops_before_model, ..Queue::default() };
         self.conversation = Conversation::new(agent);
         self.clocks = Clocks::default();
+        let is_fresh = std::mem::take(&mut self.is_fresh);
         self.changes = Changes::default();
         self.others = ForeignEntries::default();
         // A remaining lease belongs to a future that was dropped. Its work must not reach the log any more, so that lease is
@@ -172,6 +173,8 @@ impl Log {
         if !self.drives() {
             self.others = ForeignEntries::following(&self.run);
         }
+        // An engine has given the right to drive before the run was loaded. So nobody else can have driven it since.
+        self.is_fresh = is_fresh && self.drives() && !self.storage.must_renew();
         Ok(())
     }
 
@@ -188,8 +191,7 @@ impl Log {
             self.restart_run_clock();
         }
         let is_new = self.stored() == 0;
-        // An engine has given the right to drive before the run was loaded. So nobody else can have driven it since.
-        let is_current = std::mem::take(&mut self.is_fresh) && self.drives() && !self.storage.must_renew();
+        let is_fresh = std::mem::take(&mut self.is_fresh);
         if is_new {
             self.keep(observers).await?;
             self.renew().await?;
@@ -199,7 +201,7 @@ impl Log {
             self.tail = Tail::default();
             self.reload().await?;
         }
-        let were_added = !is_new && !is_current && self.refresh(observers).await?;
+        let were_added = !is_new && !is_fresh && self.refresh(observers).await?;
         // Others may have continued the run already, or stopped it.
         let input = input
             .filter(|input| !matches!(input, StepInput::Continue { .. }) || (!were_added && can_continue(&self.run)));
@@ -536,9 +538,9 @@ impl Log {
         }
     }
 
-    /// Reads entries and messages that came just when the run ended. Returns whether there were any.
+    /// Reads messages, and under a lease entries, that came just when the run ended. Returns whether there were any.
     pub async fn queue_late_messages(&mut self, observers: &mut Observers) -> Result<bool, AgentError> {
-        // An engine drives the run again for entries that come after its end.
+        // An engine has the run driven again for entries that come after the last append. A follower ends here.
         if self.storage.must_renew() && self.refresh(observers).await? {
             return Ok(true);
         }
