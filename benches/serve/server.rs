@@ -17,7 +17,7 @@ use tool_runtime::{
     model::{Delta, FunctionModel, ModelError, OwnedRequest},
     tool, toolset,
 };
-use tool_server::protocol::ui_stream::{Chunk, ClientVersion, Finish, Json, StreamSettings};
+use tool_server::protocol::ui_stream::{Chunk, Finish, Json, SdkVersion, StreamSettings};
 use tool_server::{Chunks, DEFAULT_GRACE, Server, answer_with, serve};
 
 use super::{PIECE, load::Pace, peer};
@@ -132,7 +132,7 @@ fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + 
 /// Sends the same chunks without a run.
 async fn bare(body: Bytes) -> Response {
     let (count, pace) = asked(&body);
-    answer_with(ClientVersion::V7, async move |chunks| {
+    answer_with(SdkVersion::V7, async move |chunks| {
         chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
         if count == 0 {
             return std::future::pending().await;

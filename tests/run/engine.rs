@@ -19,7 +19,7 @@ use tool_runtime::{
     store::{Append, Keeper, Record, Store, StoreError},
 };
 
-use crate::{kit::NoObserver, service, store_hooks::Wrapped};
+use crate::{kit::SilentObserver, service, store_hooks::Wrapped};
 
 /// Returns the engine, as a list of stores.
 pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
@@ -34,7 +34,7 @@ pub(crate) fn store() -> Arc<dyn Store> {
 /// Returns the agent of a process that follows its runs on `store`, while the service drives them with this agent. The observer
 /// belongs to the process that follows.
 pub(crate) fn on(agent: Agent, store: &Arc<dyn Store>) -> Agent {
-    let driver = agent.clone().observer(NoObserver);
+    let driver = agent.clone().observer(SilentObserver);
     let attended = move |run: &RunId, inner| -> Box<dyn Keeper> {
         Box::new(Attended { inner, run: run.clone(), driver: driver.clone(), is_there: false })
     };

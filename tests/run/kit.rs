@@ -40,9 +40,9 @@ impl Placed for Agent {
 }
 
 /// An observer of nothing.
-pub(crate) struct NoObserver;
+pub(crate) struct SilentObserver;
 
-impl Observer for NoObserver {
+impl Observer for SilentObserver {
     fn event(&self, _: Event<'_>) {}
 }
 

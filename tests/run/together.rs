@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tool_runtime::{AgentError, agent::Decision, model::Turn, run::Phase, store::StoreError, tool, toolset};
 
-use crate::kit::{Effects, NoObserver, Placed as _, agent, millis, open, pays, stores, tools, until, waiting};
+use crate::kit::{Effects, Placed as _, SilentObserver, agent, millis, open, pays, stores, tools, until, waiting};
 
 /// Takes its time.
 #[tool]
@@ -26,7 +26,7 @@ async fn s13_two_workers_that_resume_one_run_give_one_effect() {
             let effects = Effects::new();
             let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
             // The workers' events together have no order.
-            let agent = agent.observer(NoObserver).on(&store);
+            let agent = agent.observer(SilentObserver).on(&store);
             agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
             let worker = || {
                 let (agent, id) = (agent.clone(), id.clone());

@@ -18,7 +18,7 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach, run_off_thread,
+        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach, run_sized,
         stream,
     },
     protocol::Encoder,
@@ -119,13 +119,13 @@ async fn connect(
     options: Arc<AgUi>,
 ) -> Result<Response, ApiError> {
     let bytes = body.len();
-    let read = run_off_thread(bytes, move || RunInput::read(&body)).await?;
+    let read = run_sized(bytes, move || RunInput::read(&body)).await?;
     let input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     // The stream of the followed run is read below.
     drop(follow(&shared, principal.clone(), &input, true, &options).await?);
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
-    let tools = run_off_thread(bytes, move || Tools::new(&agent, &asking, check)).await??;
+    let tools = run_sized(bytes, move || Tools::new(&agent, &asking, check)).await??;
     let mut writer = Writer::new(&input, tools.all, principal, "log")
         .client_tools(tools.of_client)
         .visible(shared.visible.clone())
@@ -219,7 +219,7 @@ async fn follow(
 /// Reads a request, and streams the events of its run.
 async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Arc<AgUi>) -> Result<Response, ApiError> {
     let bytes = body.len();
-    let read = run_off_thread(bytes, move || RunInput::read(&body)).await?;
+    let read = run_sized(bytes, move || RunInput::read(&body)).await?;
     let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
     let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
@@ -239,7 +239,7 @@ async fn answer(
     let frontend = Frontend::new(input);
     let input = frontend.input();
     let (agent, asking, check) = (chat.agent().clone(), frontend.clone(), options.check);
-    let tools = run_off_thread(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
+    let tools = run_sized(bytes, move || Tools::new(&agent, asking.input(), check)).await??;
     let answers = !input.resume.is_empty() || matches!(input.messages.last(), Some(InputMessage::Tool { .. }));
     if answers && let Some(joined) = join(&mut chat, &frontend, &tools, bytes).await? {
         return Ok(joined);
@@ -327,7 +327,7 @@ async fn plan_request(
         let plan = Plan::new(session.as_ref().map(Session::run), frontend.input(), &tools);
         (session, plan)
     };
-    run_off_thread(bytes, plan).await
+    run_sized(bytes, plan).await
 }
 
 /// Returns `true` if a request has answers to interrupts, but neither a prompt nor a conversation to begin a run with.

@@ -16,7 +16,7 @@ use crate::{
     host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
     protocol::{
         prompt_id,
-        ui_stream::{ClientVersion, UiMessage, history},
+        ui_stream::{SdkVersion, UiMessage, history},
     },
 };
 
@@ -47,13 +47,13 @@ struct ListQuery {
 async fn list(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
-    asked: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
+    query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Vec<ListedChat>>, ApiError> {
     let wrong = || {
         let text = "are numbers, such as `?offset=100&limit=50`";
         ApiError::bad_request(format!("invalid query: `offset` (at most {MAX_OFFSET}) and `limit` {text}"))
     };
-    let Query(ListQuery { offset, limit }) = asked.ok().filter(|asked| asked.offset <= MAX_OFFSET).ok_or_else(wrong)?;
+    let Query(ListQuery { offset, limit }) = query.ok().filter(|query| query.offset <= MAX_OFFSET).ok_or_else(wrong)?;
     let page = Page { offset, limit: limit.unwrap_or(LIST_LENGTHS.0).min(LIST_LENGTHS.1) };
     Ok(Json(shared.chats(&principal, page).await?))
 }
@@ -65,7 +65,7 @@ async fn messages_of<const VERSION: u8>(
     Caller(principal): Caller,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<UiMessage>>, ApiError> {
-    let version = if VERSION == 6 { ClientVersion::V6 } else { ClientVersion::V7 };
+    let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
     let chat = enter(&shared, principal, &id).await?;
     let settings = shared.ui_settings(version);
     let (session, active, is_elsewhere) = chat.reload_and_keep().await?;

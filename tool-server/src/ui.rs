@@ -24,12 +24,12 @@ use tool_runtime::{
 use crate::{
     host::{
         ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared, Start,
-        cancel_open, detach, name, run_off_thread, stream,
+        cancel_open, detach, name, run_sized, stream,
     },
     protocol::{
         Encoder, End, approval_id,
         ui_stream::{
-            ChatMessage, ChatRequest, Chunk, ClientVersion, DONE, DataParts, HEADER, Matched, StreamSettings, Trigger,
+            ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Matched, SdkVersion, StreamSettings, Trigger,
             UiStream, frame, last_answer_id, match_claims,
         },
     },
@@ -55,7 +55,7 @@ async fn chat_of<const VERSION: u8>(
     Caller(principal): Caller,
     body: Bytes,
 ) -> Result<Response, ApiError> {
-    let read = run_off_thread(body.len(), move || ChatRequest::read(&body)).await?;
+    let read = run_sized(body.len(), move || ChatRequest::read(&body)).await?;
     let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
     let settings = settings::<VERSION>(&shared);
     // Boxed, so that a request that is refused earlier does not need the space of this future.
@@ -63,7 +63,7 @@ async fn chat_of<const VERSION: u8>(
 }
 
 fn settings<const VERSION: u8>(shared: &Shared) -> StreamSettings {
-    let version = if VERSION == 6 { ClientVersion::V6 } else { ClientVersion::V7 };
+    let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
     shared.ui_settings(version)
 }
 
@@ -111,7 +111,7 @@ async fn steer(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<StatusCode, ApiError> {
-    let chat_message = run_off_thread(body.len(), move || ChatMessage::read(&body)).await?;
+    let chat_message = run_sized(body.len(), move || ChatMessage::read(&body)).await?;
     let chat_message = chat_message.map_err(|error| ApiError::bad_request(error.to_string()))?;
     check_readable(&chat_message)?;
     let chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
@@ -232,8 +232,8 @@ async fn continue_answer(
     let message = request.messages.last().and_then(|last| last.id.clone()).or_else(|| request.message_id.clone());
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let encoder = UiStream::continuing(&message, session.run(), settings.clone()).data(data);
-    let mut recap = Vec::new();
-    let mut retold = UiStream::resume_message(&message, session.run(), settings, &mut recap);
+    let mut beginning = Vec::new();
+    let mut stream = UiStream::resume_message(&message, session.run(), settings, &mut beginning);
     if active.is_none() {
         chat.replace_active().await?;
     }
@@ -242,16 +242,16 @@ async fn continue_answer(
     let asked: HashMap<_, _> = matched.decisions.iter().filter_map(|(id, _)| asked(id)).collect();
     for (interrupt, decision) in &decide(&mut chat, &mut session, matched).await? {
         if let Some(id) = asked.get(interrupt) {
-            retold.write_client_result(id, decision, &mut recap);
+            stream.write_client_result(id, decision, &mut beginning);
         }
         // Another client that reads this answer sees who decided.
         if let Some(call) = session.run().call(interrupt.call()) {
-            retold.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut recap);
+            stream.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut beginning);
         }
     }
     let response = match active {
         Some(active) => active.join(None),
-        None => chat.answer(session, Start::Resume, Box::new(encoder), Some(recap), on_leave(request)).await,
+        None => chat.answer(session, Start::Resume, Box::new(encoder), Some(beginning), on_leave(request)).await,
     };
     response.map(with_stream_header)
 }
@@ -338,11 +338,11 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 ///
 /// ```
 /// use axum::{Router, response::Response, routing::post};
-/// use tool_server::protocol::ui_stream::{Chunk, ClientVersion, Finish};
+/// use tool_server::protocol::ui_stream::{Chunk, SdkVersion, Finish};
 /// use tool_server::answer_with;
 ///
 /// async fn hello() -> Response {
-///     answer_with(ClientVersion::V7, async |chunks| {
+///     answer_with(SdkVersion::V7, async |chunks| {
 ///         chunks.write(&Chunk::Start { message_id: Some("m1"), message_metadata: None });
 ///         chunks.write(&Chunk::TextStart { id: "0", provider_metadata: None });
 ///         for delta in ["Hel", "lo."] {
@@ -356,7 +356,7 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 /// let router: Router = Router::new().route("/api/hello", post(hello));
 /// # let _ = router;
 /// ```
-pub fn answer_with<F>(version: ClientVersion, write: impl FnOnce(Chunks) -> F + Send + 'static) -> Response
+pub fn answer_with<F>(version: SdkVersion, write: impl FnOnce(Chunks) -> F + Send + 'static) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -383,7 +383,7 @@ where
 
 /// A writer of an answer's chunks. Dropping it ends the answer.
 pub struct Chunks {
-    version: ClientVersion,
+    version: SdkVersion,
     buffer: Arc<ReplayBuffer>,
 }
 

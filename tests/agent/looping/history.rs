@@ -49,7 +49,7 @@ async fn a_history_from_outside_is_repaired_and_reported() {
     let mut session = Agent::new(Arc::clone(&model)).tools(tools(&seen)).session_from_messages(history);
     let id = |id: &str| id.to_owned();
     assert_eq!(
-        session.repaired(),
+        session.repairs(),
         [
             Repair::Late { at: 3, call_id: id("b") },
             Repair::Orphan { at: 4, call_id: id("z") },
@@ -61,7 +61,7 @@ async fn a_history_from_outside_is_repaired_and_reported() {
     assert!(matches!(&messages[2], Message::Tool(answer) if answer.call_id == "a" && answer.is_error));
     assert!(matches!(&messages[3], Message::Tool(answer) if answer.call_id == "b" && !answer.is_error));
     let whole = Agent::new(ScriptedModel::new([Turn::say("x")])).session_from_messages(vec![Message::user("hi")]);
-    assert!(whole.repaired().is_empty());
+    assert!(whole.repairs().is_empty());
 }
 
 #[test]

@@ -176,7 +176,7 @@ async fn drive(
         }
         questions.ask_next(log);
         if log.is_at_rest(questions.is_busy()) {
-            if !calls.take_asked(log, observers).await? && !log.queue_late_messages(observers).await? {
+            if !calls.take_request(log, observers).await? && !log.queue_late_messages(observers).await? {
                 return Ok(log.run().phase());
             }
         } else if !log.stop_if_abandoned(observers).await? {

@@ -92,7 +92,7 @@ impl Agent {
     }
 
     /// Starts a conversation that continues `messages`, such as those of another program. They are converted into a history
-    /// that providers accept, as by [`repair`]: see [`Session::repaired`].
+    /// that providers accept, as by [`repair`]: see [`Session::repairs`].
     pub fn session_from_messages(&self, messages: Vec<Message>) -> Session {
         let mut text = uuid::Uuid::encode_buffer();
         let id: &str = uuid::Uuid::new_v4().hyphenated().encode_lower(&mut text);
@@ -105,7 +105,7 @@ impl Agent {
         let (messages, repaired) = repair(messages);
         let (run, created) = Run::new(id.into(), self.owner(), self.setup.options, messages, self.now());
         let mut session = Session::new(self, run, vec![created]);
-        session.repaired = repaired;
+        session.repairs = repaired;
         session
     }
 
@@ -162,8 +162,7 @@ impl Agent {
         Self::new(NoModel).without_models().tools(tools)
     }
 
-    /// Removes the models of the agent, so that none is asked. A failed call from outside then ends its run, too. Nothing
-    /// else changes.
+    /// Removes the models of the agent, so that none is asked. A failed call from outside then ends its run, too.
     pub fn without_models(mut self) -> Self {
         if self.setup.has_no_model && self.setup.prepare.is_none() && self.setup.fallbacks.is_empty() {
             return self;

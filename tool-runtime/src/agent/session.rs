@@ -27,7 +27,7 @@ use tool_run::run::{LogEntry, StepInput, TurnUsage};
 pub struct Session {
     pub(super) agent: Agent,
     pub(super) log: Log,
-    pub(super) repaired: Vec<Repair>,
+    pub(super) repairs: Vec<Repair>,
     /// A cached copy of the conversation, for checking decisions. Driving the run or changing the agent clears it.
     talk: Option<Arc<Vec<Message>>>,
 }
@@ -35,12 +35,12 @@ pub struct Session {
 impl Session {
     /// Creates a session of `run`, whose first `entries` are not stored yet.
     pub(super) fn new(agent: &Agent, run: Run, entries: Vec<LogEntry>) -> Self {
-        Self { log: Log::new(agent, run, entries), agent: agent.clone(), repaired: Vec::new(), talk: None }
+        Self { log: Log::new(agent, run, entries), agent: agent.clone(), repairs: Vec::new(), talk: None }
     }
 
     /// Returns the repairs that were made to the history before the run.
-    pub fn repaired(&self) -> &[Repair] {
-        &self.repaired
+    pub fn repairs(&self) -> &[Repair] {
+        &self.repairs
     }
 
     /// Returns the id of the run, for [`Agent::open`].
@@ -367,8 +367,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Returns the tokens by model, in the order in which the models were first asked. A model without a known name has an
-    /// empty one.
+    /// Returns the tokens by model, in the order in which the models were first asked. An unknown name is empty.
     ///
     /// ```
     /// # use tool_runtime::{Agent, model::{ScriptedModel, Turn, Usage}};

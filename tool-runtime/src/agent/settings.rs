@@ -368,11 +368,9 @@ impl Agent {
     /// Lets the application refine the arguments of the tool `T` after they were accepted, and before they are judged.
     ///
     /// A person sees, approves and edits the refined arguments, and the tool runs with them. The tool reads the result again,
-    /// as it reads a model's arguments. If it rejects the result, or the function panics, the call fails. A person's edit is
-    /// not refined.
+    /// as it reads a model's arguments. If it rejects the result, or the function panics, the call fails. No edit is refined.
     ///
-    /// `refine` receives the typed input, and changes the arguments as JSON. It must be quick; slow work belongs into a
-    /// validator.
+    /// `refine` receives the typed input, and changes the arguments as JSON. It must be quick.
     ///
     /// ```
     /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, tool, toolset};

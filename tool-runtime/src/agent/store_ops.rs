@@ -79,8 +79,7 @@ impl Agent {
     }
 
     /// Cancels the run `id` on behalf of `by`, in any process: its work is dropped, as by
-    /// [`Handle::cancel`](super::Handle::cancel). The driver of the run notices within about a second. Returns the cancelled
-    /// run.
+    /// [`Handle::cancel`](super::Handle::cancel). The driver of the run notices within about a second. Returns the run.
     ///
     /// Fails if the run does not exist, or `by` is not its owner.
     pub async fn cancel(&self, id: &RunId, by: impl Into<Principal>) -> Result<Run, AgentError> {

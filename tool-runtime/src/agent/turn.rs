@@ -111,7 +111,7 @@ impl ModelTurn {
             .then(|| NextStep::new(run, self.attempts.failures, Arc::clone(&messages), setup.settings.clone()));
         let (list, agent) = (list.clone(), agent.clone());
         let Attempts { model, wait, .. } = self.attempts;
-        let ask = TurnRequest { agent, model, wait, messages, tools, list, until, next };
+        let ask = PendingTurn { agent, model, wait, messages, tools, list, until, next };
         self.asking = Some(OpenTurn::new(Box::new(ask), log.now()));
     }
 
@@ -176,7 +176,7 @@ impl ModelTurn {
     /// Receives a piece of the turn, or `None` if the turn broke off.
     pub fn receive(&mut self, event: Option<TurnEvent>, log: &mut Log, observers: &Observers) {
         match event {
-            Some(TurnEvent::Asked(planned)) => self.receive_plan(planned, log, observers),
+            Some(TurnEvent::Asked(plan)) => self.receive_plan(plan, log, observers),
             Some(TurnEvent::Unprepared(failure)) => {
                 // The model is not asked without the preparation that the agent requires.
                 let message = format!("the step could not be prepared: {}", failure.for_log());
@@ -197,20 +197,20 @@ impl ModelTurn {
     }
 
     /// Handles the start of the request to the model.
-    fn receive_plan(&mut self, planned: TurnPlan, log: &mut Log, observers: &Observers) {
+    fn receive_plan(&mut self, plan: TurnPlan, log: &mut Log, observers: &Observers) {
         let failures = self.attempts.failures;
-        observers.report(Event::ModelAsked { model: &planned.model, failures });
+        observers.report(Event::ModelAsked { model: &plan.model, failures });
         let names = || self.gate.tools().names().map(str::to_owned).collect();
         // A process that is gone may have offered fewer tools.
         let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
-        if let Some(tools) = planned.offered.clone().or_else(|| is_narrow.then(names)) {
+        if let Some(tools) = plan.offered.clone().or_else(|| is_narrow.then(names)) {
             log.record_late(StepInput::Offered { tools });
         }
         let (timeouts, now) = (self.agent.setup.timeouts, Instant::now());
         if let Some(asking) = &mut self.asking {
             asking.end = timeouts.model.map(|limit| now + limit);
             asking.piece = timeouts.first_chunk.map(|limit| now + limit);
-            asking.planned = Some(planned);
+            asking.plan = Some(plan);
         }
     }
 
@@ -325,19 +325,19 @@ impl ModelTurn {
     }
 
     fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
-        let Some(OpenTurn { turn, planned, .. }) = self.asking.take() else { return };
+        let Some(OpenTurn { turn, plan, .. }) = self.asking.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
         observers.report(Event::TurnFinished { reason: &finish, usage: turn.usage });
-        let model = planned.map(|planned| {
-            let obeys = match &planned.choice {
+        let model = plan.map(|plan| {
+            let obeys = match &plan.choice {
                 ToolChoice::Required => turn.calls().next().is_some(),
                 ToolChoice::Tool(name) => turn.calls().any(|call| call.name == *name),
                 _ => true,
             };
             if !obeys && finish.is_safe() {
-                observers.report(Event::ChoiceIgnored(&planned.choice));
+                observers.report(Event::ChoiceIgnored(&plan.choice));
             }
-            planned.model
+            plan.model
         });
         let Turn { content: parts, usage, .. } = turn;
         log.record_late(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
@@ -369,8 +369,8 @@ impl ModelTurn {
     }
 
     fn fail(&mut self, error: ModelError, again: bool, log: &mut Log) {
-        let Some(OpenTurn { turn, planned, .. }) = self.asking.take() else { return };
-        let (message, model) = (error.to_string(), planned.map(|planned| planned.model));
+        let Some(OpenTurn { turn, plan, .. }) = self.asking.take() else { return };
+        let (message, model) = (error.to_string(), plan.map(|plan| plan.model));
         self.failure = Some(error);
         log.record_late(StepInput::TurnFailed { error: message, again, usage: turn.usage, model, at: log.now() });
     }
@@ -448,7 +448,7 @@ pub struct OpenTurn {
     pub unrecorded: HashSet<CallId, foldhash::fast::RandomState>,
     /// The number of calls that are in the run.
     pub recorded: usize,
-    pub planned: Option<TurnPlan>,
+    pub plan: Option<TurnPlan>,
     /// The times at which the whole turn, and its next piece, are too late.
     pub end: Option<Instant>,
     pub piece: Option<Instant>,
@@ -464,7 +464,7 @@ pub struct AnnouncedCall {
 }
 
 impl OpenTurn {
-    pub fn new(ask: Box<TurnRequest>, asked: Time) -> Self {
+    pub fn new(ask: Box<PendingTurn>, asked: Time) -> Self {
         let mailbox = Mailbox::default();
         Self {
             pump: Some(Box::pin(ask.pump(mailbox.clone()))),
@@ -476,7 +476,7 @@ impl OpenTurn {
             published: PublishedTurn::default(),
             unrecorded: HashSet::default(),
             recorded: 0,
-            planned: None,
+            plan: None,
             end: None,
             piece: None,
             inputs: Inputs::default(),
@@ -531,7 +531,7 @@ pub struct TurnPlan {
 }
 
 /// A turn for which the model has not been asked yet.
-pub struct TurnRequest {
+pub struct PendingTurn {
     pub agent: Agent,
     /// The index of the model among the agent's models.
     pub model: usize,
@@ -548,7 +548,7 @@ pub struct TurnRequest {
 }
 
 /// The request to the model.
-struct Plan {
+struct ModelRequest {
     model: Arc<dyn Model>,
     messages: Arc<Vec<Message>>,
     list: ToolList,
@@ -556,7 +556,7 @@ struct Plan {
     settings: Settings,
 }
 
-impl TurnRequest {
+impl PendingTurn {
     /// Asks the model, and passes its answer to the mailbox. A panic counts as a failure of the model.
     pub async fn pump(mut self: Box<Self>, mailbox: Mailbox) {
         if AssertUnwindSafe(self.ask(&mailbox)).catch_unwind().await.is_err() {
@@ -574,13 +574,13 @@ impl TurnRequest {
             Err(failure) => return mailbox.send(TurnEvent::Unprepared(failure)).await,
         };
         let plan = self.plan(prepared);
-        let Plan { model, messages, list, choice, settings } = &plan;
-        let planned = TurnPlan {
+        let ModelRequest { model, messages, list, choice, settings } = &plan;
+        let plan = TurnPlan {
             model: model.name().into(),
             offered: offered_names(&self.tools, list, choice),
             choice: choice.clone(),
         };
-        mailbox.send(TurnEvent::Asked(planned)).await;
+        mailbox.send(TurnEvent::Asked(plan)).await;
         let request = Request::new(messages, list).with_choice(choice).with_settings(settings);
         let mut stream = observers::chat(&self.agent, &**model, request);
         while let Some(delta) = stream.next().await {
@@ -603,11 +603,11 @@ impl TurnRequest {
         }
     }
 
-    fn plan(&self, prepared: Option<NextStep>) -> Plan {
+    fn plan(&self, prepared: Option<NextStep>) -> ModelRequest {
         let setup = &self.agent.setup;
         // The agent's own model, or one of its fallbacks.
         let fallback = self.model.checked_sub(1).and_then(|at| setup.fallbacks.get(at));
-        let mut plan = Plan {
+        let mut plan = ModelRequest {
             model: Arc::clone(fallback.unwrap_or(&setup.model)),
             messages: Arc::clone(&self.messages),
             list: self.list.clone(),

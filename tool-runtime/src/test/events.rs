@@ -66,18 +66,18 @@ pub enum RecordedEvent {
         usage: Usage,
     },
     /// A call's tool accepted its arguments.
-    CallAccepted(SeenCall),
+    CallAccepted(RecordedCall),
     /// A call waits for a decision.
     CallOpened {
         /// The call.
-        call: SeenCall,
+        call: RecordedCall,
         /// The interrupt.
         interrupt: Interrupt,
     },
     /// A decision about a call was made.
     CallDecided {
         /// The call.
-        call: SeenCall,
+        call: RecordedCall,
         /// The interrupt.
         interrupt: InterruptId,
         /// The decision.
@@ -86,13 +86,13 @@ pub enum RecordedEvent {
         by: Principal,
     },
     /// A call runs now.
-    CallStarted(SeenCall),
+    CallStarted(RecordedCall),
     /// A running call reports.
     CallProgress(Progress),
     /// A call ended.
     CallFinished {
         /// The call.
-        call: SeenCall,
+        call: RecordedCall,
         /// The result.
         result: CallResult,
         /// The detail of a failure that only the log gets.
@@ -107,7 +107,7 @@ pub enum RecordedEvent {
 /// A call at the time of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SeenCall {
+pub struct RecordedCall {
     /// Its id.
     pub id: CallId,
     /// The tool's name.
@@ -132,7 +132,7 @@ impl RecordedEvent {
     }
 }
 
-impl From<&Call> for SeenCall {
+impl From<&Call> for RecordedCall {
     fn from(call: &Call) -> Self {
         Self { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments().text.to_string() }
     }
@@ -215,7 +215,7 @@ impl fmt::Display for RecordedEvent {
     }
 }
 
-impl fmt::Display for SeenCall {
+impl fmt::Display for RecordedCall {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} {} {}", self.id, self.name, self.arguments)
     }

@@ -57,7 +57,7 @@ mod spans;
 
 pub use crate::agent::Clock;
 pub use crate::model::{FunctionModel, ScriptedModel};
-pub use events::{Events, RecordedEvent, SeenCall};
+pub use events::{Events, RecordedCall, RecordedEvent};
 pub use grammar::{Grammar, MisplacedEvent};
 pub use person::Person;
 pub use record::{RecordedModel, Recorder, recorded};

@@ -26,7 +26,7 @@ use super::{
     ApiError, Shared,
     registry::{ActiveResponse, AnswerPermit, ChatGuard, Prompted, Protocol},
     replay::{OnReaders, ReplayBuffer, ReplayObserver},
-    run_off_thread,
+    run_sized,
     seal::{Once, refuse},
 };
 use crate::protocol::{Encoder, End, Visible};
@@ -152,7 +152,7 @@ impl Chat {
     pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
         let (id, agent) = (self.next().await?, self.agent.clone());
         let bytes = messages.len() * MESSAGE;
-        run_off_thread(bytes, move || agent.session_with_id(id, messages)).await
+        run_sized(bytes, move || agent.session_with_id(id, messages)).await
     }
 
     /// Creates a run with the conversation as it was before the prompt with number `prompt`.

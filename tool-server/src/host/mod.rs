@@ -34,7 +34,7 @@ use tool_runtime::{
 
 use crate::protocol::{
     Visibility, Visible, full,
-    ui_stream::{ClientVersion, StreamSettings},
+    ui_stream::{SdkVersion, StreamSettings},
 };
 pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, name, stream};
 pub use registry::ShutdownHandle;
@@ -70,7 +70,7 @@ const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// Runs `work` whose time grows with a request's size in `bytes`. Long work runs on a blocking thread, so that other requests go
 /// on.
-pub(crate) async fn run_off_thread<T: Send + 'static>(
+pub(crate) async fn run_sized<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// Returns the settings of streams for clients of the AI SDK of this version.
-    pub(crate) fn ui_settings(&self, client_version: ClientVersion) -> StreamSettings {
+    pub(crate) fn ui_settings(&self, client_version: SdkVersion) -> StreamSettings {
         (self.ui)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
             .visible(self.visible.clone())
     }

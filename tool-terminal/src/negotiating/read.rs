@@ -407,7 +407,7 @@ impl Dialogue<'_> {
             Err(_) if !found.values.is_empty() => return self.adopt(form, found),
             Err(ParsedAnswer::Near(value)) => form.doubt = Some(Doubt::Meant { pointer: ask.pointer.clone(), value }),
             Err(ParsedAnswer::Several(values)) => {
-                form.doubt = Some(Doubt::Which { pointer: ask.pointer.clone(), values })
+                form.doubt = Some(Doubt::Which { pointer: ask.pointer.clone(), values });
             }
             Err(ParsedAnswer::Wrong(reason)) => self.note = reason,
             Err(_) => {}

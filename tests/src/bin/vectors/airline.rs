@@ -9,7 +9,7 @@ use super::{
     builder::check,
 };
 
-type KnownValues<'a> = &'a dyn Fn(&str) -> Option<Value>;
+type KnownFn<'a> = &'a dyn Fn(&str) -> Option<Value>;
 
 pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
     let flights = case["flights"].as_array().ok_or("no flights")?.clone();
@@ -25,8 +25,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
         field("date", &text, &["departure", "arrival"]),
         field("passengers", &json!({ "type": "number", "minimum": 1 }), &["departure", "arrival", "date"]),
     ];
-    let judge =
-        move |name: &str, value: Option<&Value>, known: KnownValues<'_>| Ok(judge(&flights, name, value, known));
+    let judge = move |name: &str, value: Option<&Value>, known: KnownFn<'_>| Ok(judge(&flights, name, value, known));
     let execute = |arguments: Map<String, Value>| {
         let mut answer = Map::from_iter([("ok".to_owned(), Value::Bool(true))]);
         answer.extend(arguments);
@@ -35,7 +34,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
     check(&Both::new(fields, Arc::new(judge), Arc::new(execute)), case)
 }
 
-fn judge(flights: &[Value], name: &str, value: Option<&Value>, known: KnownValues<'_>) -> Value {
+fn judge(flights: &[Value], name: &str, value: Option<&Value>, known: KnownFn<'_>) -> Value {
     let is_meant = |flight: &&Value| {
         ["departure", "arrival", "date"].iter().all(|column| match known(column) {
             Some(known) if known != "" && !known.is_null() => flight[*column] == known,

@@ -7,7 +7,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use super::{CallEnd, CallEvent, journal::CallRequest};
+use super::{CallEvent, TaskEnd, journal::CallRequest};
 
 /// A queue from the tasks of calls to their run. Most runs have few calls at a time, so it allocates nothing in advance.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub struct Inbox(Mutex<Messages>);
 
 #[derive(Default)]
 struct Messages {
-    ended: VecDeque<CallEnd>,
+    ended: VecDeque<TaskEnd>,
     asked: VecDeque<Box<CallRequest>>,
     /// The waker of the run, if it waits.
     waker: Option<Waker>,
@@ -25,12 +25,12 @@ struct Messages {
 
 impl Inbox {
     /// Sends the end of a call. It is lost if the run is not driven any more.
-    pub fn send_ended(&self, ended: CallEnd) {
+    pub fn send_ended(&self, ended: TaskEnd) {
         self.send(ended, |messages, ended| messages.ended.push_back(ended));
     }
 
     /// Sends a request of a call. It is lost if the run is not driven any more.
-    pub fn send_asked(&self, asked: Box<CallRequest>) {
+    pub fn send_request(&self, asked: Box<CallRequest>) {
         self.send(asked, |messages, asked| messages.asked.push_back(asked));
     }
 
@@ -66,12 +66,12 @@ impl Inbox {
     }
 
     /// Returns the ends that have arrived already.
-    pub fn take_ended(&self) -> VecDeque<CallEnd> {
+    pub fn take_ended(&self) -> VecDeque<TaskEnd> {
         std::mem::take(&mut self.messages().ended)
     }
 
     /// Returns a request that has arrived already.
-    pub fn take_asked(&self) -> Option<Box<CallRequest>> {
+    pub fn take_request(&self) -> Option<Box<CallRequest>> {
         self.messages().asked.pop_front()
     }
 

@@ -10,7 +10,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{CallEnd, Calls, Inbox};
+use super::{Calls, Inbox, TaskEnd};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
@@ -143,7 +143,7 @@ impl CallJournal {
 
     pub(super) fn end(journal: Arc<Self>, outcome: Result<Output, CallError>) {
         let channels = Arc::clone(&journal.channels);
-        channels.inbox.send_ended(CallEnd { journal, outcome });
+        channels.inbox.send_ended(TaskEnd { journal, outcome });
     }
 
     /// Closes the journal of a call that has ended: later reports of its tool are dropped.
@@ -176,7 +176,7 @@ impl CallJournal {
     ) -> BoxFuture<'static, Result<T, Failure>> {
         let (reply, answer) = oneshot::channel();
         let asked = CallRequest { call: self.call.clone(), attempt: self.attempt(), request: request(reply) };
-        self.channels.inbox.send_asked(Box::new(asked));
+        self.channels.inbox.send_request(Box::new(asked));
         // Without a reply, the run has ended the call, and this future will be dropped.
         let gone = |_| Err(Failure::new("the run is not driven any more"));
         Box::pin(answer.map(move |answer| answer.unwrap_or_else(gone)))
@@ -329,8 +329,7 @@ impl Calls {
         }
     }
 
-    /// Holds back a request of a call that waits for the answer to another one; it is sent again later. Steps can be recorded
-    /// meanwhile.
+    /// Holds back a request of a call that waits for the answer to another one; it is sent again later. Steps are not held back.
     fn hold(&mut self, asked: CallRequest, log: &Log) -> Option<CallRequest> {
         let waits = self.live.get(&asked.call).is_some_and(|live| live.reply.is_some());
         let is_open = || log.run().call(&asked.call).is_some_and(|call| call.stage() == Stage::Open);
@@ -345,7 +344,7 @@ impl Calls {
     pub(super) fn release_held(&mut self, call: &CallId) {
         for asked in self.held.extract_if(.., |asked| asked.call == *call) {
             // They come after earlier requests, and after those that the call sends now.
-            self.channels.inbox.send_asked(Box::new(asked));
+            self.channels.inbox.send_request(Box::new(asked));
         }
     }
 

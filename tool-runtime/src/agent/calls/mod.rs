@@ -53,7 +53,7 @@ pub struct Calls {
 }
 
 /// A call whose arguments were read.
-pub struct CallCheck {
+pub struct CallToJudge {
     call: CallId,
     read: ReadCall,
     /// The means to run it, if it starts at once.
@@ -76,14 +76,14 @@ struct ReadyCall {
 
 /// An event of a call that the loop receives.
 pub enum CallEvent {
-    Ended(CallEnd),
+    Ended(TaskEnd),
     Done(Result<Done, JoinError>),
     Asked(Box<CallRequest>),
 }
 
 /// Work that was done before a call may start.
 pub enum Done {
-    Checked(Box<CallCheck>),
+    Checked(Box<CallToJudge>),
     Repaired(Box<RepairOutcome>),
 }
 
@@ -147,13 +147,13 @@ impl Calls {
         let (start, cx) = self.begin(call, tool, Duration::ZERO, log);
         match self.gate.read(call, tool, &cx) {
             Reading::Done(read) => {
-                let checked = CallCheck { call: id.clone(), read, start };
+                let checked = CallToJudge { call: id.clone(), read, start };
                 self.judge(checked, &cx, at, log, observers);
             }
             Reading::Pending(asking) => {
                 let asking = read_in_time(self.gate.tools(), &call.name, asking);
                 let call = id.clone();
-                let work = async move { Done::Checked(Box::new(CallCheck { call, read: asking.await, start })) };
+                let work = async move { Done::Checked(Box::new(CallToJudge { call, read: asking.await, start })) };
                 self.work.spawn(super::observers::in_current_span(work));
             }
         }
@@ -174,8 +174,8 @@ impl Calls {
     }
 
     /// Judges a call whose arguments were read, and records the result in the log.
-    fn judge(&mut self, checked: CallCheck, cx: &Context, at: Time, log: &mut Log, observers: &mut Observers) {
-        let CallCheck { call: id, read: ReadCall { read, prepared }, start } = checked;
+    fn judge(&mut self, checked: CallToJudge, cx: &Context, at: Time, log: &mut Log, observers: &mut Observers) {
+        let CallToJudge { call: id, read: ReadCall { read, prepared }, start } = checked;
         let Some(call) = log.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
         let inspection = self.gate.judge(log.run(), call, read, cx);
@@ -283,8 +283,8 @@ impl Calls {
         }
     }
 
-    fn end(&mut self, ended: CallEnd, at: Time, log: &mut Log, observers: &mut Observers) {
-        let CallEnd { journal, outcome } = ended;
+    fn end(&mut self, ended: TaskEnd, at: Time, log: &mut Log, observers: &mut Observers) {
+        let TaskEnd { journal, outcome } = ended;
         // A task that was aborted may still end. The next start of its call has another journal.
         if !self.live.get(&journal.call).is_some_and(|live| Arc::ptr_eq(&live.journal, &journal)) {
             return;
@@ -295,8 +295,8 @@ impl Calls {
     }
 
     /// Handles a request that a call has sent already. Returns whether there was one.
-    pub async fn take_asked(&mut self, log: &mut Log, observers: &mut Observers) -> Result<bool, AgentError> {
-        let Some(asked) = self.channels.inbox.take_asked() else { return Ok(false) };
+    pub async fn take_request(&mut self, log: &mut Log, observers: &mut Observers) -> Result<bool, AgentError> {
+        let Some(asked) = self.channels.inbox.take_request() else { return Ok(false) };
         self.receive_asked(*asked, log, observers).await?;
         Ok(true)
     }
@@ -328,7 +328,7 @@ pub fn read_in_time(tools: &Toolset, name: &str, asking: PendingRead) -> impl Fu
 }
 
 /// The end of a call's task.
-pub struct CallEnd {
+pub struct TaskEnd {
     pub(super) journal: Arc<CallJournal>,
     pub(super) outcome: Result<Output, CallError>,
 }
@@ -428,7 +428,7 @@ fn with_report(
     work: impl Future<Output = Result<Output, CallError>> + Send,
     journal: Arc<CallJournal>,
 ) -> impl Future<Output = ()> + Send {
-    let mut ending = CallEndGuard(Some(journal));
+    let mut ending = TaskEndGuard(Some(journal));
     // A combinator, not a nested async block, which would hold everything twice.
     AssertUnwindSafe(work)
         .catch_unwind()
@@ -436,9 +436,9 @@ fn with_report(
 }
 
 /// Reports the end of a call, even if its task does not complete.
-struct CallEndGuard(Option<Arc<CallJournal>>);
+struct TaskEndGuard(Option<Arc<CallJournal>>);
 
-impl CallEndGuard {
+impl TaskEndGuard {
     fn report(&mut self, outcome: Result<Output, CallError>) {
         if let Some(journal) = self.0.take() {
             CallJournal::end(journal, outcome);
@@ -446,7 +446,7 @@ impl CallEndGuard {
     }
 }
 
-impl Drop for CallEndGuard {
+impl Drop for TaskEndGuard {
     fn drop(&mut self) {
         self.report(Err(CallError::Panicked { message: "the call's task was dropped".to_owned() }));
     }

@@ -166,10 +166,10 @@ impl Hooks {
     }
 
     /// Returns the call that the model begins, if hooks follow its arguments.
-    pub fn watch(&self, name: &str, id: &CallId, context: &Context) -> Option<FollowedCall> {
+    pub fn watch(&self, name: &str, id: &CallId, context: &Context) -> Option<HookedCall> {
         let hooks = self.of_call(name, id, context)?;
         let wants_pieces = hooks.each().any(InputHooks::hears_deltas);
-        Some(FollowedCall { hooks, input: wants_pieces.then(Incremental::new) })
+        Some(HookedCall { hooks, input: wants_pieces.then(Incremental::new) })
     }
 
     /// Reports arguments that `entries` accepted, before anything else happens because of them.
@@ -201,13 +201,13 @@ impl Hooks {
 }
 
 /// A call of the turn whose arguments hooks follow.
-pub struct FollowedCall {
+pub struct HookedCall {
     hooks: CallHooks,
     /// The arguments so far, if a hook wants each piece.
     input: Option<Incremental>,
 }
 
-impl FollowedCall {
+impl HookedCall {
     async fn start(self: Box<Self>) -> Box<Self> {
         for hooks in self.hooks.each() {
             hooks.start(self.hooks.tool.name(), &self.hooks.cx).await;
@@ -230,18 +230,18 @@ impl FollowedCall {
 }
 
 /// The work of hooks with a call of the turn. It returns the call.
-type Busy = BoxFuture<'static, Option<Box<FollowedCall>>>;
+type Busy = BoxFuture<'static, Option<Box<HookedCall>>>;
 
 /// The calls of a turn that hooks follow, with their numbers. It is empty without hooks.
 #[derive(Default)]
 pub struct Inputs {
-    calls: Vec<(usize, Box<FollowedCall>)>,
+    calls: Vec<(usize, Box<HookedCall>)>,
     busy: Option<(usize, Busy)>,
 }
 
 impl Inputs {
     /// Reports a call that begins.
-    pub fn start(&mut self, number: usize, watched: Option<FollowedCall>) {
+    pub fn start(&mut self, number: usize, watched: Option<HookedCall>) {
         if let Some(watched) = watched {
             self.go_on(number, Box::new(watched).start());
         }
@@ -257,7 +257,7 @@ impl Inputs {
     }
 
     /// Calls hooks. If they are ready at once, there is no wait.
-    fn go_on(&mut self, number: usize, work: impl Future<Output = Box<FollowedCall>> + Send + 'static) {
+    fn go_on(&mut self, number: usize, work: impl Future<Output = Box<HookedCall>> + Send + 'static) {
         let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind().map(Result::ok));
         match poll_once(work.as_mut()) {
             Poll::Ready(watched) => self.calls.extend(watched.map(|watched| (number, watched))),

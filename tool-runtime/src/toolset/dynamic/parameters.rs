@@ -29,8 +29,7 @@ pub struct Node {
 }
 
 impl Parameters {
-    /// Creates the parameters called `names`, of which `fields` are dynamic. Sorts `fields` into the order in which they are
-    /// asked.
+    /// Creates the parameters called `names`, of which `fields` are dynamic. Sorts `fields` as they are asked.
     pub fn new(names: Vec<String>, fields: &mut Vec<DynamicField>) -> Result<Self, DynamicError> {
         let mut nodes = Vec::with_capacity(fields.len());
         for (index, field) in fields.iter().enumerate() {

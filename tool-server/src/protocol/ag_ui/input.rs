@@ -7,7 +7,7 @@ use serde_json::{Map, Value, value::RawValue};
 use tool_runtime::message::Part;
 use tool_schema::feedback;
 
-use super::ClientVersion;
+use super::ProtocolVersion;
 use super::event::Object;
 use crate::protocol::json_object::{self, Members, whole};
 
@@ -354,8 +354,8 @@ impl RunInput {
     }
 
     /// Returns the major version of the protocol that the client speaks.
-    pub fn client_version(&self) -> ClientVersion {
-        ClientVersion::of(self.protocol_version.as_deref())
+    pub fn client_version(&self) -> ProtocolVersion {
+        ProtocolVersion::of(self.protocol_version.as_deref())
     }
 }
 

@@ -26,7 +26,7 @@ pub const VERSION: &str = "1.0";
 /// The major version of the protocol that a client speaks. It determines the features that the client knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum ClientVersion {
+pub enum ProtocolVersion {
     /// Clients before 1.0. They do not send their version, and refuse the features of 1.0.
     #[default]
     V0,
@@ -34,7 +34,7 @@ pub enum ClientVersion {
     V1,
 }
 
-impl ClientVersion {
+impl ProtocolVersion {
     /// Returns the major version of `version`, which a client sent.
     pub fn of(version: Option<&str>) -> Self {
         let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());

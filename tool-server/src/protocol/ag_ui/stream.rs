@@ -11,7 +11,7 @@ use tool_run::run::CallView;
 
 use self::call::{Line, decided};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
-use super::{ClientTools, ClientVersion, Content, Frontend, InputMessage, RunInput, VERSION};
+use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
 use crate::protocol::{Encoder, End, Visibility, Visible, approval_id, full};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
@@ -46,7 +46,7 @@ use tool_runtime::toolset::Toolset;
 pub struct Writer {
     thread_id: String,
     run_id: String,
-    client_version: ClientVersion,
+    client_version: ProtocolVersion,
     /// The id of the last message that the client sent, which will keep the sealed run.
     keeper: Option<String>,
     /// The ids of messages that keep sealed runs that are no longer needed.
@@ -62,7 +62,7 @@ pub struct Writer {
     by: Principal,
     warnings: Vec<String>,
     seed: String,
-    minted: u64,
+    message_count: u64,
     open: OpenMessages,
     lines: Vec<Line>,
     index: HashMap<CallId, usize>,
@@ -129,7 +129,7 @@ impl Writer {
             by,
             warnings: Vec::new(),
             seed: seed.into(),
-            minted: 0,
+            message_count: 0,
             open: OpenMessages::default(),
             lines: Vec::new(),
             index: HashMap::default(),
@@ -207,8 +207,8 @@ impl Writer {
 
     /// Creates the id of a new message.
     fn new_message_id(&mut self) -> String {
-        self.minted += 1;
-        format!("msg_{}_{}", self.seed, self.minted)
+        self.message_count += 1;
+        format!("msg_{}_{}", self.seed, self.message_count)
     }
 
     fn text(&mut self, text: &str, out: &mut Vec<u8>) {

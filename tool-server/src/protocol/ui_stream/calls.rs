@@ -6,7 +6,7 @@ use tool_runtime::message::{Part, ProviderPart, ProviderPartKind, ToolMessage};
 use tool_runtime::run::{self, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal};
 use tool_runtime::tool::{Output, Progress};
 
-use super::{Chunk, ClientVersion, Errors, Json, UiStream, approval_id, frame, stream::Step};
+use super::{Chunk, Errors, Json, SdkVersion, UiStream, approval_id, frame, stream::Step};
 use crate::protocol::{Visibility, coalesce::Held};
 
 /// The text in place of a masked error.
@@ -138,7 +138,7 @@ impl Call {
     }
 
     /// Writes the arguments that are held back.
-    pub fn flush(&mut self, version: ClientVersion, out: &mut Vec<u8>) {
+    pub fn flush(&mut self, version: SdkVersion, out: &mut Vec<u8>) {
         let id = self.id.as_str();
         let delta =
             |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, version, out);
@@ -249,7 +249,7 @@ impl UiStream {
             return;
         }
         let shown = &open.shown;
-        let descriptor = (version >= ClientVersion::V7).then(|| {
+        let descriptor = (version >= SdkVersion::V7).then(|| {
             json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires })
         });
         let request = request_chunk(&id, &self.calls[at].id, descriptor.as_ref(), reason, None);
@@ -272,7 +272,7 @@ impl UiStream {
     pub(super) fn was_approved_or_denied(&mut self, call: &run::Call, out: &mut Vec<u8>) {
         use Decision::{Approve, ApproveForRun, Deny, Edit};
         let is_approval = |decision: &Decision| matches!(decision, Approve | ApproveForRun | Edit { .. } | Deny { .. });
-        let Some(at) = self.find(&call.id).filter(|_| self.settings.client_version >= ClientVersion::V7) else {
+        let Some(at) = self.find(&call.id).filter(|_| self.settings.client_version >= SdkVersion::V7) else {
             return;
         };
         let Some((decision, by)) = call.decisions().rfind(|(decision, _)| is_approval(decision)) else { return };

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tool_schema::json::is_deeper;
 
-use super::ClientVersion;
+use super::SdkVersion;
 use crate::protocol::json_object::whole;
 
 /// Declares all chunks: the variant, its type on the wire, the version that introduced it, and its fields.
@@ -48,22 +48,22 @@ macro_rules! chunks {
 
         impl Chunk<'_> {
             /// Returns the version that introduced this chunk. A client of an earlier version abandons the whole answer at it.
-            pub fn since(&self) -> ClientVersion {
+            pub fn since(&self) -> SdkVersion {
                 match self {
-                    $( Self::$name { .. } => ClientVersion::$version, )*
-                    Self::Data { .. } => ClientVersion::V6,
+                    $( Self::$name { .. } => SdkVersion::$version, )*
+                    Self::Data { .. } => SdkVersion::V6,
                 }
             }
 
             /// Writes the chunk as JSON. Writes nothing and returns `false` if clients of `version` do not know it.
-            pub fn write(&self, version: ClientVersion, out: &mut Vec<u8>) -> bool {
+            pub fn write(&self, version: SdkVersion, out: &mut Vec<u8>) -> bool {
                 if self.since() > version {
                     return false;
                 }
                 match *self {
                     $( Self::$name { $( $field, )* } => {
                         out.extend_from_slice(concat!("{\"type\":\"", $kind, "\"").as_bytes());
-                        $( if ClientVersion::$field_version <= version {
+                        $( if SdkVersion::$field_version <= version {
                             $field.field(concat!(",\"", $key, "\":"), version, out);
                         } )*
                     } )*
@@ -326,7 +326,7 @@ pub enum Finish {
 }
 
 /// Writes `chunk` as a frame of the event stream. Writes nothing if clients of `version` do not know the chunk.
-pub fn frame(chunk: &Chunk<'_>, version: ClientVersion, out: &mut Vec<u8>) {
+pub fn frame(chunk: &Chunk<'_>, version: SdkVersion, out: &mut Vec<u8>) {
     let before = out.len();
     out.extend_from_slice(b"data: ");
     if chunk.write(version, out) {
@@ -341,25 +341,25 @@ pub const DONE: &[u8] = b"data: [DONE]\n\n";
 
 /// A value that can be written as the field of a chunk, after its name. An absent value writes nothing.
 trait Field {
-    fn field(self, name: &'static str, version: ClientVersion, out: &mut Vec<u8>);
+    fn field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>);
 }
 
 impl Field for &str {
-    fn field(self, name: &'static str, _: ClientVersion, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         write_json(self, out);
     }
 }
 
 impl Field for bool {
-    fn field(self, name: &'static str, _: ClientVersion, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(if self { b"true" } else { b"false" });
     }
 }
 
 impl Field for Json<'_> {
-    fn field(self, name: &'static str, _: ClientVersion, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         let from = out.len();
         match self {
@@ -381,14 +381,14 @@ impl Field for Json<'_> {
 }
 
 impl Field for Finish {
-    fn field(self, name: &'static str, version: ClientVersion, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>) {
         let reason = match self {
             Self::Stop => "stop",
             Self::Length => "length",
             Self::ContentFilter => "content-filter",
             Self::ToolCalls => "tool-calls",
             Self::Error => "error",
-            Self::Interrupted if version >= ClientVersion::V7 => "interrupted",
+            Self::Interrupted if version >= SdkVersion::V7 => "interrupted",
             Self::Interrupted | Self::Other => "other",
         };
         reason.field(name, version, out);
@@ -396,7 +396,7 @@ impl Field for Finish {
 }
 
 impl<F: Field> Field for Option<F> {
-    fn field(self, name: &'static str, version: ClientVersion, out: &mut Vec<u8>) {
+    fn field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>) {
         if let Some(field) = self {
             field.field(name, version, out);
         }

@@ -9,7 +9,7 @@ use tool_runtime::Message;
 use tool_runtime::run::{Phase, Run};
 
 use super::stream::{part, place};
-use super::{ClientVersion, StreamSettings, UiStream};
+use super::{SdkVersion, StreamSettings, UiStream};
 use crate::protocol::{
     json_object::{Members, value},
     prompt_id,
@@ -70,7 +70,7 @@ fn answer_id(at: usize) -> String {
 /// Returns the parts of the answer in these messages of `run`, which has reached `phase`.
 fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
     // Messages of version 6 have all states of calls, although its stream has no chunk for each.
-    let mut stream = UiStream::new("", run.id(), settings.clone().client_version(ClientVersion::V7));
+    let mut stream = UiStream::new("", run.id(), settings.clone().client_version(SdkVersion::V7));
     let mut frames = Vec::new();
     stream.write_history(run, places, &mut frames);
     if !matches!(phase, Phase::Generating | Phase::Acting) {
@@ -82,7 +82,7 @@ fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &S
             reader.read(&chunk);
         }
     }
-    let is_known = |part: &Part| settings.client_version >= ClientVersion::V7 || !is(part, "type", "steering-message");
+    let is_known = |part: &Part| settings.client_version >= SdkVersion::V7 || !is(part, "type", "steering-message");
     reader.finish().into_iter().filter(is_known).collect()
 }
 

@@ -45,7 +45,7 @@ fn sealed_metadata(sealed: &str) -> Value {
 /// clients do not send their version, and abandon an answer at the first unknown chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum ClientVersion {
+pub enum SdkVersion {
     /// Clients of the AI SDK 6, and later ones.
     V6,
     /// Clients of the AI SDK 7.
@@ -68,7 +68,7 @@ pub enum Errors {
 #[non_exhaustive]
 pub struct StreamSettings {
     /// The chunks and fields that the client knows.
-    pub client_version: ClientVersion,
+    pub client_version: SdkVersion,
     /// The tools.
     pub tools: Toolset,
     /// The part of each tool's calls that clients see.
@@ -92,7 +92,7 @@ impl StreamSettings {
     /// masked.
     pub fn new(tools: Toolset) -> Self {
         Self {
-            client_version: ClientVersion::V7,
+            client_version: SdkVersion::V7,
             tools,
             visible: Visible::default(),
             reasoning: true,
@@ -104,7 +104,7 @@ impl StreamSettings {
     }
 
     /// Sets the version of the clients.
-    pub fn client_version(mut self, version: ClientVersion) -> Self {
+    pub fn client_version(mut self, version: SdkVersion) -> Self {
         self.client_version = version;
         self
     }

@@ -9,7 +9,7 @@ use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
 use tool_runtime::store::StoreError;
 use tool_runtime::tool::Context;
 
-use super::{Chunk, ClientVersion, DONE, Errors, Finish, Json, StreamSettings, calls::Call, frame, sealed_metadata};
+use super::{Chunk, DONE, Errors, Finish, Json, SdkVersion, StreamSettings, calls::Call, frame, sealed_metadata};
 use crate::protocol::coalesce::Held;
 use crate::protocol::{Encoder, End, Outbox, full};
 
@@ -292,9 +292,9 @@ impl UiStream {
     fn steered(&mut self, id: Option<&str>, content: &[Part], out: &mut Vec<u8>) {
         self.finish_step(out);
         self.steerings += 1;
-        let minted = format!("{}-steering-{}", self.message_id, self.steerings);
+        let own_id = format!("{}-steering-{}", self.message_id, self.steerings);
         let parts: Value = content.iter().map(part).collect();
-        let id = id.unwrap_or(&minted);
+        let id = id.unwrap_or(&own_id);
         self.frame(&Chunk::SteeringMessage { id, parts: Json::Value(&parts) }, out);
     }
 
@@ -307,7 +307,7 @@ impl UiStream {
         let from = self.step_calls.min(self.calls.len());
         // An accepted call goes on although the turn failed, so its part must stay.
         let has_kept = self.calls[from..].iter().any(|call| !call.is_streaming() && !call.is_provided);
-        if self.settings.client_version >= ClientVersion::V7 && !has_kept {
+        if self.settings.client_version >= SdkVersion::V7 && !has_kept {
             self.calls.truncate(from);
             self.forget_step(out);
         } else {
@@ -569,7 +569,7 @@ impl DataParts {
     }
 
     /// Writes the parts that were added since the last call.
-    fn write(&self, version: ClientVersion, out: &mut Vec<u8>) {
+    fn write(&self, version: SdkVersion, out: &mut Vec<u8>) {
         for DataPart { name, id, data, is_transient } in std::mem::take(&mut *self.outbox.lock()) {
             let transient = is_transient.then_some(true);
             frame(&Chunk::Data { name: &name, id: id.as_deref(), data: Json::Value(&data), transient }, version, out);

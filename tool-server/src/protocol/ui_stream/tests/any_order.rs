@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    super::{ClientVersion, Errors, StreamSettings, UiStream},
+    super::{Errors, SdkVersion, StreamSettings, UiStream},
     assert_legal, chunks, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -173,7 +173,7 @@ proptest! {
     #[test]
     fn every_order_of_events_is_readable(
         all in prop::collection::vec((happens(), 0..60u64), 0..60),
-        version in prop_oneof![Just(ClientVersion::V6), Just(ClientVersion::V7)],
+        version in prop_oneof![Just(SdkVersion::V6), Just(SdkVersion::V7)],
         reported in any::<bool>(),
         ending in 0..4u8,
     ) {
@@ -196,7 +196,7 @@ proptest! {
         stream.event(Event::Text("too late"), now, &mut out);
         stream.end(End::new(None, None), &mut out);
         let chunks = chunks(&out);
-        assert_legal(&chunks, &[], if version == ClientVersion::V6 { 6 } else { 7 });
+        assert_legal(&chunks, &[], if version == SdkVersion::V6 { 6 } else { 7 });
         let text = String::from_utf8(out).unwrap();
         let is_asked = |(happens, _): &(Happens, u64)| matches!(happens, Happens::Opened(2, _) | Happens::Inside(2));
         let is_seen = text.contains("hush") || text.contains("\"toolCallId\":\"c\"");

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::{Chunk, ClientVersion, DataParts, Errors, Json, StreamSettings, frame},
+    super::{Chunk, DataParts, Errors, Json, SdkVersion, StreamSettings, frame},
     Sent, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -85,7 +85,7 @@ fn a_failure_of_the_model_is_masked_and_ends_what_was_open() {
 }
 
 #[test]
-fn a_denial_by_a_policy_at_both_levels() {
+fn a_denial_by_a_policy_in_both_versions() {
     let denied = CallResult::PolicyDenied { reason: Some("never".to_owned()) };
     let kinds = |version, tool| {
         let run = run_of(&[("a", tool, "{}")]);
@@ -99,9 +99,9 @@ fn a_denial_by_a_policy_at_both_levels() {
     };
     let v7 = "tool-approval-request tool-approval-response tool-output-denied";
     let v6 = "tool-approval-request tool-output-denied";
-    assert_eq!(kinds(ClientVersion::V7, "work"), format!("tool-input-available {v7}"));
-    assert_eq!(kinds(ClientVersion::V6, "work"), format!("tool-input-available {v6}"));
-    assert_eq!(kinds(ClientVersion::V7, "client"), v7, "a client would execute what is announced");
+    assert_eq!(kinds(SdkVersion::V7, "work"), format!("tool-input-available {v7}"));
+    assert_eq!(kinds(SdkVersion::V6, "work"), format!("tool-input-available {v6}"));
+    assert_eq!(kinds(SdkVersion::V7, "client"), v7, "a client would execute what is announced");
 }
 
 #[test]
@@ -121,15 +121,12 @@ fn unsupported_chunks_are_not_sent_to_a_client() {
         String::from_utf8(out).unwrap()
     };
     let six = r#"data: {"type":"tool-approval-request","approvalId":"a.1","toolCallId":"a","signature":"s"}"#;
-    assert_eq!(text(&request, ClientVersion::V6), format!("{six}\n\n"));
-    assert!(text(&request, ClientVersion::V7).contains(r#""reason":"why","isAutomatic":true"#));
-    assert_eq!(text(&Chunk::ResetStep {}, ClientVersion::V6), "");
-    assert_eq!(text(&Chunk::ResetStep {}, ClientVersion::V7), "data: {\"type\":\"reset-step\"}\n\n");
+    assert_eq!(text(&request, SdkVersion::V6), format!("{six}\n\n"));
+    assert!(text(&request, SdkVersion::V7).contains(r#""reason":"why","isAutomatic":true"#));
+    assert_eq!(text(&Chunk::ResetStep {}, SdkVersion::V6), "");
+    assert_eq!(text(&Chunk::ResetStep {}, SdkVersion::V7), "data: {\"type\":\"reset-step\"}\n\n");
     let data = Chunk::Data { name: "a\"b", id: None, data: Json::Text("[1,\r\n2]"), transient: Some(true) };
-    assert_eq!(
-        text(&data, ClientVersion::V6),
-        "data: {\"type\":\"data-a\\\"b\",\"data\":[1,  2],\"transient\":true}\n\n"
-    );
+    assert_eq!(text(&data, SdkVersion::V6), "data: {\"type\":\"data-a\\\"b\",\"data\":[1,  2],\"transient\":true}\n\n");
 }
 
 #[test]
@@ -183,7 +180,7 @@ fn a_refusal_is_data_for_a_form_too() {
     assert_eq!(error(true, Errors::Masked, &failed), (json!("tool-output-error"), None));
 }
 
-fn failed(version: ClientVersion, is_accepted: bool) -> Vec<Value> {
+fn failed(version: SdkVersion, is_accepted: bool) -> Vec<Value> {
     let run = run_of(&[("a", "work", "{}"), ("b", "work", "{}")]);
     let mut sent = Sent::new(StreamSettings::new(tools()).client_version(version));
     sent.event(Event::StepStarted { step: 1 });
@@ -206,7 +203,7 @@ fn kinds(chunks: &[Value]) -> Vec<&str> {
 
 #[test]
 fn a_turn_that_came_to_nothing_is_forgotten() {
-    let all = failed(ClientVersion::V7, false);
+    let all = failed(SdkVersion::V7, false);
     assert_eq!(
         kinds(&all)[4..],
         [
@@ -223,12 +220,12 @@ fn a_turn_that_came_to_nothing_is_forgotten() {
     );
     // Clients that cannot drop chunks see that its calls failed.
     let before = ["tool-input-error", "tool-input-error", "finish-step", "start-step", "text-start"];
-    assert_eq!(kinds(&failed(ClientVersion::V6, false))[7..12], before);
+    assert_eq!(kinds(&failed(SdkVersion::V6, false))[7..12], before);
 }
 
 #[test]
 fn a_call_that_goes_on_keeps_its_place() {
-    let all = failed(ClientVersion::V7, true);
+    let all = failed(SdkVersion::V7, true);
     assert!(!kinds(&all).contains(&"reset-step"));
     assert_eq!(kinds(&all)[7..11], ["tool-input-available", "tool-input-error", "finish-step", "start-step"]);
     assert_eq!(all[8]["toolCallId"], "b");
@@ -253,12 +250,12 @@ fn a_message_that_steers_the_run_is_in_the_message() {
         sent.event(Event::Text("Rome"));
         sent.end(End::new(None, None))
     };
-    let seven = steered(ClientVersion::V7);
+    let seven = steered(SdkVersion::V7);
     assert_eq!(kinds(&seven)[5..8], ["finish-step", "steering-message", "start-step"]);
     let image = json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA" });
     assert_eq!(seven[6]["parts"], json!([{ "type": "text", "text": "No, Rome." }, image]));
     assert_eq!(seven[6]["id"], "m-steering-1");
-    assert_eq!(kinds(&steered(ClientVersion::V6))[5..7], ["finish-step", "start-step"]);
+    assert_eq!(kinds(&steered(SdkVersion::V6))[5..7], ["finish-step", "start-step"]);
 }
 
 #[test]
