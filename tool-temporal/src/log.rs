@@ -159,3 +159,33 @@ impl RunLog {
         self.records.iter().map(|record| record.text.len()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addition(rev: u64, drive: Option<Drive>) -> Addition {
+        let head = serde_json::json!({ "owner": "anna", "is_active": true, "wake": null, "opened": [], "closed": [] });
+        let record = Record::new(rev, 1, "entry".to_owned());
+        Addition { record, drive, head: serde_json::from_value(head).unwrap() }
+    }
+
+    #[test]
+    fn a_later_drive_or_attempt_fences_the_earlier_ones() {
+        let mut log = RunLog::new("run".into(), addition(0, None));
+        let drive = |number, attempt| Some(Drive { number, attempt });
+        assert_eq!(log.begin_drive().0.number, 1);
+        assert_eq!(log.add(addition(1, drive(1, 1))), Added::Stored);
+        assert_eq!(log.claim(Drive { number: 1, attempt: 2 }), Added::Stored);
+        assert_eq!(log.add(addition(2, drive(1, 1))), Added::Fenced);
+        assert_eq!(log.claim(Drive { number: 1, attempt: 1 }), Added::Fenced);
+        assert_eq!(log.add(addition(2, drive(1, 2))), Added::Stored);
+        // The next drive needs no claim.
+        assert_eq!(log.begin_drive().0.number, 2);
+        assert_eq!(log.add(addition(3, drive(1, 2))), Added::Fenced);
+        assert_eq!(log.claim(Drive { number: 1, attempt: 3 }), Added::Fenced);
+        assert_eq!(log.add(addition(3, drive(2, 1))), Added::Stored);
+        // A decision comes from no drive.
+        assert_eq!(log.add(addition(4, None)), Added::Stored);
+    }
+}
