@@ -8,7 +8,11 @@ mod temporal;
 use std::{
     io::{self, BufRead, BufReader, Write},
     process::{Child, Command, ExitCode, Stdio},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use futures_util::{
@@ -96,9 +100,31 @@ fn look(
     subject.len()
 }
 
-/// Returns an agent of three turns, of which two have four calls.
+/// The time of a call that waits, in milliseconds.
+const WAIT: u64 = 200;
+
+/// Waits. Returns when it began and when it ended, in milliseconds.
+#[tool(effect = read_only)]
+async fn wait() -> [u64; 2] {
+    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let now = || u64::try_from(BEGUN.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let begun = now();
+    tokio::time::sleep(Duration::from_millis(WAIT)).await;
+    [begun, now()]
+}
+
+/// The prompt for eight calls that wait at once.
+const WAIT_PROMPT: &str = "Wait.";
+
+/// Returns an agent of three turns, of which two have four calls; or of two turns, of which one has eight calls that wait.
 fn agent() -> Agent {
     let model = FunctionModel::new(|request| {
+        if request.messages[0] == Message::user(WAIT_PROMPT) {
+            return match request.messages.len() {
+                1 => (0..8).fold(Turn::default(), |turn, _| turn.then_call("wait", json!({}))),
+                _ => Turn::say("I have waited."),
+            };
+        }
         let subject = json!({ "subject": "the price of the second one" });
         let calls = |text| (0..4).fold(Turn::say(text), |turn, _| turn.then_call("look", subject.clone()));
         match request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count() {
@@ -107,7 +133,7 @@ fn agent() -> Agent {
             _ => Turn::say("It is the second one."),
         }
     });
-    Agent::new(model).tools(toolset!(look)).operator(Suspend)
+    Agent::new(model).tools(toolset!(look, wait)).operator(Suspend)
 }
 
 /// Prints the targets. Each needs the server of its engine.
@@ -134,7 +160,37 @@ pub(crate) fn measure(report: &mut Report) {
             }
             Err(error) => report.broken(&target, &error.to_string()),
         }
+        let target = format!("engines/{name}-overlap");
+        match runtime().and_then(|runtime| overlap(&runtime, name)) {
+            Ok(ratio) => {
+                report.at_most(&target, ratio, 2.0, &format!("x one call of {WAIT} ms: eight calls of a turn"));
+            }
+            Err(error) => report.broken(&target, &error.to_string()),
+        }
     }
+}
+
+/// Returns the longest time from the begin of the first of eight calls to the end of the last, of some runs, in calls.
+fn overlap(runtime: &Runtime, name: &str) -> io::Result<f64> {
+    let engine = engine(name)?;
+    let store: std::sync::Arc<dyn Store> = runtime.block_on(engine.runs())?.into();
+    let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).operator(Suspend).store(store);
+    let _adapter = Process::start(name, None)?;
+    let mut longest = 0;
+    for _ in 0..PAIRS {
+        let mut session = front.session();
+        runtime.block_on(session.send(WAIT_PROMPT)).map_err(io::Error::other)?;
+        let outputs = session.run().calls().iter().filter_map(|call| call.result()?.output()?.decode().ok());
+        let times: Vec<[u64; 2]> = outputs.collect();
+        if times.len() != 8 {
+            return Err(io::Error::other(format!("{} of eight calls have ended", times.len())));
+        }
+        let begun = times.iter().map(|[begun, _]| *begun).min().unwrap_or_default();
+        let ended = times.iter().map(|[_, ended]| *ended).max().unwrap_or_default();
+        longest = longest.max(ended - begun);
+    }
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
+    Ok(longest as f64 / WAIT as f64)
 }
 
 fn runtime() -> io::Result<Runtime> {
