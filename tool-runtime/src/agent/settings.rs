@@ -202,8 +202,7 @@ impl Agent {
         self
     }
 
-    /// Sets the operator, which decides about calls, answers questions and executes external calls. The default is
-    /// [`DenyAll`].
+    /// Sets the operator, which decides about calls, answers questions and executes external calls. [`DenyAll`] by default.
     ///
     /// A type that both observes and decides, such as a terminal, is set twice:
     /// `.observer(terminal.clone()).operator(terminal)`.
@@ -262,8 +261,7 @@ impl Agent {
         self
     }
 
-    /// Sets the store for the runs, so that they survive the process. Without one, they live in their
-    /// [`Session`](super::Session).
+    /// Sets the store for the runs, so that they survive the process. Without one, they live in their sessions.
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.setup_mut().store = Some(Arc::new(store));
         self

@@ -40,7 +40,7 @@ pub struct AgentTool {
     agent: Agent,
     spec: Arc<ToolSpec>,
     /// The function that converts the arguments into the agent's prompt.
-    ask: Arc<PromptFn>,
+    to_prompt: Arc<PromptFn>,
     /// The tool for a typed answer, if the output has a type.
     answering: Option<FinalAnswer>,
 }
@@ -64,7 +64,8 @@ impl AgentTool {
         spec.options.effect = if only_reads { Effect::ReadOnly } else { Effect::Write };
         spec.options.untrusted = tools().any(|tool| tool.untrusted || tool.open_world);
         spec.options.resumable = true;
-        let tool = Self { agent: agent.clone(), spec: Arc::new(spec), ask: Arc::new(|_| unread()), answering: None };
+        let tool =
+            Self { agent: agent.clone(), spec: Arc::new(spec), to_prompt: Arc::new(|_| unread()), answering: None };
         tool.input(|task: Task| task.task)
     }
 
@@ -76,7 +77,7 @@ impl AgentTool {
         let schema = Schema::from_schemars(schema_of::<I>());
         let compiled = CompiledSchema::compile(schema.neutral()).ok();
         Arc::make_mut(&mut self.spec).input = Arc::new(schema);
-        self.ask = Arc::new(move |arguments| Ok(prompt(read_as(arguments, compiled.as_ref())?)));
+        self.to_prompt = Arc::new(move |arguments| Ok(prompt(read_as(arguments, compiled.as_ref())?)));
         self
     }
 
@@ -116,8 +117,8 @@ impl DynTool for AgentTool {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        let asked = (self.ask)(arguments).map_err(CallError::from);
-        StartFuture::read(asked.map(|prompt| {
+        let prompt = (self.to_prompt)(arguments).map_err(CallError::from);
+        StartFuture::read(prompt.map(|prompt| {
             let needs_approval = self.spec.options.approval != crate::tool::Approval::Never;
             StartedCall::new(needs_approval, Box::pin(self.work(prompt, cx)))
         }))

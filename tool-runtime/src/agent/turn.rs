@@ -111,8 +111,8 @@ impl ModelTurn {
             .then(|| NextStep::new(run, self.attempts.failures, Arc::clone(&messages), setup.settings.clone()));
         let (list, agent) = (list.clone(), agent.clone());
         let Attempts { model, wait, .. } = self.attempts;
-        let ask = PendingTurn { agent, model, wait, messages, tools, list, until, next };
-        self.asking = Some(OpenTurn::new(Box::new(ask), log.now()));
+        let turn = PendingTurn { agent, model, wait, messages, tools, list, until, next };
+        self.asking = Some(OpenTurn::new(Box::new(turn), log.now()));
     }
 
     /// Publishes the present turn so far, and then its further pieces, while other processes follow the run.
@@ -464,10 +464,10 @@ pub struct AnnouncedCall {
 }
 
 impl OpenTurn {
-    pub fn new(ask: Box<PendingTurn>, asked: Time) -> Self {
+    pub fn new(turn: Box<PendingTurn>, asked: Time) -> Self {
         let mailbox = Mailbox::default();
         Self {
-            pump: Some(Box::pin(ask.pump(mailbox.clone()))),
+            pump: Some(Box::pin(turn.pump(mailbox.clone()))),
             mailbox,
             turn: Turn::default(),
             bytes: 0,

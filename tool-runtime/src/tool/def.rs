@@ -186,7 +186,7 @@ struct Derived {
     guarded: bool,
     /// The position of the output in the answer of a tool that can refuse.
     form: OnceLock<Form>,
-    compiled: Compiled<CompiledSchema>,
+    input: Compiled<CompiledSchema>,
 }
 
 impl Def {
@@ -257,13 +257,13 @@ impl Def {
 
     /// Returns the schema to check after decoding, if decoding alone does not check everything in the schema.
     pub(super) fn guard(&'static self) -> Option<&'static CompiledSchema> {
-        if self.derived().guarded { self.compiled() } else { None }
+        if self.derived().guarded { self.input_schema() } else { None }
     }
 
     /// Returns the compiled schema of the arguments; `None` if a type's own schema cannot be compiled.
-    pub(super) fn compiled(&'static self) -> Option<&'static CompiledSchema> {
+    pub(super) fn input_schema(&'static self) -> Option<&'static CompiledSchema> {
         let derived = self.derived();
-        derived.compiled.get(|| CompiledSchema::compile(derived.spec.input.neutral()).ok())
+        derived.input.get(|| CompiledSchema::compile(derived.spec.input.neutral()).ok())
     }
 
     /// Returns the position of the output in the answer of a tool that can refuse.
@@ -283,7 +283,7 @@ impl Def {
             spec.title = self.options.title.map(str::to_owned);
             spec.output = describe_output(self.output.schema).map(Arc::new);
             spec.options = self.options.options();
-            Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), compiled: Compiled::new() }
+            Derived { spec: Arc::new(spec), guarded: input.guarded, form: OnceLock::new(), input: Compiled::new() }
         })
     }
 }

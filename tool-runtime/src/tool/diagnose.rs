@@ -35,8 +35,8 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
     }
     let is_known = |path: &String| known.iter().any(|name| is_within(path, &pointer(name)));
     let mut problems: Vec<Problem> = twice.into_iter().filter(is_known).map(duplicate).collect();
-    if let Some(compiled) = def.compiled() {
-        problems.extend(compiled.problems(&Value::Object(given.clone()), ""));
+    if let Some(schema) = def.input_schema() {
+        problems.extend(schema.problems(&Value::Object(given.clone()), ""));
     }
     for slot in slots {
         let name = slot.param().name;
@@ -68,22 +68,22 @@ pub fn check(guard: &CompiledSchema, text: &str) -> Result<(), Rejection> {
 /// Checks an output from a client against the schema that the client got.
 pub fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
     let schema = def::describe_answer(|generator| Some(schema(generator)));
-    let compiled = schema.and_then(|schema| CompiledSchema::compile(schema.neutral()).ok());
-    fitting(text, compiled.as_ref()).map(drop)
+    let schema = schema.and_then(|schema| CompiledSchema::compile(schema.neutral()).ok());
+    fitting(text, schema.as_ref()).map(drop)
 }
 
-/// Returns the value of the text `text`, if `compiled` finds no problems.
-pub(crate) fn fitting(text: &str, compiled: Option<&CompiledSchema>) -> Result<Value, Rejection> {
-    accept(examine(text, compiled)?)
+/// Returns the value of the text `text`, if `schema` finds no problems.
+pub(crate) fn fitting(text: &str, schema: Option<&CompiledSchema>) -> Result<Value, Rejection> {
+    accept(examine(text, schema)?)
 }
 
-/// Returns the value of the text `text`, and its problems: duplicate names, and what `compiled` finds.
+/// Returns the value of the text `text`, and its problems: duplicate names, and what `schema` finds.
 ///
 /// Fails when it is not JSON.
-pub(crate) fn examine(text: &str, compiled: Option<&CompiledSchema>) -> Result<(Value, Vec<Problem>), Rejection> {
+pub(crate) fn examine(text: &str, schema: Option<&CompiledSchema>) -> Result<(Value, Vec<Problem>), Rejection> {
     let ReadValue { value, twice } =
         text::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
-    let found = compiled.map(|compiled| compiled.problems(&value, "")).unwrap_or_default();
+    let found = schema.map(|schema| schema.problems(&value, "")).unwrap_or_default();
     let problems = twice.into_iter().map(duplicate).chain(found).collect();
     Ok((value, problems))
 }
@@ -93,14 +93,14 @@ pub(crate) fn accept((value, problems): (Value, Vec<Problem>)) -> Result<Value, 
     if problems.is_empty() { Ok(value) } else { Err(Rejection::new(problems)) }
 }
 
-/// Reads arguments as a `T`, after `compiled` has checked them; blank text means `{}`.
+/// Reads arguments as a `T`, after `schema` has checked them; blank text means `{}`.
 #[cfg(feature = "agent")]
 pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
     text: &str,
-    compiled: Option<&CompiledSchema>,
+    schema: Option<&CompiledSchema>,
 ) -> Result<T, Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
-    fitting(text, compiled)?;
+    fitting(text, schema)?;
     serde_json::from_str(text).map_err(|error| refused(&error))
 }
 

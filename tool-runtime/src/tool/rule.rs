@@ -175,11 +175,11 @@ impl Format {
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
-        let validator = self.compiled.get(|| {
+        let schema = self.compiled.get(|| {
             let schema = serde_json::json!({ "type": "string", "format": self.name });
             CompiledSchema::compile(&schema).ok()
         });
-        validator.is_none_or(|validator| validator.is_valid(&serde_json::Value::from(text)))
+        schema.is_none_or(|schema| schema.is_valid(&serde_json::Value::from(text)))
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Inbox(Mutex<Messages>);
 #[derive(Default)]
 struct Messages {
     ended: VecDeque<TaskEnd>,
-    asked: VecDeque<Box<CallRequest>>,
+    requests: VecDeque<Box<CallRequest>>,
     /// The waker of the run, if it waits.
     waker: Option<Waker>,
     /// Set if the run is not driven any more.
@@ -30,8 +30,8 @@ impl Inbox {
     }
 
     /// Sends a request of a call. It is lost if the run is not driven any more.
-    pub fn send_request(&self, asked: Box<CallRequest>) {
-        self.send(asked, |messages, asked| messages.asked.push_back(asked));
+    pub fn send_request(&self, request: Box<CallRequest>) {
+        self.send(request, |messages, request| messages.requests.push_back(request));
     }
 
     fn send<T>(&self, message: T, add: impl FnOnce(&mut Messages, T)) {
@@ -56,8 +56,8 @@ impl Inbox {
             if let Some(ended) = messages.ended.pop_front() {
                 return Poll::Ready(CallEvent::Ended(ended));
             }
-            if let Some(asked) = messages.asked.pop_front() {
-                return Poll::Ready(CallEvent::Asked(asked));
+            if let Some(request) = messages.requests.pop_front() {
+                return Poll::Ready(CallEvent::Asked(request));
             }
             messages.waker = Some(task.waker().clone());
             Poll::Pending
@@ -72,7 +72,7 @@ impl Inbox {
 
     /// Returns a request that has arrived already.
     pub fn take_request(&self) -> Option<Box<CallRequest>> {
-        self.messages().asked.pop_front()
+        self.messages().requests.pop_front()
     }
 
     /// Drops all messages, and those that come later.

@@ -175,8 +175,8 @@ impl CallJournal {
         request: impl FnOnce(Reply<T>) -> JournalRequest,
     ) -> BoxFuture<'static, Result<T, Failure>> {
         let (reply, answer) = oneshot::channel();
-        let asked = CallRequest { call: self.call.clone(), attempt: self.attempt(), request: request(reply) };
-        self.channels.inbox.send_request(Box::new(asked));
+        let request = CallRequest { call: self.call.clone(), attempt: self.attempt(), request: request(reply) };
+        self.channels.inbox.send_request(Box::new(request));
         // Without a reply, the run has ended the call, and this future will be dropped.
         let gone = |_| Err(Failure::new("the run is not driven any more"));
         Box::pin(answer.map(move |answer| answer.unwrap_or_else(gone)))
@@ -285,13 +285,13 @@ impl Journal for CallJournal {
 
 impl Calls {
     /// Handles a request of a running tool.
-    pub(super) async fn receive_asked(
+    pub(super) async fn receive_request(
         &mut self,
-        asked: CallRequest,
+        request: CallRequest,
         log: &mut Log,
         observers: &mut Observers,
     ) -> Result<(), AgentError> {
-        let Some(CallRequest { call, attempt, request }) = self.hold(asked, log) else { return Ok(()) };
+        let Some(CallRequest { call, attempt, request }) = self.hold(request, log) else { return Ok(()) };
         let attempt = self.attempt(&call, attempt);
         let (input, reply) = match request {
             JournalRequest::Answer { question, reply } => {
@@ -330,21 +330,22 @@ impl Calls {
     }
 
     /// Holds back a request of a call that waits for the answer to another one; it is sent again later. Steps are not held back.
-    fn hold(&mut self, asked: CallRequest, log: &Log) -> Option<CallRequest> {
-        let waits = self.live.get(&asked.call).is_some_and(|live| live.reply.is_some());
-        let is_open = || log.run().call(&asked.call).is_some_and(|call| call.stage() == Stage::Open);
-        if !waits || matches!(asked.request, JournalRequest::Begin { .. } | JournalRequest::Keep { .. }) && is_open() {
-            return Some(asked);
+    fn hold(&mut self, request: CallRequest, log: &Log) -> Option<CallRequest> {
+        let waits = self.live.get(&request.call).is_some_and(|live| live.reply.is_some());
+        let is_open = || log.run().call(&request.call).is_some_and(|call| call.stage() == Stage::Open);
+        if !waits || matches!(request.request, JournalRequest::Begin { .. } | JournalRequest::Keep { .. }) && is_open()
+        {
+            return Some(request);
         }
-        self.held.push(asked);
+        self.held.push(request);
         None
     }
 
     /// Sends the held requests of a call that goes on.
     pub(super) fn release_held(&mut self, call: &CallId) {
-        for asked in self.held.extract_if(.., |asked| asked.call == *call) {
+        for request in self.held.extract_if(.., |request| request.call == *call) {
             // They come after earlier requests, and after those that the call sends now.
-            self.channels.inbox.send_request(Box::new(asked));
+            self.channels.inbox.send_request(Box::new(request));
         }
     }
 

@@ -132,7 +132,7 @@ impl Calls {
             // A panic in a validator or a repair is part of its answer. Any other panic comes from a destructor; that call is
             // checked again when the run is loaded.
             CallEvent::Done(Err(_)) => {}
-            CallEvent::Asked(asked) => self.receive_asked(*asked, log, observers).await?,
+            CallEvent::Asked(request) => self.receive_request(*request, log, observers).await?,
         }
         Ok(())
     }
@@ -296,8 +296,8 @@ impl Calls {
 
     /// Handles a request that a call has sent already. Returns whether there was one.
     pub async fn take_request(&mut self, log: &mut Log, observers: &mut Observers) -> Result<bool, AgentError> {
-        let Some(asked) = self.channels.inbox.take_request() else { return Ok(false) };
-        self.receive_asked(*asked, log, observers).await?;
+        let Some(request) = self.channels.inbox.take_request() else { return Ok(false) };
+        self.receive_request(*request, log, observers).await?;
         Ok(true)
     }
 }

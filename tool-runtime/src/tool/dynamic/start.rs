@@ -345,9 +345,9 @@ fn select_variant(def: &'static Def, text: &str) -> Result<usize, Rejection> {
     let place = tag.and_then(|tag| union.variants.iter().position(|(known, _)| *known == tag));
     place.ok_or_else(|| {
         let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();
-        let validator = CompiledSchema::compile(&Value::Object(def::describe_tagged(union.tag, &tags))).ok();
+        let schema = CompiledSchema::compile(&Value::Object(def::describe_tagged(union.tag, &tags))).ok();
         let given = if text::is_blank(text) { "{}" } else { text };
-        diagnose::fitting(given, validator.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
+        diagnose::fitting(given, schema.as_ref()).err().unwrap_or_else(|| Rejection::new(Vec::new()))
     })
 }
 
