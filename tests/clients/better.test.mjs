@@ -1,7 +1,9 @@
 // B01 to B11: what the AI SDK's own server gets wrong, with the same unmodified client.
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { base, call, chat, chunks, counters, echo, executions, post, reset, script, sdk, text, until, user } from './kit.mjs';
+import {
+  base, call, chat, chunks, counters, echo, executions, post, releaseOnceRead, reset, script, sdk, text, until, untilOver, user,
+} from './kit.mjs';
 
 beforeEach(reset);
 
@@ -103,30 +105,34 @@ test('B05 an approval is of its chat', async () => {
 
 test('B06 a running answer is resumed', async () => {
   const it = chat({ id: `b06-${sdk.level}`, body: { resumable: true }, legal: false });
-  const sent = it.sendMessage({ text: script([text('before'), call('c1', 'slow', { ms: 700 })], [echo]) });
+  const sent = it.sendMessage({ text: script([text('before'), call('c1', 'slow', { ms: 60_000 })], [echo]) });
   await until('the tool runs', async () => (await executions('slow')) === 1);
   const history = structuredClone(it.messages);
   await it.stop();
   await sent;
   const again = chat({ id: it.id, messages: history });
-  await again.resumeStream();
+  const resumed = again.resumeStream();
+  await releaseOnceRead(again);
+  await resumed;
   await again.settled();
   again.ok();
   assert.equal(again.messages.length, 2);
   assert.match(again.spoken(), /^before\nSEEN/);
   assert.deepEqual(await counters(), { executions: { slow: 1 }, aborted: {} });
-  assert.equal((await fetch(`${base}/api/chat/${it.id}/stream`)).status, 204);
+  await untilOver(it.id);
 });
 
 test('B06 a resumed continuation has the whole message', async () => {
   const it = chat({ id: `b06c-${sdk.level}`, body: { resumable: true }, legal: false });
-  await it.say([text('first'), call('c1', 'deleteFile', { filename: 'a' })], [call('c2', 'slow', { ms: 700 })], [echo]);
+  await it.say([text('first'), call('c1', 'deleteFile', { filename: 'a' })], [call('c2', 'slow', { ms: 60_000 })], [echo]);
   const requests = it.log.requests.length;
   void approve(it, 'c1');
   await until('the second tool runs', async () => (await executions('slow')) === 1);
   assert.equal(it.log.requests.length, requests + 1);
   const again = chat({ id: it.id, messages: structuredClone(it.messages) });
-  await again.resumeStream();
+  const resumed = again.resumeStream();
+  await releaseOnceRead(again);
+  await resumed;
   await again.settled();
   again.ok();
   assert.equal(again.messages.length, 2);
@@ -140,7 +146,7 @@ test('B06 stop ends an answer that goes on by itself', async () => {
   void it.sendMessage({ text: script([call('c1', 'slow', { ms: 20_000 })], [echo]) });
   await until('the tool runs', async () => (await executions('slow')) === 1);
   assert.equal((await fetch(`${base}/api/chat/${it.id}/stop`, { method: 'POST' })).status, 204);
-  await until('the tool is given up', async () => (await counters()).aborted.slow === 1, 3_000);
+  await until('the tool is given up', async () => (await counters()).aborted.slow === 1, 15_000);
   await it.settled();
 });
 

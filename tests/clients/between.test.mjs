@@ -1,7 +1,7 @@
 // What comes between the turns of an answer, and what the model's provider does, as the real client shows it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { base, call, chat, chunks, executions, reset, script, sdk, text, until } from './kit.mjs';
+import { base, call, chat, chunks, executions, release, reset, script, sdk, text, until } from './kit.mjs';
 
 test('a turn that broke off is forgotten, where clients can', async () => {
   const it = chat();
@@ -30,13 +30,14 @@ test('what the provider executes is shown as its own, and nobody waits for it', 
 test('what is said to an answer under way is heard at the next turn', async () => {
   await reset();
   const it = chat();
-  const answer = it.say([call('c1', 'slow', { ms: 600 })], [text('not this')]);
+  const answer = it.say([call('c1', 'slow', { ms: 60_000 })], [text('not this')]);
   await until('the tool runs', async () => (await executions('slow')) === 1);
   const message = { id: 'rather', role: 'user', parts: [{ type: 'text', text: script([text('this')]) }] };
   const steer = id => fetch(`${base}/api/chat/${id}/steer`, {
     method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }),
   });
   assert.equal((await steer(it.id)).status, 202);
+  await release();
   await answer;
   it.ok();
   assert.equal(it.spoken(), 'this');

@@ -12,6 +12,8 @@ export const base = await started(...(stateless ? ['--stateless'] : []));
 export const counters = async () => (await fetch(`${base}/probe/counters`)).json();
 export const reset = async () => assert.ok((await fetch(`${base}/probe/reset`, { method: 'POST' })).ok);
 export const executions = async tool => (await counters()).executions[tool] ?? 0;
+/** Ends the calls of `slow`. */
+export const release = async () => assert.ok((await fetch(`${base}/probe/release`, { method: 'POST' })).ok);
 
 export const script = (...steps) => `SCRIPT ${JSON.stringify({ steps })}`;
 export const call = (id, tool, input, more = {}) => ({ call: { id, tool, input, ...more } });
@@ -27,6 +29,15 @@ export const until = async (what, check, ms = 10_000) => {
     await new Promise(resolve => setTimeout(resolve, 10));
   }
 };
+
+/** Ends the calls of `slow` once a chat reads an answer. */
+export async function releaseOnceRead(it) {
+  await until('the answer is read', () => it.log.raw.some(raw => raw !== ''));
+  await release();
+}
+
+/** Waits until the answer of a chat cannot be resumed. Its readers have its end a moment before. */
+export const untilOver = id => until('the answer is over', async () => (await fetch(`${base}/api/chat/${id}/stream`)).status === 204);
 
 /** The chunks of a raw stream, each checked with the SDK's own schema. */
 export async function chunks(raw, level = sdk.level) {

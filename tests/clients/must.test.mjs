@@ -1,7 +1,9 @@
 // S01 to S24: what every backend of the AI SDK does.
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { assertLegal, base, call, chat, chunks, counters, echo, executions, post, reset, script, sdk, text, until, user } from './kit.mjs';
+import {
+  assertLegal, base, call, chat, chunks, counters, echo, executions, post, reset, script, sdk, text, until, untilOver, user,
+} from './kit.mjs';
 
 beforeEach(reset);
 
@@ -173,11 +175,12 @@ test('S14 a policy', async () => {
 
 test('S15 ten tools side by side', async () => {
   const it = chat();
-  const calls = Array.from({ length: 10 }, (_, n) => call(`c${n}`, 'slow', { ms: 200 - 15 * n }));
+  const calls = Array.from({ length: 10 }, (_, n) => call(`c${n}`, 'slow', { ms: 1_000 - 15 * n }));
   const began = Date.now();
   await it.say(calls, [echo]);
   it.ok();
-  assert.ok(Date.now() - began < 1500);
+  // One after the other, they take more than nine seconds.
+  assert.ok(Date.now() - began < 5_000);
   assert.deepEqual(it.seen().map(seen => seen.toolCallId), calls.map(({ call }) => call.id));
   assert.equal(await executions('slow'), 10);
 });
@@ -219,7 +222,7 @@ test('S18 nothing to resume', async () => {
   assert.equal((await fetch(`${base}/api/chat/nothing/stream`)).status, 204);
   const it = chat({ id: 's18' });
   await it.say([text('done')]);
-  assert.equal((await fetch(`${base}/api/chat/s18/stream`)).status, 204);
+  await untilOver('s18');
   await it.resumeStream();
   it.ok();
 });
@@ -230,7 +233,7 @@ test('S19 the client leaves', async () => {
   await until('the tool runs', async () => (await executions('slow')) === 1);
   await it.stop();
   await sent;
-  await until('the tool is given up', async () => (await counters()).aborted.slow === 1, 3_000);
+  await until('the tool is given up', async () => (await counters()).aborted.slow === 1, 15_000);
 });
 
 test('S20 another answer', async () => {

@@ -1,20 +1,22 @@
 // A page that is loaded again: `useChat({ messages, resume: true })`, with the messages that the server has.
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { base, call, chat, counters, echo, executions, reset, script, sdk, stateless, text, until } from './kit.mjs';
+import { base, call, chat, counters, echo, executions, releaseOnceRead, reset, script, sdk, stateless, text, until } from './kit.mjs';
 
 beforeEach(reset);
 
 const fetched = async id => fetch(`${base}${sdk.endpoint}/${id}`);
 
-/** The same chat in a page that has nothing of it. */
-async function loaded(it, options = {}) {
+/** The same chat in a page that has nothing of it. If its answer waits for `slow`, the tool ends once the page reads. */
+async function loaded(it, { isSlow = false } = {}) {
   const response = await fetched(it.id);
   assert.equal(response.status, 200);
   const messages = await response.json();
   await sdk.validateUIMessages({ messages });
-  const again = chat({ ...options, id: it.id, messages });
-  await again.resumeStream();
+  const again = chat({ id: it.id, messages });
+  const resumed = again.resumeStream();
+  if (isSlow) await releaseOnceRead(again);
+  await resumed;
   await again.settled();
   again.ok();
   return again;
@@ -103,9 +105,9 @@ if (stateless) {
 
   test('R04 two pages read one answer', async () => {
     const it = chat({ body: { resumable: true } });
-    const sent = it.sendMessage({ text: script([text('before'), call('c1', 'slow', { ms: 700 })], [echo]) });
+    const sent = it.sendMessage({ text: script([text('before'), call('c1', 'slow', { ms: 60_000 })], [echo]) });
     await until('the tool runs', async () => (await executions('slow')) === 1);
-    const again = await loaded(it);
+    const again = await loaded(it, { isSlow: true });
     await sent;
     await it.settled();
     assert.deepEqual(shown(again), shown(it));
@@ -115,10 +117,10 @@ if (stateless) {
 
   test('R05 a page sees what another has decided', async () => {
     const it = chat({ body: { resumable: true } });
-    await it.say([call('c1', 'deleteFile', { filename: 'a' })], [call('c2', 'slow', { ms: 700 })], [echo]);
+    await it.say([call('c1', 'deleteFile', { filename: 'a' })], [call('c2', 'slow', { ms: 60_000 })], [echo]);
     void it.addToolApprovalResponse({ id: it.part('c1').approval.id, approved: true });
     await until('the second tool runs', async () => (await executions('slow')) === 1);
-    const again = await loaded(it);
+    const again = await loaded(it, { isSlow: true });
     await it.settled();
     assert.deepEqual(again.parts().map(part => part.state ?? part.type), it.parts().map(part => part.state ?? part.type));
     assert.equal(again.messages.length, 2);

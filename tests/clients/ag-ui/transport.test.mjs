@@ -6,7 +6,8 @@ import { answer, chat, client, id, input, post, tool, url, user } from './kit.mj
 
 const headers = { 'content-type': 'application/json' };
 
-test('T21 what is said arrives when it is said', async () => {
+/** Reads a text that the model writes slowly. Returns the times at which its pieces arrived. */
+async function arrivals() {
   const body = JSON.stringify(input({ messages: [user('slow Grüße an 👩‍👩‍👧 und 日本 und noch mehr davon')] }));
   const response = await fetch(url, { method: 'POST', headers, body });
   assert.match(response.headers.get('cache-control'), /no-cache/);
@@ -19,11 +20,18 @@ test('T21 what is said arrives when it is said', async () => {
     if (text.includes('TEXT_MESSAGE_CONTENT')) times.push(performance.now());
     said += text;
   }
-  assert.ok(times.length >= 5, `${times.length} pieces`);
-  assert.ok(times.at(-1) - times[0] > 400, `all within ${times.at(-1) - times[0]} ms`);
   const frames = said.trim().split('\n\n').map(frame => JSON.parse(frame.slice(6)));
   const text = frames.map(frame => frame.delta ?? '').join('');
   assert.equal(text, 'Grüße an 👩‍👩‍👧 und 日本 und noch mehr davon');
+  return times;
+}
+
+test('T21 what is said arrives when it is said', async () => {
+  const isGradual = times => times.length >= 5 && times.at(-1) - times[0] > 400;
+  const all = [];
+  // A client that pauses reads several pieces at once, so it may try again.
+  while (all.length < 5 && !all.some(isGradual)) all.push(await arrivals());
+  assert.ok(all.some(isGradual), JSON.stringify(all));
 });
 
 test('T22 a megabyte of arguments', async () => {
@@ -40,7 +48,8 @@ test('T22 a megabyte of arguments', async () => {
 
 test('T22 small pieces of arguments come together', async () => {
   const { calls } = await chat().go(`call get_weather {"city":"${'x'.repeat(600)}"}`);
-  assert.ok(calls[0].deltas <= 4, `${calls[0].deltas} pieces`);
+  // The model writes 51 pieces.
+  assert.ok(calls[0].deltas <= 12, `${calls[0].deltas} pieces`);
 });
 
 test('T23 twenty conversations at once', async () => {
@@ -52,9 +61,12 @@ test('T23 twenty conversations at once', async () => {
   }));
 });
 
+// It takes 24 seconds.
+const long = `slow ${'word '.repeat(200)}`;
+
 test('T24 a client that leaves', async () => {
   const threadId = id();
-  const said = user('slow one two three four five six seven eight nine ten');
+  const said = user(long);
   const stop = new AbortController();
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(input({ threadId, messages: [said] })), signal: stop.signal });
   const reader = response.body.getReader();
@@ -65,12 +77,12 @@ test('T24 a client that leaves', async () => {
   const began = performance.now();
   const next = await post(input({ threadId, messages: [said, user('say Back.')] }));
   assert.equal(next.text, 'Back.');
-  assert.ok(performance.now() - began < 1000, 'the run before did not go on');
+  assert.ok(performance.now() - began < 10_000, 'the run before did not go on');
 });
 
 test('T24 a client that stops by itself', async () => {
   const agent = chat();
-  const run = agent.go('slow one two three four five six seven eight nine ten');
+  const run = agent.go(long);
   await sleep(300);
   agent.abortRun();
   await run.catch(() => {});

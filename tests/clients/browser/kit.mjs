@@ -18,12 +18,24 @@ after(async () => {
   servers.forEach(server => server.kill());
 });
 
+/** How long a page may take to show something, in milliseconds. */
+const PATIENCE = 60_000;
+
+/** Waits until `check` holds. */
+export async function until(what, check) {
+  const end = Date.now() + PATIENCE;
+  while (!(await check())) {
+    assert.ok(Date.now() < end, `waited in vain until ${what}`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
 /** A server with a folder and trains of its own; its address. */
 export async function served() {
   const server = spawn(process.env.CHAT_SERVER, ['--port', '0', '--user', `anna=${token}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // The model that needs no key.
-    env: { PATH: process.env.PATH },
+    // The model that needs no key, and a folder whose check outlasts a reload on a busy machine.
+    env: { PATH: process.env.PATH, LOOK_MILLIS: '1000' },
   });
   servers.push(server);
   return new Promise((resolve, reject) => {
@@ -78,14 +90,14 @@ export async function opened(base, { mode = 'ai-sdk', signIn = true, colorScheme
     /** The card of the last call of a tool, once it is in a state. */
     card: async (tool, state) => {
       const card = page.locator(`[data-tool=${tool}]`).last();
-      await card.and(page.locator(`[data-state=${state}]`)).waitFor({ timeout: 15_000 });
+      await card.and(page.locator(`[data-state=${state}]`)).waitFor({ timeout: PATIENCE });
       return card;
     },
     /** Waits until nothing goes on. */
-    rests: () => page.locator('[role=log][aria-busy=false]').waitFor({ timeout: 15_000 }),
+    rests: () => page.locator('[role=log][aria-busy=false]').waitFor({ timeout: PATIENCE }),
     /** What the assistant has said last. */
     told: async text => {
-      await page.getByText(text).last().waitFor({ timeout: 15_000 });
+      await page.getByText(text).last().waitFor({ timeout: PATIENCE });
     },
     fine: () => assert.deepEqual(complaints, [], 'the page complains'),
   });

@@ -92,7 +92,7 @@ const ask = (page, base, requests, options) =>
   page.evaluate(
     async ([base, requests, { mode = 'cors', type = 'application/json' }]) => {
       const one = async ({ method, path, body }) => {
-        const stop = AbortSignal.timeout(5000);
+        const stop = AbortSignal.timeout(30_000);
         const isSimple = mode === 'no-cors' && !['GET', 'POST'].includes(method);
         const headers = { accept: 'application/json, text/event-stream', ...(body && { 'content-type': type }) };
         try {

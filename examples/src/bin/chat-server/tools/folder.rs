@@ -1,8 +1,8 @@
-//! A folder of files: things that take time, and things that somebody has to allow.
+//! Tools for a folder of files, with progress and approvals.
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -11,8 +11,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tool_runtime::tool;
 
-/// The time of a check of one file.
-const LOOK: Duration = Duration::from_millis(400);
+/// The time of a check of one file: 400 ms, unless `LOOK_MILLIS` sets another one.
+static LOOK: LazyLock<Duration> = LazyLock::new(|| {
+    let millis = std::env::var("LOOK_MILLIS").ok().and_then(|text| text.parse().ok());
+    Duration::from_millis(millis.unwrap_or(400))
+});
 
 /// Files by name, with their texts.
 pub(crate) struct Folder(Mutex<BTreeMap<String, String>>);
@@ -71,7 +74,7 @@ pub(crate) fn check_folder(#[state] folder: &Folder) -> impl Stream<Item = Check
     stream::unfold(0, move |done| {
         let files = names.get(..done).map(<[String]>::to_vec);
         async move {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(*LOOK).await;
             Some((Checked { files: files?, total }, done + 1))
         }
     })
@@ -93,7 +96,7 @@ pub(crate) async fn delete_file(
     name: String,
     #[state] folder: &Folder,
 ) -> Result<Deleted, String> {
-    tokio::time::sleep(LOOK).await;
+    tokio::time::sleep(*LOOK).await;
     let mut files = folder.files();
     files.remove(&name).ok_or_else(|| format!("there is no file called {name}"))?;
     Ok(Deleted { deleted: name, left: files.len() })
