@@ -99,9 +99,9 @@ fn wire(amount: u128) -> String {
 async fn a_time_limit_is_a_deadline() {
     let tools = toolset!(time_left);
     assert_eq!(call(&tools, "time_left", "").await.unwrap().as_json(), Some("null"));
-    let tools = tools.layer(TimeLimit::new(Duration::from_secs(5))).layer(TimeLimit::new(Duration::from_secs(50)));
+    let tools = tools.layer(TimeLimit::new(Duration::from_mins(5))).layer(TimeLimit::new(Duration::from_mins(50)));
     let left: u64 = call(&tools, "time_left", "").await.unwrap().decode().unwrap();
-    assert!((4_000..=5_000).contains(&left), "{left}");
+    assert!((240_000..=300_000).contains(&left), "{left}");
     let endless = toolset!(time_left).layer(TimeLimit::new(Duration::MAX));
     assert!(call(&endless, "time_left", "").await.is_ok());
 }

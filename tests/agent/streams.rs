@@ -119,6 +119,16 @@ async fn called(tools: &Toolset, name: &str, arguments: Value) -> (Vec<Value>, R
     (shown, output.map(|output| output.decode().unwrap()))
 }
 
+/// Waits until `counter` has reached `count`.
+async fn reaches(counter: &AtomicUsize, count: usize) {
+    let waits = async {
+        while counter.load(Ordering::SeqCst) < count {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    within("a stream", waits).await;
+}
+
 /// Returns the text of a failure for the model.
 fn describe(output: &Result<Value, CallError>) -> String {
     output.as_ref().unwrap_err().for_model().as_text().unwrap_or_default().to_owned()
@@ -160,18 +170,18 @@ async fn a_stream_that_never_ends_is_dropped_when_its_time_is_over_or_it_is_canc
     let mut session = watched(model).tools(counter.clone().toolset()).session();
     session.send("go").await.unwrap();
     assert!(matches!(session.run().calls()[0].result(), Some(CallResult::TimedOut { .. })));
-    tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(counter.dropped.load(Ordering::SeqCst), 1, "though it never pauses");
+    // It is dropped, though it never pauses.
+    reaches(&counter.dropped, 1).await;
 
-    let stop = Cancellation::new();
+    let (stop, made) = (Cancellation::new(), counter.made.load(Ordering::SeqCst));
     let agent = watched(ScriptedModel::new([Turn::call("slowly", json!({}))]))
         .tools(counter.clone().toolset())
         .context(Context::new("").with_cancellation(stop.clone()));
     let run = tokio::spawn(async move { agent.run("go").await });
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    reaches(&counter.made, made + 1).await;
     stop.cancel();
     assert!(run.await.unwrap().is_err());
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    reaches(&counter.dropped, 2).await;
     assert_eq!(counter.dropped.load(Ordering::SeqCst), 2);
 }
 
@@ -206,12 +216,7 @@ async fn a_tool_waits_for_an_observer_that_takes_one_at_a_time() {
     let agent = watched(model).tools(counter.clone().toolset()).observer(Arc::clone(&slow));
     let run = tokio::spawn(async move { agent.run("go").await });
     for taken in 1..=5 {
-        let shown = async {
-            while slow.shown.load(Ordering::SeqCst) < taken {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        within("a tool that waits for its observer", shown).await;
+        reaches(&slow.shown, taken).await;
         tokio::time::sleep(Duration::from_millis(5)).await;
         let made = counter.made.load(Ordering::SeqCst);
         assert_eq!((made, slow.shown.load(Ordering::SeqCst)), (taken, taken), "one ahead, however fast it is");

@@ -7,20 +7,30 @@ use tool_runtime::{
     Agent, AgentError,
     agent::{Decision, Session},
     model::{ScriptedModel, Turn},
-    run::{CallResult, OnPrompt, Phase, Refusal, StopReason},
+    run::{CallResult, OnPrompt, Phase, Refusal, RunId, StopReason},
     tool, toolset,
 };
+use tool_test_kit::within;
 
 use crate::kit::{
     Effects, Placed as _, agent, ends, millis, pays, refusal, resumed, store, stores, tool_results, tools, until,
 };
 
-/// Takes its time.
+/// A guard that records its drop.
+struct Dropped<'a>(&'a Effects);
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.0.record("dropped");
+    }
+}
+
+/// Works until it may go on.
 #[tool]
 async fn slow(#[state] effects: &Effects) -> &'static str {
+    let _dropped = Dropped(effects);
     effects.record("begins");
-    // Long enough for another process to notice that it is cancelled.
-    millis(3000).await;
+    until(|| effects.count("go on") == 1).await;
     effects.record("ends");
     "done"
 }
@@ -30,23 +40,37 @@ fn slowly(effects: &Arc<Effects>) -> Agent {
     Agent::new(ScriptedModel::new(turns)).tools(toolset!(Arc::clone(effects); slow))
 }
 
+/// Waits until the request to stop is stored. A driver without a store reads it before the ends of calls.
+async fn until_stop_is_kept(agent: &Agent, id: &RunId) {
+    let is_kept = async || agent.open(id).await.is_ok_and(|open| open.run().freeze().contains("\"stopping\":true"));
+    let waits = async {
+        while agent.is_stored() && !is_kept().await {
+            millis(10).await;
+        }
+    };
+    within("a request to stop", waits).await;
+}
+
 #[tokio::test]
 async fn a_handle_stops_after_the_step_or_drops_the_work() {
     for cancels in [false, true] {
         let effects = Effects::new();
         let mut session = slowly(&effects).anywhere().session();
-        let handle = session.handle();
+        let (agent, id, handle) = (session.agent().clone(), session.id().clone(), session.handle());
         let (ended, ()) = tokio::join!(session.send("go"), async {
             until(|| effects.count("begins") == 2).await;
             handle.stop();
             if cancels {
                 handle.cancel();
+            } else {
+                until_stop_is_kept(&agent, &id).await;
+                effects.record("go on");
             }
         });
         if cancels {
             assert!(matches!(ended, Err(AgentError::Cancelled)));
             assert_eq!(ends(&session), [CallResult::Cancelled, CallResult::Cancelled]);
-            millis(3500).await;
+            until(|| effects.count("dropped") == 2).await;
             assert_eq!(effects.count("ends"), 0, "nobody waits for it, and it is dropped");
         } else {
             assert_eq!(ended.unwrap().phase, Phase::Stopped(StopReason::Requested));
@@ -60,8 +84,13 @@ async fn a_handle_stops_after_the_step_or_drops_the_work() {
 async fn a_request_before_the_run_applies_to_that_run_only() {
     let effects = Effects::new();
     let mut session = slowly(&effects).anywhere().session();
+    let (agent, id) = (session.agent().clone(), session.id().clone());
     session.handle().stop();
-    assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Requested));
+    let (ended, ()) = tokio::join!(session.send("go"), async {
+        until_stop_is_kept(&agent, &id).await;
+        effects.record("go on");
+    });
+    assert_eq!(ended.unwrap().phase, Phase::Stopped(StopReason::Requested));
     assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
 }
 
@@ -87,6 +116,9 @@ async fn another_process_stops_or_cancels_a_run() {
                 assert_eq!(refusal(other.stop(&id, "eve").await), Refusal::Forbidden);
                 let run = if cancels { other.cancel(&id, "").await } else { other.stop(&id, "").await };
                 assert_eq!(run.unwrap().id(), &id);
+                if !cancels {
+                    effects.record("go on");
+                }
             });
             match ended {
                 Err(AgentError::Cancelled) => assert!(cancels),

@@ -91,7 +91,7 @@ async fn a_follower_reports_what_the_driver_reports() {
         let mut following = from_the_beginning(&there, &store, &id).await;
         until(|| effects.count("work begins") == 1).await;
         let followed = tokio::spawn(async move { (following.follow().await, following) });
-        millis(50).await;
+        until(|| !follower.all().is_empty()).await;
         effects.record("release");
         let (reply, mut session) = driven.await.unwrap();
         let (copy, mut following) = followed.await.unwrap();
@@ -125,7 +125,7 @@ async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
         let there = here.clone().observer(follower.clone());
         let mut following = from_the_beginning(&there, &store, &id).await;
         let followed = tokio::spawn(async move { following.follow().await });
-        millis(50).await;
+        until(|| !follower.all().is_empty()).await;
         driven.abort();
         // Nobody knows whether the work was done, so a person is asked.
         assert_eq!(followed.await.unwrap().unwrap().phase, Phase::Suspended);

@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde_json::json;
+use tokio::sync::Semaphore;
 use tool_runtime::{
     Agent, AgentError,
     agent::Suspend,
@@ -18,23 +19,25 @@ use tool_runtime::{
     test::Clock,
     tool, toolset,
 };
+use tool_test_kit::within;
 
 use crate::{
     kit::{Effects, Events, agent, millis, open, store, stores, tools, until},
     store_hooks::Wrapped,
-    suite::together::slow,
 };
 
-/// Waits, and may run again.
-#[tool(effect = read_only)]
-async fn watch(
-    /// The time in milliseconds.
-    time: u64,
-    #[state] effects: &Effects,
-) {
+/// Never ends.
+#[tool]
+async fn slow(#[state] effects: &Effects) {
     effects.record("slow begins");
-    millis(time).await;
-    effects.record("slow ends");
+    std::future::pending::<()>().await;
+}
+
+/// Never ends, and may run again.
+#[tool(effect = read_only)]
+async fn watch(#[state] effects: &Effects) {
+    effects.record("slow begins");
+    std::future::pending::<()>().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -42,14 +45,14 @@ async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
     for name in ["slow", "watch"] {
         let (store, effects) = (store(), Effects::new());
         let all = toolset!(Arc::clone(&effects); slow, watch);
-        let agent = agent(&store, all, [Turn::call(name, json!({"time": 250}))]).lease_time(Duration::from_millis(40));
-        let asleep = Arc::new(AtomicBool::new(false));
-        let is_asleep = Arc::clone(&asleep);
+        let agent = agent(&store, all, [Turn::call(name, json!({}))]).lease_time(Duration::from_millis(40));
+        let (asleep, wakes) = (Arc::new(AtomicBool::new(false)), Arc::new(Semaphore::new(0)));
+        let (is_asleep, may_wake) = (Arc::clone(&asleep), Arc::clone(&wakes));
         let sleepy = Wrapped::new(&store).before_read(move |_| {
-            let sleeps = is_asleep.swap(false, Ordering::SeqCst);
+            let (sleeps, may_wake) = (is_asleep.swap(false, Ordering::SeqCst), Arc::clone(&may_wake));
             Box::pin(async move {
                 if sleeps {
-                    millis(200).await;
+                    may_wake.acquire().await.unwrap().forget();
                 }
                 Ok(())
             })
@@ -60,26 +63,37 @@ async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
         until(|| effects.count("slow begins") == 1).await;
         asleep.store(true, Ordering::SeqCst);
         until(|| !asleep.load(Ordering::SeqCst)).await;
-        millis(80).await;
-        // Another worker takes the run over, finds the call lost, and also breaks off.
+        // When the lease has ended, another worker takes the run over, finds the call lost, and also breaks off.
         let mut newer = agent.open(&id).await.unwrap();
-        let taken = tokio::time::timeout(Duration::from_millis(60), newer.resume()).await;
-        let ended = tokio::time::timeout(Duration::from_secs(5), first).await.expect("it hangs").unwrap();
+        let taking = Box::pin(async {
+            loop {
+                match newer.resume().await {
+                    Err(AgentError::Store(StoreError::Leased { .. })) => millis(10).await,
+                    taken => break taken,
+                }
+            }
+        });
         if name == "slow" {
-            assert_eq!(taken.unwrap().unwrap().phase, Phase::Suspended, "a person is asked what came of it");
+            let taken = within("a takeover", taking).await.unwrap();
+            assert_eq!(taken.phase, Phase::Suspended, "a person is asked what came of it");
             assert_eq!(open(&agent, &id).await.len(), 1);
         } else {
-            assert!(taken.is_err(), "it runs again, and that breaks off");
-            let is_fenced = matches!(ended, Err(AgentError::Store(StoreError::Fenced | StoreError::Leased { .. })));
-            assert!(is_fenced, "{ended:?}");
+            tokio::select! {
+                taken = taking => panic!("it runs again, and does not end: {taken:?}"),
+                () = until(|| effects.count("slow begins") == 2) => {}
+            }
         }
+        wakes.add_permits(1);
+        let ended = within("a worker that was asleep", first).await.unwrap();
+        let is_fenced = matches!(ended, Err(AgentError::Store(StoreError::Fenced | StoreError::Leased { .. })));
+        assert!(is_fenced || name == "slow", "{ended:?}");
         assert!(agent.open(&id).await.unwrap().run().calls()[0].result().is_none());
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_lease_is_prolonged_while_a_model_never_pauses() {
-    let store = store();
+    let (store, clock) = (store(), Clock::new());
     let model = tool_runtime::model::FunctionModel::streaming(|_| {
         futures_util::stream::unfold(0u32, |count| async move {
             if count == 300 {
@@ -96,6 +110,7 @@ async fn a_lease_is_prolonged_while_a_model_never_pauses() {
     let agent = Agent::new(model)
         .store(Arc::clone(&store))
         .lease_time(Duration::from_millis(100))
+        .clock(&clock)
         .observer(Events::new())
         .operator(Suspend);
     let mut session = agent.session();
@@ -103,15 +118,10 @@ async fn a_lease_is_prolonged_while_a_model_never_pauses() {
     let run = tokio::spawn(async move { session.send("go").await });
     for _ in 0..15 {
         millis(15).await;
-        let taken = store.lease(&id, "thief", now(), Duration::from_secs(1)).await;
+        let taken = store.lease(&id, "thief", clock.now(), Duration::from_secs(1)).await;
         assert!(matches!(taken, Err(StoreError::Leased { .. })) || run.is_finished(), "{taken:?}");
     }
     run.await.unwrap().unwrap();
-}
-
-fn now() -> tool_runtime::run::Time {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    tool_runtime::run::Time(u64::try_from(since.as_millis()).unwrap())
 }
 
 #[tokio::test]
@@ -126,7 +136,7 @@ async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
     let turns = [Turn::call("look", json!({"what": "sky"})), Turn::say("done")];
     let agent = agent(&store, tools(&effects), turns).store(late).lease_time(Duration::from_millis(4));
     let mut session = agent.session();
-    let sent = tokio::time::timeout(Duration::from_secs(5), session.send("go")).await.expect("it never ends");
+    let sent = within("a run in a slow store", Box::pin(session.send("go"))).await;
     assert_eq!(sent.unwrap().phase, Phase::Finished);
     assert_eq!(effects.all(), ["look sky"]);
 }
@@ -139,8 +149,8 @@ async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
     let clock = |ahead: u64| Clock::at(Time(1_767_225_600_000 + ahead * 3_600_000));
     for (here, there) in [(0, 1), (1, 0)] {
         let effects = Effects::new();
-        let turns = [Turn::call("slow", json!({"time": 60_000})), Turn::say("done")];
-        let agent = agent(&store, toolset!(Arc::clone(&effects); slow), turns).lease_time(Duration::from_secs(1));
+        let turns = [Turn::call("slow", json!({})), Turn::say("done")];
+        let agent = agent(&store, toolset!(Arc::clone(&effects); slow), turns).lease_time(Duration::from_secs(6));
         let driver = agent.clone().clock(&clock(here));
         let other = agent.clone().clock(&clock(there)).observer(Events::new());
         let mut session = driver.session();
@@ -148,7 +158,7 @@ async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
         let driven = tokio::spawn(async move { session.send("go").await });
         until(|| effects.count("slow begins") == 1).await;
         // Longer than a lease, which the driver renews.
-        for _ in 0..8 {
+        for _ in 0..35 {
             millis(200).await;
             assert_eq!(other.sweep().await.unwrap(), 0);
             let taken = other.open(&id).await.unwrap().resume().await;
@@ -158,8 +168,8 @@ async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
         let followed = tokio::spawn(async move { following.follow().await });
         millis(50).await;
         driven.abort();
-        let reply =
-            tokio::time::timeout(Duration::from_secs(30), followed).await.expect("it waits for an hour").unwrap();
+        // This waits for less than an hour.
+        let reply = within("a follower", followed).await.unwrap();
         assert_eq!(reply.unwrap().phase, Phase::Suspended, "a person is asked what came of the call");
         assert_eq!(effects.count("slow begins"), 1);
     }

@@ -1,5 +1,4 @@
-//! Runs that wait, get decisions, break off and continue: what a hostile party must not achieve, and what an agent's driver
-//! guarantees.
+//! Tests of stored runs: waiting, decisions, crashes, and hostile clients.
 //!
 //! `suite` has the tests that hold wherever a run is kept, and every engine runs them, too. The modules here are about stores, or
 //! about the process that drives.

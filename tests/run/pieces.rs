@@ -12,7 +12,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, FunctionModel, ModelError, ModelErrorKind},
     run::{Phase, RunId},
     store::Store,
-    test::{Events, RecordedEvent},
+    test::{Clock, Events, RecordedEvent},
 };
 use tool_test_kit::{
     stores::{File, Schema, Stores},
@@ -31,6 +31,7 @@ struct Gated {
     store: Arc<dyn Store>,
     gate: Arc<Semaphore>,
     agent: Agent,
+    clock: Clock,
     id: RunId,
     /// The events that its driver reports.
     events: Events,
@@ -40,12 +41,7 @@ struct Gated {
 impl Gated {
     /// Begins a run in `driver`, and waits until its model is asked. `turns` are those of the model.
     async fn begin(driver: &Arc<dyn Store>, turns: Vec<Deltas>) -> Self {
-        Self::begin_for(driver, turns, Duration::from_secs(30)).await
-    }
-
-    /// Begins a run like [`Gated::begin`], whose lease lasts for this time.
-    async fn begin_for(driver: &Arc<dyn Store>, turns: Vec<Deltas>, lease: Duration) -> Self {
-        let gate = Arc::new(Semaphore::new(0));
+        let (gate, clock) = (Arc::new(Semaphore::new(0)), Clock::new());
         let permits = Arc::clone(&gate);
         let asked = std::sync::atomic::AtomicUsize::new(0);
         let model = FunctionModel::streaming(move |_| {
@@ -60,13 +56,13 @@ impl Gated {
             })
         });
         let events = Events::unchecked();
-        let agent = Agent::new(model).tools(all()).operator(Suspend).lease_time(lease).model_retries(1);
+        let agent = Agent::new(model).tools(all()).operator(Suspend).clock(&clock).model_retries(1);
         let mut session = agent.clone().store(Arc::clone(driver)).observer(events.clone()).session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { (session.send("go").await, session) });
         // Before the driver has the lease, a follower would take the run over.
         happens(|| events.all().iter().any(|seen| matches!(seen, RecordedEvent::StepStarted { .. }))).await;
-        Self { store: Arc::clone(driver), gate, agent, id, events, driven }
+        Self { store: Arc::clone(driver), gate, agent, clock, id, events, driven }
     }
 
     /// Follows the run from its beginning, with another handle of its store.
@@ -275,12 +271,17 @@ async fn a_follower_that_takes_the_run_over_begins_the_turn_again() {
     each_store(async |stores| {
         let turns =
             vec![vec![text("Half a"), text("never")], vec![text("All."), Ok(Delta::Finish(FinishReason::Stop))]];
-        let run = Gated::begin_for(&stores.one, turns, Duration::from_secs(2)).await;
+        let run = Gated::begin(&stores.one, turns).await;
         let (events, followed) = run.follow(&stores.other).await;
         run.let_pass(1);
         happens(|| events.text() == "Half a").await;
         run.driven.abort();
-        run.let_pass(2);
+        assert!(run.driven.await.is_err());
+        // The lease of the driver ends.
+        let more = Duration::from_mins(1);
+        stores.pass(run.clock.now(), more).await;
+        run.clock.advance(more);
+        run.gate.add_permits(2);
         assert_eq!(followed.await.unwrap().unwrap().text, "All.");
         events.assert_order(&["step 1", "Half a", "turn failed, again", "step 1", "All.", "turn finished"]);
     })

@@ -17,7 +17,7 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, Events, Person, Placed as _, agent, answered, millis, store, tool_results};
+use crate::kit::{Effects, Events, Person, Placed as _, agent, answered, millis, store, tool_results, until};
 
 /// Reads a file.
 #[tool(effect = read_only, eager, touches = |input| Resources::new().reads(&input.path))]
@@ -77,10 +77,17 @@ impl Shelf {
     }
 }
 
+/// Calls of one turn that have nothing in common. Each ends only when all have begun.
+const APART: [&str; 4] = ["write one", "read two", "other one", "write three"];
+
 async fn work(effects: &Effects, what: &str, path: &str) -> Result<(), Failure> {
-    effects.record(format!("{what} {path}"));
+    let call = format!("{what} {path}");
+    effects.record(&call);
+    if APART.contains(&call.as_str()) {
+        until(|| APART.iter().all(|other| effects.count(other) == 1)).await;
+    }
     millis(40).await;
-    effects.record(format!("{what} {path} ends"));
+    effects.record(format!("{call} ends"));
     Ok(())
 }
 
@@ -116,7 +123,7 @@ async fn played(turn: Turn) -> Arc<Effects> {
     let effects = Effects::new();
     let model = ScriptedModel::new([turn, Turn::say("ok")]);
     Agent::new(model)
-        .tools(all(&effects).layer(TimeLimit::new(std::time::Duration::from_secs(5))))
+        .tools(all(&effects).layer(TimeLimit::new(std::time::Duration::from_mins(1))))
         .anywhere()
         .run("go")
         .await
@@ -126,21 +133,22 @@ async fn played(turn: Turn) -> Arc<Effects> {
 
 #[tokio::test]
 async fn calls_that_conflict_run_in_the_models_order_and_the_others_beside_them() {
-    let turn = Turn::call("write", of("a"))
-        .then_call("read", of("a/x"))
-        .then_call("read", of("b"))
-        .then_call("write", of("b"))
-        .then_call("other", of("a"))
-        .then_call("write", of("c"))
-        .then_call("copy", json!({"to": "c"}));
+    let turn = Turn::call("write", of("one"))
+        .then_call("read", of("one/x"))
+        .then_call("read", of("two"))
+        .then_call("write", of("two"))
+        .then_call("other", of("one"))
+        .then_call("write", of("three"))
+        .then_call("copy", json!({"to": "three"}));
     let effects = played(turn).await;
-    assert!(in_order(&effects, "write a", "read a/x"));
-    assert!(in_order(&effects, "read b", "write b"));
-    assert!(in_order(&effects, "write c", "copy c"), "a tool of run time knows the same names");
-    for (one, other) in [("write a", "read b"), ("write a", "other a"), ("write a", "write c")] {
+    assert!(in_order(&effects, "write one", "read one/x"));
+    assert!(in_order(&effects, "read two", "write two"));
+    assert!(in_order(&effects, "write three", "copy three"), "a tool of run time knows the same names");
+    let [first, others @ ..] = APART;
+    for other in others {
         assert!(
-            !in_order(&effects, one, other) && !in_order(&effects, other, one),
-            "{one} {other}: {:?}",
+            !in_order(&effects, first, other) && !in_order(&effects, other, first),
+            "{first} {other}: {:?}",
             effects.all()
         );
     }

@@ -18,5 +18,5 @@ mod resources;
 mod streaming;
 pub(crate) mod subagents;
 mod suspended;
-pub(crate) mod together;
+mod together;
 mod turns;

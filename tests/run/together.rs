@@ -7,16 +7,12 @@ use tool_runtime::{AgentError, agent::Decision, model::Turn, run::Phase, store::
 
 use crate::kit::{Effects, Placed as _, SilentObserver, agent, millis, open, pays, stores, tools, until, waiting};
 
-/// Takes its time.
+/// Works until it is released.
 #[tool]
-pub(crate) async fn slow(
-    /// The time in milliseconds.
-    time: u64,
-    #[state] effects: &Effects,
-) {
-    effects.record("slow begins");
-    millis(time).await;
-    effects.record("slow ends");
+async fn held(#[state] effects: &Effects) {
+    effects.record("held begins");
+    until(|| effects.count("release") == 1).await;
+    effects.record("held ends");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,13 +44,13 @@ async fn s13_two_workers_that_resume_one_run_give_one_effect() {
 async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
     for store in stores().await {
         let effects = Effects::new();
-        let turn = Turn::call("slow", json!({"time": 1500})).then_call("pay", json!({"amount": 5}));
-        let all = tools(&effects).merge(toolset!(Arc::clone(&effects); slow)).unwrap();
+        let turn = Turn::call("held", json!({})).then_call("pay", json!({"amount": 5}));
+        let all = tools(&effects).merge(toolset!(Arc::clone(&effects); held)).unwrap();
         let agent = agent(&store, all, [turn, Turn::say("done")]);
         let mut session = agent.session();
         let id = session.id().clone();
         let run = tokio::spawn(async move { session.send("go").await });
-        until(|| effects.count("slow begins") == 1).await;
+        until(|| effects.count("held begins") == 1).await;
         let waits = loop {
             if let [waits] = &open(&agent, &id).await[..] {
                 break waits.id.clone();
@@ -63,7 +59,8 @@ async fn a_decision_from_outside_is_picked_up_while_another_call_runs() {
         };
         agent.decide(&id, &waits, Decision::Approve, "").await.unwrap();
         until(|| effects.count("pay 5 to Ann") == 1).await;
-        assert_eq!(effects.count("slow ends"), 0, "it did not wait for the slow one, nor for a restart");
+        assert_eq!(effects.count("held ends"), 0, "it did not wait for the other one, nor for a restart");
+        effects.record("release");
         assert_eq!(run.await.unwrap().unwrap().phase, Phase::Finished);
     }
 }

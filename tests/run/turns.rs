@@ -46,6 +46,19 @@ timed!(
     eager
 );
 
+/// Waits for other calls.
+#[tool(effect = read_only)]
+async fn meet(
+    /// The number of calls that begin before the first ends.
+    count: usize,
+    #[state] effects: &Effects,
+) {
+    effects.record("meet begins");
+    until(|| effects.count("meet begins") >= count).await;
+    millis(150).await;
+    effects.record("meet ends");
+}
+
 /// Blocks its thread and does not care.
 #[tool(timeout = "500ms", blocking)]
 fn block(#[state] effects: &Effects) {
@@ -79,7 +92,7 @@ fn all(effects: &Arc<Effects>) -> Toolset {
             seen.record("hasty ends");
             async { Ok(json!(null)) }
         });
-    let all = toolset!(Arc::clone(effects); plain, alone, eager, block, ignore, fetch);
+    let all = toolset!(Arc::clone(effects); plain, alone, eager, meet, block, ignore, fetch);
     tools(effects).merge(all).unwrap().with(hasty.unwrap()).unwrap()
 }
 
@@ -98,10 +111,10 @@ fn takes(time: u64) -> serde_json::Value {
 
 #[tokio::test]
 async fn calls_run_side_by_side_unless_they_are_to_run_one_after_the_other() {
-    let turn = || Turn::call("plain", takes(200)).then_call("plain", takes(150)).then_call("plain", takes(150));
     for (execution, most) in [(CallOrder::Parallel, 3), (CallOrder::Sequential, 1)] {
         let effects = Effects::new();
-        let agent = Agent::new(ScriptedModel::new([turn(), Turn::say("ok")])).tools(all(&effects));
+        let turn = (0..3).fold(Turn::default(), |turn, _| turn.then_call("meet", json!({ "count": most })));
+        let agent = Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(all(&effects));
         agent.options(|options| options.execution = execution).anywhere().run("go").await.unwrap();
         let (mut now, mut highest) = (0, 0);
         for did in effects.all() {

@@ -18,7 +18,7 @@ use tool_runtime::{
     store::{Store, StoreError},
     tool, toolset,
 };
-use tool_test_kit::AllAndSome as _;
+use tool_test_kit::{AllAndSome as _, within};
 
 use crate::{
     kit::{Effects, Events, Person, agent, ends, millis, pays, resumed, store, stores, tools, until, waiting},
@@ -82,10 +82,14 @@ async fn a_run_that_waits_is_not_read_until_somebody_appends_if_the_store_notifi
         let run = tokio::spawn(async move { session.resume().await });
         until(|| person.approvals().len() == 1).await;
         // The connection for notifications may be made only now, and then the run is read once.
-        millis(500).await;
-        let before = count.load(Ordering::SeqCst);
-        millis(1500).await;
-        assert_eq!(count.load(Ordering::SeqCst), before);
+        let is_unread = async {
+            let mut before = usize::MAX;
+            while count.load(Ordering::SeqCst) != before {
+                before = count.load(Ordering::SeqCst);
+                millis(1500).await;
+            }
+        };
+        within("a run that is read now and then", is_unread).await;
         agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
         assert_eq!(run.await.unwrap().unwrap().phase, Phase::Finished);
         assert_eq!(effects.all(), ["pay 5 to Ann"]);
@@ -142,7 +146,7 @@ async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
         })
     });
     let mut session = agent.clone().store(late).open(&id).await.unwrap();
-    let reply = tokio::time::timeout(Duration::from_secs(5), session.resume()).await.expect("it hangs").unwrap();
+    let reply = within("a run that others ended", Box::pin(session.resume())).await.unwrap();
     assert_eq!(reply.phase, Phase::Finished);
     assert!(count.load(Ordering::SeqCst) >= 2);
 }

@@ -42,10 +42,19 @@ fn requests_cost_in_proportion_to_their_bytes() {
     let only = std::env::var("ONLY").unwrap_or_default();
     let mut wrong = Vec::new();
     for worst in ALL.iter().filter(|worst| worst.name.starts_with(&only)) {
-        let (small, large) = (cost(worst, BYTES), cost(worst, 4 * BYTES));
-        let line = format!("{}: {:.1} times ({:.0} ms)", worst.name, large / small, large * 1e3);
-        println!("{line}");
-        if large / small > LIMIT {
+        let mut ratio = f64::INFINITY;
+        let mut line = String::new();
+        // Other processes can make a measurement too high. A quadratic cost is too high each time.
+        for _ in 0..4 {
+            let (small, large) = (cost(worst, BYTES), cost(worst, 4 * BYTES));
+            ratio = ratio.min(large / small);
+            line = format!("{}: {ratio:.1} times ({:.0} ms)", worst.name, large * 1e3);
+            println!("{line}");
+            if ratio <= LIMIT {
+                break;
+            }
+        }
+        if ratio > LIMIT {
             wrong.push(line);
         }
     }

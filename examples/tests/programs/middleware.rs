@@ -96,23 +96,24 @@ fn it_works_in_a_terminal() {
     let binary = env!("CARGO_BIN_EXE_middleware");
     let start = format!("env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u ANTHROPIC_API_KEY {binary}");
     assert!(tmux(&["new-session", "-d", "-x", "100", "-y", "40", &start]).unwrap().status.success());
-    let until = |wanted: &str| {
+    let until = |holds: &dyn Fn(&str) -> bool| {
         let begin = Instant::now();
         loop {
             let screen = String::from_utf8(tmux(&["capture-pane", "-p"]).unwrap().stdout).unwrap();
-            if screen.contains(wanted) || begin.elapsed() > Duration::from_secs(30) {
+            if holds(&screen) || begin.elapsed() > Duration::from_secs(30) {
                 return screen;
             }
             thread::sleep(Duration::from_millis(50));
         }
     };
-    let asked = until("Enter a query:");
+    let asked = until(&|screen: &str| screen.contains("Enter a query:"));
     let _ = tmux(&["send-keys", "satan", "Enter"]);
-    let evil = until("evil which is not allowed");
+    let evil = until(&|screen: &str| screen.contains("evil which is not allowed"));
     let _ = tmux(&["send-keys", "olleh", "Enter"]);
-    let found = until("Query reversed: hello");
+    let asks_again = |screen: &str| screen.matches("Enter a query:").count() == 3;
+    let found = until(&|screen: &str| screen.contains("Query reversed: hello") && asks_again(screen));
     let _ = tmux(&["kill-server"]);
     assert!(asked.contains("Enter a query:"), "{asked}");
     assert!(evil.contains(r#""ok": false"#), "{evil}");
-    assert!(found.contains(r#""ok": true"#) && found.matches("Enter a query:").count() == 3, "{found}");
+    assert!(found.contains(r#""ok": true"#) && asks_again(&found), "{found}");
 }

@@ -112,7 +112,7 @@ async fn a_suspended_run_keeps_steering_messages() {
 }
 
 /// The driver finds messages from another process when it appends, and loses none.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_process_steers_a_run_that_is_driven_here() {
     let seen = Arc::<Ran>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());

@@ -147,7 +147,7 @@ async fn a_run_that_works_too_long_is_stopped_and_can_go_on() {
     assert_eq!(session.resume().await.unwrap().text, "end");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn waiting_for_a_person_costs_no_time() {
     let (agent, _) = agent(vec![Turn::call("pay", "{}"), Turn::say("end")]);
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());

@@ -23,8 +23,8 @@ fn at_points_of(script: usize, person: usize, stride: usize) {
     let wanted = kills.clone().count();
     let killed = play_all(kills.map(|point| Case { script, person, kills: vec![Kill::Point(point)] }));
     println!("script {script}: {killed} of {wanted} kills at {points} points in {:.1?}", begun.elapsed());
-    // The number of entries in an append depends on timing, so the last points may not be reached.
-    assert!(killed >= wanted - wanted / 10, "{killed} of {wanted}");
+    // The numbers of appends and of renewals depend on timing, so the last points may not be reached.
+    assert!(killed >= wanted - wanted / 4, "{killed} of {wanted}");
 }
 
 #[test]

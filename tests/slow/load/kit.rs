@@ -106,8 +106,9 @@ pub(crate) fn live() -> usize {
     usize::try_from(memory::live()).unwrap_or(0)
 }
 
+/// Waits until a condition holds. Fails before the server's timers of half a minute would remove what was left behind.
 pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(15);
+    let end = Instant::now() + Duration::from_secs(25);
     while !is_so() {
         assert!(Instant::now() < end, "waited in vain until {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;

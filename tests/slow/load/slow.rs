@@ -31,7 +31,7 @@ async fn slow_readers_hold_no_memory_and_are_cut_off() {
         readers.push(stream);
     }
     let mut most = 0;
-    let end = tokio::time::Instant::now() + Duration::from_secs(30);
+    let end = tokio::time::Instant::now() + Duration::from_mins(5);
     while World::count(&world.ended) < READERS {
         assert!(tokio::time::Instant::now() < end, "only {} have ended", World::count(&world.ended));
         most = most.max(live().saturating_sub(before));

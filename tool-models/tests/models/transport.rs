@@ -159,12 +159,13 @@ async fn nothing_is_tried_again_once_something_was_handed_out() {
 
 #[tokio::test]
 async fn silence_ends_the_turn() {
-    let timeouts = Timeouts { first: millis(150), idle: millis(150), ..Timeouts::default() };
-    let http = Http::new().retry(Retry::never()).timeouts(timeouts);
     for begun in [vec![Step::Gone], vec![head(), Step::Gone], vec![head(), event(TEXT), Step::Gone]] {
         let spoke = begun.len() == 3;
+        // The text must arrive on a slow machine, too.
+        let first = if spoke { Duration::from_secs(10) } else { millis(150) };
+        let timeouts = Timeouts { first, idle: millis(150), ..Timeouts::default() };
         let server = Server::start([begun]).await;
-        let (deltas, error) = ask(&model(&server, http.clone())).await;
+        let (deltas, error) = ask(&model(&server, Http::new().retry(Retry::never()).timeouts(timeouts))).await;
         assert_eq!(deltas.len(), usize::from(spoke));
         assert_eq!(error.unwrap().to_string(), "the provider sent nothing for 150ms");
     }
@@ -174,12 +175,14 @@ async fn silence_ends_the_turn() {
 async fn a_keep_alive_is_not_silence() {
     let ping = || Step::Send("3\r\n:\n\n\r\n".to_owned());
     let mut steps = vec![head()];
-    for _ in 0..6 {
-        steps.extend([Step::Wait(millis(100)), ping()]);
+    for _ in 0..7 {
+        steps.extend([Step::Wait(millis(500)), ping()]);
     }
     steps.extend([event(TEXT), event(STOP), event("[DONE]"), end()]);
     let server = Server::start([steps]).await;
-    let timeouts = Timeouts { first: millis(400), idle: millis(400), ..Timeouts::default() };
+    // All pings together take longer.
+    let limit = Duration::from_secs(3);
+    let timeouts = Timeouts { first: limit, idle: limit, ..Timeouts::default() };
     let (_, error) = ask(&model(&server, Http::new().retry(Retry::never()).timeouts(timeouts))).await;
     assert!(error.is_none(), "{error:?}");
 }

@@ -152,8 +152,9 @@ async fn an_approval_expires_on_a_timer_of_the_server() {
     let mut front = session_with(tools(&effects), driver.operator(Suspend));
     front.change_agent(|agent| agent.options(|options| options.approval_expiry = Some(1_000)));
     let mut session = front.agent().session_with_id(front.id().clone(), Vec::new());
-    assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
+    session.send("go").await.unwrap();
     let run = until(front.agent(), front.id(), |run| run.phase() == Phase::Finished).await;
+    assert_eq!(run.run().calls()[0].result(), Some(&CallResult::Expired));
     assert_eq!((run.run().last_text().as_str(), effects.all().len()), ("too late", 0));
 }
 

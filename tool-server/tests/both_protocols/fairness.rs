@@ -18,6 +18,9 @@ use tower::ServiceExt;
 /// The smallest number of other requests that the server answers while it reads one of 4 MB.
 const OTHERS: usize = 100;
 
+/// The number of attempts to reach [`OTHERS`]. A pause of this process leaves less time for others.
+const ATTEMPTS: usize = 5;
+
 fn server() -> Router {
     let model = FunctionModel::streaming(|_: OwnedRequest| {
         stream::iter([Delta::Text("Hm.".to_owned()), Delta::Finish(FinishReason::Stop)].map(Ok))
@@ -42,21 +45,37 @@ async fn health_is_answered_while_a_long_request_is_read() {
         ("/api/chat", format!(r#"{{"id":"t","messages":[{message}{last}]}}"#), 200),
         ("/api/chat/t/steer", format!(r#"{{"message":{{"role":"user","parts":[{part}{{}}]}}}}"#), 409),
     ] {
-        let router = server();
-        let request = Request::post(path)
-            .header(header::HOST, "localhost")
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(body.into())
-            .unwrap();
-        let long = tokio::spawn({
-            let router = router.clone();
-            async move { status(&router, request).await }
-        });
-        let (status, others) = beside(&router, long).await;
-        assert_eq!(status, expected, "{path}");
+        let others = most(async || {
+            let router = server();
+            let request = Request::post(path)
+                .header(header::HOST, "localhost")
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(Body::from(body.clone()))
+                .unwrap();
+            let long = tokio::spawn({
+                let router = router.clone();
+                async move { status(&router, request).await }
+            });
+            let (status, others) = beside(&router, long).await;
+            assert_eq!(status, expected, "{path}");
+            others
+        })
+        .await;
         assert!(others >= OTHERS, "{others} others were served beside {path}");
         println!("{path} {others}");
     }
+}
+
+/// Makes attempts until one has served enough others. Returns the largest number.
+async fn most(attempt: impl AsyncFn() -> usize) -> usize {
+    let mut most = 0;
+    for _ in 0..ATTEMPTS {
+        most = most.max(attempt().await);
+        if most >= OTHERS {
+            break;
+        }
+    }
+    most
 }
 
 /// Sends other requests until `long` has ended. Returns its result, and their number.
@@ -95,12 +114,16 @@ async fn health_is_answered_while_a_long_log_is_read() {
     while !begun.contains("And") {
         begun.push_str(std::str::from_utf8(&answer.next().await.unwrap().unwrap()).unwrap());
     }
-    let connecting = Request::post("/agent/connect").header(header::HOST, "localhost");
-    let connecting = connecting.header(header::CONTENT_TYPE, "application/json");
-    let connecting = connecting.body(Body::from(r#"{"threadId":"t","runId":"r","messages":[]}"#)).unwrap();
-    let long = tokio::spawn(router.clone().oneshot(connecting));
-    let (connected, others) = beside(&router, long).await;
-    let first = connected.unwrap().into_body().into_data_stream().next().await.unwrap().unwrap();
-    assert!(first.len() > 3_000_000, "{} bytes", first.len());
+    let others = most(async || {
+        let connecting = Request::post("/agent/connect").header(header::HOST, "localhost");
+        let connecting = connecting.header(header::CONTENT_TYPE, "application/json");
+        let connecting = connecting.body(Body::from(r#"{"threadId":"t","runId":"r","messages":[]}"#)).unwrap();
+        let long = tokio::spawn(router.clone().oneshot(connecting));
+        let (connected, others) = beside(&router, long).await;
+        let first = connected.unwrap().into_body().into_data_stream().next().await.unwrap().unwrap();
+        assert!(first.len() > 3_000_000, "{} bytes", first.len());
+        others
+    })
+    .await;
     assert!(others >= OTHERS, "{others} others were served beside it");
 }

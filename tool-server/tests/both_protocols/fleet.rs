@@ -10,12 +10,12 @@ use std::{
 
 use axum::{
     Router,
-    body::{Body, to_bytes},
+    body::{Body, BodyDataStream, to_bytes},
     http::{Request, header},
 };
 use futures_util::{StreamExt as _, future::BoxFuture};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, task::JoinHandle};
 use tool_runtime::{
     Agent,
     model::FunctionModel,
@@ -46,6 +46,9 @@ fn pay(#[state] paid: &AtomicUsize) -> &'static str {
 /// The run of the chat `c`.
 const RUN: &str = "1:9:anonymous:c";
 
+/// The lease where no server ends: a slow server must not be taken for one that is gone.
+const LEASE: Duration = Duration::from_mins(1);
+
 /// The mark before which the model waits.
 const PAUSE: char = '⏸';
 
@@ -56,19 +59,18 @@ struct Fleet {
     /// Permits for the model to go on.
     more: Arc<Semaphore>,
     paid: Arc<AtomicUsize>,
-    store: Arc<dyn Store>,
 }
 
 impl Fleet {
-    /// Starts three servers, with two handles of the store.
-    fn new(stores: &Stores) -> Self {
+    /// Starts three servers whose leases last for `lease`, with two handles of the store.
+    fn new(stores: &Stores, lease: Duration) -> Self {
         let (tools, done) = working();
         let (paid, more) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
         let tools = tools.merge(toolset!(Arc::clone(&paid); pay)).unwrap();
         let agent = |store: Arc<dyn Store>| {
             let permits = Arc::clone(&more);
             let model = FunctionModel::streaming(move |asked| play(asked).then(pausing(&permits)));
-            Agent::new(model).tools(tools.clone()).store(store).lease_time(Duration::from_millis(800))
+            Agent::new(model).tools(tools.clone()).store(store).lease_time(lease)
         };
         let server = |agent: &Agent| {
             let server = Server::new(agent.clone()).ag_ui(AgUi::new());
@@ -76,7 +78,7 @@ impl Fleet {
             (server.router(), handle)
         };
         let agents: Vec<Agent> = (0..3).map(|number| agent(stores.nth(number))).collect();
-        Self { servers: agents.iter().map(server).collect(), agents, done, more, paid, store: stores.nth(0) }
+        Self { servers: agents.iter().map(server).collect(), agents, done, more, paid }
     }
 
     fn router(&self, number: usize) -> Router {
@@ -92,13 +94,16 @@ impl Fleet {
         read(self.router(number), request, Body::from(body.to_string())).await
     }
 
+    /// Sends a request, and waits until the text of the first turn has arrived. Returns the task that reads the rest.
+    async fn follow(&self, number: usize, request: Request<Body>) -> JoinHandle<Answer> {
+        let mut reading = Reading::begin(self.router(number), request).await;
+        // Quotes in a message that holds the script are escaped, so they differ from those around a delta.
+        reading.until("\"I work.\"").await;
+        tokio::spawn(reading.rest())
+    }
+
     /// Begins an answer, and waits until the store has it.
-    async fn begin(
-        self: &Arc<Self>,
-        number: usize,
-        path: &'static str,
-        body: Value,
-    ) -> tokio::task::JoinHandle<Answer> {
+    async fn begin(self: &Arc<Self>, number: usize, path: &'static str, body: Value) -> JoinHandle<Answer> {
         let fleet = Arc::clone(self);
         let answer = tokio::spawn(async move { fleet.post(number, path, &body).await });
         // Until then, other servers do not know the run.
@@ -108,11 +113,65 @@ impl Fleet {
 
     /// Waits until the store has a run that goes on by itself.
     async fn until_in_progress(&self, run: &str) {
-        let is_in_progress = |run: &Run| matches!(run.phase(), Phase::Generating | Phase::Acting);
-        while !self.agents[0].open(&run.into()).await.is_ok_and(|session| is_in_progress(session.run())) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        self.until(run, |run| matches!(run.phase(), Phase::Generating | Phase::Acting)).await;
     }
+
+    /// Waits until a call of a run was started `attempts` times.
+    async fn until_started(&self, run: &str, attempts: u32) {
+        self.until(run, |run| run.calls().iter().any(|call| call.attempts >= attempts)).await;
+    }
+
+    /// Waits until the store has a run for which `holds` returns `true`.
+    async fn until(&self, run: &str, holds: impl Fn(&Run) -> bool) {
+        let held = async {
+            while !self.agents[0].open(&run.into()).await.is_ok_and(|session| holds(session.run())) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        within("a run", held).await;
+    }
+}
+
+/// A stream, and what has arrived of it.
+struct Reading {
+    status: u16,
+    bytes: BodyDataStream,
+    text: String,
+}
+
+impl Reading {
+    async fn begin(router: Router, request: Request<Body>) -> Self {
+        let response = router.oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        Self { status, bytes: response.into_body().into_data_stream(), text: String::new() }
+    }
+
+    /// Reads the next piece. Returns `false` at the end.
+    async fn read(&mut self) -> bool {
+        let Some(piece) = self.bytes.next().await else { return false };
+        self.text.push_str(std::str::from_utf8(&piece.unwrap()).unwrap());
+        true
+    }
+
+    /// Reads until `part` has arrived.
+    async fn until(&mut self, part: &str) {
+        let arrives = async {
+            while !self.text.contains(part) {
+                assert!(self.read().await, "no {part}: {}", self.text);
+            }
+        };
+        within("the other server's stream", arrives).await;
+    }
+
+    /// Reads the rest.
+    async fn rest(mut self) -> Answer {
+        while self.read().await {}
+        Answer { status: self.status, text: self.text.replace("data: [DONE]\n\n", "") }
+    }
+}
+
+fn get(path: &str) -> Request<Body> {
+    Request::get(format!("http://localhost{path}")).body(Body::empty()).unwrap()
 }
 
 /// Returns a function that waits for a permit before each delta with a pause.
@@ -160,20 +219,18 @@ fn events(answer: &Answer) -> Vec<Value> {
     events
 }
 
-async fn each_store(check: impl AsyncFn(Arc<Fleet>)) {
-    check(Arc::new(Fleet::new(&Stores::memory()))).await;
+async fn each_store(lease: Duration, check: impl AsyncFn(Arc<Fleet>)) {
+    check(Arc::new(Fleet::new(&Stores::memory(), lease))).await;
     let schema = Schema::new();
-    check(Arc::new(Fleet::new(&schema.stores().await))).await;
+    check(Arc::new(Fleet::new(&schema.stores().await, lease))).await;
     schema.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_is_followed_on_a_second_server_and_decided_on_a_third() {
-    each_store(async |fleet| {
+    each_store(LEASE, async |fleet| {
         let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
-        let follows = Arc::clone(&fleet);
-        let followed = tokio::spawn(async move { follows.get(1, "/api/chat/c/stream").await });
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let followed = fleet.follow(1, get("/api/chat/c/stream")).await;
         // A page that loads the chat anywhere leaves out the answer that it can read.
         let loaded = fleet.get(2, "/api/chat/c").await;
         let loaded: Value = serde_json::from_str(&loaded.text).unwrap();
@@ -199,17 +256,14 @@ async fn an_answer_is_followed_on_a_second_server_and_decided_on_a_third() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thread_of_ag_ui_is_followed_and_loaded_on_other_servers() {
-    each_store(async |fleet| {
+    each_store(LEASE, async |fleet| {
         let prompt = user("m1", &script());
         let body = input("c", &json!([prompt]), &json!({}));
         let answer = fleet.begin(0, "/agent", serde_json::from_str(&body).unwrap()).await;
-        let follows = Arc::clone(&fleet);
-        let replayed = tokio::spawn(async move { follows.get(1, "/agent/c/stream").await });
-        let follows = Arc::clone(&fleet);
+        let replayed = fleet.follow(1, get("/agent/c/stream")).await;
         let empty = input("c", &json!([]), &json!({}));
-        let connects: Value = serde_json::from_str(&empty).unwrap();
-        let connected = tokio::spawn(async move { follows.post(2, "/agent/connect", &connects).await });
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let connect = Request::post("http://localhost/agent/connect").header(header::CONTENT_TYPE, "application/json");
+        let connected = fleet.follow(2, connect.body(Body::from(empty.clone())).unwrap()).await;
         fleet.done.add_permits(1);
         let (answer, replayed, connected) = (answer.await.unwrap(), replayed.await.unwrap(), connected.await.unwrap());
         assert_eq!(replayed.kinds(), answer.kinds());
@@ -224,7 +278,7 @@ async fn a_thread_of_ag_ui_is_followed_and_loaded_on_other_servers() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_server_stops_and_replaces_the_answer_of_another() {
-    each_store(async |fleet| {
+    each_store(LEASE, async |fleet| {
         let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
         assert_eq!(fleet.post(1, "/api/chat/c/stop", &json!({})).await.status, 204);
         assert!(!answer.await.unwrap().text.contains("I pay."));
@@ -239,11 +293,10 @@ async fn any_server_stops_and_replaces_the_answer_of_another() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_run_of_a_server_that_is_gone_is_taken_over() {
-    each_store(async |fleet| {
+    // The follower waits for the end of the lease, and must not take over before the server is gone.
+    each_store(Duration::from_secs(5), async |fleet| {
         let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
-        let follows = Arc::clone(&fleet);
-        let followed = tokio::spawn(async move { follows.get(1, "/api/chat/c/stream").await });
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let followed = fleet.follow(1, get("/api/chat/c/stream")).await;
         fleet.servers[0].1.suspend(Duration::ZERO).await;
         answer.await.unwrap();
         // The work starts again, because that does no harm.
@@ -260,7 +313,8 @@ async fn the_run_of_a_server_that_is_gone_is_taken_over() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
-    each_store(async |fleet| {
+    // No server follows before the first one is gone, so this lease need not outlast a stall.
+    each_store(Duration::from_secs(3), async |fleet| {
         let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
         // A run of the application itself, whose process is gone, too.
         let mut job = fleet.agents[0].session_with_id("job", Vec::new());
@@ -268,7 +322,7 @@ async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
         fleet.until_in_progress("job").await;
         fleet.servers[0].1.suspend(Duration::ZERO).await;
         answer.await.unwrap();
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        fleet.until_started("job", 1).await;
         job.abort();
         assert!(job.await.is_err());
         let left = fleet.agents[0].open(&"job".into()).await.unwrap().run().rev();
@@ -276,9 +330,12 @@ async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
         Server::new(fleet.agents[1].clone()).max_takeovers(0).take_over().await;
         let server = Server::new(fleet.agents[1].clone());
         let worker = tokio::spawn(server.take_over());
-        while !fleet.get(2, "/api/chat/c").await.text.contains("approval-requested") {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let asks = async {
+            while !fleet.get(2, "/api/chat/c").await.text.contains("approval-requested") {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        within("the worker", asks).await;
         // The worker waits for nobody any more, and ends with its server.
         server.handle().suspend(Duration::from_mins(1)).await;
         worker.await.unwrap();
@@ -290,25 +347,22 @@ async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_ends_leaves_the_chats_that_it_continues() {
-    each_store(async |fleet| {
+    // No server follows before the first one is gone. The test waits for the end of two leases.
+    each_store(Duration::from_secs(2), async |fleet| {
         let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+        fleet.until_started(RUN, 1).await;
         fleet.servers[0].1.suspend(Duration::ZERO).await;
         answer.await.unwrap();
         let server = Server::new(fleet.agents[1].clone());
         let worker = tokio::spawn(server.take_over());
         // Until the worker has a lease, and the call works again.
-        let due = async || fleet.store.due(fleet.agents[0].now(), 1).await.unwrap();
-        while due().await.is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        while !due().await.is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        fleet.until_started(RUN, 2).await;
         server.handle().suspend(Duration::ZERO).await;
         worker.await.unwrap();
         // The abandoned call may take one before it is dropped.
         fleet.done.add_permits(2);
-        assert!(fleet.get(2, "/api/chat/c/stream").await.text.contains("I pay."));
+        let answer = within("the answer", fleet.get(2, "/api/chat/c/stream")).await;
+        assert!(answer.text.contains("I pay."), "{}", answer.text);
     })
     .await;
 }
@@ -350,33 +404,22 @@ async fn grows(fleet: &Arc<Fleet>, path: &'static str, body: impl Fn(&str) -> Va
         Step::End(0),
     ];
     let answer = fleet.begin(0, path, body(&serde_json::to_string(&[turn]).unwrap())).await;
-    let request = Request::get(format!("http://localhost{stream}")).body(Body::empty()).unwrap();
-    let response = fleet.router(1).oneshot(request).await.unwrap();
-    let mut bytes = response.into_body().into_data_stream();
-    let mut text = String::new();
+    let mut reading = Reading::begin(fleet.router(1), get(stream)).await;
     for wanted in ["I think ", "I write ", "{ "] {
-        let grown = async {
-            while !text.contains(&format!("\"{wanted}\"")) {
-                text.push_str(std::str::from_utf8(&bytes.next().await.unwrap().unwrap()).unwrap());
-            }
-        };
-        within("the other server's stream", grown).await;
+        reading.until(&format!("\"{wanted}\"")).await;
         fleet.more.add_permits(1);
     }
-    while let Some(more) = bytes.next().await {
-        text.push_str(std::str::from_utf8(&more.unwrap()).unwrap());
-    }
-    let followed = Answer { status: 200, text: text.replace("data: [DONE]\n\n", "") };
+    let followed = reading.rest().await;
     assert_eq!(merged(&followed), merged(&answer.await.unwrap()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_stream_of_another_server_s_answer_grows_with_the_model_s_turn() {
-    each_store(async |fleet| {
+    each_store(LEASE, async |fleet| {
         grows(&fleet, "/api/chat", |script| chat("m1", script), "/api/chat/c/stream").await;
     })
     .await;
-    each_store(async |fleet| {
+    each_store(LEASE, async |fleet| {
         let body = |script: &str| {
             let body = input("c", &json!([user("m1", script)]), &json!({}));
             serde_json::from_str(&body).unwrap()

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
+    task::JoinHandle,
 };
 
 use super::world::World;
@@ -23,6 +24,14 @@ pub(super) struct Got {
 }
 
 impl Got {
+    /// Reads what has arrived on a connection.
+    fn of(bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let Some((head, text)) = text.split_once("\r\n\r\n") else { return Self::default() };
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        Self { status, text: text.to_owned() }
+    }
+
     /// Returns the events that have arrived.
     pub(super) fn events(&self) -> Vec<Value> {
         let data = self.text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
@@ -70,9 +79,9 @@ impl Client {
         Self { proxy, chat, principal: "anna" }
     }
 
-    /// Sends a request to the next server, and reads all that comes.
-    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> Got {
-        let Ok(mut stream) = TcpStream::connect(self.proxy).await else { return Got::default() };
+    /// Sends a request to the next server. Returns the connection, or `None` if the request did not reach a server.
+    async fn request(&self, method: &str, path: &str, body: &str) -> Option<TcpStream> {
+        let mut stream = TcpStream::connect(self.proxy).await.ok()?;
         // In HTTP/1.0, the end of an answer is the end of the connection.
         let head = format!(
             "{method} {path} HTTP/1.0\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
@@ -80,15 +89,28 @@ impl Client {
             self.principal,
             body.len()
         );
-        let mut bytes = Vec::new();
-        if stream.write_all(head.as_bytes()).await.is_ok() {
-            // What has arrived stays if the connection breaks off.
-            let _ = stream.read_to_end(&mut bytes).await;
+        stream.write_all(head.as_bytes()).await.ok()?;
+        Some(stream)
+    }
+
+    /// Sends a request to the next server, and reads all that comes.
+    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> Got {
+        match self.request(method, path, body).await {
+            Some(stream) => read_rest(stream, Vec::new()).await,
+            None => Got::default(),
         }
-        let text = String::from_utf8_lossy(&bytes);
-        let Some((head, text)) = text.split_once("\r\n\r\n") else { return Got::default() };
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        Got { status, text: text.to_owned() }
+    }
+
+    /// Reads the answer in progress on the next server until `text` has arrived. Returns the task that reads the rest.
+    pub(super) async fn follow(&self, text: &str) -> JoinHandle<Got> {
+        let path = format!("/api/chat/{}/stream", self.chat);
+        let mut stream = self.request("GET", &path, "").await.unwrap();
+        let mut bytes = Vec::new();
+        while !Got::of(&bytes).text().contains(text) {
+            let read = stream.read_buf(&mut bytes).await.unwrap();
+            assert_ne!(read, 0, "no {text}: {:?}", Got::of(&bytes));
+        }
+        tokio::spawn(read_rest(stream, bytes))
     }
 
     pub(super) async fn get(&self, rest: &str) -> Got {
@@ -202,6 +224,13 @@ impl Client {
                 self.send("POST", "/agent", &input(&self.chat, &json!(messages), &json!({ "resume": answers }))).await;
         }
     }
+}
+
+/// Reads to the end of the connection. `bytes` have arrived before.
+async fn read_rest(mut stream: TcpStream, mut bytes: Vec<u8>) -> Got {
+    // What has arrived stays if the connection breaks off.
+    let _ = stream.read_to_end(&mut bytes).await;
+    Got::of(&bytes)
 }
 
 /// Returns the answer of a person to an interrupt. A lost call that was not done runs again.

@@ -31,9 +31,7 @@ async fn an_answer_is_read_decided_stopped_and_replaced_on_other_servers() {
         let (client, world) = (Arc::new(fleet.client("c")), fleet.world());
         // It is read on a second server while the first one writes it.
         let answer = begin(&fleet, &client, "m1", 1).await;
-        let reads = Arc::clone(&client);
-        let read = tokio::spawn(async move { reads.get("/stream").await });
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        let read = client.follow("I work.").await;
         world.go(1);
         let (answer, read) = (answer.await.unwrap(), read.await.unwrap());
         assert_eq!((answer.text(), read.text()), ("I work.I pay.".to_owned(), "I work.I pay.".to_owned()));

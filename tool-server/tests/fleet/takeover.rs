@@ -12,7 +12,7 @@ use super::{
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chat_without_a_client_is_continued_on_behalf_of_its_owner() {
     within("a fleet", async {
-        let mut fleet = Fleet::start(Duration::from_secs(1)).await;
+        let mut fleet = Fleet::start(Duration::from_secs(5)).await;
         let (client, world) = (Arc::new(fleet.client("c")), fleet.world());
         let turns = [
             turn("I add.", &[("add", 2)]),

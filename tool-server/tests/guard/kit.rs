@@ -123,9 +123,9 @@ impl Answer {
     }
 }
 
-/// Sends a request as it is written here, and reads the whole response. A body of a chunked request, or one without a
-/// `content-length`, gets what it needs to be whole.
-pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+/// Sends a request as it is written here. A body of a chunked request, or one without a `content-length`, gets what it needs
+/// to be whole.
+pub(crate) async fn begin(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut lines = vec![format!("{line} HTTP/1.1"), "connection: close".to_owned()];
     lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
     let is_chunked = headers.iter().any(|(name, _)| *name == "transfer-encoding");
@@ -135,12 +135,22 @@ pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str
     }
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(format!("{}\r\n\r\n{body}", lines.join("\r\n")).as_bytes()).await.unwrap();
+    stream
+}
+
+/// Reads the whole response.
+pub(crate) async fn finish(mut stream: TcpStream) -> Answer {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();
     let answer = String::from_utf8(answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {answer:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
     Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+}
+
+/// Sends a request like [`begin`], and reads the whole response.
+pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    finish(begin(address, line, headers, body).await).await
 }
 
 /// Sends JSON to a host.

@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::guard::kit::{Answer, listen, send, surfaces};
+use crate::guard::kit::{Answer, begin, finish, listen, send, surfaces};
 
 /// Every route of every service: a method, and a path. Whoever adds a route adds it here, and so has it attacked below.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -56,15 +56,19 @@ async fn servers(token: Option<&str>) -> [(SocketAddr, &'static str); 2] {
     [(listen(surfaces(token)).await, ""), (listen(nested).await, "/nested")]
 }
 
+/// Returns the beginning of a request to a route.
+fn line(prefix: &str, (method, path): (&str, &str)) -> String {
+    format!("{method} {prefix}{}", path.replace(['{', '}'], ""))
+}
+
 /// Sends a request to a route.
 pub(crate) async fn ask(
     (address, prefix): (SocketAddr, &str),
-    (method, path): (&str, &str),
+    route: (&str, &str),
     headers: &[(&str, &str)],
     body: &str,
 ) -> Answer {
-    let path = path.replace(['{', '}'], "");
-    send(address, &format!("{method} {prefix}{path}"), headers, body).await
+    send(address, &line(prefix, route), headers, body).await
 }
 
 /// Returns the paths of a router, which axum shows only in what it prints for debugging.
@@ -207,26 +211,44 @@ async fn every_route_refuses_large_bodies() {
     }
 }
 
-/// The clock is paused: it goes on when the server waits for nothing else.
-#[tokio::test(start_paused = true)]
+/// The response with which a server begins to read the body of a request that expects it.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// While the clock is paused, it moves to the end of the time limit, because the server waits for nothing else. Before, the server
+/// must have begun to read the body.
+#[tokio::test]
 async fn every_route_gives_up_on_half_a_body() {
-    for server in servers(None).await {
+    for (address, prefix) in servers(None).await {
         for route in unsafe_routes() {
-            let headers = [("host", "localhost"), ("content-type", "application/json"), ("content-length", "100")];
-            ask(server, route, &headers, "{").await.is_refused(408, "timeout", &["30 s", "send it again"]);
+            let headers = [
+                ("host", "localhost"),
+                ("content-type", "application/json"),
+                ("content-length", "100"),
+                ("expect", "100-continue"),
+            ];
+            let mut stream = begin(address, &line(prefix, route), &headers, "{").await;
+            let mut begun = [0; CONTINUE.len()];
+            stream.read_exact(&mut begun).await.unwrap();
+            assert_eq!(begun, CONTINUE, "{route:?}");
+            tokio::time::pause();
+            finish(stream).await.is_refused(408, "timeout", &["30 s", "send it again"]);
+            tokio::time::resume();
         }
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn half_a_head_is_given_up_on() {
     let address = listen(surfaces(None)).await;
     for half in ["", "G", "POST /api/chat HTTP/1.1\r\nhost: localhost\r\nx-more: "] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(half.as_bytes()).await.unwrap();
+        // As above. What was sent is there before the server begins to wait.
+        tokio::time::pause();
         let mut answer = String::new();
         // The server ends the connection, so this does.
         stream.read_to_string(&mut answer).await.unwrap();
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
+        tokio::time::resume();
     }
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::io::{duplex, split};
 use tool_runtime::{Content, Contents, Context, Part, Text, Toolset, tool, toolset};
 use tool_server::mcp::{LogLevel, McpServer, RemoteServer, client::RemoteLog, server::McpClient};
+use tool_test_kit::within;
 
 use crate::mcp::{
     kit::{Person, client, params, text, until},
@@ -213,7 +214,7 @@ async fn a_client_comes_back_for_what_was_let_go() {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let rest = http.get(&url).header("accept", "text/event-stream").header("mcp-session-id", &session);
         let rest = rest.header("last-event-id", last).send().await.unwrap();
-        let rest = tokio::time::timeout(Duration::from_secs(5), rest.text()).await.expect("it ends").unwrap();
+        let rest = within("the rest", rest.text()).await.unwrap();
         assert!(rest.contains("released: true"), "{rest}");
     }
 }

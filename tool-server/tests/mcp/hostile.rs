@@ -1,7 +1,10 @@
 //! A server that means harm does none.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -210,14 +213,24 @@ async fn results_that_pretend_to_be_instructions_are_tainted() {
 
 #[tokio::test]
 async fn a_server_that_never_answers_is_cancelled() {
-    let stranger = Stranger::new(vec![plain("wait")]).answering(|_, _| None);
-    let remote = stranger.connect().await;
-    let tools = remote.toolset();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let stranger = Stranger::new(vec![plain("wait")]).answering(move |_, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        None
+    });
+    let hurried = stranger.remote().limits(|limits| limits.call = Duration::from_secs(3));
+    let tools = hurried.connect().await.unwrap().toolset();
     let error = tools.call("far_wait", "{}", &cx()).await.unwrap_err();
     assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
     until("the server hears of it", || *stranger.cancelled.lock().unwrap() == 1).await;
     // And one that is dropped.
-    let _ = tokio::time::timeout(Duration::from_millis(50), tools.call("far_wait", "{}", &cx())).await;
+    let (tools, cx) = (stranger.connect().await.toolset(), cx());
+    tokio::select! {
+        biased;
+        _ = tools.call("far_wait", "{}", &cx) => panic!("it never answers"),
+        () = until("the server is asked again", || asked.load(Ordering::SeqCst) == 2) => {}
+    }
     until("the server hears of that, too", || *stranger.cancelled.lock().unwrap() == 2).await;
 }
 

@@ -151,7 +151,7 @@ impl Stranger {
         };
         RemoteServer::streams("far", open).limits(|limits| {
             limits.connect = Duration::from_secs(5);
-            limits.call = Duration::from_millis(500);
+            limits.call = Duration::from_secs(10);
         })
     }
 
@@ -216,11 +216,11 @@ pub(crate) fn tool_of(name: &str, schema: Value) -> Tool {
 
 /// Waits for something that takes some time.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..2_000 {
         if holds() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{what}: not within 5 s");
+    panic!("{what}: not within 20 s");
 }

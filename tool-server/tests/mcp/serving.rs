@@ -55,6 +55,7 @@ async fn report(#[context] cx: &Context) -> Text {
     Text("done".to_owned())
 }
 
+static BEGUN: AtomicBool = AtomicBool::new(false);
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
 
 struct Guard;
@@ -69,6 +70,7 @@ impl Drop for Guard {
 #[tool(effect = read_only)]
 async fn wait() -> Text {
     let _guard = Guard;
+    BEGUN.store(true, Ordering::SeqCst);
     std::future::pending().await
 }
 
@@ -195,12 +197,16 @@ async fn progress_grows_and_comes_before_the_result() {
 #[tokio::test]
 async fn cancelling_drops_the_work() {
     let client = client(&McpServer::new(tools()), Person::new(None), false).await;
-    let call = client.call_tool(params("wait", json!({})));
-    let _ = tokio::time::timeout(Duration::from_millis(200), call).await;
+    tokio::select! {
+        biased;
+        _ = client.call_tool(params("wait", json!({}))) => panic!("it never ends"),
+        () = until("the tool has begun", || BEGUN.load(Ordering::SeqCst)) => {}
+    }
     until("the future is dropped", || DROPPED.load(Ordering::SeqCst) == 1).await;
     assert!(client.call_tool(params("add", json!({ "a": 1, "b": 1 }))).await.is_ok(), "the connection goes on");
 }
 
+static BROODS: AtomicBool = AtomicBool::new(false);
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 struct GivenUp;
@@ -215,6 +221,7 @@ impl Drop for GivenUp {
 #[tool]
 async fn brood() -> Text {
     let _given_up = GivenUp;
+    BROODS.store(true, Ordering::SeqCst);
     std::thread::sleep(Duration::from_millis(600));
     std::future::pending().await
 }
@@ -222,8 +229,11 @@ async fn brood() -> Text {
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_tool_that_was_busy_is_given_up_afterwards() {
     let client = client(&McpServer::new(toolset!(brood)), Person::new(None), false).await;
-    let call = client.call_tool(params("brood", json!({})));
-    let _ = tokio::time::timeout(Duration::from_millis(200), call).await;
+    tokio::select! {
+        biased;
+        _ = client.call_tool(params("brood", json!({}))) => panic!("it never ends"),
+        () = until("the tool is busy", || BROODS.load(Ordering::SeqCst)) => {}
+    }
     until("the future is dropped", || GIVEN_UP.load(Ordering::SeqCst)).await;
 }
 

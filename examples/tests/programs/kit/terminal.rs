@@ -19,6 +19,9 @@ use rustix::{
 /// The maximum time until a program shows something.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The maximum time until a program ends.
+const PATIENCE_TO_END: Duration = Duration::from_mins(2);
+
 /// A program in a terminal, controlled by a test.
 pub(crate) struct Sitting {
     child: Child,
@@ -87,8 +90,19 @@ impl Sitting {
     }
 
     /// Waits for the end. Returns the exit status and the whole screen.
+    #[track_caller]
     pub(crate) fn ends(mut self) -> (Option<i32>, String) {
-        let status = self.child.wait().unwrap().code();
+        let since = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status.code();
+            }
+            if since.elapsed() > PATIENCE_TO_END {
+                self.child.kill().unwrap();
+                panic!("the program does not end:\n{}", self.shown());
+            }
+            thread::sleep(Duration::from_millis(10));
+        };
         self.watching.join().unwrap();
         let screen = self.screen.lock().unwrap();
         (status, String::from_utf8(screen.clone()).unwrap())
