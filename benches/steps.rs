@@ -91,9 +91,9 @@ fn by_hand(tools: &Toolset, steps: usize) {
         let finish = FinishReason::ToolCalls;
         feed(&mut run, StepInput::TurnEnded { parts, finish, usage, model: None, at: Time(2) });
         let call = &run.current_calls()[0];
-        let inspection = gate.inspect(&run, call, &cx).now_or_never().expect("nobody is asked");
+        let checked = gate.inspect(&run, call, &cx).now_or_never().expect("nobody is asked");
         let call = call.id.clone();
-        let actions = feed(&mut run, StepInput::Inspected { call: call.clone(), inspection, at: Time(2) });
+        let actions = feed(&mut run, StepInput::Checked { call: call.clone(), checked, at: Time(2) });
         let [Action::Execute { attempt, .. }] = actions[..] else { panic!("the call starts: {actions:?}") };
         let outcome = tools.call("double", r#"{"n":100}"#, &cx).now_or_never().expect("it does not wait");
         feed(&mut run, StepInput::Ended { call, attempt, outcome, at: Time(3) });

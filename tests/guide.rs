@@ -10,6 +10,7 @@ macro_rules! pages {
 }
 
 pages! {
+    ag_ui = "docs/ag-ui",
     agent = "docs/agent",
     ai_sdk = "docs/coming-from/ai-sdk",
     approvals = "docs/approvals",
@@ -31,6 +32,7 @@ pages! {
     persistence = "docs/persistence",
     pydantic_ai = "docs/coming-from/pydantic-ai",
     readme = "README",
+    restate = "docs/restate",
     rig = "docs/coming-from/rig",
     rmcp = "docs/coming-from/rmcp",
     scale = "docs/scale",
@@ -38,6 +40,7 @@ pages! {
     stability = "docs/stability",
     stateless = "docs/stateless",
     streaming = "docs/streaming",
+    temporal = "docs/temporal",
     testing = "docs/testing",
     troubleshooting = "docs/troubleshooting",
 }

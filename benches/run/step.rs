@@ -101,12 +101,12 @@ impl Bench {
         let ids: Vec<_> = self.run.current_calls().iter().take(count).map(|call| call.id.clone()).collect();
         let mut started = Vec::new();
         for id in ids {
-            let inspection = self
+            let checked = self
                 .gate
                 .inspect(&self.run, self.run.call(&id).expect("it is there"), &self.cx)
                 .now_or_never()
                 .expect("nobody is asked");
-            for effect in self.feed(StepInput::Inspected { call: id, inspection, at: Time(2) }) {
+            for effect in self.feed(StepInput::Checked { call: id, checked, at: Time(2) }) {
                 if let Action::Execute { call, attempt } = effect {
                     started.push((call, attempt));
                 }
@@ -125,8 +125,8 @@ impl Bench {
 
     fn inspected(&self) {
         let call = &self.run.current_calls()[3];
-        let inspection = self.gate.inspect(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
-        let event = StepInput::Inspected { call: call.id.clone(), inspection, at: Time(3) };
+        let checked = self.gate.inspect(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
+        let event = StepInput::Checked { call: call.id.clone(), checked, at: Time(3) };
         let (log, actions) = step(black_box(&self.run), black_box(event)).expect("the event fits");
         assert_eq!(log.len(), 3);
         black_box((log, actions));

@@ -48,7 +48,7 @@ fn router() -> Router {
         settings
     };
     let agent = Agent::new(FunctionModel::streaming(play)).tools(toolset!(note));
-    let own = Server::new(agent).ui(each).max_answers(usize::MAX).router().route("/bare", post(bare));
+    let own = Server::new(agent).ai_sdk(each).max_answers(usize::MAX).router().route("/bare", post(bare));
     own.merge(peer::routes()).route("/idle", post(idle)).route("/cpu", get(cpu))
 }
 

@@ -5,7 +5,7 @@ pub mod workspace;
 
 use std::net::SocketAddr;
 
-pub use example_agents::model::{model, model_or, named_model};
+pub use example_shared::model::{model, model_or, named_model};
 
 /// Returns the names that a server at `address` is reached by: those of loopback, the address itself, and `names`.
 pub fn hosts(address: SocketAddr, names: Vec<String>) -> Vec<String> {

@@ -1,16 +1,23 @@
 //! Processes that end in the middle of a run. `kills` does this to those of an engine.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::json;
 use tool_runtime::{
     Agent, Toolset,
     agent::{Decision, Session},
     model::{ScriptedModel, Turn},
-    run::{CallResult, InterruptedBy, Phase, Refusal},
+    run::{AbortCause, CallResult, Phase, Refusal},
     store::Store,
     tool, toolset,
 };
+use tool_test_kit::within;
 
 use crate::{
     kit::{
@@ -69,13 +76,12 @@ async fn after_a_crash_repeatable_calls_restart_and_a_person_decides_the_rest() 
             let effects = Effects::new();
             let person = Person::deciding([]);
             let agent = breaking(&store, &effects).observer(Events::new()).operator(person.clone());
-            let mut session = agent.session();
+            let mut session = agent.lease_time(Duration::from_hours(1)).session();
             break_off(&mut session, &effects).await;
             assert_eq!((effects.count("once"), effects.count("again")), (1, 1));
             // The same session continues at once. It need not wait for the end of its own lease.
             let _ = person.clone().then([decision.clone(), Decision::Approve]);
-            let resumed = tokio::time::timeout(Duration::from_secs(5), session.resume()).await;
-            let reply = resumed.expect("it hangs").unwrap();
+            let reply = within("the same session", Box::pin(session.resume())).await.unwrap();
             assert_eq!(reply.phase, Phase::Finished, "{decision:?}");
             assert_eq!((effects.count("once"), effects.count("again")), (runs, 2), "{decision:?}");
             assert!(tool_results(&session)[0].ends_with(says), "{:?}", tool_results(&session));
@@ -110,7 +116,7 @@ async fn a_lost_call_waits_without_an_operator() {
             agent.decide(&id, &waits.id, Decision::deny("leave it"), "").await.unwrap();
         }
         let session = resumed(&agent, &id).await;
-        assert_eq!(ends(&session)[0], CallResult::Interrupted { by: InterruptedBy::LostProcess });
+        assert_eq!(ends(&session)[0], CallResult::Aborted { by: AbortCause::LostProcess });
         assert!(matches!(ends(&session)[2], CallResult::Denied { .. }));
         assert_eq!((effects.count("once"), effects.count("again"), effects.count("pay 5 to Ann")), (1, 2, 0));
     }
@@ -124,12 +130,17 @@ async fn a_dead_process_is_taken_over_without_a_question() {
     {
         let tools = inner(ScriptedModel::new([note()]));
         // The inner model answers once. The run is left at its next request.
-        let tools = Toolset::new().with(tools).unwrap().layer(Stuck);
-        let agent = agent(&store, tools, [call("helper")]).lease_time(std::time::Duration::from_millis(1));
+        let is_stuck = Arc::new(AtomicBool::new(false));
+        let tools = Toolset::new().with(tools).unwrap().layer(Stuck(Arc::clone(&is_stuck)));
+        let agent = agent(&store, tools, [call("helper")]).lease_time(Duration::from_millis(1));
         let mut session = agent.session();
         let id = session.id().clone();
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), session.send("go")).await;
+        tokio::select! {
+            sent = session.send("go") => panic!("the call returned: {sent:?}"),
+            () = until(|| is_stuck.load(Ordering::SeqCst)) => {}
+        }
         drop(session);
+        millis(5).await;
         assert_eq!(effects.count("note one"), 1);
         let tools = Toolset::new().with(inner(ScriptedModel::new([Turn::say("noted")]))).unwrap();
         let again = crate::kit::agent(&store, tools, [Turn::say("done")]);
@@ -140,8 +151,8 @@ async fn a_dead_process_is_taken_over_without_a_question() {
     }
 }
 
-/// A layer that never returns from a failed call, like a process that dies then.
-struct Stuck;
+/// A layer that never returns from a failed call, like a process that dies then. It sets the flag.
+struct Stuck(Arc<AtomicBool>);
 
 impl tool_runtime::toolset::Layer for Stuck {
     fn call<'a>(
@@ -151,6 +162,7 @@ impl tool_runtime::toolset::Layer for Stuck {
     ) -> tool_runtime::CallFuture<'a> {
         Box::pin(async move {
             let _ = next.run().await;
+            self.0.store(true, Ordering::SeqCst);
             std::future::pending().await
         })
     }

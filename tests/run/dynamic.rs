@@ -1,11 +1,8 @@
 //! Validators of a call in a run: before an approval, after an edit, and before the start.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::SeqCst},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
 };
 
 use serde_json::json;
@@ -18,21 +15,21 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, agent, ends, open, refusal, resumed, stores, tool_results, until, waiting};
+use crate::kit::{Effects, agent, ends, millis, open, refusal, resumed, stores, tool_results, until, waiting};
 
 /// The state of the validators.
 #[derive(Default)]
 pub(crate) struct Shop {
     effects: Arc<Effects>,
-    /// The duration of a look at the stock, in milliseconds.
-    pub(crate) slow: AtomicU64,
+    /// Set while a look at the stock does not end.
+    pub(crate) held: AtomicBool,
     stock: AtomicU64,
     /// A suffix for names, which changes their normalized values.
     suffix: AtomicU64,
 }
 
 /// Orders things.
-#[tool(state = Shop, approval = always, timeout = "2s")]
+#[tool(state = Shop, approval = always, timeout = "60s")]
 struct Order {
     /// The thing to order.
     #[dynamic(validate = thing)]
@@ -53,7 +50,9 @@ fn thing(value: Option<String>, known: OrderThing<'_>) -> Validation<String> {
 
 async fn count(value: Option<u64>, known: OrderCount<'_>) -> Result<Validation<u64>, Failure> {
     let shop = known.state();
-    tokio::time::sleep(Duration::from_millis(shop.slow.load(SeqCst))).await;
+    while shop.held.load(SeqCst) {
+        millis(10).await;
+    }
     let stock = shop.stock.load(SeqCst);
     Ok(match value {
         Some(count) if count <= stock => Validation::accept(count),
@@ -176,7 +175,7 @@ async fn arguments_normalized_after_the_approval_do_not_run() {
 async fn calls_before_it_do_not_wait_for_a_validator() {
     for store in stores().await {
         let shop = shop();
-        shop.slow.store(400, SeqCst);
+        shop.held.store(true, SeqCst);
         let turn = Turn::call("shout", "{}").then_call("Order", ORDER);
         let agent = agent(&store, tools(&shop), [turn, Turn::say("done")]);
         let effects = Arc::clone(&shop.effects);
@@ -187,6 +186,7 @@ async fn calls_before_it_do_not_wait_for_a_validator() {
         });
         until(|| effects.count("shout") == 1).await;
         assert!(!sent.is_finished(), "the order is still being looked at");
+        shop.held.store(false, SeqCst);
         assert_eq!(sent.await.unwrap(), [true]);
     }
 }

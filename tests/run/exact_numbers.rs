@@ -37,7 +37,9 @@ async fn a_call_that_was_allowed_for_the_run_covers_no_other_number() {
         let effects = Effects::new();
         let turns = transfers(&[("7", 1), ("7.0", 2), ("18446744073709551617", 3), ("18446744073709551999", 4)]);
         let agent = agent(&store, transfer(&effects), turns)
-            .offer(|_, arguments| Some(ArgumentPattern(Map::from_iter([("to".to_owned(), arguments["to"].clone())]))))
+            .offer_run_approval(|_, arguments| {
+                Some(ArgumentPattern(Map::from_iter([("to".to_owned(), arguments["to"].clone())])))
+            })
             .on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();

@@ -11,13 +11,13 @@ use tool_runtime::{
     Agent, Failure,
     agent::{ApprovalRequest, Decision, Event, Observer, Operator, Session, Suspend},
     model::{FinishReason, ScriptedModel, Turn},
-    run::{CallResult, InterruptedBy, Phase, StopReason},
+    run::{AbortCause, CallResult, Phase, StopReason},
     tool, toolset,
     toolset::{Permission, ProposedCall},
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, Events, Person, Placed as _, answered, ends, millis, pays, tool_results, tools};
+use crate::kit::{Effects, Events, Person, Placed as _, answered, ends, millis, pays, tool_results, tools, until};
 
 /// Looks early.
 #[tool(effect = read_only, eager)]
@@ -37,11 +37,12 @@ async fn flaky(#[state] effects: &Effects) -> Result<(), Failure> {
     Err(Failure::new("busy").retryable())
 }
 
-/// Runs for a moment, and counts who runs beside it.
+/// Runs until three have run at once, and for a moment more. It counts who runs beside it.
 #[tool(effect = read_only)]
 async fn busy(#[state] gauge: &Gauge) -> usize {
     let now = gauge.now.fetch_add(1, Ordering::SeqCst) + 1;
     gauge.most.fetch_max(now, Ordering::SeqCst);
+    until(|| gauge.most.load(Ordering::SeqCst) >= 3).await;
     millis(20).await;
     gauge.now.fetch_sub(1, Ordering::SeqCst);
     now
@@ -67,9 +68,9 @@ fn session(
 #[tokio::test]
 async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
     let all = [
-        (FinishReason::Length, InterruptedBy::Length),
-        (FinishReason::ContentFilter, InterruptedBy::ContentFilter),
-        (FinishReason::Other("odd".into()), InterruptedBy::UnfinishedTurn),
+        (FinishReason::Length, AbortCause::Length),
+        (FinishReason::ContentFilter, AbortCause::ContentFilter),
+        (FinishReason::Other("odd".into()), AbortCause::UnfinishedTurn),
     ];
     for (finish, by) in all {
         let effects = Effects::new();
@@ -88,7 +89,7 @@ async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
         let ends = ends(&session);
         assert_eq!(ends.len(), 6, "every call is answered");
         for end in &ends[2..] {
-            assert_eq!(*end, CallResult::Interrupted { by });
+            assert_eq!(*end, CallResult::Aborted { by });
         }
         assert!(
             tool_results(&session)[2..].iter().all_and_some(|tool_results| tool_results.ends_with("it did not run")),
@@ -126,8 +127,8 @@ async fn s10_size_and_depth_of_arguments_are_bounded() {
     });
     session.send("go").await.unwrap();
     let tool_results = tool_results(&session);
-    assert_eq!(tool_results[0], "the arguments are too large, at most 150 bytes are allowed; it did not run");
-    assert_eq!(tool_results[1], "arguments are nested at most 20 deep; it did not run");
+    assert_eq!(tool_results[0], "the arguments are too large: the limit is 150 bytes; it did not run");
+    assert_eq!(tool_results[1], "the arguments are nested too deeply: the limit is 20 levels; it did not run");
     assert_eq!(effects.all(), ["note ok"]);
     assert_eq!(&*session.run().calls()[0].arguments().text, "", "what was too large is not stored");
 }
@@ -173,7 +174,7 @@ async fn s11_calls_in_flight_open_interrupts_and_steps_are_capped() {
     });
     waits.send("go").await.unwrap();
     assert_eq!(waits.interrupts().count(), 2);
-    assert!(matches!(&ends(&waits)[..], [CallResult::OverBudget { limit }] if limit.contains("at most 2 calls wait")));
+    assert!(matches!(&ends(&waits)[..], [CallResult::OverBudget { limit }] if limit.contains("too many calls wait")));
 
     let endless = (0..9).map(|_| Turn::call("look", json!({"what": "a"})));
     let mut steps = session(endless, tools(&effects), |agent| agent.max_steps(3));

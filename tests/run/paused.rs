@@ -7,7 +7,7 @@ use tool_runtime::{
     Context, Failure,
     feedback::Rejection,
     model::Turn,
-    run::{CallResult, InterruptedBy, Phase},
+    run::{AbortCause, CallResult, Phase},
     test::Clock,
     tool, toolset,
 };
@@ -38,7 +38,7 @@ async fn a_timer_expires_interrupts_of_a_driven_run() {
         .options(|options| options.approval_expiry = Some(60_000));
     let mut session = agent.session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
-    assert_eq!(ends(&session), [CallResult::Expired, CallResult::Interrupted { by: InterruptedBy::NoAnswer }]);
+    assert_eq!(ends(&session), [CallResult::Expired, CallResult::Aborted { by: AbortCause::NoAnswer }]);
     assert_eq!(tool_results(&session)[0], "nobody answered in time; it did not run");
     assert_eq!(effects.all(), [""; 0]);
 }
@@ -46,10 +46,10 @@ async fn a_timer_expires_interrupts_of_a_driven_run() {
 #[tokio::test(start_paused = true)]
 async fn a_validator_that_never_answers_holds_no_run() {
     let shop = shop();
-    shop.slow.store(u64::MAX / 4, SeqCst);
+    shop.held.store(true, SeqCst);
     let store = store();
     let mut session = agent(&store, order(&shop), [Turn::call("Order", ORDER), Turn::say("done")]).session();
     session.send("go").await.unwrap();
-    let late = Rejection::from_message("the arguments could not be checked within 2 s").instruct("Try again later.");
+    let late = Rejection::from_message("the arguments could not be checked within 60 s").instruct("Try again later.");
     assert_eq!(ends(&session), [CallResult::Rejected { feedback: late }]);
 }

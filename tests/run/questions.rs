@@ -90,7 +90,9 @@ async fn answers_and_steps_survive_the_program() {
 
         let second = booking(&store, &effects);
         let waits = open(&second, &id).await;
-        assert!(matches!(&waits[0].kind, InterruptKind::Answer { question } if question.text == "What will you eat?"));
+        assert!(
+            matches!(&waits[0].kind, InterruptKind::Question { question } if question.text == "What will you eat?")
+        );
         let wrong = second.decide(&id, &waits[0].id, Decision::Answer { value: json!(5) }, "").await;
         assert!(matches!(refusal(wrong), Refusal::Invalid { .. }));
         assert!(matches!(
@@ -100,7 +102,7 @@ async fn answers_and_steps_survive_the_program() {
         second.decide(&id, &waits[0].id, answer("soup"), "").await.unwrap();
         let again = resumed(&second, &id).await;
         let waits = again.interrupts().next().unwrap();
-        assert!(matches!(&waits.kind, InterruptKind::Answer { question } if question.text.contains("with soup")));
+        assert!(matches!(&waits.kind, InterruptKind::Question { question } if question.text.contains("with soup")));
         assert_eq!(effects.all(), ["hold a seat"]);
 
         let third = agent(&store, toolset!(Arc::clone(&effects); book, twice), [Turn::say("booked")]);
@@ -166,7 +168,7 @@ async fn two_challenges_in_a_row_are_two_decisions() {
 }
 
 /// Asks, and checks whether its clock stopped meanwhile.
-#[tool(timeout = "1s")]
+#[tool(timeout = "5s")]
 async fn patient(#[context] cx: &Context) -> Result<String, Failure> {
     cx.ask("How long?").await
 }
@@ -180,7 +182,7 @@ impl tool_runtime::agent::Operator for Slow {
     ) -> futures_util::future::BoxFuture<'a, Decision> {
         self.0.store(true, Ordering::SeqCst);
         Box::pin(async {
-            crate::kit::millis(1500).await;
+            crate::kit::millis(5500).await;
             answer("long")
         })
     }
@@ -249,7 +251,9 @@ async fn questions_at_once_are_asked_one_after_the_other_and_a_step_is_kept_mean
                 until_step_is_kept(&again, &id).await;
                 let waits = open(&again, &id).await;
                 assert!(matches!(&waits[..], [one] if one.innermost() == one));
-                assert!(matches!(&waits[0].kind, InterruptKind::Answer { question: asked } if asked.text == *question));
+                assert!(
+                    matches!(&waits[0].kind, InterruptKind::Question { question: asked } if asked.text == *question)
+                );
                 again.decide(&id, &waits[0].id, answer(reply), "").await.unwrap();
                 session = resumed(&again, &id).await;
             }

@@ -120,7 +120,7 @@ fn decision(open: &Interrupt, how: u8) -> Decision {
         (InterruptKind::Approval { .. } | InterruptKind::Reconcile, 2) | (InterruptKind::External, _) => {
             Decision::Respond { output: json!(7) }
         }
-        (InterruptKind::Answer { question }, _) if question.schema.is_some() => {
+        (InterruptKind::Question { question }, _) if question.schema.is_some() => {
             Decision::Answer { value: json!("word") }
         }
         _ => Decision::Approve,
@@ -227,7 +227,7 @@ fn histories(log: &[LogEntry]) -> HashMap<CallId, History> {
                 history.starts += 1;
                 assert!(history.starts <= history.grants, "{call} starts without a permission of its own");
             }
-            LogEntry::Stepped { call, .. } => all.entry(call.clone()).or_default().steps += 1,
+            LogEntry::StepEnded { call, .. } => all.entry(call.clone()).or_default().steps += 1,
             LogEntry::Ended { call, .. } => all.entry(call.clone()).or_default().ends += 1,
             LogEntry::Decided { interrupt, decision: Decision::Respond { .. }, .. } => {
                 all.entry(interrupt.call().clone()).or_default().was_reported = true;

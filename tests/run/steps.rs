@@ -103,7 +103,7 @@ async fn about_a_call_that_was_stopped_in_a_step_a_person_is_asked() {
             assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
             assert_eq!((effects.count("seat"), effects.count("pay")), (seats, pays), "{slow}");
             assert_eq!(person.reconciled().len(), 1);
-            assert!(session.run().calls()[0].begun_steps().len() <= 1);
+            assert!(session.run().calls()[0].started_steps().len() <= 1);
         }
     }
 }
@@ -132,11 +132,11 @@ async fn the_log_records_the_beginning_of_steps_of_resumable_tools_only() {
             log.extend(record::decode(&record.text).unwrap());
         }
         let steps = log.iter().filter_map(|event| match event {
-            LogEntry::Stepping { name, .. } => Some(format!("begin {name}")),
-            LogEntry::Stepped { name, .. } => Some(format!("end {name}")),
+            LogEntry::StepStarted { name, .. } => Some(format!("begin {name}")),
+            LogEntry::StepEnded { name, .. } => Some(format!("end {name}")),
             _ => None,
         });
         assert_eq!(steps.collect::<Vec<_>>(), ["begin seat", "end seat", "begin pay", "end pay"]);
-        assert_eq!(session.run().calls()[0].begun_steps(), [""; 0]);
+        assert_eq!(session.run().calls()[0].started_steps(), [""; 0]);
     }
 }

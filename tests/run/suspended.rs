@@ -180,7 +180,7 @@ async fn an_allowance_covers_only_similar_calls() {
         let to = |amount: i64, to: &str| Turn::call("pay", json!({"amount": amount, "to": to}));
         let turns =
             [to(1, "Ann"), to(2, "Ann"), to(3, "Bob"), Turn::call("note", json!({"text": "x"})), Turn::say("ok")];
-        let agent = agent(&store, tools(&effects), turns).offer(|spec, arguments| {
+        let agent = agent(&store, tools(&effects), turns).offer_run_approval(|spec, arguments| {
             let only_to =
                 |to: &serde_json::Value| ArgumentPattern([("to".to_owned(), to.clone())].into_iter().collect());
             (spec.name == "pay").then(|| only_to(&arguments["to"]))
@@ -219,7 +219,7 @@ async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
         for (description, expected_count) in [("Pays.", 2), ("Pays double.", 1)] {
             let before = effects.all().len();
             let first = agent(&store, pay("Pays."), turns())
-                .offer(|_, _| Some(ArgumentPattern(serde_json::Map::new())))
+                .offer_run_approval(|_, _| Some(ArgumentPattern(serde_json::Map::new())))
                 .on(&store);
             let mut session = first.session();
             session.send("go").await.unwrap();

@@ -89,10 +89,10 @@ impl Process {
                     };
                     StepInput::TurnEnded { parts: vec![part], finish, usage: Usage::default(), model: None, at }
                 }
-                Action::Inspect(call) => {
+                Action::Check(call) => {
                     let found = self.run.call(&call).unwrap();
-                    let inspection = self.gate.inspect(&self.run, found, &Context::new(call.as_str())).await;
-                    StepInput::Inspected { call, inspection, at }
+                    let checked = self.gate.inspect(&self.run, found, &Context::new(call.as_str())).await;
+                    StepInput::Checked { call, checked, at }
                 }
                 Action::Execute { call, attempt } => {
                     let output = Output::json(&"paid: ü\u{0}漢字").unwrap();

@@ -7,22 +7,22 @@ use syn::{
     parse::{ParseStream, Parser},
 };
 
+use crate::declaration::ToolDef;
 use crate::diag::{Errors, text};
-use crate::model::ToolDef;
 use crate::resolve::{self, data};
 use crate::syntax::{
-    attribute::{is_ours, is_taken, remove_misplaced},
-    item::{Parts, ToolFn, cases, without_self},
-    list::List,
-    options::{Options, krate},
+    attribute::{is_parameter_attribute, must_be_removed, remove_misplaced},
+    item::{CfgItem, ToolFn, cfg_cases, replace_self_type},
+    options::{Options, crate_path},
+    toolset_input::ToolsetInput,
     types::is_unsized,
 };
 use crate::{check, expand};
 
 /// Expands `toolset!(state; tool, …)`.
-pub fn toolset_list(tokens: TokenStream) -> TokenStream {
-    match syn::parse2::<List>(tokens) {
-        Ok(list) => expand::toolset_block(&list),
+pub fn toolset(tokens: TokenStream) -> TokenStream {
+    match syn::parse2::<ToolsetInput>(tokens) {
+        Ok(input) => expand::toolset_block(&input),
         // A block, because each error is a macro call, and an expression can hold only one.
         Err(error) => {
             let errors = error.into_compile_error();
@@ -35,7 +35,7 @@ pub fn toolset_list(tokens: TokenStream) -> TokenStream {
 pub fn output(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     match syn::parse2::<DeriveInput>(item) {
-        Ok(item) => check::check_collisions(&item, &mut errors),
+        Ok(item) => check::check_answer_keys(&item, &mut errors),
         Err(error) => errors.push(error),
     }
     errors.finish()
@@ -51,10 +51,10 @@ pub fn calls(item: TokenStream) -> TokenStream {
     derive(item, "calls", |item, krate, errors| data::calls(item, errors).map(|item| expand::calls(&item, krate)))
 }
 
-/// Expands a derive whose own attribute can name the path of the runtime: `#[own(crate = path)]`.
+/// Expands a derive whose own attribute can name the path of the runtime: `#[attribute(crate = path)]`.
 fn derive(
     item: TokenStream,
-    own: &str,
+    attribute: &str,
     expand: fn(DeriveInput, Option<&Path>, &mut Errors) -> Option<TokenStream>,
 ) -> TokenStream {
     let mut errors = Errors::default();
@@ -62,10 +62,10 @@ fn derive(
         Ok(item) => item,
         Err(error) => return error.into_compile_error(),
     };
-    let krate = item.attrs.iter().filter(|attr| attr.path().is_ident(own)).find_map(|attr| match &attr.meta {
-        Meta::List(list) => krate(list.tokens.clone(), &mut errors),
+    let krate = item.attrs.iter().filter(|attr| attr.path().is_ident(attribute)).find_map(|attr| match &attr.meta {
+        Meta::List(list) => crate_path(list.tokens.clone(), &mut errors),
         other => {
-            errors.over(other, text::CRATE);
+            errors.over(other, text::EXPECTED_CRATE);
             None
         }
     });
@@ -84,7 +84,7 @@ pub fn dynamic_input(item: TokenStream) -> TokenStream {
     let Some(input) = data::nested_input(&item, &mut errors) else { return errors.finish() };
     check::check_input(&input, &mut errors);
     let contexts = expand::input_contexts(&input);
-    let mut out: TokenStream = contexts.iter().map(expand::Context::struct_item).collect();
+    let mut out: TokenStream = contexts.iter().map(expand::ValidatorContext::struct_item).collect();
     match errors.into_result() {
         Ok(()) => {
             out.extend(expand::nested_input(&input));
@@ -99,7 +99,7 @@ pub fn dynamic_input(item: TokenStream) -> TokenStream {
 }
 
 /// Checks a tool. Returns its expansion, or the errors with a stand-in, each item by itself.
-fn finish(tool: &ToolDef, mut errors: Errors, stub: bool) -> Vec<TokenStream> {
+fn check_and_expand(tool: &ToolDef, mut errors: Errors, has_stub: bool) -> Vec<TokenStream> {
     check::check(tool, &mut errors);
     match errors.into_result() {
         Ok(()) => {
@@ -107,7 +107,7 @@ fn finish(tool: &ToolDef, mut errors: Errors, stub: bool) -> Vec<TokenStream> {
             std::iter::once(expand::tool_block(tool)).chain(advice).collect()
         }
         Err(error) => {
-            let stub = stub.then(|| expand::tool_stub(tool));
+            let stub = has_stub.then(|| expand::tool_stub(tool));
             stub.into_iter().chain([error.into_compile_error()]).collect()
         }
     }
@@ -115,11 +115,11 @@ fn finish(tool: &ToolDef, mut errors: Errors, stub: bool) -> Vec<TokenStream> {
 
 /// Returns the types that users name beside the tool: the contexts of its validators.
 fn context_structs(tool: &ToolDef) -> Vec<TokenStream> {
-    expand::tool_contexts(tool).iter().map(expand::Context::struct_item).collect()
+    expand::tool_contexts(tool).iter().map(expand::ValidatorContext::struct_item).collect()
 }
 
 /// Returns the first word of an item, after its attributes and visibility: enough to point at.
-fn head(item: &TokenStream) -> TokenStream {
+fn first_word(item: &TokenStream) -> TokenStream {
     let word = |input: ParseStream<'_>| {
         input.call(Attribute::parse_outer)?;
         input.parse::<Visibility>()?;
@@ -133,18 +133,18 @@ fn head(item: &TokenStream) -> TokenStream {
 /// Expands `#[tool(args)] item`.
 pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
-        return by_case(args, function, |args, function| self::function(args, &item, function));
+        return expand_by_case(args, function, |args, function| self::function(args, &item, function));
     }
-    if let Ok(union) = syn::parse2::<ItemEnum>(item.clone()) {
-        return by_case(args, union, one_of_several);
+    if let Ok(item) = syn::parse2::<ItemEnum>(item.clone()) {
+        return expand_by_case(args, item, enumeration);
     }
     match syn::parse2::<ItemStruct>(item.clone()) {
-        Ok(structure) => by_case(args, structure, self::structure),
+        Ok(structure) => expand_by_case(args, structure, self::structure),
         Err(error) => {
             let mut errors = Errors::default();
             match syn::parse2::<syn::Item>(item.clone()) {
-                Ok(syn::Item::Impl(_)) => errors.over(head(&item), text::TOOL_ON_IMPL),
-                Ok(_) => errors.over(head(&item), text::NOT_AN_ITEM),
+                Ok(syn::Item::Impl(_)) => errors.over(first_word(&item), text::TOOL_ON_IMPL),
+                Ok(_) => errors.over(first_word(&item), text::NOT_AN_ITEM),
                 Err(_) => errors.push(error),
             }
             let mut out = item;
@@ -155,12 +155,12 @@ pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Expands an item. If its parameters depend on the build, it is written once for either case, as a tool under that condition.
-fn by_case<I: Parts + ToTokens>(
+fn expand_by_case<I: CfgItem + ToTokens>(
     args: &TokenStream,
     item: I,
     expand: impl FnOnce(TokenStream, I) -> TokenStream,
 ) -> TokenStream {
-    let Some((predicate, items)) = item.split() else { return expand(args.clone(), item) };
+    let Some((predicate, items)) = item.split_by_cfg() else { return expand(args.clone(), item) };
     // The case that is compiled reports the errors in the options.
     let mut errors = Errors::default();
     let krate = Options::of_tool(args.clone(), &mut errors).krate;
@@ -169,7 +169,7 @@ fn by_case<I: Parts + ToTokens>(
         Some(krate) => quote!(#krate::tool),
         None => quote!(::tool_runtime::tool),
     };
-    let each = cases(&predicate).into_iter().zip(items);
+    let each = cfg_cases(&predicate).into_iter().zip(items);
     each.map(|(case, item)| quote!(#case #[#tool(#args)] #item)).collect()
 }
 
@@ -177,11 +177,11 @@ fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> Toke
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
     remove_misplaced(&mut function.attrs, &mut errors);
-    let marker = function.sig.ident.clone();
+    let tool_type = function.sig.ident.clone();
     let has_self = function.sig.receiver().is_some();
     if has_self && !function.has_body() {
-        errors.over(&marker, text::METHOD_OF_TRAIT);
-        let mut out = plain(function);
+        errors.over(&tool_type, text::METHOD_OF_TRAIT);
+        let mut out = plain_function(function);
         out.extend(errors.finish());
         return out;
     }
@@ -191,29 +191,29 @@ fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> Toke
         ToolFn::mentions_self(item).then_some(text::FUNCTION_IN_IMPL)
     };
     if let Some(wrong) = wrong {
-        errors.over(&marker, wrong);
+        errors.over(&tool_type, wrong);
     }
-    let is_free = wrong.is_none();
-    let tool = resolve::function::function(&function, marker, None, options, &mut errors);
-    let mut out = plain(function);
-    if is_free {
-        out.extend(expand::marker_struct(&tool));
+    let is_free_function = wrong.is_none();
+    let tool = resolve::function::function(&function, tool_type, None, options, &mut errors);
+    let mut out = plain_function(function);
+    if is_free_function {
+        out.extend(expand::tool_struct(&tool));
         out.extend(context_structs(&tool));
     }
-    out.extend(finish(&tool, errors, is_free));
+    out.extend(check_and_expand(&tool, errors, is_free_function));
     out
 }
 
-fn one_of_several(args: TokenStream, mut union: ItemEnum) -> TokenStream {
+fn enumeration(args: TokenStream, mut item: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
-    remove_misplaced(&mut union.attrs, &mut errors);
-    let tool = data::enumeration(&union, options, &mut errors);
-    for variant in &mut union.variants {
-        variant.attrs.retain(|attr| !is_ours(attr));
-        variant.fields.iter_mut().for_each(|field| field.attrs.retain(|attr| !is_ours(attr)));
+    remove_misplaced(&mut item.attrs, &mut errors);
+    let tool = data::enumeration(&item, options, &mut errors);
+    for variant in &mut item.variants {
+        variant.attrs.retain(|attr| !is_parameter_attribute(attr));
+        variant.fields.iter_mut().for_each(|field| field.attrs.retain(|attr| !is_parameter_attribute(attr)));
     }
-    finish_data(union.generics.params.is_empty(), &tool, &union.to_token_stream(), errors)
+    expand_data(item.generics.params.is_empty(), &tool, &item.to_token_stream(), errors)
 }
 
 fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
@@ -222,26 +222,26 @@ fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
     remove_misplaced(&mut structure.attrs, &mut errors);
     let tool = data::structure(&structure, options, &mut errors);
     for field in &mut structure.fields {
-        field.attrs.retain(|attr| !is_ours(attr));
+        field.attrs.retain(|attr| !is_parameter_attribute(attr));
     }
-    finish_data(structure.generics.params.is_empty(), &tool, &structure.to_token_stream(), errors)
+    expand_data(structure.generics.params.is_empty(), &tool, &structure.to_token_stream(), errors)
 }
 
-/// Expands a struct or an enum as a tool. Only a type without generic parameters can have a `stub`.
-fn finish_data(stub: bool, tool: &ToolDef, item: &TokenStream, errors: Errors) -> TokenStream {
+/// Expands a struct or an enum as a tool. Only a type without generic parameters can have a stub.
+fn expand_data(has_stub: bool, tool: &ToolDef, item: &TokenStream, errors: Errors) -> TokenStream {
     // The client that executes an external call reads the fields; no code here has to.
     let external = tool.options.external.is_some().then(|| quote!(#[allow(dead_code)]));
     let mut out = quote!(#external #item);
-    if stub {
+    if has_stub {
         out.extend(context_structs(tool));
     }
-    out.extend(finish(tool, errors, stub));
+    out.extend(check_and_expand(tool, errors, has_stub));
     out
 }
 
 /// Turns the function into plain Rust: without our attributes, and without doc comments on its parameters, where they are
 /// invalid.
-pub fn plain(mut function: ToolFn) -> TokenStream {
+pub fn plain_function(mut function: ToolFn) -> TokenStream {
     for input in &mut function.sig.inputs {
         // The unsized type has been reported.
         if let syn::FnArg::Typed(param) = input
@@ -254,11 +254,11 @@ pub fn plain(mut function: ToolFn) -> TokenStream {
             syn::FnArg::Receiver(receiver) => &mut receiver.attrs,
             syn::FnArg::Typed(param) => &mut param.attrs,
         };
-        attrs.retain(|attr| !is_taken(attr) && !attr.path().is_ident("doc"));
+        attrs.retain(|attr| !must_be_removed(attr) && !attr.path().is_ident("doc"));
     }
     function.give_lifetime();
     // An `.await` outside an `async fn` has been reported.
-    function.sig.asyncness = function.sig.asyncness.or_else(|| function.awaits().map(syn::Token![async]));
+    function.sig.asyncness = function.sig.asyncness.or_else(|| function.await_outside_async().map(syn::Token![async]));
     function.give_body();
     // A tool owns its decoded arguments. The attribute is first, so that the user's own attribute about a lint prevails.
     quote! {
@@ -283,7 +283,7 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut block = match syn::parse2::<ItemImpl>(item.clone()) {
         Ok(block) if block.trait_.is_none() => block,
         _ => {
-            errors.over(head(&item), text::NOT_AN_IMPL);
+            errors.over(first_word(&item), text::NOT_AN_IMPL);
             let mut out = item;
             out.extend(errors.finish());
             return out;
@@ -295,50 +295,51 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
         errors.over(generic, text::GENERIC_IMPL);
     }
     let owner = (*block.self_ty).clone();
-    let mut members = Vec::new();
+    let mut method_tools = Vec::new();
     let mut tools = TokenStream::new();
     let mut found = false;
     block.items = block.items.iter().flat_map(|item| split_by_case(item, &mut errors)).collect();
     for item in &mut block.items {
-        let Some((attr, mut function)) = method(item) else {
-            refuse_other(item, &mut errors);
+        let Some((attr, mut function)) = marked_method(item) else {
+            refuse_tool_attribute(item, &mut errors);
             continue;
         };
         found = true;
         let mut errors = Errors::default();
         remove_misplaced(&mut function.attrs, &mut errors);
         let args = match &attr.meta {
-            syn::Meta::List(list) => without_self(list.tokens.clone(), &owner),
+            syn::Meta::List(list) => replace_self_type(list.tokens.clone(), &owner),
             _ => TokenStream::new(),
         };
         let mut options = Options::of_tool(args, &mut errors);
         options.krate = options.krate.or_else(|| krate.clone());
         options.allow.extend(&allow);
-        let member = resolve::function::method(&owner, &function);
-        let outside = function.outside(&owner);
-        let tool = resolve::function::function(&outside, member.marker.clone(), Some(&owner), options, &mut errors);
-        *item = ImplItem::Verbatim(plain(function));
+        let method_tool = resolve::function::method_tool(&owner, &function);
+        let outside = function.outside_impl(&owner);
+        let tool =
+            resolve::function::function(&outside, method_tool.tool_type.clone(), Some(&owner), options, &mut errors);
+        *item = ImplItem::Verbatim(plain_function(function));
         if is_generic {
             check::check(&tool, &mut errors);
             tools.extend(errors.finish());
         } else {
-            let cfg = &member.cfg;
-            let (marker, contexts) = (expand::marker_struct(&tool), context_structs(&tool));
-            let items = std::iter::once(marker).chain(contexts).chain(finish(&tool, errors, true));
+            let cfg = &method_tool.cfg;
+            let (tool_struct, contexts) = (expand::tool_struct(&tool), context_structs(&tool));
+            let items = std::iter::once(tool_struct).chain(contexts).chain(check_and_expand(&tool, errors, true));
             tools.extend(items.map(|item| quote!(#(#cfg)* #item)));
-            members.push(member);
+            method_tools.push(method_tool);
         }
     }
     if !found {
         errors.over(&block.self_ty, text::NO_TOOLS);
     }
-    let method = expand::toolset_method(&block, krate.as_ref(), &members);
+    let method = expand::toolset_method(&block, krate.as_ref(), &method_tools);
     let errors = errors.finish();
     quote!(#block #tools #method #errors)
 }
 
-/// Returns a method that is marked `#[tool]`, with the mark.
-fn method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
+/// Returns a method that is marked `#[tool]`, with the attribute.
+fn marked_method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
     let tokens = match item {
         ImplItem::Fn(method) => method.to_token_stream(),
         // What syn cannot place, such as a method without a body.
@@ -346,9 +347,9 @@ fn method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
         _ => return None,
     };
     let mut function = syn::parse2::<ToolFn>(tokens).ok()?;
-    let is_mark = |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "tool");
-    let place = function.attrs.iter().position(is_mark)?;
-    Some((function.attrs.remove(place), function))
+    let is_tool_attribute = |attr: &Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "tool");
+    let index = function.attrs.iter().position(is_tool_attribute)?;
+    Some((function.attrs.remove(index), function))
 }
 
 /// Returns the item. If its parameters depend on the build, it is returned once for each combination of their conditions.
@@ -356,25 +357,25 @@ fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
     let mut open = vec![item.clone()];
     let mut done = Vec::new();
     while let Some(next) = open.pop() {
-        let split = method(&next).and_then(|(attr, function)| Some((attr, function.split()?)));
+        let split = marked_method(&next).and_then(|(attr, function)| Some((attr, function.split_by_cfg()?)));
         let Some((attr, (predicate, functions))) = split else {
             done.push(next);
             continue;
         };
-        let each = cases(&predicate).into_iter().zip(functions);
+        let each = cfg_cases(&predicate).into_iter().zip(functions);
         open.extend(each.rev().map(|(case, function)| ImplItem::Verbatim(quote!(#case #attr #function))));
         if open.len() + done.len() > MAX_CASES
-            && let Some((_, function)) = method(item)
+            && let Some((_, function)) = marked_method(item)
         {
             errors.over(&function.sig.ident, text::TOO_MANY_CASES);
-            return vec![ImplItem::Verbatim(plain(function))];
+            return vec![ImplItem::Verbatim(plain_function(function))];
         }
     }
     done
 }
 
 /// Refuses `#[tool]` on an item that is not a method.
-fn refuse_other(item: &mut ImplItem, errors: &mut Errors) {
+fn refuse_tool_attribute(item: &mut ImplItem, errors: &mut Errors) {
     let attrs = match item {
         ImplItem::Const(item) => &mut item.attrs,
         ImplItem::Type(item) => &mut item.attrs,
@@ -382,10 +383,10 @@ fn refuse_other(item: &mut ImplItem, errors: &mut Errors) {
         _ => return,
     };
     attrs.retain(|attr| {
-        let marks = attr.path().is_ident("tool");
-        if marks {
+        let is_tool_attribute = attr.path().is_ident("tool");
+        if is_tool_attribute {
             errors.over(attr.path(), text::NOT_A_METHOD);
         }
-        !marks
+        !is_tool_attribute
     });
 }

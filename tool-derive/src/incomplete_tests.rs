@@ -29,13 +29,13 @@ fn declared(code: &str) -> Vec<Declared> {
         };
         item.push(token);
         if ends {
-            found.extend(ours(std::mem::take(&mut item)));
+            found.extend(as_declared(std::mem::take(&mut item)));
         }
     }
     found
 }
 
-fn ours(mut item: Vec<TokenTree>) -> Option<Declared> {
+fn as_declared(mut item: Vec<TokenTree>) -> Option<Declared> {
     let attribute = |token: &TokenTree| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
             let mut inner = group.stream().into_iter();
@@ -48,9 +48,9 @@ fn ours(mut item: Vec<TokenTree>) -> Option<Declared> {
         }
         _ => None,
     };
-    let place = item.iter().position(|token| attribute(token).is_some())?;
-    let (is_impl, args) = attribute(&item[place])?;
-    item.drain(place - 1..=place);
+    let index = item.iter().position(|token| attribute(token).is_some())?;
+    let (is_impl, args) = attribute(&item[index])?;
+    item.drain(index - 1..=index);
     Some(Declared { is_impl, args, item: item.into_iter().collect() })
 }
 
@@ -73,7 +73,7 @@ fn nothing_is_lost() {
         let (head, code) = case.split_once('\n').expect("a case has code");
         for declared in declared(code) {
             seen += 1;
-            let name = print::name(&declared.item).expect("an item has a name");
+            let name = print::item_name(&declared.item).expect("an item has a name");
             let bodies = bodies(&declared);
             let Declared { is_impl, args, item } = declared;
             let is_struct = item.to_string().contains("struct ");

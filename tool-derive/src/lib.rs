@@ -3,12 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod declaration;
 mod diag;
 mod entry;
 mod expand;
 #[cfg(test)]
 mod incomplete_tests;
-mod model;
 mod print;
 mod resolve;
 #[cfg(test)]
@@ -22,27 +22,27 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn tool(args: TokenStream, item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[tool]", print::name(&item), entry::tool(&args.into(), item)).into()
+    show("#[tool]", print::item_name(&item), entry::tool(&args.into(), item)).into()
 }
 
 #[doc = include_str!("docs/tools.md")]
 #[proc_macro_attribute]
 pub fn tools(args: TokenStream, item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[tools]", print::name(&item), entry::toolset_impl(args.into(), item)).into()
+    show("#[tools]", print::item_name(&item), entry::toolset_impl(args.into(), item)).into()
 }
 
 /// Combines tools into a set. `tool_runtime::toolset!` calls it with the path of its own crate.
 #[proc_macro]
 pub fn toolset(tokens: TokenStream) -> TokenStream {
-    entry::toolset_list(tokens.into()).into()
+    entry::toolset(tokens.into()).into()
 }
 
 #[doc = include_str!("docs/provide.md")]
 #[proc_macro_derive(Provide, attributes(provide))]
 pub fn provide(item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[derive(Provide)]", print::name(&item), entry::provide(item)).into()
+    show("#[derive(Provide)]", print::item_name(&item), entry::provide(item)).into()
 }
 
 #[doc = include_str!("docs/output.md")]
@@ -55,12 +55,12 @@ pub fn output(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(DynamicInput, attributes(dynamic_input, dynamic, arg))]
 pub fn dynamic_input(item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[derive(DynamicInput)]", print::name(&item), entry::dynamic_input(item)).into()
+    show("#[derive(DynamicInput)]", print::item_name(&item), entry::dynamic_input(item)).into()
 }
 
 #[doc = include_str!("docs/calls.md")]
 #[proc_macro_derive(Calls, attributes(calls))]
 pub fn calls(item: TokenStream) -> TokenStream {
     let item = item.into();
-    show("#[derive(Calls)]", print::name(&item), entry::calls(item)).into()
+    show("#[derive(Calls)]", print::item_name(&item), entry::calls(item)).into()
 }

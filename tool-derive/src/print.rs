@@ -27,7 +27,7 @@ fn is_named(item: &str, wanted: &str) -> bool {
 }
 
 /// Returns the name of an item: the word after `fn`, `struct`, `enum` or `impl`.
-pub fn name(item: &TokenStream) -> Option<String> {
+pub fn item_name(item: &TokenStream) -> Option<String> {
     let mut words = item.clone().into_iter().filter_map(|token| match token {
         TokenTree::Ident(word) => Some(word.to_string()),
         _ => None,
@@ -78,7 +78,7 @@ fn formatted(code: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_named, name, pretty, quote};
+    use super::{is_named, item_name, pretty, quote};
 
     #[test]
     fn items_are_found_by_name() {
@@ -89,7 +89,7 @@ mod tests {
             ("trait Tool {}", None),
         ];
         for (item, expected) in items {
-            assert_eq!(name(&item.parse().expect("tokens")).as_deref(), expected, "{item}");
+            assert_eq!(item_name(&item.parse().expect("tokens")).as_deref(), expected, "{item}");
         }
         assert!(is_named("look", "count, look") && is_named("look", "*"));
         assert!(!is_named("look", "") && !is_named("look", "looks"));

@@ -18,20 +18,20 @@ fn expanded(mut item: Item) -> TokenStream {
         Item::Impl(item) => &mut item.attrs,
         _ => return item.into_token_stream(),
     };
-    let place = |attrs: &[Attribute], name| attrs.iter().position(|attr| attr.path().is_ident(name));
+    let position = |attrs: &[Attribute], name| attrs.iter().position(|attr| attr.path().is_ident(name));
     let args = |attr: Attribute| match attr.meta {
         Meta::List(list) => list.tokens,
         _ => TokenStream::new(),
     };
-    if let Some(at) = place(attrs, "tool") {
+    if let Some(at) = position(attrs, "tool") {
         let args = args(attrs.remove(at));
         return entry::tool(&args, item.into_token_stream());
     }
-    if let Some(at) = place(attrs, "tools") {
+    if let Some(at) = position(attrs, "tools") {
         let args = args(attrs.remove(at));
         return entry::toolset_impl(args, item.into_token_stream());
     }
-    let Some(at) = place(attrs, "derive") else { return item.into_token_stream() };
+    let Some(at) = position(attrs, "derive") else { return item.into_token_stream() };
     let derives = args(attrs.remove(at)).to_string();
     let item = item.into_token_stream();
     let derived = match derives.as_str() {

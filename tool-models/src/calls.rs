@@ -16,20 +16,20 @@ use tool_runtime::{
 pub struct Calls {
     tools: ToolList,
     format: ListFormat,
-    /// The number of the turn, which makes new ids differ between turns.
-    turn: usize,
+    /// The number of messages so far, which makes new ids differ between turns.
+    message_count: usize,
     /// The ids that the conversation uses.
-    taken: HashSet<String>,
-    open: Vec<Open>,
+    used_ids: HashSet<String>,
+    calls: Vec<CallState>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct CallState {
     name: String,
     text: String,
     /// Set if the text is held back until it is complete, because it may contain a `null` that the neutral schema does not allow.
-    held: bool,
-    ended: bool,
+    is_buffered: bool,
+    is_ended: bool,
 }
 
 impl Calls {
@@ -38,58 +38,65 @@ impl Calls {
             Message::Assistant { content } => content.as_slice(),
             _ => &[],
         });
-        let taken = parts.filter_map(|part| match part {
+        let used_ids = parts.filter_map(|part| match part {
             AssistantPart::Call(call) => Some(call.id.clone()),
             _ => None,
         });
-        Self { tools: tools.clone(), format, turn: messages.len(), taken: taken.collect(), open: Vec::new() }
+        Self {
+            tools: tools.clone(),
+            format,
+            message_count: messages.len(),
+            used_ids: used_ids.collect(),
+            calls: Vec::new(),
+        }
     }
 
     /// Begins a call. An empty or used `id` is replaced, so that ids are unique.
     pub fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
-        let index = self.open.len();
-        let id = self.unique(id, index);
-        let held = self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec).0).raises());
-        self.open.push(Open { name: name.to_owned(), text: String::new(), held, ended: false });
+        let index = self.calls.len();
+        let id = self.make_unique_id(id, index);
+        let is_buffered =
+            self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec).0).raises());
+        self.calls.push(CallState { name: name.to_owned(), text: String::new(), is_buffered, is_ended: false });
         out.push(Delta::CallStart { index, id, name: name.to_owned() });
         index
     }
 
     /// Adds to the arguments of a call that has begun.
     pub fn push(&mut self, index: usize, text: &str, out: &mut Vec<Delta>) {
-        let call = &mut self.open[index];
+        let call = &mut self.calls[index];
         if text.is_empty() {
             return;
         }
         call.text.push_str(text);
-        if !call.held {
+        if !call.is_buffered {
             out.push(Delta::CallArguments { index, text: text.to_owned() });
         }
     }
 
     /// Ends a call whose arguments are complete.
     pub fn end(&mut self, index: usize, out: &mut Vec<Delta>) {
-        if !std::mem::replace(&mut self.open[index].ended, true) {
-            self.release(index, out);
+        if !std::mem::replace(&mut self.calls[index].is_ended, true) {
+            self.flush(index, out);
             out.push(Delta::CallEnd { index });
         }
     }
 
-    /// Ends the turn. `whole` is set if the model finished its calls. Otherwise its calls stay open, with the text that they
-    /// have.
-    pub fn finish(&mut self, whole: bool, out: &mut Vec<Delta>) {
-        for index in 0..self.open.len() {
-            if whole {
+    /// Ends the turn. `is_complete` is set if the model finished its calls. Otherwise its calls stay open, with the text that
+    /// they have.
+    pub fn finish(&mut self, is_complete: bool, out: &mut Vec<Delta>) {
+        for index in 0..self.calls.len() {
+            if is_complete {
                 self.end(index, out);
             } else {
-                self.release(index, out);
+                self.flush(index, out);
             }
         }
     }
 
-    fn release(&mut self, index: usize, out: &mut Vec<Delta>) {
-        let call = &mut self.open[index];
-        if !std::mem::take(&mut call.held) || call.text.is_empty() {
+    fn flush(&mut self, index: usize, out: &mut Vec<Delta>) {
+        let call = &mut self.calls[index];
+        if !std::mem::take(&mut call.is_buffered) || call.text.is_empty() {
             return;
         }
         let raised = self.tools.get(&call.name).map_or(call.text.as_str().into(), |spec| {
@@ -98,11 +105,11 @@ impl Calls {
         out.push(Delta::CallArguments { index, text: raised.into_owned() });
     }
 
-    fn unique(&mut self, given: &str, index: usize) -> String {
-        let wanted = if given.is_empty() { format!("call_{}_{index}", self.turn) } else { given.to_owned() };
+    fn make_unique_id(&mut self, given: &str, index: usize) -> String {
+        let wanted = if given.is_empty() { format!("call_{}_{index}", self.message_count) } else { given.to_owned() };
         let mut id = wanted.clone();
         let mut copies = 1;
-        while !self.taken.insert(id.clone()) {
+        while !self.used_ids.insert(id.clone()) {
             copies += 1;
             id = format!("{wanted}_{copies}");
         }
@@ -115,23 +122,23 @@ impl Calls {
 impl Calls {
     /// Returns the number of calls that have begun.
     pub fn len(&self) -> usize {
-        self.open.len()
+        self.calls.len()
     }
 
     /// Returns whether the arguments of a call are a complete object.
-    pub fn is_whole(&self, index: usize) -> bool {
-        let text = self.open[index].text.trim_ascii();
+    pub fn has_complete_arguments(&self, index: usize) -> bool {
+        let text = self.calls[index].text.trim_ascii();
         text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     }
 
     /// Returns whether `text` repeats all arguments that a call has.
-    pub fn repeats(&self, index: usize, text: &str) -> bool {
-        let (text, known) = (text.trim_ascii(), self.open[index].text.trim_ascii());
-        !text.is_empty() && text == known && self.is_whole(index)
+    pub fn is_repetition(&self, index: usize, text: &str) -> bool {
+        let (text, known) = (text.trim_ascii(), self.calls[index].text.trim_ascii());
+        !text.is_empty() && text == known && self.has_complete_arguments(index)
     }
 
     pub fn is_ended(&self, index: usize) -> bool {
-        self.open[index].ended
+        self.calls[index].is_ended
     }
 }
 

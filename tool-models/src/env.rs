@@ -13,7 +13,7 @@ pub fn var(name: &str) -> Option<String> {
 }
 
 /// The variables that all providers share.
-pub struct Named {
+pub struct SharedVars {
     pub model: String,
     pub base_url: Option<String>,
     pub key: Option<SecretString>,
@@ -21,23 +21,25 @@ pub struct Named {
 }
 
 /// Reads the variables whose names begin with `prefix`. Fails if no model is named, if neither an address nor a key is given, or
-/// if the limit is not a number. The error describes a missing key by `key`.
-pub fn named(var: Vars<'_>, prefix: &str, key: &str) -> Result<Named, ModelError> {
-    let missing = |name: &str, what: &str| configuration(format!("{prefix}_{name} is not set: it must hold {what}"));
+/// if the limit is not a number. The error describes a missing key by `key_hint`.
+pub fn read_shared_vars(var: Vars<'_>, prefix: &str, key_hint: &str) -> Result<SharedVars, ModelError> {
+    let missing =
+        |name: &str, what: &str| configuration_error(format!("{prefix}_{name} is not set: it must hold {what}"));
     let get = |name: &str| var(&format!("{prefix}_{name}"));
     let model = get("MODEL").ok_or_else(|| missing("MODEL", "the name of a model"))?;
-    let (base_url, given) = (get("BASE_URL"), get("API_KEY"));
-    if base_url.is_none() && given.is_none() {
-        return Err(missing("API_KEY", key));
+    let (base_url, key) = (get("BASE_URL"), get("API_KEY"));
+    if base_url.is_none() && key.is_none() {
+        return Err(missing("API_KEY", key_hint));
     }
     let limit = get("MAX_TOKENS").map(|text| {
-        let wrong = || configuration(format!("{prefix}_MAX_TOKENS is `{text}`: it must hold a number from 1"));
-        text.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)
+        let invalid_limit =
+            || configuration_error(format!("{prefix}_MAX_TOKENS is `{text}`: it must hold a number from 1"));
+        text.parse().ok().filter(|number| *number > 0).ok_or_else(invalid_limit)
     });
-    Ok(Named { model, base_url, key: given.map(SecretString::from), max_tokens: limit.transpose()? })
+    Ok(SharedVars { model, base_url, key: key.map(SecretString::from), max_tokens: limit.transpose()? })
 }
 
-fn configuration(message: String) -> ModelError {
+fn configuration_error(message: String) -> ModelError {
     ModelError::new(ModelErrorKind::Configuration, message)
 }
 
@@ -67,7 +69,7 @@ fn from_vars(var: Vars<'_>) -> Option<Result<Box<dyn Model>, ModelError>> {
 mod tests {
     use super::*;
 
-    fn named(vars: &[(&str, &str)]) -> Option<Result<String, String>> {
+    fn model_name(vars: &[(&str, &str)]) -> Option<Result<String, String>> {
         let var = |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         from_vars(&var).map(|found| found.map(|model| model.name().to_owned()).map_err(|error| error.to_string()))
     }
@@ -76,22 +78,23 @@ mod tests {
     fn anthropic_comes_before_openai() {
         let openai = [("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), ("OPENAI_MODEL", "o")];
         let anthropic = [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_MODEL", "a")];
-        assert_eq!(named(&[]), None);
-        assert_eq!(named(&openai), Some(Ok("o".into())));
-        assert_eq!(named(&[openai, anthropic].concat()), Some(Ok("a".into())));
+        assert_eq!(model_name(&[]), None);
+        assert_eq!(model_name(&openai), Some(Ok("o".into())));
+        assert_eq!(model_name(&[openai, anthropic].concat()), Some(Ok("a".into())));
     }
 
     #[test]
     fn says_which_variable_is_missing() {
-        let error = named(&[("OPENAI_API_KEY", "k")]).unwrap().unwrap_err();
+        let error = model_name(&[("OPENAI_API_KEY", "k")]).unwrap().unwrap_err();
         assert_eq!(error, "OPENAI_MODEL is not set: it must hold the name of a model");
-        let error = named(&[("ANTHROPIC_API_KEY", "k")]).unwrap().unwrap_err();
+        let error = model_name(&[("ANTHROPIC_API_KEY", "k")]).unwrap().unwrap_err();
         assert_eq!(error, "ANTHROPIC_MODEL is not set: it must hold the name of a model");
     }
     #[test]
     fn says_what_a_limit_is() {
-        let limited =
-            |limit| named(&[("OPENAI_API_KEY", "k"), ("OPENAI_MODEL", "o"), ("OPENAI_MAX_TOKENS", limit)]).unwrap();
+        let limited = |limit| {
+            model_name(&[("OPENAI_API_KEY", "k"), ("OPENAI_MODEL", "o"), ("OPENAI_MAX_TOKENS", limit)]).unwrap()
+        };
         assert_eq!(limited("512"), Ok("o".into()));
         for limit in ["0", "many", "-1"] {
             assert_eq!(

@@ -14,7 +14,7 @@ use tool_runtime::model::{ModelError, ModelErrorKind};
 /// The maximum number of bytes of an error's body that are read.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
-fn kind_of(status: u16) -> ModelErrorKind {
+fn kind_of_status(status: u16) -> ModelErrorKind {
     match status {
         401 | 403 => ModelErrorKind::Unauthorized,
         429 => ModelErrorKind::RateLimited,
@@ -52,8 +52,8 @@ impl Fault {
         };
         let words: Vec<&str> = ["type", "code", "status"].iter().filter_map(|name| error.get(name)?.as_str()).collect();
         let status = ["code", "status", "status_code"].iter().find_map(|name| error.get(name)?.as_u64());
-        let kind = words.iter().find_map(|word| kind_in(word)).or_else(|| {
-            status.and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 300).map(kind_of)
+        let kind = words.iter().find_map(|word| kind_of_word(word)).or_else(|| {
+            status.and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 300).map(kind_of_status)
         });
         Some(Self { message: shorten(&message), kind })
     }
@@ -63,39 +63,39 @@ impl Fault {
 pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Result<T, ModelError> {
     serde_json::from_str(data).map_err(|error| {
         let message = format!("an event is not {expected}: {}", shorten(data));
-        in_stream(data).unwrap_or_else(|| protocol(&message).with_source(error))
+        find_stream_failure(data).unwrap_or_else(|| protocol_error(&message).with_source(error))
     })
 }
 
 /// Returns the failure that an event of a stream reports, if it does.
-pub fn in_stream(data: &str) -> Option<ModelError> {
+pub fn find_stream_failure(data: &str) -> Option<ModelError> {
     let fault = Fault::find(&serde_json::from_str(data).ok()?)?;
     let kind = fault.kind.unwrap_or(ModelErrorKind::Unavailable);
     Some(ModelError::new(kind, format!("the provider reported an error during the stream: {}", fault.message)))
 }
 
 /// Returns the failure for a stream that ended before the model had finished.
-pub fn cut_off() -> ModelError {
+pub fn cut_off_error() -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, "the provider's answer ended before the model had finished")
 }
 
 /// Returns the failure for a stream that violates its protocol.
-pub fn protocol(message: &str) -> ModelError {
+pub fn protocol_error(message: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
 }
 
-fn kind_in(word: &str) -> Option<ModelErrorKind> {
+fn kind_of_word(word: &str) -> Option<ModelErrorKind> {
     let word = word.to_ascii_lowercase();
-    let says = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
-    if says(&["quota", "billing", "balance", "not_found", "too_large", "tool_use_failed"]) {
+    let contains_any = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
+    if contains_any(&["quota", "billing", "balance", "not_found", "too_large", "tool_use_failed"]) {
         Some(ModelErrorKind::Refused)
-    } else if says(&["rate_limit", "too_many_requests", "resource_exhausted"]) {
+    } else if contains_any(&["rate_limit", "too_many_requests", "resource_exhausted"]) {
         Some(ModelErrorKind::RateLimited)
-    } else if says(&["authentication", "permission", "api_key", "unauthorized"]) {
+    } else if contains_any(&["authentication", "permission", "api_key", "unauthorized"]) {
         Some(ModelErrorKind::Unauthorized)
-    } else if says(&["overloaded", "server_error", "api_error", "internal", "timeout", "unavailable"]) {
+    } else if contains_any(&["overloaded", "server_error", "api_error", "internal", "timeout", "unavailable"]) {
         Some(ModelErrorKind::Unavailable)
-    } else if says(&["invalid_request", "bad_request", "content_filter"]) {
+    } else if contains_any(&["invalid_request", "bad_request", "content_filter"]) {
         Some(ModelErrorKind::Refused)
     } else {
         None
@@ -120,11 +120,11 @@ pub fn shorten(text: &str) -> String {
     line
 }
 
-/// Reads the failure from an unsuccessful answer. `sent` are the headers of the request, whose values the message must not
-/// contain.
-pub async fn read_answer(mut answer: Response, sent: &HeaderMap) -> ModelError {
+/// Reads the failure from an unsuccessful answer. `sent_headers` are the headers of the request, whose values the message must
+/// not contain.
+pub async fn read_failed_answer(mut answer: Response, sent_headers: &HeaderMap) -> ModelError {
     let status = answer.status();
-    let asked = asked_wait(answer.headers(), SystemTime::now());
+    let wait = read_retry_after(answer.headers(), SystemTime::now());
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = answer.chunk().await {
         body.extend_from_slice(&chunk);
@@ -132,12 +132,12 @@ pub async fn read_answer(mut answer: Response, sent: &HeaderMap) -> ModelError {
             break;
         }
     }
-    read_failure(status, &redacted(&String::from_utf8_lossy(&body), sent)).retry_after(asked)
+    read_failure(status, &redact(&String::from_utf8_lossy(&body), sent_headers)).retry_after(wait)
 }
 
 fn read_failure(status: StatusCode, body: &str) -> ModelError {
     let fault = serde_json::from_str(body).ok().as_ref().and_then(Fault::find);
-    let mut kind = kind_of(status.as_u16());
+    let mut kind = kind_of_status(status.as_u16());
     // An exhausted quota is also reported as 429, but waiting does not help.
     if kind == ModelErrorKind::RateLimited
         && fault.as_ref().and_then(|fault| fault.kind) == Some(ModelErrorKind::Refused)
@@ -159,9 +159,9 @@ fn read_failure(status: StatusCode, body: &str) -> ModelError {
 }
 
 /// Returns `text` without the secrets of the request, which some proxies repeat.
-fn redacted(text: &str, sent: &HeaderMap) -> String {
+fn redact(text: &str, sent_headers: &HeaderMap) -> String {
     let mut text = text.to_owned();
-    for value in sent.values().filter_map(|value| value.to_str().ok()) {
+    for value in sent_headers.values().filter_map(|value| value.to_str().ok()) {
         let secret = value.strip_prefix("Bearer ").unwrap_or(value);
         if secret.len() >= 8 {
             text = text.replace(secret, "[redacted]");
@@ -171,7 +171,7 @@ fn redacted(text: &str, sent: &HeaderMap) -> String {
 }
 
 /// Returns the wait that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date.
-fn asked_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+fn read_retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str, unit: f64| Duration::try_from_secs_f64(text.parse::<f64>().ok()? / unit).ok();
     if let Some(wait) = text("retry-after-ms").and_then(|text| number(text, 1000.0)) {
@@ -263,7 +263,7 @@ mod tests {
     fn does_not_repeat_the_key() {
         let sent: HeaderMap =
             [("authorization".parse().unwrap(), "Bearer sk-12345678".parse().unwrap())].into_iter().collect();
-        assert_eq!(redacted("bad key sk-12345678!", &sent), "bad key [redacted]!");
+        assert_eq!(redact("bad key sk-12345678!", &sent), "bad key [redacted]!");
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -284,7 +284,7 @@ mod tests {
             (&[], None),
         ];
         for (pairs, expected) in cases {
-            assert_eq!(asked_wait(&headers(pairs), now), expected.map(Duration::from_millis), "{pairs:?}");
+            assert_eq!(read_retry_after(&headers(pairs), now), expected.map(Duration::from_millis), "{pairs:?}");
         }
     }
 }

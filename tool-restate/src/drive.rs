@@ -1,5 +1,5 @@
-//! The virtual object that drives a run. Restate lets one of its invocations at a time go on. If its process ends, Restate tries
-//! the invocation again on another process.
+//! The virtual object that drives a run. Restate runs one of its invocations at a time. If its process ends, Restate tries the
+//! invocation again on another process.
 //!
 //! The loop of the runtime is not deterministic, and its journal is. Each batch of entries that the loop wants to store is the
 //! result of one `run` entry of the journal. Its append is one call. A replay takes both from the journal, and runs nothing. At

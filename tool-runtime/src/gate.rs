@@ -26,13 +26,13 @@ use crate::toolset;
 use crate::toolset::{Permission, Policy, Prepared, ProposedCall, Toolset};
 use tool_run::judge;
 pub(crate) use tool_run::judge::ReadArguments;
-use tool_run::judge::{AcceptedArguments, Judge, KnownTool};
+use tool_run::judge::{AcceptedArguments, KnownTool, Rules};
 use tool_run::run::{ArgumentRevision, Author, CheckedCall, CheckedDecision, Stage, ToolRef};
 use tool_schema::json::text;
 
 /// The reference that a run keeps of a tool, and the identity by which records of any age refer to the tool.
 type Ref = (Arc<ToolRef>, Identity);
-type Offer = dyn Fn(&ToolSpec, &Value) -> Option<ArgumentPattern> + Send + Sync;
+type RunApproval = dyn Fn(&ToolSpec, &Value) -> Option<ArgumentPattern> + Send + Sync;
 type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 
 /// Checks calls and decisions with the tools' own decoders, validators and predicates, and with the policies of the application.
@@ -42,7 +42,7 @@ type Deciders = dyn Fn(&ToolSpec, &Value) -> Vec<Principal> + Send + Sync;
 pub struct Gate {
     tools: Toolset,
     policies: Vec<Arc<dyn Policy>>,
-    offer: Option<Arc<Offer>>,
+    run_approval: Option<Arc<RunApproval>>,
     deciders: Option<Arc<Deciders>>,
     refine: Arc<HashMap<String, Arc<Refine>>>,
     refs: Arc<[OnceLock<Ref>]>,
@@ -52,7 +52,7 @@ impl Gate {
     /// Creates a gate without policies of its own.
     pub fn new(tools: Toolset) -> Self {
         let refs = tools.iter().map(|_| OnceLock::new()).collect();
-        Self { tools, policies: Vec::new(), offer: None, deciders: None, refine: Arc::default(), refs }
+        Self { tools, policies: Vec::new(), run_approval: None, deciders: None, refine: Arc::default(), refs }
     }
 
     /// Adds a policy. A policy can only tighten.
@@ -68,8 +68,8 @@ impl Gate {
 
     /// Sets the function that decides whether a call may be allowed for the rest of the run. Later calls that match the returned
     /// pattern need no approval.
-    pub fn offer(mut self, offer: Arc<Offer>) -> Self {
-        self.offer = Some(offer);
+    pub fn offer_run_approval(mut self, run_approval: Arc<RunApproval>) -> Self {
+        self.run_approval = Some(run_approval);
         self
     }
 
@@ -86,13 +86,11 @@ impl Gate {
         self
     }
 
-    /// Replaces the policies, the offer, the deciders and the refinements with those of `other`.
-    pub fn copy_rules(mut self, other: &Self) -> Self {
-        self.policies = other.policies.clone();
-        self.offer = other.offer.clone();
-        self.deciders = other.deciders.clone();
-        self.refine = Arc::clone(&other.refine);
-        self
+    /// Returns a gate with these tools, and the rules of this one.
+    #[cfg(feature = "agent")]
+    pub(crate) fn with_tools(&self, tools: Toolset) -> Self {
+        let Self { policies, run_approval, deciders, refine, .. } = self.clone();
+        Self { policies, run_approval, deciders, refine, ..Self::new(tools) }
     }
 
     /// Returns the tools.
@@ -125,16 +123,17 @@ impl Gate {
         let refined = |revision: &ArgumentRevision| revision.author == Author::Refinement;
         let is_new = call.stage() == Stage::Proposed && !call.revisions().iter().any(refined);
         let refine = self.refine.get(&call.name).filter(|_| is_new && !refined(call.arguments()));
-        let text = &call.arguments().text;
-        if call.is_revised() {
-            return Reading::begin_refined(&self.tools, tool, &call.name, text, &cx.clone().revised(), refine);
+        let cx = if call.is_revised() { cx.clone().revised() } else { cx.clone() };
+        let first = Reading::begin(&self.tools, tool, &call.name, &call.arguments().text, cx.clone());
+        match refine {
+            Some(refine) => first.refined(&self.tools, tool, &call.name, refine, cx),
+            None => first,
         }
-        Reading::begin_refined(&self.tools, tool, &call.name, text, cx, refine)
     }
 
     /// Judges a call whose arguments the tool has read.
     pub(crate) fn judge(&self, run: &Run, call: &Call, read: ReadArguments, cx: &Context) -> CheckedCall {
-        judge::judge_call(&GateJudge { gate: self, cx }, run, call, read)
+        judge::judge_call(&GateRules { gate: self, cx }, run, call, read)
     }
 
     /// Checks a decision about an interrupt of `run`, as far as the tool can judge it: edited arguments, an output, an answer.
@@ -163,9 +162,9 @@ impl Gate {
         if matches!(open.kind, InterruptKind::Inner { .. }) {
             let tool = tool_of(&self.tools, name, open)?;
             let own = Toolset::of(vec![Arc::clone(tool)]).ok()?;
-            return Some(Reading::begin(&own, Some(tool), tool.name(), &arguments, cx));
+            return Some(Reading::begin(&own, Some(tool), tool.name(), &arguments, cx.clone()));
         }
-        Some(Reading::begin(&self.tools, self.tools.get(name), name, &arguments, cx))
+        Some(Reading::begin(&self.tools, self.tools.get(name), name, &arguments, cx.clone()))
     }
 
     /// Checks a decision. `read` is the tool's answer to edited arguments.
@@ -177,29 +176,29 @@ impl Gate {
         read: Option<ReadArguments>,
         cx: &Context,
     ) -> Result<CheckedDecision, Refusal> {
-        judge::judge_decision(&GateJudge { gate: self, cx }, run, interrupt, decision, read)
+        judge::judge_decision(&GateRules { gate: self, cx }, run, interrupt, decision, read)
     }
 }
 
 /// A gate with the context of the call that it judges.
-struct GateJudge<'a> {
+struct GateRules<'a> {
     gate: &'a Gate,
     cx: &'a Context,
 }
 
-impl Judge for GateJudge<'_> {
+impl Rules for GateRules<'_> {
     fn tool(&self, name: &str) -> Option<KnownTool<'_>> {
         self.gate.known(name)
     }
 
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission {
         let proposal = ProposedCall { spec, arguments, cx: self.cx };
-        let permissions = self.gate.policies.iter().map(|policy| toolset::judge(&**policy, &proposal));
+        let permissions = self.gate.policies.iter().map(|policy| toolset::ask_policy(&**policy, &proposal));
         permissions.fold(Permission::Allow, Permission::and)
     }
 
-    fn offer(&self, spec: &ToolSpec, arguments: &Value) -> Option<ArgumentPattern> {
-        self.gate.offer.as_ref()?(spec, arguments)
+    fn run_approval(&self, spec: &ToolSpec, arguments: &Value) -> Option<ArgumentPattern> {
+        self.gate.run_approval.as_ref()?(spec, arguments)
     }
 
     fn deciders(&self, spec: &ToolSpec, arguments: &Value) -> Vec<Principal> {
@@ -357,8 +356,12 @@ impl PendingRead {
 
 impl Reading {
     /// Lets `tool`, which is called `name` in `tools`, read `text`.
-    fn begin(tools: &Toolset, tool: Option<&Arc<dyn DynTool>>, name: &str, text: &Arc<str>, cx: &Context) -> Self {
-        let mut prepared = tools.prepare(tool, name, text, cx.clone());
+    fn begin(tools: &Toolset, tool: Option<&Arc<dyn DynTool>>, name: &str, text: &Arc<str>, cx: Context) -> Self {
+        let tool = match tools.check_admitted(tool, name, text) {
+            Ok(tool) => Arc::clone(tool),
+            Err(error) => return Self::Done(ReadCall::new(Arc::clone(text), (Err(error), None))),
+        };
+        let mut prepared = Prepared::new(tool, Arc::clone(text), cx);
         match prepared.poll_read(&mut Task::from_waker(Waker::noop())) {
             Poll::Ready(read) => Self::Done(ReadCall::new(Arc::clone(text), outcome(read, prepared))),
             Poll::Pending => {
@@ -368,36 +371,37 @@ impl Reading {
         }
     }
 
-    /// Lets `tool` read `text`. If the tool accepts it, `refine` changes the arguments, and the tool reads the result.
-    fn begin_refined(
+    /// Changes arguments with `refine` if the tool accepts them. Then the tool reads the result.
+    fn refined(
+        self,
         tools: &Toolset,
         tool: Option<&Arc<dyn DynTool>>,
         name: &str,
-        text: &Arc<str>,
-        cx: &Context,
-        refine: Option<&Arc<Refine>>,
+        refine: &Arc<Refine>,
+        cx: Context,
     ) -> Self {
-        let first = Self::begin(tools, tool, name, text, cx);
-        let Some(refine) = refine else { return first };
-        let is_done = matches!(first, Self::Done(_));
-        let (tools, tool, cx, name) = (tools.clone(), tool.cloned(), cx.clone(), name.to_owned());
-        let (own, refine) = (Arc::clone(text), Arc::clone(refine));
+        let (is_done, text) = match &self {
+            Self::Done(call) => (true, Arc::clone(&call.read.text)),
+            Self::Pending(asking) => (false, Arc::clone(&asking.text)),
+        };
+        let (tools, tool, name) = (tools.clone(), tool.cloned(), name.to_owned());
+        let (own, refine) = (Arc::clone(&text), Arc::clone(refine));
         let mut work = Box::pin(async move {
-            let ReadCall { read, prepared } = first.done().await;
+            let ReadCall { read, prepared } = self.done().await;
             let accepted = match read.outcome {
                 Ok(accepted) => accepted,
                 Err(error) => return (Err(error), None),
             };
             match refine_text(accepted, &own, &*refine, &cx) {
                 Err(outcome) => (outcome, prepared),
-                Ok(text) => refined_outcome(Self::begin(&tools, tool.as_ref(), &name, &text, &cx).done().await.read),
+                Ok(text) => refined_outcome(Self::begin(&tools, tool.as_ref(), &name, &text, cx).done().await.read),
             }
         });
         // A tool without validators answers at once, both times.
         if is_done && let Poll::Ready(outcome) = work.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
-            return Self::Done(ReadCall::new(Arc::clone(text), outcome));
+            return Self::Done(ReadCall::new(text, outcome));
         }
-        Self::Pending(PendingRead { text: Arc::clone(text), work })
+        Self::Pending(PendingRead { text, work })
     }
 
     /// Waits for the tool's answer.

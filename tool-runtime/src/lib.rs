@@ -184,15 +184,17 @@ pub mod __private {
     pub use crate::collect;
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::{
-        Asking, CheckCall, CheckFuture, Checked, Checker, Choosing, Chosen, DynamicInput, Judged, Judging, Keep,
-        Keeping, Known, LaterValidation, Lend, Lent, Node, One, Seen, Settling, StoredValue, Understood, Validate,
-        Validator, Validators, Variants, Wanted, Whole, whole,
+        AcceptedInput, ArgumentValidation, CheckCall, CheckFuture, Checked, Checker, DynamicInput, LaterValidation,
+        NestedState, NestedValidation, Node, OneState, ProvideNested, ReadVariant, Seen, SlotWitness, StateParts,
+        StoredValue, Validate, Validator, ValidatorAnswer, ValidatorInputs, Validators, ValueSlot, VariantValidation,
+        Variants, VisibleToValidators, Whole, whole,
     };
     pub use crate::tool::expansion::{
-        AsksFallback, CallContext, CallPredicateFallback, CheckReturnedFallback, CheckerFallback, ChecksFallback,
-        ExecutingFallback, HookFallback, Json, JsonFallback, JudgingFallback, KeepingFallback, KindFallback, Predicate,
-        ReturnedFallback, SettlingFallback, Shared, SharedFallback, Unkeepable, UsualFallback, ValidatorFallback, When,
-        WholeFallback, WorkFallback, again, assert_first, assert_unique, constant, context, outside, touched,
+        ArgumentValidationFallback, BuiltInTypeFallback, CallCheckFallback, CallContext, CallPredicateFallback,
+        CheckReturnedFallback, CheckerFallback, ExecuteWitnessFallback, HookFallback, Json, JsonFallback, KindFallback,
+        NestedValidationFallback, ParameterValidatorFallback, Predicate, ReturnedFallback, Shared, SharedFallback,
+        SlotWitnessFallback, UnusableType, ValidatorFallback, When, WholeFallback, WorkFallback, again, assert_first,
+        assert_unique, constant, context, outside, touched,
     };
     pub use crate::tool::{
         Approval, CallError, CallFuture, Context, DecodeError, Effect, Execute, ExecuteWith, Provide, Resources,
@@ -201,16 +203,16 @@ pub mod __private {
         declare::Stateless,
         decode::Many,
         def::{Def, Options, UiTexts, Union},
-        field::{Field, FieldCode, Given, Tag, Typed, Usual},
+        field::{BuiltInType, DefaultValue, Field, FieldCode, Tag, TypeWitness},
         hooks::{Hook, Hooks},
         missing_traits::*,
         output::{Fallible, Kind, Plain, Returned},
         rule::{Check, Format, Number, Pattern},
-        work::{Executing, ExecutingWith, Executor, Taken, Work},
+        work::{ExecuteWithWitness, ExecuteWitness, Executor, StateCloner, Work},
     };
     pub use crate::toolset::{
         Calls, Toolset,
-        calls::{Held, not_available},
+        calls::{VariantCall, not_available},
         lint::Dice,
     };
     #[cfg(feature = "collect")]
@@ -220,6 +222,11 @@ pub mod __private {
     };
 
     // These types appear in the signatures of the items above.
-    pub use crate::tool::dynamic::{Asks, Board, CheckReturned, Checks, Keepable, Raw, Settled, ValidatorReturned};
-    pub use crate::tool::expansion::{CallPredicate, Idle, NoAnswer, Unasked, Unchecked};
+    pub use crate::tool::dynamic::{
+        CallCheck, CheckReturned, GivenArguments, ParameterResult, ParameterResults, ParameterValidator, SlotType,
+        ValidatorReturned,
+    };
+    pub use crate::tool::expansion::{
+        CallPredicate, NoValidatorAnswer, NotExecutable, UncalledCheck, UncalledValidator,
+    };
 }

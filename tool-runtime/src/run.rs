@@ -6,8 +6,8 @@
 #[doc(no_inline)]
 pub use tool_run::run::Decision;
 pub use tool_run::run::{
-    ArgumentPattern, Call, CallId, CallOrder, CallResult, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind,
-    InterruptedBy, Limits, OnDeny, OnPrompt, OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions,
+    AbortCause, ArgumentPattern, Call, CallId, CallOrder, CallResult, Grant, GrantedBy, Interrupt, InterruptId,
+    InterruptKind, Limits, OnDeny, OnPrompt, OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions,
     StopReason, SupersededBy, Time,
 };
 

@@ -115,5 +115,5 @@ async fn delete(
 }
 
 async fn enter(shared: &Arc<Shared>, principal: Principal, id: &str) -> Result<Chat, ApiError> {
-    Chat::enter(shared, Protocol::Ui, principal, id).await
+    Chat::enter(shared, Protocol::AiSdk, principal, id).await
 }

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod ag_ui;
+mod ai_sdk;
 mod chats;
 mod guard;
 mod host;
@@ -34,12 +35,12 @@ pub mod protocol;
 mod serve;
 mod server;
 mod typescript;
-mod ui;
 
 pub use axum;
 pub use tower_http::cors::CorsLayer;
 
 pub use ag_ui::AgUi;
+pub use ai_sdk::{Chunks, answer_with};
 pub use axum::Router;
 pub use guard::InvalidOrigin;
 pub use host::{ApiError, Authenticate, BearerToken, Everybody, ShutdownHandle};
@@ -47,4 +48,3 @@ pub use http_settings::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE};
 pub use serve::serve;
 pub use server::{DEFAULT_MAX_ANSWERS, DEFAULT_MAX_TAKEOVERS, Server};
 pub use typescript::typescript;
-pub use ui::{Chunks, answer_with};

@@ -9,7 +9,7 @@ use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 
 use crate::ag_ui::{self, AgUi};
-use crate::host::{Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, UiSettings, Worker};
+use crate::host::{AiSdkSettings, Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker};
 use crate::http_settings::{Surface, surface_settings};
 use crate::protocol::{Visibility, Visible, ui_stream::StreamSettings};
 use crate::serve::serve;
@@ -33,7 +33,7 @@ pub struct Server {
     max_answers: usize,
     max_takeovers: usize,
     seals: Option<Seals>,
-    ui: UiSettings,
+    ai_sdk: AiSdkSettings,
     visible: Visible,
     merged: Router,
 }
@@ -55,7 +55,7 @@ impl Server {
             max_answers: DEFAULT_MAX_ANSWERS,
             max_takeovers: DEFAULT_MAX_TAKEOVERS,
             seals: None,
-            ui: Arc::new(|settings| settings),
+            ai_sdk: Arc::new(|settings| settings),
             visible: Visible::default(),
             merged: Router::new(),
         }
@@ -98,14 +98,14 @@ impl Server {
     /// use tool_server::Server;
     ///
     /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
-    /// let server = Server::new(agent).ui(|mut settings| {
+    /// let server = Server::new(agent).ai_sdk(|mut settings| {
     ///     settings.reasoning = false;
     ///     settings
     /// });
     /// # let _ = server;
     /// ```
-    pub fn ui(mut self, change: impl Fn(StreamSettings) -> StreamSettings + Send + Sync + 'static) -> Self {
-        self.ui = Arc::new(change);
+    pub fn ai_sdk(mut self, change: impl Fn(StreamSettings) -> StreamSettings + Send + Sync + 'static) -> Self {
+        self.ai_sdk = Arc::new(change);
         self
     }
 
@@ -239,11 +239,11 @@ impl Server {
             seals: self.seals,
             limits: self.replay,
             buffers: Arc::default(),
-            ui: self.ui,
+            ai_sdk: self.ai_sdk,
             visible: self.visible,
         });
         let router = Router::new()
-            .merge(crate::ui::routes())
+            .merge(crate::ai_sdk::routes())
             .merge(crate::chats::routes())
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
             .route("/api/tools", get(list_tools))

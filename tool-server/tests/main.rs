@@ -1,6 +1,7 @@
 //! The routes of a server, as its clients see them.
 
 mod ag_ui;
+mod ai_sdk;
 mod both_protocols;
 mod fleet;
 mod guard;
@@ -11,4 +12,3 @@ mod mcp;
 mod model;
 mod reloads;
 mod tools;
-mod ui;

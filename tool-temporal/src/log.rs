@@ -1,4 +1,4 @@
-//! The log of a run as its workflow keeps it. All of it is data, and none of it depends on a clock or on chance.
+//! The log of a run as its workflow keeps it. It is deterministic data.
 
 use serde::{Deserialize, Serialize};
 use tool_runtime::run::{Interrupt, Principal, RunId, Time};

@@ -1,4 +1,4 @@
-//! Booking: a tool that can be called with the known values, and returns the possible others.
+//! The tool `book_flight`: a partial call returns the allowed values of the missing parameters.
 
 use chrono::NaiveDate;
 use tool_runtime::{Context, ExecuteWith, Rejection, Validation, tool};

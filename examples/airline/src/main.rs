@@ -4,7 +4,7 @@ mod book;
 mod desk;
 mod schedule;
 
-use example_agents::model::model;
+use example_shared::model::model;
 use tool_runtime::{Agent, Toolset, agent::StopWhen, feedback::PROTOCOL, lint_test, toolset};
 use tool_terminal::Terminal;
 

@@ -35,7 +35,7 @@ use std::{
     sync::Arc,
 };
 
-use example_agents::middleware;
+use example_shared::middleware;
 use serde_json::json;
 use tool_runtime::{Context, Toolset, feedback::escape};
 

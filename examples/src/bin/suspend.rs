@@ -1,4 +1,4 @@
-//! A run that waits in a file for a decision. Each of the three parts could be a process of its own, days apart.
+//! A run that waits in a file for a decision. Each of the three parts could run in its own process, days apart.
 //!
 //! `cargo run -p examples --bin suspend` prints:
 //!

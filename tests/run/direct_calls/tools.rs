@@ -155,7 +155,7 @@ fn even(value: Option<u64>, _: BookSeats<'_>) -> Validation<u64> {
 pub(super) fn tools(effects: &Arc<Effects>) -> Toolset {
     let state = Arc::clone(effects);
     let limited = toolset!(Arc::clone(&state); limited).layer(TimeLimit::new(Duration::from_millis(20)));
-    let guarded = toolset!(state; guarded).guard(|call: &ProposedCall<'_>| match call.arguments {
+    let guarded = toolset!(state; guarded).policy(|call: &ProposedCall<'_>| match call.arguments {
         text if text.contains("13") => Permission::deny("not that"),
         text if text.contains("12") => Permission::Ask,
         _ => Permission::Allow,
@@ -203,5 +203,6 @@ pub(super) async fn hang(#[state] place: &Place, #[context] cx: &Context) {
         cancellation.cancelled().await;
         effects.record("cancelled");
     });
+    place.0.record("begins");
     std::future::pending::<()>().await;
 }

@@ -56,7 +56,7 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], world: &W
             LogEntry::Decided { interrupt, decision: Decision::Approve, .. } if asked.contains(&interrupt) => {
                 again += 1;
             }
-            LogEntry::Stepped { call: id, name, .. } if *id == call.id && name == "first" => {
+            LogEntry::StepEnded { call: id, name, .. } if *id == call.id && name == "first" => {
                 (kept, starts_before_step) = (kept + 1, starts);
             }
             LogEntry::Ended { call: id, .. } if *id == call.id => ends += 1,

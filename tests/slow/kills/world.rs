@@ -192,7 +192,7 @@ impl Person {
                 1 => Decision::Edit { arguments: json!({"n": n.as_u64().unwrap() + 50}) },
                 _ => Decision::Approve,
             },
-            InterruptKind::Answer { question } if question.schema.is_some() => {
+            InterruptKind::Question { question } if question.schema.is_some() => {
                 Decision::Answer { value: json!("word") }
             }
             InterruptKind::External => Decision::Respond { output: n.clone() },

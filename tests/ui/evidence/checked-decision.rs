@@ -2,7 +2,7 @@ use tool_runtime::run::{Decision, InterruptId};
 use tool_run::run::CheckedDecision;
 
 fn forge(interrupt: InterruptId) -> CheckedDecision {
-    CheckedDecision { interrupt, decision: Decision::Approve, inspection: None }
+    CheckedDecision { interrupt, decision: Decision::Approve, checked: None }
 }
 
 fn change(mut checked: CheckedDecision) -> CheckedDecision {

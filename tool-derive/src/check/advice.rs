@@ -4,9 +4,9 @@ use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::{Expr, ExprClosure, Pat, spanned::Spanned as _};
 
+use crate::declaration::{NestedInput, Param, ToolDef};
 use crate::diag::text::Advice;
-use crate::model::{NestedInput, Param, ToolDef};
-use crate::syntax::attribute::Doc;
+use crate::syntax::attribute::Description;
 
 /// The most characters of a description that every provider accepts.
 const MAX_CHARACTERS: usize = 1024;
@@ -14,16 +14,16 @@ const MAX_CHARACTERS: usize = 1024;
 /// Returns advice about a tool, with places; without the kinds that are allowed.
 pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
-    if is_long(tool.head.description.as_ref()) {
+    if is_too_long(tool.head.description.as_ref()) {
         let given = tool.options.description.as_ref().map(syn::spanned::Spanned::span);
         found.push((given.unwrap_or_else(|| tool.head.ident.span()), Advice::LONG_DESCRIPTION));
     }
-    if let Some(Expr::Closure(closure)) = tool.predicate()
-        && let Some(span) = ignored(closure)
+    if let Some(Expr::Closure(closure)) = tool.approval_predicate()
+        && let Some(span) = ignored_argument(closure)
     {
         found.push((span, Advice::IGNORED_ARGUMENTS));
     }
-    found.extend(tool.all_fields().filter_map(parameter));
+    found.extend(tool.all_fields().filter_map(of_parameter));
     found.retain(|(_, advice)| !tool.options.allow.contains(advice));
     found
 }
@@ -31,31 +31,31 @@ pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
 /// Returns advice about a nested input.
 pub fn of_input(input: &NestedInput) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
-    if is_long(input.head.description.as_ref()) {
+    if is_too_long(input.head.description.as_ref()) {
         found.push((input.head.ident.span(), Advice::LONG_DESCRIPTION));
     }
-    found.extend(input.params.fields.iter().filter_map(parameter));
+    found.extend(input.params.fields.iter().filter_map(of_parameter));
     found.retain(|(_, advice)| !input.allow.contains(advice));
     found
 }
 
 /// Returns advice about a parameter. There is none about a secret, because no model sees it.
-fn parameter(param: &Param) -> Option<(Span, Advice)> {
+fn of_parameter(param: &Param) -> Option<(Span, Advice)> {
     if param.is_secret() {
         None
-    } else if param.doc.is_none() {
+    } else if param.description.is_none() {
         Some((param.ident.span(), Advice::UNDESCRIBED))
     } else {
-        is_long(param.doc.as_ref()).then(|| (param.ident.span(), Advice::LONG_DESCRIPTION))
+        is_too_long(param.description.as_ref()).then(|| (param.ident.span(), Advice::LONG_DESCRIPTION))
     }
 }
 
-fn is_long(doc: Option<&Doc>) -> bool {
-    matches!(doc, Some(Doc::Text(text)) if text.chars().count() > MAX_CHARACTERS)
+fn is_too_long(description: Option<&Description>) -> bool {
+    matches!(description, Some(Description::Text(text)) if text.chars().count() > MAX_CHARACTERS)
 }
 
 /// Returns the argument that a predicate ignores.
-fn ignored(predicate: &ExprClosure) -> Option<Span> {
+fn ignored_argument(predicate: &ExprClosure) -> Option<Span> {
     let pat = predicate.inputs.first()?;
     let pat = if let Pat::Type(typed) = pat { &*typed.pat } else { pat };
     match pat {

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use proc_macro2::Ident;
 use syn::{Type, ext::IdentExt};
 
+use crate::declaration::{DependencyGraph, Param, ValidatorScope, is_same_ident, unknown_parameter_error};
 use crate::diag::{Errors, text};
-use crate::model::{Graph, Judged, Param, same, unknown};
-use crate::syntax::params::{Dynamic, Validator, last};
+use crate::syntax::params::{Dynamic, FunctionPath, last_word_span};
 
 /// Runs every rule on parameters that form one value.
 pub fn check(params: &[Param], errors: &mut Errors) {
@@ -19,7 +19,7 @@ pub fn check(params: &[Param], errors: &mut Errors) {
         check_nested(param, dynamic, errors);
         check_names(params, param, dynamic, errors);
     }
-    for cycle in Graph::of(params).cycles() {
+    for cycle in DependencyGraph::of(params).cycles() {
         let path: Vec<String> = cycle.path.iter().map(|name| name.unraw().to_string()).collect();
         errors.at(cycle.at.span(), text::dependency_cycle(&path));
     }
@@ -41,7 +41,7 @@ fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     if let Some(name) = dynamic.options.hints.first() {
         errors.at(name.span(), text::NESTED_HINTS);
     }
-    if param.attrs.says_something() {
+    if param.attrs.describes_value() {
         errors.at(span, text::NESTED_ARG);
     }
 }
@@ -49,34 +49,34 @@ fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
 /// Checks that each name is that of another parameter which it can wait for or see, and is given once.
 fn check_names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let mut seen: Vec<&Ident> = Vec::new();
-    let waits = dynamic.before().map(|name| (name, true));
-    for (name, waits) in waits.chain(dynamic.options.hints.iter().map(|name| (name, false))) {
+    let dependencies = dynamic.dependencies().map(|name| (name, true));
+    for (name, must_be_dynamic) in dependencies.chain(dynamic.options.hints.iter().map(|name| (name, false))) {
         let word = name.unraw().to_string();
-        if seen.iter().any(|earlier| same(earlier, name)) {
+        if seen.iter().any(|earlier| is_same_ident(earlier, name)) {
             errors.at(name.span(), text::named_more_than_once(&word));
             continue;
         }
         seen.push(name);
-        match params.iter().find(|param| same(&param.ident, name)) {
-            None => errors.push(unknown(params, &own.ident, name, waits)),
-            Some(_) if same(name, &own.ident) => errors.at(name.span(), text::own_name(&word)),
+        match params.iter().find(|param| is_same_ident(&param.ident, name)) {
+            None => errors.push(unknown_parameter_error(params, &own.ident, name, must_be_dynamic)),
+            Some(_) if is_same_ident(name, &own.ident) => errors.at(name.span(), text::own_name(&word)),
             Some(param) if param.is_secret() => errors.at(name.span(), text::secret_name(&word)),
-            Some(param) if waits && !param.is_dynamic() => errors.at(name.span(), text::static_name(&word)),
+            Some(param) if must_be_dynamic && !param.is_dynamic() => errors.at(name.span(), text::static_name(&word)),
             Some(_) => {}
         }
     }
 }
 
 /// Checks that the context types of validators have different names; `check` is the check of the whole call.
-pub fn check_contexts<'m>(
-    all: impl Iterator<Item = Judged<'m>>,
-    check: Option<(Judged<'m>, &'m Validator)>,
+pub fn check_contexts<'d>(
+    all: impl Iterator<Item = ValidatorScope<'d>>,
+    check: Option<(ValidatorScope<'d>, &'d FunctionPath)>,
     errors: &mut Errors,
 ) {
-    let fields = all.flat_map(|judged| {
-        judged.validated().map(move |(param, _)| (judged.context(&param.ident), param.ident.span()))
+    let fields = all.flat_map(|scope| {
+        scope.with_validators().map(move |(param, _)| (scope.context_ident(&param.ident), param.ident.span()))
     });
-    let check = check.map(|(judged, path)| (judged.check_context(), last(&path.path)));
+    let check = check.map(|(scope, path)| (scope.check_context_ident(), last_word_span(&path.path)));
     let mut names = HashSet::new();
     for (name, span) in fields.chain(check) {
         if !names.insert(name.clone()) {

@@ -4,59 +4,59 @@
 const MAX_DEPTH: usize = 128;
 
 /// Returns the keys of the object in `text`, as they are written; `None` if it is not an object.
-pub fn keys(text: &str) -> Option<Vec<&str>> {
-    let mut rest = Rest { text, left: text.as_bytes(), keys: Vec::new() };
-    rest.space();
-    let is_object = rest.left.first() == Some(&b'{');
-    rest.value(MAX_DEPTH)?;
-    (is_object && rest.left.is_empty()).then_some(rest.keys)
+pub fn object_keys(text: &str) -> Option<Vec<&str>> {
+    let mut parser = Parser { text, unread: text.as_bytes(), keys: Vec::new() };
+    parser.skip_space();
+    let is_object = parser.unread.first() == Some(&b'{');
+    parser.value(MAX_DEPTH)?;
+    (is_object && parser.unread.is_empty()).then_some(parser.keys)
 }
 
-struct Rest<'t> {
+struct Parser<'t> {
     text: &'t str,
     /// The part that has not been read yet.
-    left: &'t [u8],
+    unread: &'t [u8],
     /// The keys of the outermost object.
     keys: Vec<&'t str>,
 }
 
-impl Rest<'_> {
-    fn space(&mut self) {
-        while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.left {
-            self.left = rest;
+impl Parser<'_> {
+    fn skip_space(&mut self) {
+        while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.unread {
+            self.unread = rest;
         }
     }
 
     fn eat(&mut self, token: &[u8]) -> Option<()> {
-        self.left = self.left.strip_prefix(token)?;
+        self.unread = self.unread.strip_prefix(token)?;
         Some(())
     }
 
-    fn next(&mut self) -> Option<u8> {
-        let (first, rest) = self.left.split_first()?;
-        self.left = rest;
+    fn next_byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.unread.split_first()?;
+        self.unread = rest;
         Some(*first)
     }
 
     /// Reads a value and the space around it.
     fn value(&mut self, depth: usize) -> Option<()> {
-        self.space();
-        match self.left.first()? {
-            b'{' => self.list(b"}", depth.checked_sub(1)?, Self::entry)?,
-            b'[' => self.list(b"]", depth.checked_sub(1)?, Self::value)?,
-            b'"' => self.text()?,
+        self.skip_space();
+        match self.unread.first()? {
+            b'{' => self.sequence(b"}", depth.checked_sub(1)?, Self::entry)?,
+            b'[' => self.sequence(b"]", depth.checked_sub(1)?, Self::value)?,
+            b'"' => self.string()?,
             b't' => self.eat(b"true")?,
             b'f' => self.eat(b"false")?,
             b'n' => self.eat(b"null")?,
             _ => self.number()?,
         }
-        self.space();
+        self.skip_space();
         Some(())
     }
 
-    fn list(&mut self, end: &[u8], depth: usize, item: fn(&mut Self, usize) -> Option<()>) -> Option<()> {
-        self.next()?;
-        self.space();
+    fn sequence(&mut self, end: &[u8], depth: usize, item: fn(&mut Self, usize) -> Option<()>) -> Option<()> {
+        self.next_byte()?;
+        self.skip_space();
         if self.eat(end).is_some() {
             return Some(());
         }
@@ -69,21 +69,21 @@ impl Rest<'_> {
     }
 
     fn entry(&mut self, depth: usize) -> Option<()> {
-        self.space();
-        let start = self.text.len() - self.left.len();
-        self.text()?;
+        self.skip_space();
+        let start = self.text.len() - self.unread.len();
+        self.string()?;
         if depth == MAX_DEPTH - 1 {
-            self.keys.push(&self.text[start + 1..self.text.len() - self.left.len() - 1]);
+            self.keys.push(&self.text[start + 1..self.text.len() - self.unread.len() - 1]);
         }
-        self.space();
+        self.skip_space();
         self.eat(b":")?;
         self.value(depth)
     }
 
-    fn text(&mut self) -> Option<()> {
+    fn string(&mut self) -> Option<()> {
         self.eat(b"\"")?;
         loop {
-            match self.next()? {
+            match self.next_byte()? {
                 b'"' => return Some(()),
                 b'\\' => self.escape()?,
                 0..0x20 => return None,
@@ -93,8 +93,8 @@ impl Rest<'_> {
     }
 
     fn escape(&mut self) -> Option<()> {
-        match self.next()? {
-            b'u' => (0..4).try_for_each(|_| self.next()?.is_ascii_hexdigit().then_some(())),
+        match self.next_byte()? {
+            b'u' => (0..4).try_for_each(|_| self.next_byte()?.is_ascii_hexdigit().then_some(())),
             letter => b"\"\\/bfnrt".contains(&letter).then_some(()),
         }
     }
@@ -115,24 +115,24 @@ impl Rest<'_> {
     }
 
     fn digits(&mut self) -> Option<()> {
-        let count = self.left.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.left = &self.left[count..];
+        let count = self.unread.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.unread = &self.unread[count..];
         (count > 0).then_some(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::keys;
+    use super::object_keys;
 
     fn is_object(text: &str) -> bool {
-        keys(text).is_some()
+        object_keys(text).is_some()
     }
 
     #[test]
     fn keys_are_those_of_the_object_itself() {
-        assert_eq!(keys(r#" {"a": {"b": 1}, "c": "}", "\u0061": []} "#), Some(vec!["a", "c", r"\u0061"]));
-        assert_eq!(keys("{}"), Some(Vec::new()));
+        assert_eq!(object_keys(r#" {"a": {"b": 1}, "c": "}", "\u0061": []} "#), Some(vec!["a", "c", r"\u0061"]));
+        assert_eq!(object_keys("{}"), Some(Vec::new()));
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use syn::{Expr, Lit, Type};
 
+use crate::declaration::Param;
 use crate::diag::{Errors, text};
-use crate::model::Param;
 use crate::syntax::{
     options::literal,
     params::{Default, Number, Range},
-    types::argument,
+    types::type_argument,
 };
 
-/// Runs every rule on one parameter.
+/// Checks one parameter against every rule about limits.
 pub fn check(param: &Param, errors: &mut Errors) {
     check_secret(param, errors);
     check_bounds(param, errors);
@@ -19,10 +19,10 @@ pub fn check(param: &Param, errors: &mut Errors) {
     check_literals(param, errors);
 }
 
-/// Checks a secret: it has no schema, so no option may describe its value.
+/// Checks that no option describes the value of a secret, because a secret has no schema.
 fn check_secret(param: &Param, errors: &mut Errors) {
-    if let Some(span) = param.attrs.arg.secret.filter(|_| param.attrs.says_something()) {
-        errors.at(span, text::SECRET_WITH);
+    if let Some(span) = param.attrs.arg.secret.filter(|_| param.attrs.describes_value()) {
+        errors.at(span, text::SECRET_WITH_OPTIONS);
     }
 }
 
@@ -42,7 +42,7 @@ fn check_bounds(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// Checks that a pattern is a regular expression of the engine that will run it.
+/// Checks that the pattern is valid in the syntax of the engine that runs it.
 fn check_pattern(param: &Param, errors: &mut Errors) {
     if let Some(pattern) = &param.attrs.arg.pattern
         && let Err(error) = regex_syntax::parse(&pattern.value())
@@ -74,7 +74,7 @@ const FORMATS: &[&str] = &[
     "regex",
 ];
 
-/// Checks that a format is known: an unknown one would never be checked.
+/// Checks that the format is known, because the runtime would never check an unknown one.
 fn check_format(param: &Param, errors: &mut Errors) {
     if let Some(format) = &param.attrs.arg.format
         && !FORMATS.contains(&format.value().as_str())
@@ -83,22 +83,22 @@ fn check_format(param: &Param, errors: &mut Errors) {
     }
 }
 
-/// Checks that a literal default or example keeps to the range and length.
+/// Checks that a literal default or example is within the range and the length.
 fn check_literals(param: &Param, errors: &mut Errors) {
     if let Some(Default::Value(value)) = &param.attrs.arg.default {
         if let Some(ty) = mismatched_type(&param.ty, value).filter(|_| is_literal(value)) {
             errors.over(value, text::default_type(&ty));
         } else if is_outside(param, value) {
-            errors.over(value, text::DEFAULT_OUT);
+            errors.over(value, text::DEFAULT_OUTSIDE_LIMITS);
         }
     }
     for example in &param.attrs.arg.examples {
         if !is_literal(example) {
-            errors.over(example, text::EXAMPLE);
+            errors.over(example, text::EXPECTED_EXAMPLE_LITERAL);
         } else if let Some(ty) = mismatched_type(&param.ty, example) {
             errors.over(example, text::example_type(&ty));
         } else if is_outside(param, example) {
-            errors.over(example, text::EXAMPLE_OUT);
+            errors.over(example, text::EXAMPLE_OUTSIDE_LIMITS);
         }
     }
 }
@@ -109,7 +109,7 @@ fn is_literal(value: &Expr) -> bool {
 
 /// Returns the name of `ty` if it is built in and the literal `value` has another kind, such as a text for a number.
 fn mismatched_type(ty: &Type, value: &Expr) -> Option<String> {
-    if let Some(inner) = argument(ty, "Option") {
+    if let Some(inner) = type_argument(ty, "Option") {
         return mismatched_type(inner, value);
     }
     let Type::Path(path) = ty else { return None };

@@ -2,9 +2,9 @@
 
 pub mod advice;
 mod dynamic;
+mod free_names;
 mod json;
 pub mod limits;
-mod names;
 
 use std::collections::HashSet;
 
@@ -14,14 +14,16 @@ use syn::{
     spanned::Spanned as _,
 };
 
+use crate::declaration::{
+    Argument, Body, DeclarationHead, EnumInput, Input, NestedInput, Params, Start, ToolDef, Variant,
+};
 use crate::diag::{Errors, text};
-use crate::model::{Argument, Body, Head, Input, NestedInput, Params, Start, ToolDef, Union, Variant};
 use crate::syntax::{
     options::{Approval, Effect},
     params::Default,
-    serde::{self, Rule, Way},
+    serde_attrs::{self, Direction, RenameRule},
 };
-use names::find_name;
+use free_names::find_free_name;
 
 /// The most parameters of a tool, including the tag of a variant.
 const MAX_PARAMETERS: usize = 64;
@@ -35,44 +37,45 @@ pub fn check(tool: &ToolDef, errors: &mut Errors) {
         check_parameters(params, errors);
     }
     check_defaults(tool, errors);
-    check_effect(tool, errors);
+    check_destructive(tool, errors);
+    check_repetition(tool, errors);
     check_external(tool, errors);
     check_placement(tool, errors);
     check_touches(tool, errors);
     check_challenge(tool, errors);
     check_versions(tool, errors);
     check_strict(tool, errors);
-    let own = tool.judged();
-    let check = tool.options.check.as_ref().map(|check| (own, check));
+    let scope = tool.validator_scope();
+    let check = tool.options.check.as_ref().map(|check| (scope, check));
     match &tool.input {
         Input::Params(params) => {
             dynamic::check(&params.fields, errors);
-            dynamic::check_contexts(std::iter::once(own), check, errors);
+            dynamic::check_contexts(std::iter::once(scope), check, errors);
             params.fields.iter().for_each(|param| limits::check(param, errors));
             if let Some(tag) = &tool.options.tag {
                 errors.at(tag.span(), text::TAG_WITHOUT_ENUM);
             }
         }
-        Input::Enum(union) => {
-            check_variants(union, errors);
-            dynamic::check_contexts(union.variants.iter().map(Variant::judged), check, errors);
+        Input::Enum(enum_input) => {
+            check_variants(enum_input, errors);
+            dynamic::check_contexts(enum_input.variants.iter().map(Variant::validator_scope), check, errors);
         }
     }
 }
 
 /// Checks that variants have different tags, and checks each like a tool of its own.
-fn check_variants(union: &Union, errors: &mut Errors) {
-    let tag = &union.tag;
-    for param in union.variants.iter().flat_map(|variant| &variant.params.fields) {
+fn check_variants(enum_input: &EnumInput, errors: &mut Errors) {
+    let tag = &enum_input.tag;
+    for param in enum_input.variants.iter().flat_map(|variant| &variant.params.fields) {
         if param.name == tag.value {
             errors.at(param.name_span(), text::like_the_tag(&tag.value));
         }
     }
-    if !is_name(&tag.value) {
+    if !is_parameter_name(&tag.value) {
         errors.at(tag.span, text::invalid_tag(&tag.value));
     }
     let mut values = HashSet::new();
-    for variant in &union.variants {
+    for variant in &enum_input.variants {
         if let Some(tag) = &variant.params.tag
             && !values.insert(&tag.value)
         {
@@ -88,7 +91,7 @@ fn check_variants(union: &Union, errors: &mut Errors) {
 pub fn check_input(input: &NestedInput, errors: &mut Errors) {
     check_parameters(&input.params, errors);
     dynamic::check(&input.params.fields, errors);
-    dynamic::check_contexts(std::iter::once(input.judged()), None, errors);
+    dynamic::check_contexts(std::iter::once(input.validator_scope()), None, errors);
     for param in &input.params.fields {
         if let Some(span) = param.attrs.arg.secret {
             errors.at(span, text::INPUT_SECRET);
@@ -100,7 +103,7 @@ pub fn check_input(input: &NestedInput, errors: &mut Errors) {
 /// Checks that every provider accepts the name: `[A-Za-z0-9_-]{1,64}`.
 fn check_name(tool: &ToolDef, errors: &mut Errors) {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let Head { name, ident, .. } = &tool.head;
+    let DeclarationHead { name, ident, .. } = &tool.head;
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
         let span = tool.options.name.as_ref().map_or_else(|| ident.span(), syn::LitStr::span);
         errors.at(span, text::invalid_name(name));
@@ -117,20 +120,20 @@ fn check_description(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that example arguments are possible arguments: an object whose keys are parameters.
+/// Checks that each example is a JSON object whose keys are parameters.
 fn check_examples(tool: &ToolDef, errors: &mut Errors) {
     let shown = tool.fields().iter().filter(|param| !param.is_secret());
     let known: Vec<&str> = shown.map(|param| param.name.as_str()).collect();
     for example in &tool.options.examples {
         let value = example.value();
-        match json::keys(&value) {
+        match json::object_keys(&value) {
             // The keys of an enum are not checked here: they depend on the variant. `lint` checks keys with escapes.
             Some(keys) if matches!(tool.input, Input::Params(_)) => {
-                let strange = keys.into_iter().filter(|key| !known.contains(key) && !key.contains('\\'));
-                strange.for_each(|key| errors.at(example.span(), text::example_key(key, &known)));
+                let unknown = keys.into_iter().filter(|key| !known.contains(key) && !key.contains('\\'));
+                unknown.for_each(|key| errors.at(example.span(), text::example_key(key, &known)));
             }
             Some(_) => {}
-            None => errors.at(example.span(), text::EXAMPLES),
+            None => errors.at(example.span(), text::EXPECTED_EXAMPLE_OBJECT),
         }
     }
 }
@@ -139,56 +142,61 @@ fn check_examples(tool: &ToolDef, errors: &mut Errors) {
 fn check_parameters(params: &Params, errors: &mut Errors) {
     let mut names = HashSet::new();
     for param in &params.fields {
-        if !is_name(&param.name) {
+        if !is_parameter_name(&param.name) {
             errors.at(param.name_span(), text::invalid_parameter_name(&param.name));
         } else if !names.insert(param.name.as_str()) {
             errors.at(param.name_span(), text::same_parameter(&param.name));
         }
     }
-    if let Some((_, param)) = params.placed().find(|(place, _)| *place == MAX_PARAMETERS) {
-        errors.at(param.ident.span(), text::TOO_MANY);
+    if let Some((_, param)) = params.indexed().find(|(index, _)| *index == MAX_PARAMETERS) {
+        errors.at(param.ident.span(), text::TOO_MANY_PARAMETERS);
     }
 }
 
-/// Checks that no default uses a parameter: it is computed before there are any arguments.
+/// Checks that no default uses a parameter, because defaults are computed before the arguments.
 fn check_defaults(tool: &ToolDef, errors: &mut Errors) {
     for param in tool.fields() {
         let Some(Default::Value(value)) = &param.attrs.arg.default else { continue };
         for other in tool.fields() {
-            if let Some(span) = find_name(value.to_token_stream(), &other.ident) {
+            if let Some(span) = find_free_name(value.to_token_stream(), &other.ident) {
                 errors.at(span, text::default_of(&other.name));
             }
         }
     }
 }
 
-fn is_name(name: &str) -> bool {
+fn is_parameter_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
-/// Checks that `eager`, `retries` and `resumable` fit the rest of the declaration, and that a destructive tool declares
-/// `approval`.
-fn check_effect(tool: &ToolDef, errors: &mut Errors) {
+/// Checks that a destructive tool declares `approval`.
+fn check_destructive(tool: &ToolDef, errors: &mut Errors) {
     let options = &tool.options;
     let effect = options.effect.as_ref();
     if let Some(effect) = effect.filter(|effect| effect.value == Effect::Destructive && options.approval.is_none()) {
         errors.at(effect.span, text::DESTRUCTIVE_NEEDS_APPROVAL);
     }
-    let harmless = options.idempotent.is_some() || effect.is_some_and(|effect| effect.value == Effect::ReadOnly);
-    if let Some(span) = options.eager.filter(|_| !harmless) {
+}
+
+/// Checks that `eager`, `retries` and `resumable` fit the rest of the declaration.
+fn check_repetition(tool: &ToolDef, errors: &mut Errors) {
+    let options = &tool.options;
+    let effect = options.effect.as_ref();
+    let is_repeatable = options.idempotent.is_some() || effect.is_some_and(|effect| effect.value == Effect::ReadOnly);
+    if let Some(span) = options.eager.filter(|_| !is_repeatable) {
         errors.at(span, text::EAGER_NEEDS_IDEMPOTENT);
     }
     let always = options.approval.as_ref().filter(|approval| matches!(approval.value, Approval::Always));
     if let (Some(span), Some(_)) = (options.eager, always) {
-        errors.at(span, text::EAGER_APPROVAL);
+        errors.at(span, text::EAGER_WITH_APPROVAL);
     }
-    if let Some(retries) = options.retries.as_ref().filter(|retries| retries.value > 0 && !harmless) {
-        errors.at(retries.span, text::RETRIES_WRITE);
+    if let Some(retries) = options.retries.as_ref().filter(|retries| retries.value > 0 && !is_repeatable) {
+        errors.at(retries.span, text::RETRIES_NEED_IDEMPOTENT);
     }
     if let Some(span) = options.resumable {
-        if harmless {
-            errors.at(span, text::RESUMABLE_AGAIN);
+        if is_repeatable {
+            errors.at(span, text::RESUMABLE_WITH_IDEMPOTENT);
         }
         if let Body::Function(function) = &tool.body
             && !((function.is_async || function.is_stream)
@@ -209,25 +217,25 @@ fn check_external(tool: &ToolDef, errors: &mut Errors) {
         _ => {}
     }
     if options.external.is_some() {
-        let here = [
+        let run_options = [
             (options.blocking, "blocking"),
             (options.eager, "eager"),
             (options.resumable, "resumable"),
             (options.retries.as_ref().map(|retries| retries.span), "retries"),
         ];
-        for (span, key) in here {
+        for (span, key) in run_options {
             if let Some(span) = span {
                 errors.at(span, text::external_run(key));
             }
         }
     }
     // The validators of an external tool run in this process and may need state.
-    if let (Some(_), Some(state), false) = (options.external, &options.state, tool.start == Start::Asking) {
+    if let (Some(_), Some(state), false) = (options.external, &options.state, tool.start == Start::Validated) {
         errors.at(state.span, text::EXTERNAL_STATE);
     }
 }
 
-/// Checks that a tool does not replace its own version, but earlier ones.
+/// Checks that `migrate_from` does not contain the tool's own version.
 fn check_versions(tool: &ToolDef, errors: &mut Errors) {
     let Some(version) = &tool.options.version else { return };
     for own in tool.options.migrate_from.iter().filter(|from| from.value() == version.value()) {
@@ -242,11 +250,11 @@ fn check_challenge(tool: &ToolDef, errors: &mut Errors) {
     let shown = tool.all_fields().filter(|param| !param.is_secret());
     let tag = match &tool.input {
         Input::Params(_) => None,
-        Input::Enum(union) => Some(&union.tag.value),
+        Input::Enum(enum_input) => Some(&enum_input.tag.value),
     };
     let known: Vec<&str> = tag.into_iter().chain(shown.map(|param| &param.name)).map(String::as_str).collect();
-    for place in text.split('{').skip(1) {
-        match place.split_once('}') {
+    for part in text.split('{').skip(1) {
+        match part.split_once('}') {
             Some((name, _)) if known.contains(&name) => {}
             Some((name, _)) => errors.at(challenge.span(), text::unknown_placeholder(name, &known)),
             None => errors.at(challenge.span(), text::CHALLENGE),
@@ -257,7 +265,7 @@ fn check_challenge(tool: &ToolDef, errors: &mut Errors) {
 /// Rejects `touches` on a `sequential` tool, which never overlaps another call.
 fn check_touches(tool: &ToolDef, errors: &mut Errors) {
     if let (Some(touches), Some(_)) = (&tool.options.touches, tool.options.sequential) {
-        errors.at(touches.span, text::TOUCHES_ALONE);
+        errors.at(touches.span, text::TOUCHES_WITH_SEQUENTIAL);
     }
 }
 
@@ -273,7 +281,7 @@ fn check_placement(tool: &ToolDef, errors: &mut Errors) {
     }
 }
 
-/// Checks that with `strict`, no parameter has a type that allows any keys, or any value.
+/// Checks that a `strict` tool has no map and no `serde_json::Value` among its parameters.
 pub fn check_strict(tool: &ToolDef, errors: &mut Errors) {
     if tool.options.strict.is_none() {
         return;
@@ -295,7 +303,7 @@ fn inexpressible(ty: &Type) -> Option<(&Type, &'static str)> {
             let segments = &path.path.segments;
             let last = segments.last()?;
             let types: Vec<&Type> = match &last.arguments {
-                PathArguments::AngleBracketed(arguments) => arguments.args.iter().filter_map(of_type).collect(),
+                PathArguments::AngleBracketed(arguments) => arguments.args.iter().filter_map(as_type).collect(),
                 _ => Vec::new(),
             };
             let name = last.ident.to_string();
@@ -311,7 +319,7 @@ fn inexpressible(ty: &Type) -> Option<(&Type, &'static str)> {
     }
 }
 
-fn of_type(argument: &GenericArgument) -> Option<&Type> {
+fn as_type(argument: &GenericArgument) -> Option<&Type> {
     match argument {
         GenericArgument::Type(ty) => Some(ty),
         _ => None,
@@ -319,22 +327,23 @@ fn of_type(argument: &GenericArgument) -> Option<&Type> {
 }
 
 /// The keys that the runtime itself writes into a tool's answer.
-const RESERVED: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
+const RESERVED_ANSWER_KEYS: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
 /// Refuses each field whose key is also a key of the answer. Only structs are checked.
-pub fn check_collisions(item: &DeriveInput, errors: &mut Errors) {
+pub fn check_answer_keys(item: &DeriveInput, errors: &mut Errors) {
     let Data::Struct(data) = &item.data else { return };
     let Fields::Named(fields) = &data.fields else { return };
-    if serde::says(&item.attrs, &["transparent"]) {
+    if serde_attrs::has_flag(&item.attrs, &["transparent"]) {
         return;
     }
-    let rule = serde::text(&item.attrs, "rename_all", Way::Serialize).and_then(|rule| Rule::of(&rule.value()));
+    let rule = serde_attrs::text(&item.attrs, "rename_all", Direction::Serialize)
+        .and_then(|rule| RenameRule::from_name(&rule.value()));
     for field in &fields.named {
-        if serde::says(&field.attrs, &["skip", "skip_serializing", "flatten"]) {
+        if serde_attrs::has_flag(&field.attrs, &["skip", "skip_serializing", "flatten"]) {
             continue;
         }
         let name = written_name(field, rule);
-        if RESERVED.contains(&&*name) {
+        if RESERVED_ANSWER_KEYS.contains(&&*name) {
             errors.at(
                 field.ident.as_ref().map_or_else(|| field.span(), syn::Ident::span),
                 text::reserved_answer_key(&name),
@@ -343,9 +352,9 @@ pub fn check_collisions(item: &DeriveInput, errors: &mut Errors) {
     }
 }
 
-/// Returns the field's key.
-fn written_name(field: &Field, rule: Option<Rule>) -> String {
-    if let Some(name) = serde::text(&field.attrs, "rename", Way::Serialize) {
+/// Returns the key that serde writes for the field.
+fn written_name(field: &Field, rule: Option<RenameRule>) -> String {
+    if let Some(name) = serde_attrs::text(&field.attrs, "rename", Direction::Serialize) {
         return LitStr::value(&name);
     }
     let name = field.ident.as_ref().map(|ident| ident.unraw().to_string()).unwrap_or_default();

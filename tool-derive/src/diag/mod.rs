@@ -1,4 +1,4 @@
-//! Errors for the user: collected, so that one compilation shows them all.
+//! Collects the errors for the user, so that one compilation shows them all.
 
 pub mod text;
 
@@ -7,7 +7,7 @@ use quote::ToTokens;
 
 /// The errors found so far. Each stage adds errors and continues.
 ///
-/// Panics if dropped with unreported errors.
+/// Dropping it panics if errors are unreported.
 #[derive(Default)]
 pub struct Errors {
     found: Option<syn::Error>,

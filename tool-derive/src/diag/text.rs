@@ -17,11 +17,13 @@ pub const NO_TOOLS: &str = "no method here is marked `#[tool]`: mark those that 
 pub const GENERIC_TOOL: &str = "a tool has one input type, so it cannot be generic: write out the types, or make a tool of a function that calls this one";
 pub const GENERIC_IMPL: &str =
     "a toolset has one state type, so an impl with tools cannot be generic: write out the types";
-pub const UNSAFE_TOOL: &str = "a model calls a tool with any arguments it likes, so a tool cannot be `unsafe`: check the arguments in a safe function around this one";
+pub const UNSAFE_TOOL: &str =
+    "a tool cannot be `unsafe`, because a model chooses its arguments: check them in a safe function around this one";
 pub const EXTERN_TOOL: &str = "a panic in an `extern` function ends the process, and a panic in a tool must not: leave out `extern`, or make a tool of a function that calls this one";
 pub const AWAIT_WITHOUT_ASYNC: &str = "a tool that waits is an `async fn`: write `async` before `fn`";
 pub const NO_BODY: &str = "a tool function needs a body; a tool that a client executes is declared `#[tool(external, output = …)]` on a struct";
-pub const TOUCHES_ALONE: &str = "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
+pub const TOUCHES_WITH_SEQUENTIAL: &str =
+    "a `sequential` tool runs alone, whatever it touches: leave one of the two out";
 pub const REFERENCE_PARAMETER: &str = "a parameter of the model cannot be a reference: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`; mark application state with `#[state]`, and the call's context with `#[context]`";
 pub const PATTERN_PARAMETER: &str = "the model needs one name for each parameter: destructure it inside the function";
 pub const PATTERN_WILD: &str = "the model needs a name for each parameter: name this one, or leave it out";
@@ -63,11 +65,11 @@ pub const STATE_ON_FUNCTION: &str = "`state` is for structs; a function takes st
 pub const EXTERNAL_STATE: &str = "an external tool does not run here, so it has no `state`: leave it out";
 pub const BLOCKING_ASYNC: &str =
     "`blocking` is for a function that blocks its thread; an `async fn` should await instead";
-pub const EAGER_APPROVAL: &str = "an eager tool starts before the model has finished, and this one waits for a person first: leave out `eager`, or ask with `approval = when(…)`";
+pub const EAGER_WITH_APPROVAL: &str = "an eager tool starts before the model has finished, and this one waits for a person first: leave out `eager`, or ask with `approval = when(…)`";
 pub const MIGRATE_SELF: &str = "`migrate_from` contains the tool's own version: list earlier versions only";
-pub const RETRIES_WRITE: &str =
+pub const RETRIES_NEED_IDEMPOTENT: &str =
     "a tool that may run twice must be `idempotent` or `effect = read_only`: add it, or leave out `retries`";
-pub const RESUMABLE_AGAIN: &str = "a tool that is `idempotent` or `effect = read_only` is started again anyway: leave out `resumable`, or leave out the other if a second call does harm";
+pub const RESUMABLE_WITH_IDEMPOTENT: &str = "a tool that is `idempotent` or `effect = read_only` is started again anyway: leave out `resumable`, or leave out the other if a second call does harm";
 pub const RESUMABLE_FN: &str = "a `resumable` tool records its steps with `cx.step(…).await`: make it an `async fn` with a parameter `#[context] cx: &Context`";
 pub const ONE_ROLE: &str = "a parameter has one role, `#[arg]`, `#[state]` or `#[context]`: keep one";
 pub const DYNAMIC_LIST: &str =
@@ -100,34 +102,35 @@ pub const SCHEMARS_LIMIT: &str =
 pub const STRICT_MAP: &str = "with `strict`, providers reject objects with arbitrary keys: write a list of entries, such as `Vec<Entry>`, or leave out `strict`";
 pub const STRICT_ANY: &str =
     "with `strict`, providers reject values of any type: write the type that you mean, or leave out `strict`";
-pub const SECRET_WITH: &str = "the application provides a secret, so options about the model's value do not apply: only `rename` goes with `secret`";
+pub const SECRET_WITH_OPTIONS: &str = "the application provides a secret, so options about the model's value do not apply: only `rename` goes with `secret`";
 pub const RANGE: &str = "expected a range, such as `range(1..=50)`, `range(0.0..)` or `range(..100)`";
 pub const RANGE_EMPTY: &str = "the range is empty, because its first bound is above its last: swap them";
 pub const RANGE_EMPTY_EXCLUSIVE: &str = "the range is empty: `..` leaves out its end; write `..=` to include it";
 pub const BOUND: &str = "expected a number, such as `1`, `-0.5` or `1_000`";
 pub const LENGTH: &str = "expected a range of lengths, such as `length(1..=100)` or `length(1..)`";
-pub const DEFAULT_OUT: &str = "the default is outside the declared limits: change one of them";
-pub const EXAMPLE_OUT: &str = "the example is outside the declared limits: change one of them";
-pub const EXAMPLE: &str = "expected a literal, such as `example = \"Paris\"` or `example = 3`";
-pub const EXAMPLES: &str = "expected the JSON of an object with arguments, such as `r#\"{\"city\": \"Paris\"}\"#`";
+pub const DEFAULT_OUTSIDE_LIMITS: &str = "the default is outside the declared limits: change one of them";
+pub const EXAMPLE_OUTSIDE_LIMITS: &str = "the example is outside the declared limits: change one of them";
+pub const EXPECTED_EXAMPLE_LITERAL: &str = "expected a literal, such as `example = \"Paris\"` or `example = 3`";
+pub const EXPECTED_EXAMPLE_OBJECT: &str =
+    "expected the JSON of an object with arguments, such as `r#\"{\"city\": \"Paris\"}\"#`";
 pub const DURATION: &str = "expected a time, such as `\"500ms\"`, `\"30s\"`, `\"5m\"` or `\"1h\"`, above zero";
 pub const APPROVAL: &str = "expected `never`, `always` or `when(path)`";
 pub const EFFECT: &str = "expected `read_only`, `write` or `destructive`";
 pub const META_VALUE: &str = "expected a literal: a string, a number, `true` or `false`";
 pub const CHALLENGE: &str = "a placeholder in the challenge ends with `}`, such as `{path}`";
-pub const TEXT_ALONE: &str = "a description is a doc comment above the item, or `description = \"…\"`";
+pub const UNNAMED_DESCRIPTION: &str = "a description is a doc comment above the item, or `description = \"…\"`";
 pub const TOOLSET_STATE: &str = "expected the name of a tool; state comes first and ends with `;`, as in `toolset!(state; tool, …)`, and sets are put together with `merge`";
 pub const TOOLSET_REFERENCE: &str = "a toolset keeps its state: give it the value, or an `Arc` of it";
 pub const EXPECTED_OPTION: &str = "expected an option, such as `name = \"search\"`";
 pub const COMMA: &str = "expected `,` between two options";
 pub const TOOLSET: &str = "expected `toolset!(state; tool, …)` or `toolset!(tool, …)`";
 pub const PROVIDE: &str = "`Provide` can be derived for a struct: it provides each of its fields";
-pub const PROVIDED: &str =
+pub const PROVIDED_TWICE: &str =
     "tools ask for state by its type, and an earlier field has this one: wrap one of them in a type of its own";
-pub const CRATE: &str = "expected `crate = path` in parentheses";
+pub const EXPECTED_CRATE: &str = "expected `crate = path` in parentheses";
 pub const CALLS: &str = "`Calls` can be derived for an enum whose variants each hold one `TypedCall<tool>`";
 pub const CALLS_GENERIC: &str = "a `Calls` enum lists known tools, so it cannot be generic: write out the types";
-pub const TOO_MANY: &str = "a tool has at most 64 parameters: put some of them together in a struct";
+pub const TOO_MANY_PARAMETERS: &str = "a tool has at most 64 parameters: put some of them together in a struct";
 pub const TOO_MANY_CASES: &str = "the parameters of a method can depend on at most 4 predicates of `cfg`, because it is written once for each combination: put some of them together in a struct";
 
 /// A kind of advice: its name in `allow(…)`, and its message.
@@ -168,29 +171,29 @@ pub fn invalid_parameter_name(name: &str) -> String {
     })
 }
 
-fn wrong_length(of: &str, name: &str) -> Option<String> {
+fn wrong_length(kind: &str, name: &str) -> Option<String> {
     if name.is_empty() {
-        return Some(format!("a {of} needs a name of 1 to 64 characters"));
+        return Some(format!("a {kind} needs a name of 1 to 64 characters"));
     }
     let count = name.len();
     (name.is_ascii() && count > 64)
         .then(|| format!("the name has {count} characters, and providers accept at most 64: shorten it"))
 }
 
-/// Returns the message for an unknown option. `of` is empty, or the attribute that the option belongs to, such as "arg".
-pub fn unknown_option(key: &str, of: &str, known: &[&str]) -> String {
-    let instead = match of {
+/// Returns the message for an unknown option. `attribute` is empty, or the attribute that the option belongs to, such as "arg".
+pub fn unknown_option(key: &str, attribute: &str, known: &[&str]) -> String {
+    let instead = match attribute {
         "" if known.len() > 1 => tool_option_for(key),
         "arg" => arg_option_for(key),
         "dynamic" => dynamic_option_for(key),
         "tools" => tools_option_for(key),
         _ => None,
     };
-    let whose = if of.is_empty() { String::new() } else { format!(" of `{of}`") };
+    let whose = if attribute.is_empty() { String::new() } else { format!(" of `{attribute}`") };
     match (instead, nearest(key, known), known) {
         (Some(instead), ..) => format!("unknown option `{key}`{whose}: {instead}"),
         (None, Some(near), _) => format!("unknown option `{key}`{whose}; did you mean `{near}`?"),
-        (None, None, _) if of == "dynamic" => {
+        (None, None, _) if attribute == "dynamic" => {
             format!(
                 "unknown option `{key}`{whose}: expected one of {}; a validator is named `validate = {key}`",
                 list(known)
@@ -213,12 +216,12 @@ pub fn external_run(key: &str) -> String {
     format!("an external tool does not run here, so `{key}` has no effect: leave it out")
 }
 
-pub fn toolset_method(marker: &str) -> String {
-    format!("a tool method is named by its type and its own name: write `{marker}`")
+pub fn toolset_method(tool_type: &str) -> String {
+    format!("a tool method is named by its type and its own name: write `{tool_type}`")
 }
 
-pub fn unknown_attribute(word: &str, ours: &str) -> String {
-    format!("unknown attribute `{word}` on a parameter; did you mean `{ours}`?")
+pub fn unknown_attribute(word: &str, meant: &str) -> String {
+    format!("unknown attribute `{word}` on a parameter; did you mean `{meant}`?")
 }
 
 pub fn on_a_parameter(word: &str) -> String {

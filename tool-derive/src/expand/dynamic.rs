@@ -5,37 +5,37 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::{
-    as_input,
-    context::Context,
-    evidence, hidden,
+    as_input, hidden_ident,
     input::{variant_idents, variants_impl},
     nested_bounds,
-    start::execute_expr,
-    work::{Given, call_expr, started_expr},
+    start::struct_work_expr,
+    validator_context::ValidatorContext,
+    witness,
+    work::{ParamForm, function_work_expr, started_call_expr},
 };
-use crate::model::{Body, Graph, Input, Judged, Param, ToolDef, same};
-use crate::syntax::params::{Dynamic, last};
+use crate::declaration::{Body, DependencyGraph, Input, Param, ToolDef, ValidatorScope, is_same_ident};
+use crate::syntax::params::{Dynamic, last_word_span};
 
 /// Returns the impl that asks validators: `Validators`, or `Variants` for an enum.
-pub fn asking_impl(tool: &ToolDef) -> TokenStream {
-    if let Input::Enum(union) = &tool.input {
-        return variants_impl(tool, union);
+pub fn validation_impl(tool: &ToolDef) -> TokenStream {
+    if let Input::Enum(enum_input) = &tool.input {
+        return variants_impl(tool, enum_input);
     }
-    let marker = &tool.head.ident;
-    let types = given_types(tool);
+    let tool_type = &tool.head.ident;
+    let types = state_part_types(tool);
     let first = tool.body.state_types().count();
-    let asking = asking_items(tool.judged(), &quote!(Self::States<'a>), |nested| {
+    let validation = validation_items(tool.validator_scope(), &quote!(Self::States<'a>), |nested| {
         let index = syn::Index::from(first + nested);
         quote!(#index)
     });
     let (check, begin) = (check_fn(tool), begin_fn(tool));
-    let bounds = nested_bounds(tool.nested());
+    let bounds = nested_bounds(tool.nested_types());
     quote! {
         #[automatically_derived]
-        impl __rt::Validators for #marker where #(#bounds),* {
+        impl __rt::Validators for #tool_type where #(#bounds),* {
             type States<'a> = (#(#types,)*);
 
-            #asking
+            #validation
             #check
             #begin
         }
@@ -43,43 +43,49 @@ pub fn asking_impl(tool: &ToolDef) -> TokenStream {
 }
 
 /// Returns the types of a tool's part of the state: its own, followed by those of its nested parameters or variants.
-pub fn given_types(tool: &ToolDef) -> Vec<TokenStream> {
+pub fn state_part_types(tool: &ToolDef) -> Vec<TokenStream> {
     let own = tool.body.state_types().map(|ty| quote!(&'a #ty));
     match &tool.input {
         Input::Params(params) => {
-            let nested = params.nested().map(|ty| {
+            let nested = params.nested_types().map(|ty| {
                 let input = as_input(ty);
-                quote_spanned!(ty.span()=> <#input::Wants as __rt::Wanted>::Given<'a>)
+                quote_spanned!(ty.span()=> <#input::Wants as __rt::StateParts>::Given<'a>)
             });
             own.chain(nested).collect()
         }
-        Input::Enum(union) => own.chain(variant_idents(union).map(|ident| quote!(__rt::Lent<'a, #ident>))).collect(),
+        Input::Enum(enum_input) => {
+            own.chain(variant_idents(enum_input).map(|ident| quote!(__rt::NestedState<'a, #ident>))).collect()
+        }
     }
 }
 
 /// Returns `KEEPS`, `NODES` and `ask`. Validators know `states`; `lent` returns the place in it of a nested parameter's part.
-pub fn asking_items(judged: Judged<'_>, states: &TokenStream, lent: impl Fn(usize) -> TokenStream) -> TokenStream {
-    let tag = judged.tag.map(|_| quote!(__rt::Tag::KEEP));
-    let keeps = tag.into_iter().chain(judged.fields.iter().map(keep));
-    let all: Vec<(usize, &Param)> = judged.placed().collect();
-    let order = Graph::of(judged.fields).order();
+pub fn validation_items(
+    scope: ValidatorScope<'_>,
+    states: &TokenStream,
+    lent: impl Fn(usize) -> TokenStream,
+) -> TokenStream {
+    let tag = scope.tag.map(|_| quote!(__rt::Tag::KEEP));
+    let keeps = tag.into_iter().chain(scope.fields.iter().map(keep_expr));
+    let all: Vec<(usize, &Param)> = scope.indexed().collect();
+    let order = DependencyGraph::of(scope.fields).order();
     let dynamic = || order.iter().filter_map(|&index| Some((index, all[index].1.attrs.dynamic.as_ref()?)));
-    let nodes = dynamic().map(|(index, dynamic)| node(&all, all[index].0, dynamic));
-    let [node, given, known] = ["_node", "_given", "_known"].map(hidden);
+    let nodes = dynamic().map(|(index, dynamic)| node_expr(&all, all[index].0, dynamic));
+    let [node, given, known] = ["_node", "_given", "_known"].map(hidden_ident);
     let asked = dynamic().filter_map(|(index, dynamic)| {
         let param = all[index].1;
         if param.is_nested() {
-            let lent = lent(judged.fields[..index].iter().filter(|param| param.is_nested()).count());
+            let lent = lent(scope.fields[..index].iter().filter(|param| param.is_nested()).count());
             let (name, input) = (&param.name, as_input(&param.ty));
             return Some(quote_spanned!(param.ty.span()=> #input::judge(#name, #known, &#known.states.#lent)));
         }
-        validator_expr(judged, param, dynamic)
+        validator_expr(scope, param, dynamic)
     });
     let arms = asked.enumerate().map(|(index, asked)| quote!(#index => #asked,));
     quote! {
-            const KEEPS: &'static [__rt::Keep] = {
+            const KEEPS: &'static [__rt::ValueSlot] = {
                 #[allow(unused_imports)]
-                use __rt::KeepingFallback as _;
+                use __rt::SlotWitnessFallback as _;
                 &[#(#keeps),*]
             };
 
@@ -88,10 +94,10 @@ pub fn asking_items(judged: Judged<'_>, states: &TokenStream, lent: impl Fn(usiz
             fn ask<'a: 'b, 'b>(
                 #node: ::core::primitive::usize,
                 #given: ::core::option::Option<__rt::StoredValue>,
-                #known: __rt::Known<'b, #states>,
-            ) -> __rt::Asking<'b> {
+                #known: __rt::ValidatorInputs<'b, #states>,
+            ) -> __rt::ValidatorAnswer<'b> {
                 #[allow(unused_imports)]
-                use __rt::{ReturnedFallback as _, AsksFallback as _, ValidatorFallback as _};
+                use __rt::{ReturnedFallback as _, ParameterValidatorFallback as _, ValidatorFallback as _};
                 match #node {
                     #(#arms)*
                     _ => ::core::unreachable!("there are as many validators as nodes"),
@@ -100,34 +106,35 @@ pub fn asking_items(judged: Judged<'_>, states: &TokenStream, lent: impl Fn(usiz
     }
 }
 
-/// Returns the evidence that validators can see a parameter.
-fn keep(param: &Param) -> TokenStream {
+/// Returns the witness that validators can see a parameter.
+fn keep_expr(param: &Param) -> TokenStream {
     let ty = &param.ty;
     if param.is_nested() {
         let input = as_input(ty);
         return quote_spanned!(ty.span()=> #input::KEEP);
     }
-    let kind = evidence(ty, "Keeping");
+    let kind = witness(ty, "SlotWitness");
     let method = Ident::new(if param.is_dynamic() { "dynamic" } else { "fixed" }, Span::call_site());
     quote_spanned!(ty.span()=> #kind::KIND.#method())
 }
 
 /// Returns the node of the parameter at `field`, among `all` with their indexes.
-fn node(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenStream {
-    let places = |names: &[Ident]| {
-        let place = |name: &Ident| all.iter().find(|(_, param)| same(&param.ident, name)).map(|(place, _)| *place);
-        names.iter().filter_map(place).map(ToTokens::into_token_stream).collect::<Vec<_>>()
+fn node_expr(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenStream {
+    let indexes = |names: &[Ident]| {
+        let index =
+            |name: &Ident| all.iter().find(|(_, param)| is_same_ident(&param.ident, name)).map(|(index, _)| *index);
+        names.iter().filter_map(index).map(ToTokens::into_token_stream).collect::<Vec<_>>()
     };
-    let (requires, after) = (places(&dynamic.options.requires), places(&dynamic.options.after));
+    let (requires, after) = (indexes(&dynamic.options.requires), indexes(&dynamic.options.after));
     quote!(__rt::Node { field: #field, requires: &[#(#requires),*], after: &[#(#after),*] })
 }
 
 /// Returns the call of a parameter's validator. An error in the validator is reported at its name.
-fn validator_expr(judged: Judged<'_>, param: &Param, dynamic: &Dynamic) -> Option<TokenStream> {
+fn validator_expr(scope: ValidatorScope<'_>, param: &Param, dynamic: &Dynamic) -> Option<TokenStream> {
     let path = dynamic.options.validate.as_ref()?;
-    let context = Context::of_param(judged, param, dynamic);
-    let [given, known] = ["_given", "_known"].map(hidden);
-    let (ty, name, span) = (&param.ty, &context.name, last(&path.path));
+    let context = ValidatorContext::of_param(scope, param, dynamic);
+    let [given, known] = ["_given", "_known"].map(hidden_ident);
+    let (ty, name, span) = (&param.ty, &context.name, last_word_span(&path.path));
     let value = context.value(&known);
     Some(quote_spanned!(span=> __rt::Validator::<#ty, #name<'b>>::of(#path).ask(#given, #value).settle()))
 }
@@ -135,18 +142,18 @@ fn validator_expr(judged: Judged<'_>, param: &Param, dynamic: &Dynamic) -> Optio
 /// Returns `Validators::check`, if there is a check of the whole call.
 pub fn check_fn(tool: &ToolDef) -> Option<TokenStream> {
     let path = tool.options.check.as_ref()?;
-    let [input, known] = ["_input", "_known"].map(hidden);
-    let (marker, span) = (&tool.head.ident, last(&path.path));
-    let context = Context::of_check(tool.judged());
+    let [input, known] = ["_input", "_known"].map(hidden_ident);
+    let (tool_type, span) = (&tool.head.ident, last_word_span(&path.path));
+    let context = ValidatorContext::of_check(tool.validator_scope());
     let (name, value) = (&context.name, context.value(&known));
-    let checked = quote_spanned!(span=> __rt::Checker::<#marker, #name<'b>>::of(#path).ask(#input, #value).done());
+    let checked = quote_spanned!(span=> __rt::Checker::<#tool_type, #name<'b>>::of(#path).ask(#input, #value).done());
     Some(quote! {
         fn check<'a: 'b, 'b>(
-            #input: &'b #marker,
-            #known: __rt::Known<'b, Self::States<'a>>,
+            #input: &'b #tool_type,
+            #known: __rt::ValidatorInputs<'b, Self::States<'a>>,
         ) -> __rt::BoxFuture<'b, __rt::Checked> {
             #[allow(unused_imports)]
-            use __rt::{CheckReturnedFallback as _, ChecksFallback as _, CheckerFallback as _};
+            use __rt::{CheckReturnedFallback as _, CallCheckFallback as _, CheckerFallback as _};
             #checked
         }
     })
@@ -154,23 +161,24 @@ pub fn check_fn(tool: &ToolDef) -> Option<TokenStream> {
 
 /// Returns `Validators::begin`.
 pub fn begin_fn(tool: &ToolDef) -> TokenStream {
-    let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden);
-    let marker = &tool.head.ident;
-    let each: Vec<_> = (0..tool.body.state_types().count()).map(|index| hidden(&format!("state{index}"))).collect();
-    let has_more = matches!(tool.input, Input::Enum(_)) || tool.nested().next().is_some();
+    let [input, states, cx] = ["_input", "_states", "_cx"].map(hidden_ident);
+    let tool_type = &tool.head.ident;
+    let state_idents: Vec<_> =
+        (0..tool.body.state_types().count()).map(|index| hidden_ident(&format!("state{index}"))).collect();
+    let has_more = matches!(tool.input, Input::Enum(_)) || tool.nested_types().next().is_some();
     let rest = has_more.then(|| quote!(..));
     let work = match &tool.body {
-        Body::Function(function) => call_expr(tool, function, Given::Input),
+        Body::Function(function) => function_work_expr(tool, function, ParamForm::Input),
         Body::Struct { .. } | Body::External { .. } => {
-            execute_expr(tool, each.first().map(ToTokens::into_token_stream))
+            struct_work_expr(tool, state_idents.first().map(ToTokens::into_token_stream))
         }
     };
-    let started = started_expr(tool, &work);
+    let started_call = started_call_expr(tool, &work);
     quote! {
         #[allow(unused_variables)]
-        fn begin<'a>(#input: #marker, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
-            let (#(#each,)* #rest) = #states;
-            #started
+        fn begin<'a>(#input: #tool_type, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
+            let (#(#state_idents,)* #rest) = #states;
+            #started_call
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The parameters: a constant of evidence for each, and the decoder that fills them.
+//! The parameters: a constant with the witness for each, and the decoder that fills them.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Lit, Type, spanned::Spanned as _};
 
-use super::{as_input, evidence, hidden};
-use crate::model::{Param, Params, Tag};
+use super::{as_input, hidden_ident, witness};
+use crate::declaration::{Param, Params, Tag};
 use crate::syntax::{
     options::literal,
     params::{Default, Number, Range},
-    types::{argument, innermost},
+    types::{innermost, type_argument},
 };
 
 /// Returns the parameters as data: the items that they need, and a reference to all of them.
@@ -21,19 +21,19 @@ use crate::syntax::{
 pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
     let mut statics = TokenStream::new();
     let mut fields: Vec<_> = params.tag.iter().map(tag_field).collect();
-    for (place, param) in params.placed() {
-        let (rules, checks) = checks(place, param);
+    for (index, param) in params.indexed() {
+        let (check_statics, checks) = checks(index, param);
         let value = field(param, &checks);
-        if is_plain(param) {
+        if is_infallible(param) {
             fields.push(value);
             continue;
         }
-        let name = format_ident!("__F{place}");
-        statics.extend(quote!(#rules static #name: __rt::Field = #value;));
+        let name = format_ident!("__F{index}");
+        statics.extend(quote!(#check_statics static #name: __rt::Field = #value;));
         fields.push(name.into_token_stream());
     }
-    let own = params.fields.iter().any(|param| !is_usual(&param.ty));
-    let fallback = (!params.fields.is_empty()).then(|| input_fallbacks(own));
+    let has_unusual = params.fields.iter().any(|param| !is_usual(&param.ty));
+    let fallback = (!params.fields.is_empty()).then(|| input_fallbacks(has_unusual));
     if statics.is_empty() {
         return (quote!(#fallback), quote!(&[#(#fields),*]));
     }
@@ -44,7 +44,7 @@ pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
 }
 
 /// Returns whether no evaluation about the parameter can fail.
-fn is_plain(param: &Param) -> bool {
+fn is_infallible(param: &Param) -> bool {
     let arg = &param.attrs.arg;
     arg.default.is_none()
         && arg.range.is_none()
@@ -60,24 +60,24 @@ fn tag_field(Tag { name, value }: &Tag) -> TokenStream {
 
 /// Returns the data of a parameter, with `checks` of its value.
 fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
-    let Param { ty, name, doc, attrs, .. } = param;
-    let doc = doc.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
+    let Param { ty, name, description, attrs, .. } = param;
+    let description = description.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
     if param.is_nested() {
         let input = as_input(ty);
-        return quote_spanned!(ty.span()=> #input::FIELD.named(#name, #doc));
+        return quote_spanned!(ty.span()=> #input::FIELD.named(#name, #description));
     }
-    let (typed, usual) = (evidence(ty, "Typed"), evidence(ty, "Usual"));
+    let (typed, usual) = (witness(ty, "TypeWitness"), witness(ty, "BuiltInType"));
     let constructor = match attrs.arg.secret {
-        Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #doc)),
-        None if is_usual(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #doc)),
+        Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #description)),
+        None if is_usual(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #description)),
         None => {
             let inside = innermost(ty);
-            quote_spanned!(inside.span()=> __rt::FieldCode::field(#typed::CODE.fits::<#inside>(), #name, #doc))
+            quote_spanned!(inside.span()=> __rt::FieldCode::field(#typed::CODE.fits::<#inside>(), #name, #description))
         }
     };
     let escaped = name.contains(|c: char| c < ' ' || c == '"' || c == '\\').then(|| quote!(.escaped()));
     let examples = (!attrs.arg.examples.is_empty()).then(|| {
-        let texts = attrs.arg.examples.iter().filter_map(json);
+        let texts = attrs.arg.examples.iter().filter_map(expr_json);
         quote!(.examples(&[#(#texts),*]))
     });
     let default = attrs.arg.default.as_ref().map(|default| default_setter(ty, default));
@@ -90,7 +90,7 @@ fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
 fn default_setter(ty: &Type, default: &Default) -> TokenStream {
     let (expr, literal) = match default {
         Default::Trait(span) => (quote_spanned!(*span=> ::core::default::Default::default()), None),
-        Default::Value(expr) => (expr.to_token_stream(), json(expr)),
+        Default::Value(expr) => (expr.to_token_stream(), expr_json(expr)),
     };
     let json = match literal {
         Some(text) => quote!(|| __rt::constant(#text)),
@@ -101,15 +101,15 @@ fn default_setter(ty: &Type, default: &Default) -> TokenStream {
             __rt::Json(&value).json()
         }},
     };
-    quote!(.default(&__rt::Given::<#ty>(|| #expr), #json))
+    quote!(.default(&__rt::DefaultValue::<#ty>(|| #expr), #json))
 }
 
 /// Returns the statics of a parameter's checks, and the checks.
-fn checks(place: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
+fn checks(index: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
     let mut statics = TokenStream::new();
     let mut checks = Vec::new();
     let arg = &param.attrs.arg;
-    let check = evidence(&param.ty, "Check");
+    let check = witness(&param.ty, "Check");
     let option = |number: Option<TokenStream>| match number {
         Some(number) => quote!(::core::option::Option::Some(#number)),
         None => quote!(::core::option::Option::None),
@@ -131,12 +131,12 @@ fn checks(place: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
         checks.push(quote_spanned!(range.expr.span()=> #check::length(#min, #max)));
     }
     if let Some(pattern) = &arg.pattern {
-        let ident = format_ident!("__P{place}");
+        let ident = format_ident!("__P{index}");
         statics.extend(quote!(static #ident: __rt::Pattern = __rt::Pattern::new(#pattern);));
         checks.push(quote_spanned!(pattern.span()=> #check::pattern(&#ident)));
     }
     if let Some(format) = &arg.format {
-        let ident = format_ident!("__O{place}");
+        let ident = format_ident!("__O{index}");
         statics.extend(quote!(static #ident: __rt::Format = __rt::Format::new(#format);));
         checks.push(quote_spanned!(format.span()=> #check::format(&#ident)));
     }
@@ -147,7 +147,7 @@ fn checks(place: usize, param: &Param) -> (TokenStream, Vec<TokenStream>) {
 pub fn input_fn(params: &Params, wrapped: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
     let tag = params.tag.iter().map(|_| quote!(__rt::Tag));
     let types: Vec<_> = tag.chain(params.fields.iter().map(|param| param.ty.to_token_stream())).collect();
-    let types = values(&types, |first, rest| quote!(__rt::Many<#first, #rest>));
+    let types = tuple(&types, |first, rest| quote!(__rt::Many<#first, #rest>));
     let (values, value) = field_pattern(params);
     let value = wrapped(value);
     quote! {
@@ -164,23 +164,23 @@ pub fn field_pattern(params: &Params) -> (TokenStream, TokenStream) {
     let path = &params.path;
     let mut slots: Vec<_> = params.tag.iter().map(|_| quote!(_)).collect();
     let mut fields = Vec::with_capacity(params.fields.len());
-    for (place, param) in params.placed() {
-        let (ident, slot) = (&param.ident, hidden(&format!("slot{place}")));
+    for (index, param) in params.indexed() {
+        let (ident, slot) = (&param.ident, hidden_ident(&format!("slot{index}")));
         fields.push(quote!(#ident: #slot));
         slots.push(slot.into_token_stream());
     }
-    (values(&slots, |first, rest| quote!(__rt::Many(#first, #rest))), quote!(#path { #(#fields),* }))
+    (tuple(&slots, |first, rest| quote!(__rt::Many(#first, #rest))), quote!(#path { #(#fields),* }))
 }
 
 /// Returns a tuple; for more than eight values, a tuple and the rest.
-fn values(each: &[TokenStream], many: fn(TokenStream, TokenStream) -> TokenStream) -> TokenStream {
+fn tuple(each: &[TokenStream], many: fn(TokenStream, TokenStream) -> TokenStream) -> TokenStream {
     let (first, rest) = each.split_at(each.len().min(8));
     let first = quote!((#(#first,)*));
-    if rest.is_empty() { first } else { many(first, values(rest, many)) }
+    if rest.is_empty() { first } else { many(first, tuple(rest, many)) }
 }
 
 /// Returns the JSON text of a literal expression.
-pub fn json(expr: &syn::Expr) -> Option<String> {
+pub fn expr_json(expr: &syn::Expr) -> Option<String> {
     match Number::of(expr) {
         Some(Number::Int(int)) => return Some(int.to_string()),
         Some(Number::Float(float)) => return Some(float.to_string()),
@@ -217,21 +217,22 @@ fn json_string(text: &str) -> String {
     out
 }
 
-const PLAIN: [&str; 14] =
+const USUAL_TYPES: [&str; 14] =
     ["bool", "String", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
 
 /// Returns whether the type is written like one whose code is in the runtime.
 pub fn is_usual(ty: &Type) -> bool {
-    let inner = argument(ty, "Option").unwrap_or(ty);
-    let inner = argument(inner, "Vec").unwrap_or(inner);
-    matches!(inner, Type::Path(path) if PLAIN.iter().any(|name| path.path.is_ident(name)))
+    let inner = type_argument(ty, "Option").unwrap_or(ty);
+    let inner = type_argument(inner, "Vec").unwrap_or(inner);
+    matches!(inner, Type::Path(path) if USUAL_TYPES.iter().any(|name| path.path.is_ident(name)))
 }
 
-/// Returns the import of the fallback for types that are only written like a usual one; with `own`, of those for any other type.
-pub fn input_fallbacks(own: bool) -> TokenStream {
-    let own = own.then(|| quote!(BareInput as _, Undecoded as _, Undescribed as _,));
+/// Returns the import of the fallback for types that are only written like a usual one; with `has_unusual`, of those for any
+/// other type.
+pub fn input_fallbacks(has_unusual: bool) -> TokenStream {
+    let has_unusual = has_unusual.then(|| quote!(BareInput as _, Undecoded as _, Undescribed as _,));
     quote! {
         #[allow(unused_imports)]
-        use __rt::{#own UsualFallback as _};
+        use __rt::{#has_unusual BuiltInTypeFallback as _};
     }
 }

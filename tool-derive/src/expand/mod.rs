@@ -1,46 +1,46 @@
-//! The expansions. Everything but the tool's type is in `const _`. Each requirement on a user's type is written once, in a
-//! constant with the span of that type.
+//! The expansions. Everything but the tool's type is in `const _`. An expansion writes each requirement on a user's type once, in
+//! a constant with the span of that type.
 
-mod context;
 mod dynamic;
 mod fields;
 mod input;
 mod options;
 mod start;
 mod toolset;
+mod validator_context;
 mod work;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Path, Type, spanned::Spanned as _};
 
+use crate::declaration::{Body, Input, ToolDef};
 use crate::diag::text::Advice;
-use crate::model::{Body, Input, ToolDef};
-pub use context::{Context, input_contexts, tool_contexts};
 pub use input::{nested_input, nested_input_stub};
 pub use toolset::{calls, provide, toolset_block, toolset_method};
+pub use validator_context::{ValidatorContext, input_contexts, tool_contexts};
 
 /// Returns the path of the runtime's private module, below `krate`.
-fn runtime(krate: Option<&Path>) -> TokenStream {
+fn runtime_path(krate: Option<&Path>) -> TokenStream {
     match krate {
         Some(krate) => quote!(#krate::__private),
         None => quote!(::tool_runtime::__private),
     }
 }
 
-/// Returns an identifier that users can neither see nor shadow. It begins with an underscore, as no constant does: a user's
-/// constant would match in a pattern instead of the binding.
-fn hidden(name: &str) -> Ident {
-    let line = if name.starts_with('_') { "" } else { "_" };
-    Ident::new(&format!("{line}{name}"), Span::mixed_site())
+/// Returns an identifier that users can neither see nor shadow. It begins with an underscore, because a user's constant of the
+/// same name would replace a binding in a pattern.
+fn hidden_ident(name: &str) -> Ident {
+    let prefix = if name.starts_with('_') { "" } else { "_" };
+    Ident::new(&format!("{prefix}{name}"), Span::mixed_site())
 }
 
-/// Returns the type of a function's tool, which is also its input: its fields are the parameters. A braced struct has no value of
-/// its name, so the function keeps the name.
+/// Returns the struct of a function's tool. It is also the tool's input: the fields are the parameters. A braced struct adds no
+/// value of its name, so the function keeps the name.
 ///
-/// It derives nothing: each derive is an impl and a function for the compiler to check.
-pub fn marker_struct(tool: &ToolDef) -> TokenStream {
-    let (vis, marker) = (&tool.head.vis, &tool.head.ident);
+/// It derives nothing, because the compiler would have to check each derived impl.
+pub fn tool_struct(tool: &ToolDef) -> TokenStream {
+    let (vis, tool_type) = (&tool.head.vis, &tool.head.ident);
     let doc = format!("The tool `{}`, for `toolset!`. The fields are its parameters.", tool.head.name);
     let fields = tool.fields().iter().filter(|_| tool.head.is_sound).map(|param| {
         let (ident, ty) = (&param.ident, &param.ty);
@@ -57,35 +57,35 @@ pub fn marker_struct(tool: &ToolDef) -> TokenStream {
             private_interfaces,
             unreachable_pub,
         )]
-        #vis struct #marker { #(#fields),* }
+        #vis struct #tool_type { #(#fields),* }
     }
 }
 
 /// Returns all implementations for the tool's type.
 pub fn tool_block(tool: &ToolDef) -> TokenStream {
-    let runtime = runtime(tool.head.krate.as_ref());
-    let (marker, name) = (&tool.head.ident, &tool.head.name);
+    let runtime = runtime_path(tool.head.krate.as_ref());
+    let (tool_type, name) = (&tool.head.ident, &tool.head.name);
     let description = tool.head.description.as_ref().map_or_else(|| quote!(""), ToTokens::to_token_stream);
     let ((statics, fields), input, variants) = match &tool.input {
         Input::Params(params) => (fields::fields(params), fields::input_fn(params, |value| value), None),
-        Input::Enum(union) => {
+        Input::Enum(enum_input) => {
             let fields = (TokenStream::new(), quote!(&[]));
             (
                 fields,
-                input::union_input_fn(tool),
-                Some((input::variant_structs(tool, union), input::union_setter(union))),
+                input::enum_input_fn(tool),
+                Some((input::variant_structs(tool, enum_input), input::union_setter(enum_input))),
             )
         }
     };
     let (structs, union_setter) = variants.unzip();
-    let (executor, returned) = work::output_evidence(tool);
+    let (executor, returned) = work::output_witness(tool);
     let output = work::output_type(tool);
     let (when, touches) = (work::when_static(tool), work::touches_static(tool));
     let (hooks, hooks_setter) = options::hooks(tool).unzip();
     let (options_setter, answer_setter) = (options::options_setter(tool), work::answer_setter(tool));
     let (start, collected) = (start::start_impl(tool), start::collect_item(tool));
     let contexts = tool_contexts(tool);
-    let accessors = contexts.iter().map(Context::accessors);
+    let accessors = contexts.iter().map(ValidatorContext::accessors);
     quote! {
         #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
         const _: () = {
@@ -99,8 +99,8 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
                 #union_setter #options_setter #answer_setter #hooks_setter;
 
             #[automatically_derived]
-            impl __rt::Tool for #marker {
-                type Input = #marker;
+            impl __rt::Tool for #tool_type {
+                type Input = #tool_type;
                 type Output = #output;
                 const NAME: &'static str = #name;
 
@@ -119,23 +119,23 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns a stand-in for a tool with errors, so that nothing else in the crate breaks because of them.
+/// Returns a stand-in for a tool with errors, so that its uses cause no further errors.
 pub fn tool_stub(tool: &ToolDef) -> TokenStream {
-    let runtime = runtime(tool.head.krate.as_ref());
-    let (marker, name) = (&tool.head.ident, &tool.head.name);
+    let runtime = runtime_path(tool.head.krate.as_ref());
+    let (tool_type, name) = (&tool.head.ident, &tool.head.name);
     let output = match &tool.body {
         Body::Function(_) if tool.head.is_sound => work::output_type(tool),
         _ => quote!(()),
     };
     let contexts = tool_contexts(tool);
-    let accessors = contexts.iter().map(Context::accessors);
+    let accessors = contexts.iter().map(ValidatorContext::accessors);
     quote! {
         #[allow(clippy::all, clippy::pedantic, private_interfaces, missing_docs)]
         const _: () = {
             use #runtime as __rt;
 
-            impl __rt::Tool for #marker {
-                type Input = #marker;
+            impl __rt::Tool for #tool_type {
+                type Input = #tool_type;
                 type Output = #output;
                 type Values = ();
                 const NAME: &'static str = #name;
@@ -144,15 +144,15 @@ pub fn tool_stub(tool: &ToolDef) -> TokenStream {
                     ::core::unreachable!("this does not compile")
                 }
 
-                fn input((): ()) -> #marker {
+                fn input((): ()) -> #tool_type {
                     ::core::unreachable!("this does not compile")
                 }
             }
 
-            impl<__S: 'static> __rt::WithState<__S> for #marker {
+            impl<__S: 'static> __rt::WithState<__S> for #tool_type {
                 const BINDING: __rt::Binding<__S> = __rt::Binding {
                     def: <Self as __rt::Tool>::def,
-                    start: __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile")),
+                    start: __rt::Start::Validated(|_, _, _| ::core::unreachable!("this does not compile")),
                 };
             }
 
@@ -161,21 +161,21 @@ pub fn tool_stub(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns a type as one whose fields are judged. If it is not, the error is at the type, and is worded the same everywhere, so
-/// that it is one error.
+/// Returns `<ty as DynamicInput>`. If `ty` does not implement the trait, each use causes the same error at the type, and the
+/// compiler shows one.
 fn as_input(ty: &Type) -> TokenStream {
     quote_spanned!(ty.span()=> <#ty as __rt::DynamicInput>)
 }
 
-/// Returns bounds that nested parameters are inputs, so that the code inside requires nothing more. The unused lifetime `'__n`
-/// keeps the compiler from checking them at once.
-fn nested_bounds<'m>(nested: impl Iterator<Item = &'m Type>) -> Vec<TokenStream> {
+/// Returns bounds that nested parameters implement `DynamicInput`, so that the code inside causes no further errors. The unused
+/// lifetime `'__n` delays the compiler's check.
+fn nested_bounds<'d>(nested: impl Iterator<Item = &'d Type>) -> Vec<TokenStream> {
     let bounds = nested.map(|ty| quote_spanned!(ty.span()=> #ty: __rt::DynamicInput));
     bounds.map(|bound| quote!(for<'__n> #bound)).collect()
 }
 
-/// Returns the evidence `kind` about a type, as an expression whose errors point at it.
-fn evidence(ty: &Type, kind: &str) -> TokenStream {
+/// Returns the witness `kind` for a type, as an expression whose errors point at the type.
+fn witness(ty: &Type, kind: &str) -> TokenStream {
     let span = ty.span();
     let kind = Ident::new(kind, span);
     quote_spanned!(span=> __rt::#kind::<#ty>)
@@ -183,7 +183,7 @@ fn evidence(ty: &Type, kind: &str) -> TokenStream {
 
 /// Returns a constant that uses a deprecated name at the place of each advice; `None` if there is no advice.
 ///
-/// No model reads about the tools of tests, so a build for tests has no advice.
+/// No model sees the tools of tests, so a build for tests has no advice.
 pub fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
     let count = found.len();
     let kinds = Advice::ALL.into_iter().filter(|advice| found.iter().any(|(_, other)| other == advice));
@@ -191,7 +191,7 @@ pub fn advice(found: &[(Span, Advice)]) -> Option<TokenStream> {
         let name = Ident::new(name, Span::call_site());
         quote!(#[deprecated(note = #text)] const #name: () = ();)
     });
-    // With a span of our own, the warning would be about this macro, and the compiler hides such warnings.
+    // With a span of the macro, the compiler would hide the warning.
     let used = found.iter().map(|(span, advice)| Ident::new(advice.0, *span));
     (count > 0).then(|| {
         quote! {

@@ -4,11 +4,11 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Lit, LitStr};
 
-use super::{fields::lit_json, hidden};
-use crate::model::ToolDef;
+use super::{fields::lit_json, hidden_ident};
+use crate::declaration::ToolDef;
 use crate::syntax::{
     options::{Approval, Effect, Ui},
-    params::{Validator, last},
+    params::{FunctionPath, last_word_span},
 };
 
 /// Returns `.options(&Options { effect: …, ..Options::NEW })`, if any option is given.
@@ -89,7 +89,7 @@ fn meta_const(meta: &[(String, Lit)]) -> Option<TokenStream> {
 
 /// Returns the static that holds the hooks, and `.hooks(…)`; `None` if there are none.
 pub fn hooks(tool: &ToolDef) -> Option<(TokenStream, TokenStream)> {
-    let (marker, options) = (&tool.head.ident, &tool.options);
+    let (tool_type, options) = (&tool.head.ident, &tool.options);
     let all = [
         ("start", &options.on_input_start, &["_cx"][..]),
         ("delta", &options.on_input_delta, &["_input", "_delta", "_cx"]),
@@ -107,7 +107,7 @@ pub fn hooks(tool: &ToolDef) -> Option<(TokenStream, TokenStream)> {
         quote!(#name: #hook)
     });
     let hooks = quote! {
-        static __HOOKS: __rt::Hooks<#marker> = {
+        static __HOOKS: __rt::Hooks<#tool_type> = {
             #[allow(unused_imports)]
             use __rt::HookFallback as _;
             __rt::Hooks { #(#each),* }
@@ -117,9 +117,9 @@ pub fn hooks(tool: &ToolDef) -> Option<(TokenStream, TokenStream)> {
 }
 
 /// Returns the hook that calls a function. An error in the function is reported at its name.
-fn hook(path: &Validator, args: &[&str]) -> TokenStream {
-    let args: Vec<_> = args.iter().map(|arg| hidden(arg)).collect();
-    let span = last(&path.path);
+fn hook(path: &FunctionPath, args: &[&str]) -> TokenStream {
+    let args: Vec<_> = args.iter().map(|arg| hidden_ident(arg)).collect();
+    let span = last_word_span(&path.path);
     let call = quote_spanned!(span=> #path(#(#args),*));
     quote_spanned!(span=> ::core::option::Option::Some(|#(#args),*| __rt::Hook::of(#call).done()))
 }

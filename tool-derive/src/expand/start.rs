@@ -6,41 +6,43 @@ use syn::{Type, spanned::Spanned as _};
 
 use super::{
     as_input,
-    dynamic::{asking_impl, given_types},
+    dynamic::{state_part_types, validation_impl},
     fields::field_pattern,
-    hidden, nested_bounds,
-    work::{Given, call_expr, is_looked_at, started_expr},
+    hidden_ident, nested_bounds,
+    work::{ParamForm, function_work_expr, is_input_inspected, started_call_expr},
 };
-use crate::model::{Body, Function, Input, Params, Start, ToolDef, Variant};
+use crate::declaration::{Body, Function, Input, Params, Start, ToolDef, Variant};
 
-/// Returns the implementation that starts a call: `Stateless`, or `WithState` for every state that provides what the tool takes.
+/// Returns `impl Stateless`, or `impl WithState<S>` for each `S` that provides the tool's states.
 pub fn start_impl(tool: &ToolDef) -> TokenStream {
     let prepared = match (tool.start, &tool.body, &tool.input) {
-        (Start::Free, _, Input::Params(params)) => return free_impl(tool, params),
-        (Start::Asking, ..) => asking_impl(tool),
+        (Start::Stateless, _, Input::Params(params)) => return stateless_impl(tool, params),
+        (Start::Validated, ..) => validation_impl(tool),
         (_, Body::Function(function), _) => work_fn(tool, function),
         (_, Body::Struct { .. } | Body::External { .. }, _) => TokenStream::new(),
     };
-    let bind = bind_impl(tool);
-    quote!(#prepared #bind)
+    let with_state = with_state_impl(tool);
+    quote!(#prepared #with_state)
 }
 
 /// Returns `impl Stateless`, for a tool without state and validators.
-fn free_impl(tool: &ToolDef, params: &Params) -> TokenStream {
-    let marker = &tool.head.ident;
-    let [input, cx] = ["_input", "_cx"].map(hidden);
+fn stateless_impl(tool: &ToolDef, params: &Params) -> TokenStream {
+    let tool_type = &tool.head.ident;
+    let [input, cx] = ["_input", "_cx"].map(hidden_ident);
     let (values, value) = field_pattern(params);
     let (input, work) = match &tool.body {
-        Body::Function(function) if !is_looked_at(tool) => (None, call_expr(tool, function, Given::Slots)),
-        _ => (Some(quote!(let #input = #value;)), work_expr(tool, Access::Provided)),
+        Body::Function(function) if !is_input_inspected(tool) => {
+            (None, function_work_expr(tool, function, ParamForm::Slots))
+        }
+        _ => (Some(quote!(let #input = #value;)), work_expr(tool, StateSource::Provided)),
     };
-    let started = started_expr(tool, &work);
+    let started_call = started_call_expr(tool, &work);
     quote! {
         #[automatically_derived]
-        impl __rt::Stateless for #marker {
+        impl __rt::Stateless for #tool_type {
             fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
                 #input
-                #started
+                #started_call
             }
         }
     }
@@ -48,30 +50,30 @@ fn free_impl(tool: &ToolDef, params: &Params) -> TokenStream {
 
 /// Returns `fn __work` of a function with state. Its first parameters are the parts of the state.
 fn work_fn(tool: &ToolDef, function: &Function) -> TokenStream {
-    let marker = &tool.head.ident;
-    let [cx, input] = ["_cx", "_input"].map(hidden);
+    let tool_type = &tool.head.ident;
+    let [cx, input] = ["_cx", "_input"].map(hidden_ident);
     let params = tool.body.state_types().enumerate().map(|(index, ty)| {
-        let state = hidden(&format!("state{index}"));
+        let state = hidden_ident(&format!("state{index}"));
         quote!(#state: &'a #ty)
     });
-    let work = call_expr(tool, function, Given::Input);
+    let work = function_work_expr(tool, function, ParamForm::Input);
     quote! {
         #[allow(unused_variables)]
-        fn __work<'a>(#(#params,)* #input: #marker, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
+        fn __work<'a>(#(#params,)* #input: #tool_type, #cx: &'a __rt::Context) -> __rt::CallFuture<'a> {
             #work
         }
     }
 }
 
 /// Returns `impl WithState`, and the function that starts a call.
-fn bind_impl(tool: &ToolDef) -> TokenStream {
-    let (marker, access) = (&tool.head.ident, Access::Provided);
-    let (function, start, bounds) = (start_fn(tool, access), access.start(tool), access.bounds(tool));
+fn with_state_impl(tool: &ToolDef) -> TokenStream {
+    let (tool_type, source) = (&tool.head.ident, StateSource::Provided);
+    let (function, start, bounds) = (start_fn(tool, source), source.start_expr(tool), source.bounds(tool));
     quote! {
         #function
 
         #[automatically_derived]
-        impl<__S: 'static> __rt::WithState<__S> for #marker #bounds {
+        impl<__S: 'static> __rt::WithState<__S> for #tool_type #bounds {
             const BINDING: __rt::Binding<__S> = __rt::Binding { def: <Self as __rt::Tool>::def, start: #start };
         }
     }
@@ -79,42 +81,42 @@ fn bind_impl(tool: &ToolDef) -> TokenStream {
 
 /// The source of a function's state.
 #[derive(Clone, Copy)]
-enum Access {
+enum StateSource {
     /// An application's state, checked by the compiler.
     Provided,
     /// The states of collected tools, checked by `Toolset::collect`.
     Collected,
 }
 
-impl Access {
-    /// Returns the `Start` that calls what [`start_fn`] returns.
-    fn start(self, tool: &ToolDef) -> TokenStream {
+impl StateSource {
+    /// Returns a `Start` that calls the function of [`start_fn`].
+    fn start_expr(self, tool: &ToolDef) -> TokenStream {
         let function = match self {
             Self::Provided => quote!(__start::<__S>),
             Self::Collected => quote!(__collected),
         };
         match tool.start {
-            Start::Asking => quote!(__rt::Start::Asking(#function)),
-            Start::Free | Start::Bound => quote!(__rt::Start::On(&__rt::BeginWithState(#function))),
+            Start::Validated => quote!(__rt::Start::Validated(#function)),
+            Start::Stateless | Start::WithState => quote!(__rt::Start::WithState(&__rt::BeginWithState(#function))),
         }
     }
 
     /// Returns the bounds on the state.
     fn bounds(self, tool: &ToolDef) -> TokenStream {
-        let inputs = nested_bounds(tool.nested());
+        let inputs = nested_bounds(tool.nested_types());
         match self {
             Self::Provided => {
-                let states = tool.states();
+                let states = tool.distinct_state_types();
                 let provides = states.iter().map(|ty| quote_spanned!(ty.span()=> __S: __rt::Provide<#ty>));
-                let lends = tool.nested().map(|ty| {
-                    let wants = nested_state(ty);
-                    quote_spanned!(ty.span()=> __S: __rt::Lend<#wants>)
+                let lends = tool.nested_types().map(|ty| {
+                    let wants = nested_state_type(ty);
+                    quote_spanned!(ty.span()=> __S: __rt::ProvideNested<#wants>)
                 });
                 let all = provides.chain(lends).chain(inputs);
                 quote!(where #(#all),*)
             }
             Self::Collected => {
-                let wanted = tool.nested().map(nested_state);
+                let wanted = tool.nested_types().map(nested_state_type);
                 let collects = wanted.map(|wants| quote!(for<'__n> __rt::States: __rt::Collect<#wants>));
                 let all = inputs.into_iter().chain(collects);
                 quote!(where #(#all),*)
@@ -124,7 +126,7 @@ impl Access {
 
     /// Returns the state of type `ty`.
     fn state_expr(self, ty: &Type) -> TokenStream {
-        let state = hidden("state");
+        let state = hidden_ident("state");
         match self {
             Self::Provided => quote!(__rt::Provide::<#ty>::provide(#state)),
             Self::Collected => quote!(#state.get::<#ty>()),
@@ -133,9 +135,9 @@ impl Access {
 
     /// Returns a nested parameter's part of the state.
     fn lent_expr(self, ty: &Type) -> TokenStream {
-        let (state, wants) = (hidden("state"), nested_state(ty));
+        let (state, wants) = (hidden_ident("state"), nested_state_type(ty));
         match self {
-            Self::Provided => quote_spanned!(ty.span()=> __rt::Lend::<#wants>::lend(#state)),
+            Self::Provided => quote_spanned!(ty.span()=> __rt::ProvideNested::<#wants>::lend(#state)),
             Self::Collected => quote_spanned!(ty.span()=> __rt::Collect::<#wants>::taken(#state)),
         }
     }
@@ -146,27 +148,27 @@ pub fn collect_item(tool: &ToolDef) -> TokenStream {
     if !cfg!(feature = "collect") {
         return TokenStream::new();
     }
-    let marker = &tool.head.ident;
-    if tool.start == Start::Free {
+    let tool_type = &tool.head.ident;
+    if tool.start == Start::Stateless {
         return quote! {
             __rt::collect! {
                 __rt::inventory::submit! {
                     __rt::Collected {
                         def: &__DEF,
-                        start: <#marker as __rt::WithState<__rt::States>>::BINDING.start,
+                        start: <#tool_type as __rt::WithState<__rt::States>>::BINDING.start,
                         needs: ::std::vec::Vec::new,
                     }
                 }
             }
         };
     }
-    let function = start_fn(tool, Access::Collected);
-    let states = tool.states();
-    let mut start = Access::Collected.start(tool);
+    let function = start_fn(tool, StateSource::Collected);
+    let states = tool.distinct_state_types();
+    let mut start = StateSource::Collected.start_expr(tool);
     let mut needs = quote!(::std::vec![#(__rt::need::<#states>()),*]);
     let mut lent = None;
-    if tool.nested().next().is_some() {
-        let all = hidden("_all");
+    if tool.nested_types().next().is_some() {
+        let all = hidden_ident("_all");
         lent = Some(nested_items(tool, &start));
         start = quote!(__Lent::START);
         needs = quote!({
@@ -190,11 +192,11 @@ pub fn collect_item(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns the items of a collected tool for its nested parameters. An error about a type that is not an input is reported
-/// elsewhere: the compiler finds an inherent constant before a trait's.
+/// Returns the items that start a collected tool with nested parameters. `__Unlent` applies if a type is no input; another
+/// item reports that.
 fn nested_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
-    let (all, bounds) = (hidden("_all"), Access::Collected.bounds(tool));
-    let wanted = tool.nested().map(nested_state);
+    let (all, bounds) = (hidden_ident("_all"), StateSource::Collected.bounds(tool));
+    let wanted = tool.nested_types().map(nested_state_type);
     quote! {
         struct __Lent;
 
@@ -208,7 +210,7 @@ fn nested_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
 
         trait __Unlent {
             const START: __rt::Start<__rt::States> =
-                __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile"));
+                __rt::Start::Validated(|_, _, _| ::core::unreachable!("this does not compile"));
 
             fn needs(_: &mut ::std::vec::Vec<(::core::any::TypeId, &'static ::core::primitive::str)>) {}
         }
@@ -218,18 +220,18 @@ fn nested_items(tool: &ToolDef, start: &TokenStream) -> TokenStream {
 }
 
 /// Returns the function that starts a call of a tool with state or validators.
-fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
-    let (name, state_type) = match access {
-        Access::Provided => (quote!(__start<'a, __S>), quote!(__S)),
-        Access::Collected => (quote!(__collected<'a>), quote!(__rt::States)),
+fn start_fn(tool: &ToolDef, source: StateSource) -> TokenStream {
+    let (name, state_type) = match source {
+        StateSource::Provided => (quote!(__start<'a, __S>), quote!(__S)),
+        StateSource::Collected => (quote!(__collected<'a>), quote!(__rt::States)),
     };
-    let bounds = access.bounds(tool);
-    let [state, text, cx, input] = ["state", "text", "_cx", "_input"].map(hidden);
-    let marker = &tool.head.ident;
+    let bounds = source.bounds(tool);
+    let [state, text, cx, input] = ["state", "text", "_cx", "_input"].map(hidden_ident);
+    let tool_type = &tool.head.ident;
     let params = match &tool.input {
-        Input::Params(params) if tool.start != Start::Asking => params,
+        Input::Params(params) if tool.start != Start::Validated => params,
         _ => {
-            let settled = settle_expr(tool, access);
+            let settled = settle_expr(tool, source);
             return quote! {
                 #[allow(unused_variables)]
                 fn #name(
@@ -240,77 +242,79 @@ fn start_fn(tool: &ToolDef, access: Access) -> TokenStream {
                 #bounds
                 {
                     #[allow(unused_imports)]
-                    use __rt::SettlingFallback as _;
+                    use __rt::ArgumentValidationFallback as _;
                     #settled
                 }
             };
         }
     };
     let (values, value) = field_pattern(params);
-    let started = started_expr(tool, &work_expr(tool, access));
+    let started_call = started_call_expr(tool, &work_expr(tool, source));
     quote! {
         #[allow(unused_variables)]
         fn #name(
             #state: &'a #state_type,
-            #values: <#marker as __rt::Tool>::Values,
+            #values: <#tool_type as __rt::Tool>::Values,
             #cx: &'a __rt::Context,
         ) -> __rt::StartedCall<'a>
         #bounds
         {
             let #input = #value;
-            #started
+            #started_call
         }
     }
 }
 
 /// Returns the call that asks the validators, with the state for them and for the work.
-fn settle_expr(tool: &ToolDef, access: Access) -> TokenStream {
-    let [text, cx] = ["text", "_cx"].map(hidden);
-    let (marker, types) = (&tool.head.ident, given_types(tool));
-    let own: Vec<_> = tool.body.state_types().map(|ty| access.state_expr(ty)).collect();
+fn settle_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
+    let [text, cx] = ["text", "_cx"].map(hidden_ident);
+    let (tool_type, types) = (&tool.head.ident, state_part_types(tool));
+    let own: Vec<_> = tool.body.state_types().map(|ty| source.state_expr(ty)).collect();
     match &tool.input {
         Input::Params(params) => {
-            let nested = params.nested().map(|ty| access.lent_expr(ty));
-            quote!(__rt::Settling::<#marker, (#(#types,)*)>::settle(#text, (#(#own,)* #(#nested,)*), #cx))
+            let nested = params.nested_types().map(|ty| source.lent_expr(ty));
+            quote!(__rt::ArgumentValidation::<#tool_type, (#(#types,)*)>::settle(#text, (#(#own,)* #(#nested,)*), #cx))
         }
-        Input::Enum(union) => {
-            let nested = union.variants.iter().map(|variant| variant_expr(variant, access));
-            quote!(__rt::Choosing::<#marker, (#(#types,)*)>::settle(#text, (#(#own,)* #(#nested,)*), #cx))
+        Input::Enum(enum_input) => {
+            let nested = enum_input.variants.iter().map(|variant| variant_state_expr(variant, source));
+            quote!(__rt::VariantValidation::<#tool_type, (#(#types,)*)>::settle(#text, (#(#own,)* #(#nested,)*), #cx))
         }
     }
 }
 
 /// Returns a variant's part of the state, in the form of `Wanted`.
-fn variant_expr(variant: &Variant, access: Access) -> TokenStream {
-    let own = variant.state.as_ref().map_or_else(|| quote!(()), |ty| access.state_expr(ty));
-    let nested: Vec<_> = variant.params.nested().map(|ty| access.lent_expr(ty)).collect();
+fn variant_state_expr(variant: &Variant, source: StateSource) -> TokenStream {
+    let own = variant.state.as_ref().map_or_else(|| quote!(()), |ty| source.state_expr(ty));
+    let nested: Vec<_> = variant.params.nested_types().map(|ty| source.lent_expr(ty)).collect();
     let rest = nested.into_iter().rev().fold(quote!(()), |rest, lent| quote!((#lent, #rest)));
     quote!((#own, #rest))
 }
 
 /// Returns the boxed work.
-fn work_expr(tool: &ToolDef, access: Access) -> TokenStream {
-    let [cx, input] = ["_cx", "_input"].map(hidden);
-    let mut states = tool.body.state_types().map(|ty| access.state_expr(ty));
+fn work_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
+    let [cx, input] = ["_cx", "_input"].map(hidden_ident);
+    let mut states = tool.body.state_types().map(|ty| source.state_expr(ty));
     match &tool.body {
-        Body::Function(function) if tool.start == Start::Free => call_expr(tool, function, Given::Input),
+        Body::Function(function) if tool.start == Start::Stateless => {
+            function_work_expr(tool, function, ParamForm::Input)
+        }
         Body::Function(_) => quote!({ __work(#(#states,)* #input, #cx) }),
-        Body::Struct { .. } | Body::External { .. } => execute_expr(tool, states.next()),
+        Body::Struct { .. } | Body::External { .. } => struct_work_expr(tool, states.next()),
     }
 }
 
 /// Returns the boxed work of a struct, with its state.
-pub fn execute_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
+pub fn struct_work_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
     if matches!(tool.body, Body::External { .. }) {
         return quote!({ __rt::outside() });
     }
-    let [cx, input] = ["_cx", "_input"].map(hidden);
+    let [cx, input] = ["_cx", "_input"].map(hidden_ident);
     let state = state.unwrap_or_else(|| quote!(&()));
     quote!({ __OUTPUT.start(#input, #state, #cx) })
 }
 
-/// Returns the type of a nested parameter's part of the state.
-fn nested_state(ty: &Type) -> TokenStream {
+/// Returns the state type that a nested parameter needs.
+fn nested_state_type(ty: &Type) -> TokenStream {
     let input = as_input(ty);
     quote_spanned!(ty.span()=> #input::Wants)
 }

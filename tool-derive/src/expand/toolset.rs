@@ -7,33 +7,36 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Ident, ItemImpl, Path, spanned::Spanned as _};
 
-use super::{hidden, runtime};
-use crate::model::{CallsDef, MethodTool, ProvideDef};
+use super::{hidden_ident, runtime_path};
+use crate::declaration::{CallsDef, MethodTool, ProvideDef};
 use crate::print::watch_stmt;
-use crate::syntax::{list::List, params::last};
+use crate::syntax::{params::last_word_span, toolset_input::ToolsetInput};
 
 /// Returns the set of the listed tools.
-pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
-    let runtime = runtime(Some(krate));
+pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> TokenStream {
+    let runtime = runtime_path(Some(krate));
     // Each path is written once, in an alias, so that a wrong path is one error. The compiler reports a path that is a function
     // without `#[tool]`, or a local variable, in its own words. With an import, a type of ours could report it. But an import is
     // ambiguous if the tool has the name of a crate or shadows another item.
-    let members: Vec<Ident> =
-        tools.iter().enumerate().map(|(index, tool)| format_ident!("__T{index}", span = last(tool))).collect();
-    let aliases = members.iter().zip(tools).map(|(member, tool)| quote!(type #member = #tool;));
-    let names = members.iter().map(|member| quote_spanned!(member.span()=> <#member as __rt::Tool>::NAME));
+    let aliases: Vec<Ident> = tools
+        .iter()
+        .enumerate()
+        .map(|(index, tool)| format_ident!("__T{index}", span = last_word_span(tool)))
+        .collect();
+    let alias_items = aliases.iter().zip(tools).map(|(alias, tool)| quote!(type #alias = #tool;));
+    let names = aliases.iter().map(|alias| quote_spanned!(alias.span()=> <#alias as __rt::Tool>::NAME));
     // The compiler takes long for each constant, but reports only the first failure in each. So several tools share a constant,
     // except those whose last path segment is a repeated one.
-    let called = |index: usize| tools[index].segments.last().map(|last| &last.ident);
+    let last_word = |index: usize| tools[index].segments.last().map(|last| &last.ident);
     let mut seen = HashSet::new();
-    let (fresh, again): (Vec<_>, Vec<_>) = (0..members.len()).partition(|&index| seen.insert(called(index)));
-    let unique = fresh.chunks(16).chain(again.chunks(1)).map(|some| {
-        let asserts = some.iter().map(|&index| quote_spanned!(members[index].span()=> __first(#index);));
+    let (first_uses, repeated): (Vec<_>, Vec<_>) = (0..aliases.len()).partition(|&index| seen.insert(last_word(index)));
+    let unique = first_uses.chunks(16).chain(repeated.chunks(1)).map(|some| {
+        let asserts = some.iter().map(|&index| quote_spanned!(aliases[index].span()=> __first(#index);));
         quote!(const _: () = { #(#asserts)* };)
     });
-    let unique = (members.len() > 1).then(|| quote!(#(#unique)*));
-    let count = members.len();
-    let again = (count > 1).then(|| {
+    let unique = (aliases.len() > 1).then(|| quote!(#(#unique)*));
+    let count = aliases.len();
+    let first_check = (count > 1).then(|| {
         quote! {
             static __AGAIN: [::core::primitive::bool; #count] = __rt::again(&__NAMES);
             #[track_caller]
@@ -43,15 +46,15 @@ pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
         }
     });
     // The input of a tool is the tool. What is no tool has none, so nothing more is reported about it.
-    let parts = members
+    let parts = aliases
         .iter()
-        .map(|member| quote_spanned!(member.span()=> <<#member as __rt::Tool>::Input as __rt::WithState<_>>::BINDING));
-    let (state, at) = match state {
+        .map(|alias| quote_spanned!(alias.span()=> <<#alias as __rt::Tool>::Input as __rt::WithState<_>>::BINDING));
+    let (state, state_span) = match state {
         Some(state) => (quote!(#state), state.span()),
         None => (quote!(()), Span::call_site()),
     };
-    let bind = quote_spanned!(at=> __Set::bind);
-    let (set, watch) = (hidden("set"), watch_stmt());
+    let bind = quote_spanned!(state_span=> __Set::bind);
+    let (set, watch) = (hidden_ident("set"), watch_stmt());
     quote! {{
         #watch
         #[allow(unused_imports)]
@@ -59,10 +62,10 @@ pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
         type __Set = __rt::Toolset;
         #[allow(unused_imports)]
         use __rt::SharedFallback as _;
-        #(#aliases)*
+        #(#alias_items)*
         #[allow(unused_qualifications)]
         static __NAMES: [&::core::primitive::str; #count] = [#(#names),*];
-        #again
+        #first_check
         #unique
         #[allow(unused_qualifications)]
         let #set = #bind(__rt::Shared(#state).share(), &[#(#parts),*]);
@@ -71,20 +74,21 @@ pub fn toolset_block(List { krate, state, tools }: &List) -> TokenStream {
 }
 
 /// Returns the method that returns the set of an impl's tools.
-pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, members: &[MethodTool]) -> TokenStream {
-    let runtime = runtime(krate);
+pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, method_tools: &[MethodTool]) -> TokenStream {
+    let runtime = runtime_path(krate);
     let (owner, (generics, _, bounds)) = (&item.self_ty, item.generics.split_for_impl());
-    let name = |MethodTool { marker, cfg }: &MethodTool| quote!(#(#cfg)* <#marker as __rt::Tool>::NAME);
-    let unique = members.iter().enumerate().skip(1).map(|(index, member)| {
-        let MethodTool { marker, cfg } = member;
-        let earlier = members[..index].iter().map(name);
-        quote_spanned! {marker.span()=>
+    let name_expr = |MethodTool { tool_type, cfg }: &MethodTool| quote!(#(#cfg)* <#tool_type as __rt::Tool>::NAME);
+    let unique = method_tools.iter().enumerate().skip(1).map(|(index, method_tool)| {
+        let MethodTool { tool_type, cfg } = method_tool;
+        let earlier = method_tools[..index].iter().map(name_expr);
+        quote_spanned! {tool_type.span()=>
             #(#cfg)*
-            const _: () = __rt::assert_unique(<#marker as __rt::Tool>::NAME, &[#(#earlier),*]);
+            const _: () = __rt::assert_unique(<#tool_type as __rt::Tool>::NAME, &[#(#earlier),*]);
         }
     });
-    let parts =
-        members.iter().map(|MethodTool { marker, cfg }| quote!(#(#cfg)* <#marker as __rt::WithState<#owner>>::BINDING));
+    let parts = method_tools
+        .iter()
+        .map(|MethodTool { tool_type, cfg }| quote!(#(#cfg)* <#tool_type as __rt::WithState<#owner>>::BINDING));
     // A generic impl has been refused; it gets the method anyway, so that uses of it are not errors.
     let body = if item.generics.params.is_empty() {
         let bind = quote_spanned!(owner.span()=> __rt::Toolset::bind);
@@ -110,7 +114,7 @@ pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, members: &[MethodTo
 
 /// Returns `impl Provide<Field>` for each field of a struct; `krate` is the path of the runtime.
 pub fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
-    let (runtime, ident) = (runtime(krate), &item.ident);
+    let (runtime, ident) = (runtime_path(krate), &item.ident);
     let (generics, args, bounds) = item.generics.split_for_impl();
     let impls = item.fields.iter().map(|(member, ty)| {
         quote_spanned! {ty.span()=>
@@ -127,8 +131,8 @@ pub fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
 
 /// Returns the implementations for an enum of a toolset's calls: a call is read by its name, and taken apart.
 pub fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
-    let (runtime, ident) = (runtime(krate), &item.ident);
-    let (mut evidence, mut reads, mut parts) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
+    let (runtime, ident) = (runtime_path(krate), &item.ident);
+    let (mut witnesses, mut reads, mut parts) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
     let mut names: Vec<TokenStream> = Vec::new();
     for (index, (name, ty)) in item.variants.iter().enumerate() {
         let Some(ty) = ty else {
@@ -136,10 +140,10 @@ pub fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
             continue;
         };
         let (held, span) = (format_ident!("__V{index}"), ty.span());
-        let held_call = quote_spanned!(span=> __rt::Held::<#ty>::of());
-        evidence.extend(quote!(const #held: __rt::Held<#ty> = #held_call;));
+        let held_call = quote_spanned!(span=> __rt::VariantCall::<#ty>::of());
+        witnesses.extend(quote!(const #held: __rt::VariantCall<#ty> = #held_call;));
         if !names.is_empty() {
-            evidence.extend(quote_spanned!(span=> const _: () = __rt::assert_unique(#held.name, &[#(#names),*]);));
+            witnesses.extend(quote_spanned!(span=> const _: () = __rt::assert_unique(#held.name, &[#(#names),*]);));
         }
         reads.extend(quote! {
             if call.name == #held.name {
@@ -153,7 +157,7 @@ pub fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
         #[allow(clippy::all, clippy::pedantic)]
         const _: () = {
             use #runtime as __rt;
-            #evidence
+            #witnesses
 
             #[automatically_derived]
             impl __rt::Calls for #ident {

@@ -4,19 +4,18 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, GenericArgument, PathArguments, Type, spanned::Spanned as _};
 
-use super::{evidence, fields::input_fallbacks, hidden};
-use crate::model::{Argument, Body, Function, Param, StateArg, ToolDef};
-use crate::syntax::{options::Approval, params::last, types::innermost};
+use super::{fields::input_fallbacks, hidden_ident, witness};
+use crate::declaration::{Argument, Body, Function, Param, StateArg, ToolDef};
+use crate::syntax::{options::Approval, params::last_word_span, types::innermost};
 
-/// Returns the evidence that the work can be done and its output returned. It has two parts: the static that does a struct's
-/// work, and the value that describes the output.
-pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
-    let marker = &tool.head.ident;
+/// Returns the static `__OUTPUT`, if the tool is a struct, and the expression that describes the output.
+pub fn output_witness(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
+    let tool_type = &tool.head.ident;
     match &tool.body {
         Body::Function(function) => {
             let Function { returns, returns_span, .. } = &**function;
             let kind = quote_spanned!(*returns_span=> __rt::Kind::<#returns>::KIND);
-            let inside = innermost(value_of(returns));
+            let inside = innermost(ok_type(returns));
             let output = quote_spanned!(*returns_span=> #kind.fits::<#inside>());
             let value = quote!({
                 #[allow(unused_imports)]
@@ -26,26 +25,27 @@ pub fn output_evidence(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
             (None, value)
         }
         Body::External { output, .. } => {
-            let (typed, fallbacks, inside) = (evidence(output, "Typed"), input_fallbacks(true), innermost(output));
+            let (typed, fallbacks, inside) = (witness(output, "TypeWitness"), input_fallbacks(true), innermost(output));
             let answer = quote_spanned!(inside.span()=> #typed::CODE.fits::<#inside>());
             let value = quote!({ #fallbacks #answer });
             output_static(&quote!(__rt::FieldCode), &value)
         }
         Body::Struct { state } => {
             let (state, kind) = match state {
-                Some(state) => {
-                    (quote!(#state), quote_spanned!(marker.span()=> __rt::ExecutingWith::<#marker, #state>::KIND))
-                }
-                None => (quote!(()), quote_spanned!(marker.span()=> __rt::Executing::<#marker>::KIND)),
+                Some(state) => (
+                    quote!(#state),
+                    quote_spanned!(tool_type.span()=> __rt::ExecuteWithWitness::<#tool_type, #state>::KIND),
+                ),
+                None => (quote!(()), quote_spanned!(tool_type.span()=> __rt::ExecuteWitness::<#tool_type>::KIND)),
             };
             let output = output_type(tool);
-            let value = quote_spanned!(marker.span()=> #kind.fits::<#output>());
+            let value = quote_spanned!(tool_type.span()=> #kind.fits::<#output>());
             let value = quote!({
                 #[allow(unused_imports)]
-                use __rt::{BareOutput as _, ExecutingFallback as _, Undescribed as _, Unwritten as _};
+                use __rt::{BareOutput as _, ExecuteWitnessFallback as _, Undescribed as _, Unwritten as _};
                 #value
             });
-            output_static(&quote!(__rt::Executor<#marker, #state>), &value)
+            output_static(&quote!(__rt::Executor<#tool_type, #state>), &value)
         }
     }
 }
@@ -54,21 +54,21 @@ fn output_static(ty: &TokenStream, value: &TokenStream) -> (Option<TokenStream>,
     (Some(quote!(static __OUTPUT: #ty = #value;)), quote!(__OUTPUT.returned))
 }
 
-/// Returns the type of the tool's output. Here, and only here, a struct is required to implement `Execute`.
+/// Returns the tool's output type. Only these tokens require `Execute`.
 pub fn output_type(tool: &ToolDef) -> TokenStream {
-    let marker = &tool.head.ident;
+    let tool_type = &tool.head.ident;
     match &tool.body {
-        Body::Function(function) => value_of(&function.returns).to_token_stream(),
+        Body::Function(function) => ok_type(&function.returns).to_token_stream(),
         Body::External { output, .. } => output.to_token_stream(),
         Body::Struct { state: Some(state) } => {
-            quote_spanned!(marker.span()=> <#marker as __rt::ExecuteWith<#state>>::Output)
+            quote_spanned!(tool_type.span()=> <#tool_type as __rt::ExecuteWith<#state>>::Output)
         }
-        Body::Struct { state: None } => quote_spanned!(marker.span()=> <#marker as __rt::Execute>::Output),
+        Body::Struct { state: None } => quote_spanned!(tool_type.span()=> <#tool_type as __rt::Execute>::Output),
     }
 }
 
 /// Returns `T` of a type whose last segment is `Result<T, …>`; a `Result` behind an alias stays whole.
-fn value_of(returns: &Type) -> &Type {
+fn ok_type(returns: &Type) -> &Type {
     if let Type::Path(path) = returns
         && let Some(last) = path.path.segments.last()
         && last.ident == "Result"
@@ -80,22 +80,22 @@ fn value_of(returns: &Type) -> &Type {
     returns
 }
 
-/// Returns the static that decides whether a call needs approval, if it is a closure. A named function is called by its name.
+/// Returns the static that holds the approval predicate, if it is a closure. An expansion calls a named function by its name.
 pub fn when_static(tool: &ToolDef) -> Option<TokenStream> {
-    let marker = &tool.head.ident;
-    let predicate = tool.predicate().filter(|predicate| !matches!(predicate, Expr::Path(_)))?;
-    Some(quote!(static __WHEN: fn(&#marker) -> ::core::primitive::bool = #predicate;))
+    let tool_type = &tool.head.ident;
+    let predicate = tool.approval_predicate().filter(|predicate| !matches!(predicate, Expr::Path(_)))?;
+    Some(quote!(static __WHEN: fn(&#tool_type) -> ::core::primitive::bool = #predicate;))
 }
 
 /// Returns the static that computes what a call touches, if the tool has one.
 pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
-    let (marker, touches) = (&tool.head.ident, &tool.options.touches.as_ref()?.value);
-    Some(quote!(static __TOUCHES: fn(&#marker) -> __rt::Resources = #touches;))
+    let (tool_type, touches) = (&tool.head.ident, &tool.options.touches.as_ref()?.value);
+    Some(quote!(static __TOUCHES: fn(&#tool_type) -> __rt::Resources = #touches;))
 }
 
 /// Returns the prepared call with its input.
-pub fn started_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
-    let (input, needs_approval) = (hidden("_input"), approval_expr(tool));
+pub fn started_call_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
+    let (input, needs_approval) = (hidden_ident("_input"), approval_expr(tool));
     if tool.options.touches.is_none() {
         return quote!(__rt::StartedCall::new(#needs_approval, #work));
     }
@@ -105,14 +105,14 @@ pub fn started_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
 
 /// Returns the expression that decides whether the call needs approval.
 fn approval_expr(tool: &ToolDef) -> TokenStream {
-    let input = hidden("_input");
+    let input = hidden_ident("_input");
     match tool.approval() {
         Approval::Never => quote!(false),
         Approval::Always => quote!(true),
         // An error in the function is reported at its name.
         Approval::When(Expr::Path(path)) => {
-            let (marker, span) = (&tool.head.ident, last(&path.path));
-            let asked = quote_spanned!(span=> __rt::When::<#marker>::of(#path).asks(&#input));
+            let (tool_type, span) = (&tool.head.ident, last_word_span(&path.path));
+            let asked = quote_spanned!(span=> __rt::When::<#tool_type>::of(#path).asks(&#input));
             quote!({
                 #[allow(unused_imports)]
                 use __rt::CallPredicateFallback as _;
@@ -120,20 +120,20 @@ fn approval_expr(tool: &ToolDef) -> TokenStream {
             })
         }
         Approval::When(_) => {
-            let marker = &tool.head.ident;
-            quote!(__rt::When::<#marker>::of(__WHEN).asks(&#input))
+            let tool_type = &tool.head.ident;
+            quote!(__rt::When::<#tool_type>::of(__WHEN).asks(&#input))
         }
     }
 }
 
-/// Returns whether anything but the work uses the input.
-pub fn is_looked_at(tool: &ToolDef) -> bool {
-    tool.options.touches.is_some() || tool.predicate().is_some()
+/// Returns whether `touches` or the approval predicate reads the input.
+pub fn is_input_inspected(tool: &ToolDef) -> bool {
+    tool.options.touches.is_some() || tool.approval_predicate().is_some()
 }
 
 /// The form of the parameters in a call.
 #[derive(Clone, Copy)]
-pub enum Given {
+pub enum ParamForm {
     /// The input.
     Input,
     /// Each parameter by itself, which compiles faster.
@@ -141,19 +141,19 @@ pub enum Given {
 }
 
 /// Returns the boxed call of a function.
-pub fn call_expr(tool: &ToolDef, function: &Function, given: Given) -> TokenStream {
+pub fn function_work_expr(tool: &ToolDef, function: &Function, form: ParamForm) -> TokenStream {
     let Function { path, span, is_async, is_stream, .. } = function;
-    let marker = &tool.head.ident;
+    let tool_type = &tool.head.ident;
     let states: Vec<_> = tool.body.state_types().collect();
-    let values = if states.is_empty() { quote!(#marker) } else { quote!((#marker, #(&'a #states),*)) };
-    let args = arguments(tool, function, given);
+    let values = if states.is_empty() { quote!(#tool_type) } else { quote!((#tool_type, #(&'a #states),*)) };
+    let args = arguments(tool, function, form);
     let call = quote_spanned!(*span=> #path(#(#args),*));
-    let cx = hidden("_cx");
+    let cx = hidden_ident("_cx");
     let work = match (is_async, is_stream) {
-        (true, false) => quote_spanned!(*span=> __rt::Work::<#values>::wait(&__DEF, #call)),
-        (false, false) => quote_spanned!(*span=> __rt::Work::<#values>::call(&__DEF, move || #call)),
-        (true, true) => quote_spanned!(*span=> __rt::Work::<#values>::wait_for_stream(&__DEF, #cx, #call)),
-        (false, true) => quote_spanned!(*span=> __rt::Work::<#values>::stream(&__DEF, #cx, move || #call)),
+        (true, false) => quote_spanned!(*span=> __rt::Work::<#values>::async_fn(&__DEF, #call)),
+        (false, false) => quote_spanned!(*span=> __rt::Work::<#values>::plain_fn(&__DEF, move || #call)),
+        (true, true) => quote_spanned!(*span=> __rt::Work::<#values>::async_stream(&__DEF, #cx, #call)),
+        (false, true) => quote_spanned!(*span=> __rt::Work::<#values>::plain_stream(&__DEF, #cx, move || #call)),
     };
     quote! {{
         #[allow(unused_imports)]
@@ -163,20 +163,20 @@ pub fn call_expr(tool: &ToolDef, function: &Function, given: Given) -> TokenStre
 }
 
 /// Returns the arguments of the function, in order.
-fn arguments(tool: &ToolDef, function: &Function, given: Given) -> Vec<TokenStream> {
-    let mut states = (0..).map(|index| hidden(&format!("state{index}")));
-    let mut slots = (0..).map(|index| hidden(&format!("slot{index}")));
+fn arguments(tool: &ToolDef, function: &Function, form: ParamForm) -> Vec<TokenStream> {
+    let mut states = (0..).map(|index| hidden_ident(&format!("state{index}")));
+    let mut slots = (0..).map(|index| hidden_ident(&format!("slot{index}")));
     let mut params = tool.fields().iter();
     let receiver = function.owner.as_ref().and_then(|_| states.next()).map(ToTokens::into_token_stream);
     let mut args = Vec::from_iter(receiver);
     for argument in &function.args {
         args.extend(match argument {
-            Argument::Param => match given {
-                Given::Input => params.next().map(|Param { ident, .. }| {
-                    let input = hidden("_input");
+            Argument::Param => match form {
+                ParamForm::Input => params.next().map(|Param { ident, .. }| {
+                    let input = hidden_ident("_input");
                     quote!(#input.#ident)
                 }),
-                Given::Slots => slots.next().map(ToTokens::into_token_stream),
+                ParamForm::Slots => slots.next().map(ToTokens::into_token_stream),
             },
             Argument::State(StateArg { ty, by_ref, .. }) => states.next().map(|state| state_arg(ty, *by_ref, &state)),
             Argument::Context { ty, by_ref } => Some(context_arg(ty, *by_ref)),
@@ -189,13 +189,13 @@ fn state_arg(ty: &Type, by_ref: bool, state: &Ident) -> TokenStream {
     if by_ref {
         return quote!(#state);
     }
-    let owned = evidence(ty, "Taken");
+    let owned = witness(ty, "StateCloner");
     let by_value = quote_spanned!(ty.span()=> #owned::by_value());
     quote!(#by_value(#state))
 }
 
 fn context_arg(ty: &Type, by_ref: bool) -> TokenStream {
-    let cx = hidden("_cx");
+    let cx = hidden_ident("_cx");
     let context = quote_spanned!(ty.span()=> __rt::context::<#ty>);
     if by_ref { quote!(#context(#cx)) } else { quote!(::core::clone::Clone::clone(#context(#cx))) }
 }

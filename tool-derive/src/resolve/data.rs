@@ -5,48 +5,50 @@ use syn::{
     Attribute, Data, DeriveInput, Field, Fields, Generics, Index, ItemEnum, ItemStruct, Member, Type, ext::IdentExt,
 };
 
-use super::{find_unowned, head, param, param_attrs, tool};
+use super::{build_head, build_param, build_tool, find_invalid_type, param_attrs};
+use crate::declaration::{
+    Body, CallsDef, DeclarationHead, EnumInput, Input, NestedInput, Param, Params, ProvideDef, Tag, ToolDef, Variant,
+};
 use crate::diag::{Errors, text};
-use crate::model::{Body, CallsDef, Head, Input, NestedInput, Param, Params, ProvideDef, Tag, ToolDef, Union, Variant};
 use crate::syntax::{
-    attribute::Doc,
+    attribute::Description,
     options::{Options, Spanned},
     params::{ParamAttrs, Role},
-    serde::{self, Rule, Way},
+    serde_attrs::{self, Direction, RenameRule},
 };
 
 /// The default name of the tag.
-const TAG: &str = "kind";
+const DEFAULT_TAG: &str = "kind";
 
-/// Returns a struct as a tool.
+/// Resolves a struct into a tool.
 pub fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> ToolDef {
     let (fields, is_sound) = errors.watch(|errors| {
         let is_generic = refuse_generics(&item.generics, text::GENERIC_TOOL, errors);
-        let mut fields = fields(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
+        let mut fields = build_params(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
         rename_all(&item.attrs, &mut fields);
         fields
     });
-    let head = head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
+    let head = build_head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
     let input = Input::Params(Params { path: item.ident.to_token_stream(), tag: None, fields });
-    let body = body(&options);
-    tool(head, options, input, body)
+    let body = build_body(&options);
+    build_tool(head, options, input, body)
 }
 
-/// Returns an enum as a tool.
+/// Resolves an enum into a tool.
 pub fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors) -> ToolDef {
-    let (union, is_sound) = errors.watch(|errors| {
+    let (enum_input, is_sound) = errors.watch(|errors| {
         refuse_generics(&item.generics, text::GENERIC_TOOL, errors);
         if item.variants.is_empty() {
             errors.over(&item.ident, text::NO_VARIANTS);
         }
-        union(item, &options, errors)
+        build_enum_input(item, &options, errors)
     });
-    let head = head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
-    let body = body(&options);
-    tool(head, options, Input::Enum(union), body)
+    let head = build_head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
+    let body = build_body(&options);
+    build_tool(head, options, Input::Enum(enum_input), body)
 }
 
-/// Returns a struct as a nested input; `None` if it cannot be one.
+/// Resolves a struct into a nested input. Returns `None` if it cannot be one.
 pub fn nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInput> {
     let options = Options::of_input(&item.attrs, errors);
     let Data::Struct(data) = &item.data else {
@@ -56,15 +58,15 @@ pub fn nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInp
     if refuse_generics(&item.generics, text::INPUT_GENERIC, errors) {
         return None;
     }
-    let (mut fields, is_sound) = errors.watch(|errors| fields(&data.fields, false, text::INPUT, errors));
+    let (mut fields, is_sound) = errors.watch(|errors| build_params(&data.fields, false, text::INPUT, errors));
     rename_all(&item.attrs, &mut fields);
-    let head = head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
+    let head = build_head(&item.ident, &item.vis, &item.attrs, &options, is_sound);
     let params = Params { path: item.ident.to_token_stream(), tag: None, fields };
     let Options { state, allow, .. } = options;
     Some(NestedInput { head, params, state: state.map(|state| state.value), allow })
 }
 
-/// Refuses generic parameters of the type itself. Returns whether it has any.
+/// Reports generic parameters of the type. Returns whether it has any.
 fn refuse_generics(generics: &Generics, wrong: &str, errors: &mut Errors) -> bool {
     let is_generic = !generics.params.is_empty();
     if is_generic {
@@ -73,8 +75,8 @@ fn refuse_generics(generics: &Generics, wrong: &str, errors: &mut Errors) -> boo
     is_generic
 }
 
-/// Decides whether a struct or a client does the work.
-fn body(options: &Options) -> Body {
+/// Selects the executor of the calls: the struct itself, or a client.
+fn build_body(options: &Options) -> Body {
     let state = options.state.as_ref().map(|state| state.value.clone());
     match (options.external, &options.output) {
         (Some(_), Some(output)) => Body::External { state, output: Box::new(output.value.clone()) },
@@ -82,42 +84,43 @@ fn body(options: &Options) -> Body {
     }
 }
 
-fn union(item: &ItemEnum, options: &Options, errors: &mut Errors) -> Union {
-    let tag = options.tag.clone().or_else(|| serde::text(&item.attrs, "tag", Way::Deserialize));
+fn build_enum_input(item: &ItemEnum, options: &Options, errors: &mut Errors) -> EnumInput {
+    let tag = options.tag.clone().or_else(|| serde_attrs::text(&item.attrs, "tag", Direction::Deserialize));
     let tag = match tag {
         Some(tag) => Spanned { value: tag.value(), span: tag.span() },
-        None => Spanned { value: TAG.to_owned(), span: item.ident.span() },
+        None => Spanned { value: DEFAULT_TAG.to_owned(), span: item.ident.span() },
     };
-    let rule = serde::text(&item.attrs, "rename_all", Way::Deserialize)
-        .and_then(|rule| Rule::of(&rule.value()))
-        .unwrap_or(Rule::Snake);
+    let rule = serde_attrs::text(&item.attrs, "rename_all", Direction::Deserialize)
+        .and_then(|rule| RenameRule::from_name(&rule.value()))
+        .unwrap_or(RenameRule::Snake);
     let mut variants = Vec::with_capacity(item.variants.len());
-    for given in &item.variants {
-        let tag = Tag { name: tag.value.clone(), value: tag_value(given, rule, errors) };
-        variants.push(variant(item, given, tag, options, errors));
+    for variant in &item.variants {
+        let tag = Tag { name: tag.value.clone(), value: tag_value(variant, rule, errors) };
+        variants.push(build_variant(item, variant, tag, options, errors));
     }
-    Union { tag, variants }
+    EnumInput { tag, variants }
 }
 
 /// Returns the value of the tag for a variant.
-fn tag_value(given: &syn::Variant, rule: Rule, errors: &mut Errors) -> String {
-    let attrs = param_attrs(&given.attrs, errors);
-    if attrs.says_something() || attrs.arg.secret.is_some() || attrs.dynamic.is_some() {
-        errors.over(&given.ident, text::VARIANT_ARG);
+fn tag_value(variant: &syn::Variant, rule: RenameRule, errors: &mut Errors) -> String {
+    let attrs = param_attrs(&variant.attrs, errors);
+    if attrs.describes_value() || attrs.arg.secret.is_some() || attrs.dynamic.is_some() {
+        errors.over(&variant.ident, text::VARIANT_ARG);
     }
-    let renamed = attrs.arg.rename.or_else(|| serde::text(&given.attrs, "rename", Way::Deserialize));
-    renamed.map_or_else(|| rule.apply(&given.ident.unraw().to_string()), |name| name.value())
+    let renamed = attrs.arg.rename.or_else(|| serde_attrs::text(&variant.attrs, "rename", Direction::Deserialize));
+    renamed.map_or_else(|| rule.apply_to_variant(&variant.ident.unraw().to_string()), |name| name.value())
 }
 
-fn variant(item: &ItemEnum, given: &syn::Variant, tag: Tag, options: &Options, errors: &mut Errors) -> Variant {
-    let (own, owner) = (&given.ident, &item.ident);
+fn build_variant(item: &ItemEnum, variant: &syn::Variant, tag: Tag, options: &Options, errors: &mut Errors) -> Variant {
+    let (own, owner) = (&variant.ident, &item.ident);
     let is_generic = !item.generics.params.is_empty();
-    let (fields, is_sound) = errors.watch(|errors| fields(&given.fields, is_generic, text::TUPLE_VARIANT, errors));
-    let head = Head {
+    let (fields, is_sound) =
+        errors.watch(|errors| build_params(&variant.fields, is_generic, text::TUPLE_VARIANT, errors));
+    let head = DeclarationHead {
         ident: format_ident!("{}{}", owner.unraw(), own.unraw(), span = own.span()),
         vis: item.vis.clone(),
         name: format!("{}::{}", owner.unraw(), own.unraw()),
-        description: Doc::of(&given.attrs),
+        description: Description::from_attrs(&variant.attrs),
         krate: options.krate.clone(),
         is_sound,
     };
@@ -125,13 +128,13 @@ fn variant(item: &ItemEnum, given: &syn::Variant, tag: Tag, options: &Options, e
     Variant { head, params, state: options.state.as_ref().map(|state| state.value.clone()) }
 }
 
-/// Returns the fields of a struct or a variant as parameters; `tuple` is the error for fields without names.
-fn fields(given: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) -> Vec<Param> {
-    let named = match given {
+/// Returns the fields of a struct or a variant as parameters; `tuple_error` is the error for fields without names.
+fn build_params(fields: &Fields, is_generic: bool, tuple_error: &str, errors: &mut Errors) -> Vec<Param> {
+    let named = match fields {
         Fields::Named(fields) => &fields.named,
         Fields::Unit => return Vec::new(),
         Fields::Unnamed(fields) => {
-            errors.over(fields, tuple);
+            errors.over(fields, tuple_error);
             return Vec::new();
         }
     };
@@ -143,36 +146,37 @@ fn fields(given: &Fields, is_generic: bool, tuple: &str, errors: &mut Errors) ->
             errors.at(role.span, text::FIELD_ROLE);
             continue;
         }
-        if let Some((place, wrong)) = find_unowned(&field.ty).filter(|_| !is_generic) {
+        if let Some((place, wrong)) = find_invalid_type(&field.ty).filter(|_| !is_generic) {
             errors.over(place, wrong);
         }
-        read_derives(field, &mut attrs, errors);
-        fields.push(param(ident, &field.ty, &field.attrs, attrs));
+        read_foreign_attributes(field, &mut attrs, errors);
+        fields.push(build_param(ident, &field.ty, &field.attrs, attrs));
     }
     fields
 }
 
-/// Gives fields the names from `#[serde(rename_all = "…")]` on their struct, except fields with a name of their own.
+/// Applies `#[serde(rename_all = "…")]` of the struct to the fields that have no `rename`.
 fn rename_all(attrs: &[Attribute], fields: &mut [Param]) {
-    let rule = serde::text(attrs, "rename_all", Way::Deserialize).and_then(|rule| Rule::of(&rule.value()));
+    let rule = serde_attrs::text(attrs, "rename_all", Direction::Deserialize)
+        .and_then(|rule| RenameRule::from_name(&rule.value()));
     let Some(rule) = rule else { return };
     for field in fields.iter_mut().filter(|field| field.attrs.arg.rename.is_none()) {
         field.name = rule.apply_to_field(&field.name);
     }
 }
 
-/// Reads the attributes of serde and schemars on a field, whose derives may serve other purposes.
+/// Reads the attributes of serde and schemars on a field.
 ///
-/// A tool reads its fields itself. It uses the names in these attributes, and refuses attributes that it does not follow, unless
-/// one of our attributes covers them.
-fn read_derives(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
+/// The user may derive their traits for other purposes. The macro uses the names in these attributes. It reports attributes that
+/// it does not follow, unless one of the runtime's attributes replaces them.
+fn read_foreign_attributes(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
     if attrs.arg.rename.is_none() {
-        attrs.arg.rename = serde::text(&field.attrs, "rename", Way::Deserialize);
+        attrs.arg.rename = serde_attrs::text(&field.attrs, "rename", Direction::Deserialize);
     }
-    if attrs.says_something() || attrs.arg.secret.is_some() || attrs.dynamic.is_some() {
+    if attrs.describes_value() || attrs.arg.secret.is_some() || attrs.dynamic.is_some() {
         return;
     }
-    for (word, span) in serde::words(&field.attrs, "serde") {
+    for (word, span) in serde_attrs::entry_keys(&field.attrs, "serde") {
         match &*word {
             "default" => errors.at(span, text::SERDE_DEFAULT),
             "with" | "deserialize_with" | "flatten" | "skip" | "skip_deserializing" | "alias" => {
@@ -181,7 +185,7 @@ fn read_derives(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
             _ => {}
         }
     }
-    for (word, span) in serde::words(&field.attrs, "schemars") {
+    for (word, span) in serde_attrs::entry_keys(&field.attrs, "schemars") {
         match &*word {
             "range" | "length" | "regex" | "pattern" | "email" | "url" | "contains" | "inner" => {
                 errors.at(span, text::SCHEMARS_LIMIT);
@@ -194,7 +198,7 @@ fn read_derives(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
     }
 }
 
-/// Returns a struct that provides its fields; `None` if the item cannot be one.
+/// Resolves a struct that provides its fields. Returns `None` if the item is no struct.
 pub fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
     let Data::Struct(data) = &item.data else {
         errors.over(&item.ident, text::PROVIDE);
@@ -206,7 +210,7 @@ pub fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
         let ty = &field.ty;
         let text = quote!(#ty).to_string();
         if seen.contains(&text) {
-            errors.over(ty, text::PROVIDED);
+            errors.over(ty, text::PROVIDED_TWICE);
             continue;
         }
         seen.push(text);
@@ -216,7 +220,7 @@ pub fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
     Some(ProvideDef { ident: item.ident, generics: item.generics, fields })
 }
 
-/// Returns an enum of calls; `None` if the item cannot be one.
+/// Resolves an enum of calls. Returns `None` if the item cannot be one.
 pub fn calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
     let variants = match &item.data {
         Data::Enum(data) if !data.variants.is_empty() => &data.variants,

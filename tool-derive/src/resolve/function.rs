@@ -6,44 +6,53 @@ use syn::{
     ext::IdentExt, spanned::Spanned as _,
 };
 
-use super::{find_unowned, head, param, param_attrs, tool};
+use super::{build_head, build_param, build_tool, find_invalid_type, param_attrs};
+use crate::declaration::{
+    Argument, Body, DeclarationHead, Function, Input, MethodTool, Param, Params, StateArg, ToolDef,
+};
 use crate::diag::{Errors, text};
-use crate::model::{Argument, Body, Function, Head, Input, MethodTool, Param, Params, StateArg, ToolDef};
 use crate::syntax::{
-    attribute::refusal,
+    attribute::misuse_of,
     item::ToolFn,
     options::Options,
     params::{ParamAttrs, Role},
-    serde::pascal,
-    types::{Returns, find_borrow, is_future, returns, unnamed},
+    serde_attrs::pascal_case,
+    types::{ReturnKind, find_borrow, find_impl_trait, is_future, return_kind},
 };
 
-/// Returns a function as a tool with the marker `marker`; `owner` is the type of which it is a method.
-pub fn function(item: &ToolFn, marker: Ident, owner: Option<&Type>, options: Options, errors: &mut Errors) -> ToolDef {
+/// Resolves a function into a tool with the type `tool_type`. `owner` is the type of which it is a method.
+pub fn function(
+    item: &ToolFn,
+    tool_type: Ident,
+    owner: Option<&Type>,
+    options: Options,
+    errors: &mut Errors,
+) -> ToolDef {
     let ((function, fields), is_sound) = errors.watch(|errors| signature(item, owner, errors));
-    let path = quote!(#marker);
-    let head = Head { ident: marker, ..head(&item.sig.ident, &item.vis, &item.attrs, &options, is_sound) };
+    let path = quote!(#tool_type);
+    let head =
+        DeclarationHead { ident: tool_type, ..build_head(&item.sig.ident, &item.vis, &item.attrs, &options, is_sound) };
     let input = Input::Params(Params { path, tag: None, fields });
-    tool(head, options, input, Body::Function(Box::new(function)))
+    build_tool(head, options, input, Body::Function(Box::new(function)))
 }
 
-/// Returns the method `function` of `owner`, as a member of the owner's toolset.
-pub fn method(owner: &Type, function: &ToolFn) -> MethodTool {
+/// Resolves the method `function` of `owner` into a tool of the owner's toolset.
+pub fn method_tool(owner: &Type, function: &ToolFn) -> MethodTool {
     let owner = match owner {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.unraw().to_string()),
         _ => None,
     };
     let method = &function.sig.ident;
-    let pascal = pascal(&method.unraw().to_string());
-    let marker = format_ident!("{}{}", owner.unwrap_or_default(), pascal, span = method.span());
+    let pascal_case = pascal_case(&method.unraw().to_string());
+    let tool_type = format_ident!("{}{}", owner.unwrap_or_default(), pascal_case, span = method.span());
     let cfg = function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect();
-    MethodTool { marker, cfg }
+    MethodTool { tool_type, cfg }
 }
 
 /// Returns the call of the function, and the parameters that the model provides.
 fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Function, Vec<Param>) {
     let sig = &item.sig;
-    generics(&sig.generics, errors);
+    check_generics(&sig.generics, errors);
     if let Safety::Unsafe(unsafety) = &sig.safety {
         errors.over(unsafety, text::UNSAFE_TOOL);
     }
@@ -53,7 +62,7 @@ fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Funct
     if !item.has_body() {
         errors.over(sig, text::NO_BODY);
     }
-    if let Some(span) = item.awaits() {
+    if let Some(span) = item.await_outside_async() {
         errors.at(span, text::AWAIT_WITHOUT_ASYNC);
     }
     let mut args = Vec::new();
@@ -61,8 +70,8 @@ fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Funct
     for input in &sig.inputs {
         match input {
             FnArg::Receiver(_) if owner.is_none() => {}
-            FnArg::Receiver(given) => receiver(given, errors),
-            FnArg::Typed(given) => args.extend(argument(given, &mut fields, errors)),
+            FnArg::Receiver(receiver) => check_receiver(receiver, errors),
+            FnArg::Typed(param) => args.extend(argument(param, &mut fields, errors)),
         }
     }
     if owner.is_some() && sig.receiver().is_none() {
@@ -82,15 +91,16 @@ fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Funct
     (Function { path, owner, span, is_async, is_stream, args, returns, returns_span }, fields)
 }
 
-/// Checks the generics: a function may have lifetimes, for its state. Lifetimes that reach further are reported there.
-fn generics(generics: &Generics, errors: &mut Errors) {
+/// Checks that a function has no generics except lifetimes, which its state may need. Other checks report types that
+/// borrow.
+fn check_generics(generics: &Generics, errors: &mut Errors) {
     for param in generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))) {
         errors.over(param, text::GENERIC_TOOL);
     }
 }
 
 /// Checks that a method takes `&self`.
-fn receiver(receiver: &Receiver, errors: &mut Errors) {
+fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
     match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => {}
         ReceiverKind::Reference(_, _, Some(_)) => errors.over(receiver, text::MUT_SELF),
@@ -98,25 +108,25 @@ fn receiver(receiver: &Receiver, errors: &mut Errors) {
     }
 }
 
-/// Returns the type of the output, or of each item of a stream; and whether it is a stream.
+/// Returns the type of the output or of a stream's items, and whether the function returns a stream.
 fn output(sig: &Signature, errors: &mut Errors) -> (Type, bool) {
     let ReturnType::Type(_, ty) = &sig.output else { return (syn::parse_quote!(()), false) };
     let unit = syn::parse_quote!(());
-    let (value, is_stream) = match returns(ty) {
-        Returns::Stream(item) => (item, true),
-        Returns::Value => (&**ty, false),
-        Returns::Unknown => {
+    let (value, is_stream) = match return_kind(ty) {
+        ReturnKind::Stream(item) => (item, true),
+        ReturnKind::Value => (&**ty, false),
+        ReturnKind::StreamOfUnknown => {
             errors.over(ty, text::STREAM_ITEM);
             (&unit, false)
         }
-        Returns::InResult => {
+        ReturnKind::StreamInResult => {
             errors.over(ty, text::STREAM_IN_RESULT);
             (&unit, false)
         }
     };
     if is_future(ty) {
         errors.over(ty, text::RETURNED_FUTURE);
-    } else if let Some(found) = unnamed(value) {
+    } else if let Some(found) = find_impl_trait(value) {
         errors.over(found, text::IMPL_OUTPUT);
     } else if let Some(found) = find_borrow(value, true) {
         errors.over(found, text::BORROWED_OUTPUT);
@@ -125,21 +135,21 @@ fn output(sig: &Signature, errors: &mut Errors) -> (Type, bool) {
 }
 
 /// Returns the argument for a parameter of the function. Adds a parameter that the model provides to `fields`.
-fn argument(given: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Option<Argument> {
+fn argument(param: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Option<Argument> {
     let (attrs, is_sound) = errors.watch(|errors| {
-        for attr in &given.attrs {
-            if let Some(refusal) = refusal(attr) {
-                errors.over(attr.path(), refusal);
+        for attr in &param.attrs {
+            if let Some(misuse) = misuse_of(attr) {
+                errors.over(attr.path(), misuse);
             }
         }
-        param_attrs(&given.attrs, errors)
+        param_attrs(&param.attrs, errors)
     });
     let role = attrs.role.as_ref().map_or(Role::Arg, |role| role.value);
     if role == Role::Arg {
-        fields.push(field(given, attrs, is_sound, errors)?);
+        fields.push(field(param, attrs, is_sound, errors)?);
         return Some(Argument::Param);
     }
-    let (ty, by_ref) = match &*given.ty {
+    let (ty, by_ref) = match &*param.ty {
         Type::Reference(reference) => {
             if reference.mutability.is_some() {
                 errors.over(reference, text::MUT_STATE);
@@ -154,7 +164,7 @@ fn argument(given: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Op
     if let Some(found) = find_borrow(&ty, true) {
         errors.over(found, text::BORROWED_STATE);
     }
-    let ident = match &*given.pat {
+    let ident = match &*param.pat {
         Pat::Ident(pat) => Some(pat.ident.clone()),
         _ => None,
     };
@@ -162,26 +172,26 @@ fn argument(given: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Op
 }
 
 /// Returns a parameter that the model provides; `None` if it cannot be one.
-fn field(given: &PatType, attrs: ParamAttrs, is_sound: bool, errors: &mut Errors) -> Option<Param> {
-    let unowned = find_unowned(&given.ty);
+fn field(param: &PatType, attrs: ParamAttrs, is_sound: bool, errors: &mut Errors) -> Option<Param> {
+    let invalid_type = find_invalid_type(&param.ty);
     if !is_sound {
         // Its attributes are wrong, so their intended effect on its type is unknown.
-        return match (&*given.pat, unowned) {
-            (Pat::Ident(pat), None) => Some(param(&pat.ident, &given.ty, &given.attrs, attrs)),
+        return match (&*param.pat, invalid_type) {
+            (Pat::Ident(pat), None) => Some(build_param(&pat.ident, &param.ty, &param.attrs, attrs)),
             _ => None,
         };
     }
-    let wrong = match (&*given.pat, unowned) {
+    let wrong = match (&*param.pat, invalid_type) {
         (_, Some((place, wrong))) => {
             errors.over(place, wrong);
             return None;
         }
         (Pat::Ident(pat), None) if pat.by_ref.is_none() && pat.subpat.is_none() => {
-            return Some(param(&pat.ident, &given.ty, &given.attrs, attrs));
+            return Some(build_param(&pat.ident, &param.ty, &param.attrs, attrs));
         }
         (Pat::Wild(_), None) => text::PATTERN_WILD,
         (_, None) => text::PATTERN_PARAMETER,
     };
-    errors.over(&given.pat, wrong);
+    errors.over(&param.pat, wrong);
     None
 }

@@ -1,4 +1,4 @@
-//! Attributes: those of ours, those at places where they have no meaning, and doc comments as descriptions.
+//! Recognizes the runtime's attributes, reports misplaced ones, and reads descriptions from doc comments.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -6,41 +6,41 @@ use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, spanned::Spanned as _};
 
 use crate::diag::{Errors, nearest, text};
 
-/// Our attributes on parameters, which the macro removes from the item.
-const OURS: &[&str] = &["arg", "state", "context", "dynamic"];
+/// The runtime's attributes on parameters, which the macro removes from the item.
+const PARAMETER_ATTRIBUTES: &[&str] = &["arg", "state", "context", "dynamic"];
 
 /// The attributes that the compiler knows on a parameter.
-const KNOWN: &[&str] = &["allow", "cfg", "cfg_attr", "deny", "doc", "expect", "forbid", "warn"];
+const BUILT_IN_ATTRIBUTES: &[&str] = &["allow", "cfg", "cfg_attr", "deny", "doc", "expect", "forbid", "warn"];
 
-/// Attributes of other crates that mean something on a field, and nothing on a parameter.
-const OTHERS: &[&str] = &["serde", "schemars", "validate", "garde"];
+/// Attributes of other crates that have an effect on a field, but none on a parameter.
+const FIELD_ATTRIBUTES: &[&str] = &["serde", "schemars", "validate", "garde"];
 
-/// Returns whether `attr` is ours.
-pub fn is_ours(attr: &Attribute) -> bool {
-    OURS.iter().any(|name| attr.path().is_ident(name))
+/// Returns whether `attr` is one of the runtime's attributes on parameters.
+pub fn is_parameter_attribute(attr: &Attribute) -> bool {
+    PARAMETER_ATTRIBUTES.iter().any(|name| attr.path().is_ident(name))
 }
 
-/// Returns the error for an attribute of a function's parameter that is not ours, if it is a mistake.
-pub fn refusal(attr: &Attribute) -> Option<String> {
+/// Returns an error if a parameter's attribute looks like a misspelt one of the runtime's, or has no effect there.
+pub fn misuse_of(attr: &Attribute) -> Option<String> {
     let word = attr.path().get_ident().map(Ident::to_string)?;
-    if KNOWN.contains(&&*word) || is_ours(attr) {
+    if BUILT_IN_ATTRIBUTES.contains(&&*word) || is_parameter_attribute(attr) {
         return None;
     }
-    if OTHERS.contains(&&*word) {
+    if FIELD_ATTRIBUTES.contains(&&*word) {
         return Some(text::attribute_of_fields(&word));
     }
-    let ours = match &*word {
+    let meant = match &*word {
         "ctx" | "cx" => Some("context"),
         "param" | "parameter" | "tool" | "field" => Some("arg"),
         "app" | "inject" | "deps" | "from_ref" => Some("state"),
-        word => nearest(word, OURS),
+        word => nearest(word, PARAMETER_ATTRIBUTES),
     };
-    ours.map(|ours| text::unknown_attribute(&word, ours))
+    meant.map(|meant| text::unknown_attribute(&word, meant))
 }
 
-/// Returns whether `attr` is ours, or was refused, so that the compiler must not see it.
-pub fn is_taken(attr: &Attribute) -> bool {
-    is_ours(attr) || refusal(attr).is_some()
+/// Returns whether the macro must remove `attr` from the item.
+pub fn must_be_removed(attr: &Attribute) -> bool {
+    is_parameter_attribute(attr) || misuse_of(attr).is_some()
 }
 
 /// Removes attributes that belong on a parameter, or that make the item a tool twice, and reports them.
@@ -50,7 +50,7 @@ pub fn remove_misplaced(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
             errors.over(attr.path(), text::TOOL_TWICE);
             return false;
         }
-        if is_ours(attr) && !matches!(attr.meta, Meta::NameValue(_)) {
+        if is_parameter_attribute(attr) && !matches!(attr.meta, Meta::NameValue(_)) {
             errors.at(attr.path().span(), text::on_a_parameter(&attr.path().segments[0].ident.to_string()));
             return false;
         }
@@ -66,14 +66,14 @@ fn is_tool(attr: &Attribute) -> bool {
 
 /// A description: a text, or tokens that produce one at compile time (`include_str!`).
 #[derive(Clone)]
-pub enum Doc {
+pub enum Description {
     Text(String),
     Tokens(TokenStream),
 }
 
-impl Doc {
+impl Description {
     /// Returns the doc comments among `attrs`, without the space that follows `///` in each line.
-    pub fn of(attrs: &[Attribute]) -> Option<Self> {
+    pub fn from_attrs(attrs: &[Attribute]) -> Option<Self> {
         let values: Vec<&Expr> = attrs
             .iter()
             .filter_map(|attr| match &attr.meta {
@@ -81,7 +81,7 @@ impl Doc {
                 _ => None,
             })
             .collect();
-        let lines: Option<Vec<String>> = values.iter().map(|value| literal(value)).collect();
+        let lines: Option<Vec<String>> = values.iter().map(|value| doc_text(value)).collect();
         match lines {
             Some(lines) => {
                 let text = reflow(&lines.join("\n"));
@@ -89,7 +89,7 @@ impl Doc {
             }
             None => {
                 let lines =
-                    values.iter().map(|value| literal(value).map_or_else(|| quote!(#value), |text| quote!(#text)));
+                    values.iter().map(|value| doc_text(value).map_or_else(|| quote!(#value), |text| quote!(#text)));
                 let lines = lines.enumerate().map(|(index, line)| if index == 0 { line } else { quote!("\n", #line) });
                 Some(Self::Tokens(quote!(::core::concat!(#(#lines),*))))
             }
@@ -107,7 +107,7 @@ impl Doc {
     }
 }
 
-impl ToTokens for Doc {
+impl ToTokens for Description {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
             Self::Text(text) => text.to_tokens(tokens),
@@ -116,8 +116,7 @@ impl ToTokens for Doc {
     }
 }
 
-/// Joins the lines of each paragraph, because their breaks depend on the editor only. Lists, tables, quotes, code and blank lines
-/// stay as they are.
+/// Joins the lines of each paragraph. Lists, tables, quotes, code and blank lines stay as they are.
 fn reflow(text: &str) -> String {
     let mut out = String::new();
     let mut in_code = false;
@@ -135,7 +134,7 @@ fn reflow(text: &str) -> String {
     out
 }
 
-fn literal(value: &Expr) -> Option<String> {
+fn doc_text(value: &Expr) -> Option<String> {
     let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = value else { return None };
     let text = text.value();
     let strip = |line: &str| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned();

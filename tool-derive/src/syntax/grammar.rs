@@ -1,4 +1,4 @@
-//! The grammar that all our attributes share: `key, key = value, key(…)`. Parsing continues after a mistake.
+//! The grammar of all the runtime's attributes: `key, key = value, key(…)`. Parsing continues after a mistake.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{
@@ -12,18 +12,18 @@ use syn::{
 use crate::diag::{Errors, text};
 
 /// The function that reads the value of one option into `T`.
-pub type Read<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>;
+pub type ReadOption<T> = fn(&mut T, &Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>;
 
 /// The options of an attribute.
 pub struct Keys<T: 'static> {
     /// The attribute to which they belong, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
-    pub of: &'static str,
-    pub known: &'static [(&'static str, Read<T>)],
-    /// The key that may be given more than once.
-    pub many: &'static str,
+    pub attribute: &'static str,
+    pub options: &'static [(&'static str, ReadOption<T>)],
+    /// The key that may occur more than once.
+    pub repeatable: &'static str,
 }
 
-/// Declares the options of an attribute, a line for each: its key, and the field into which its value is read.
+/// Declares the options of an attribute. Each line has a key, and the field for its value.
 ///
 /// It expands to the struct of the fields and the table of the keys.
 macro_rules! options {
@@ -38,7 +38,7 @@ macro_rules! options {
             $($(#[$doc])* pub $field: $ty,)*
         }
 
-        const $table: &[(&str, $crate::syntax::grammar::Read<$name>)] = &[$(
+        const $table: &[(&str, $crate::syntax::grammar::ReadOption<$name>)] = &[$(
             ($key, |options, key, input, errors| {
                 let read: fn(&syn::Ident, syn::parse::ParseStream<'_>, &mut $crate::diag::Errors) -> syn::Result<_> = $read;
                 $crate::syntax::grammar::Slot::put(&mut options.$field, read(key, input, errors)?);
@@ -49,7 +49,7 @@ macro_rules! options {
 }
 pub(crate) use options;
 
-/// A field into which the value of an option is put.
+/// A field that holds the values of an option.
 pub trait Slot<T> {
     fn put(&mut self, value: T);
 }
@@ -72,25 +72,25 @@ impl<T> Slot<Self> for Vec<T> {
     }
 }
 
-/// Reads entries with known keys, each given once, into `target`.
+/// Reads entries with known keys into `target`, and reports unknown and repeated keys.
 pub fn read<T>(tokens: TokenStream, keys: &Keys<T>, target: &mut T, errors: &mut Errors) {
-    let only: Vec<&str> = keys.known.iter().map(|(word, _)| *word).collect();
-    read_only(tokens, keys, &only, target, errors);
+    let subset: Vec<&str> = keys.options.iter().map(|(word, _)| *word).collect();
+    read_subset(tokens, keys, &subset, target, errors);
 }
 
-/// Reads entries whose keys are among `only`.
-pub fn read_only<T>(tokens: TokenStream, keys: &Keys<T>, only: &[&str], target: &mut T, errors: &mut Errors) {
+/// Reads entries whose keys are among `subset`.
+pub fn read_subset<T>(tokens: TokenStream, keys: &Keys<T>, subset: &[&str], target: &mut T, errors: &mut Errors) {
     let mut seen = Vec::new();
-    each(tokens, errors, |key, input, errors| {
+    each_entry(tokens, errors, |key, input, errors| {
         let word = key.unraw().to_string();
-        let known = keys.known.iter().find(|(known, _)| *known == word && only.contains(known));
+        let known = keys.options.iter().find(|(known, _)| *known == word && subset.contains(known));
         let Some((_, read)) = known else {
-            errors.at(key.span(), text::unknown_option(&word, keys.of, only));
-            return skip(input);
+            errors.at(key.span(), text::unknown_option(&word, keys.attribute, subset));
+            return skip_to_comma(input);
         };
-        if word != keys.many && seen.contains(&word) {
+        if word != keys.repeatable && seen.contains(&word) {
             errors.at(key.span(), text::given_more_than_once(&word));
-            return skip(input);
+            return skip_to_comma(input);
         }
         seen.push(word);
         read(target, key, input, errors)
@@ -98,7 +98,7 @@ pub fn read_only<T>(tokens: TokenStream, keys: &Keys<T>, only: &[&str], target: 
 }
 
 /// Reads `key …, key …`. A mistake in one entry does not hide the others.
-pub fn each(
+pub fn each_entry(
     tokens: TokenStream,
     errors: &mut Errors,
     mut entry: impl FnMut(&Ident, ParseStream<'_>, &mut Errors) -> syn::Result<()>,
@@ -112,11 +112,11 @@ pub fn each(
             match outcome {
                 Err(error) => {
                     errors.push(error);
-                    skip(input)?;
+                    skip_to_comma(input)?;
                 }
                 Ok(()) if !input.is_empty() && !input.peek(Token![,]) => {
                     errors.push(input.error(text::COMMA));
-                    skip(input)?;
+                    skip_to_comma(input)?;
                 }
                 Ok(()) => {}
             }
@@ -130,7 +130,7 @@ pub fn each(
 }
 
 /// Skips to the next comma.
-pub fn skip(input: ParseStream<'_>) -> syn::Result<()> {
+pub fn skip_to_comma(input: ParseStream<'_>) -> syn::Result<()> {
     while !input.is_empty() && !input.peek(Token![,]) {
         input.parse::<TokenTree>()?;
     }
@@ -139,16 +139,16 @@ pub fn skip(input: ParseStream<'_>) -> syn::Result<()> {
 
 /// Reads `= value`.
 pub fn value<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<T> {
-    value_or(key, input, example, &text::expected_value(example))
+    value_or_error(key, input, example, &text::expected_value(example))
 }
 
 /// Reads `= value`; `wrong` is the error for anything else.
-pub fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<T> {
+pub fn value_or_error<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<T> {
     match input.parse::<Option<Token![=]>>()? {
         Some(_) if !input.is_empty() && !input.peek(Token![,]) => {}
         _ => return Err(syn::Error::new(key.span(), text::needs_value(&key.unraw().to_string(), example))),
     }
-    // In a fork: otherwise syn would also report what is left in brackets after a mistake.
+    // Parses a fork. Otherwise syn would also report the tokens that a mistake leaves in brackets.
     let ahead = input.fork();
     let value = ahead.parse().map_err(|error| {
         // An error at the end of the input has no place of its own.
@@ -159,7 +159,7 @@ pub fn value_or<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str, wr
     Ok(value)
 }
 
-/// Returns the value, or a stand-in after a mistake, so that the option does not also count as missing.
+/// Returns the value, or reports the mistake and returns a stand-in. So the option does not also count as missing.
 pub fn or_stand_in<T>(
     value: syn::Result<T>,
     stand_in: impl FnOnce() -> T,
@@ -168,7 +168,7 @@ pub fn or_stand_in<T>(
 ) -> syn::Result<T> {
     value.or_else(|error| {
         errors.push(error);
-        skip(input)?;
+        skip_to_comma(input)?;
         Ok(stand_in())
     })
 }

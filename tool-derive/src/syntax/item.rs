@@ -12,7 +12,7 @@ use syn::{
     punctuated::Punctuated,
 };
 
-use super::types::{find_borrow, unnamed};
+use super::types::{find_borrow, find_impl_trait};
 
 /// A function. Everything but its body is parsed, so that the compiler reports mistakes in the body.
 #[derive(Clone)]
@@ -43,9 +43,9 @@ impl ToolFn {
 
     /// Returns the place of an `.await` in the body of a function that is not `async`. What a macro or an `async` block makes of
     /// its own is unknown.
-    pub fn awaits(&self) -> Option<Span> {
-        let is_async = self.sig.asyncness.is_some() || find(self.body.clone(), "async").is_some();
-        find(self.body.clone(), "await").filter(|_| !is_async)
+    pub fn await_outside_async(&self) -> Option<Span> {
+        let is_async = self.sig.asyncness.is_some() || find_word(self.body.clone(), "async").is_some();
+        find_word(self.body.clone(), "await").filter(|_| !is_async)
     }
 
     /// Gives the function a body if it has none, so that the compiler does not report the missing body again.
@@ -62,16 +62,16 @@ impl ToolFn {
         let is_lent = self.sig.receiver().is_some() || find_borrow(&self.sig.inputs, false).is_some();
         let ReturnType::Type(_, output) = &mut self.sig.output else { return };
         // Only the body determines the type of an `impl Trait`.
-        if is_lent || find_borrow(&*output, true).is_none() || unnamed(&*output).is_some() {
+        if is_lent || find_borrow(&*output, true).is_none() || find_impl_trait(&*output).is_some() {
             return;
         }
         self.body = quote!(;);
-        **output = Type::Verbatim(with_statics(output.to_token_stream()));
+        **output = Type::Verbatim(with_static_lifetimes(output.to_token_stream()));
     }
 
     /// Returns the method as code outside the impl of `owner` sees it.
-    pub fn outside(&self, owner: &Type) -> Self {
-        let sig = without_self(self.sig.to_token_stream(), owner);
+    pub fn outside_impl(&self, owner: &Type) -> Self {
+        let sig = replace_self_type(self.sig.to_token_stream(), owner);
         Self { sig: syn::parse2(sig).unwrap_or_else(|_| self.sig.clone()), ..self.clone() }
     }
 
@@ -79,19 +79,19 @@ impl ToolFn {
     pub fn mentions_self(item: &TokenStream) -> bool {
         let is_body =
             |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-        find(item.clone().into_iter().filter(|token| !is_body(token)).collect(), "Self").is_some()
+        find_word(item.clone().into_iter().filter(|token| !is_body(token)).collect(), "Self").is_some()
     }
 }
 
 /// Returns the place of the first `word`, outside the arguments of macros.
-fn find(tokens: TokenStream, word: &str) -> Option<Span> {
+fn find_word(tokens: TokenStream, word: &str) -> Option<Span> {
     let mut in_macro = false;
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Ident(ident) => {
             in_macro = false;
             (ident == word).then(|| ident.span())
         }
-        TokenTree::Group(group) if !std::mem::take(&mut in_macro) => find(group.stream(), word),
+        TokenTree::Group(group) if !std::mem::take(&mut in_macro) => find_word(group.stream(), word),
         TokenTree::Punct(punct) => {
             in_macro = punct.as_char() == '!';
             None
@@ -101,14 +101,14 @@ fn find(tokens: TokenStream, word: &str) -> Option<Span> {
 }
 
 /// Returns `tokens` with `'static` at each reference without a lifetime.
-fn with_statics(tokens: TokenStream) -> TokenStream {
+fn with_static_lifetimes(tokens: TokenStream) -> TokenStream {
     let mut tokens = tokens.into_iter().peekable();
     let mut out = TokenStream::new();
     while let Some(token) = tokens.next() {
         let is_and = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '&');
         let is_named = matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == '\'');
         out.extend([match token {
-            TokenTree::Group(group) => Group::new(group.delimiter(), with_statics(group.stream())).into(),
+            TokenTree::Group(group) => Group::new(group.delimiter(), with_static_lifetimes(group.stream())).into(),
             token => token,
         }]);
         if is_and && !is_named {
@@ -119,7 +119,7 @@ fn with_statics(tokens: TokenStream) -> TokenStream {
 }
 
 /// Returns `tokens` with `owner` in place of `Self`, for code outside its impl.
-pub fn without_self(tokens: TokenStream, owner: &Type) -> TokenStream {
+pub fn replace_self_type(tokens: TokenStream, owner: &Type) -> TokenStream {
     let mut out = TokenStream::new();
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -134,7 +134,7 @@ pub fn without_self(tokens: TokenStream, owner: &Type) -> TokenStream {
                 }
             }
             TokenTree::Group(group) => {
-                let mut inner = Group::new(group.delimiter(), without_self(group.stream(), owner));
+                let mut inner = Group::new(group.delimiter(), replace_self_type(group.stream(), owner));
                 inner.set_span(group.span());
                 out.extend([TokenTree::Group(inner)]);
             }
@@ -152,16 +152,16 @@ impl ToTokens for ToolFn {
 }
 
 /// An item whose parts can depend on the build.
-pub trait Parts: Clone {
+pub trait CfgItem: Clone {
     /// Calls `keep` with the attributes of each part that is a parameter of the tool. Removes the parts for which it returns
     /// `false`.
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool);
 
     /// Returns the first predicate in the item, with the item for the case that it holds and for the case that it does not.
-    fn split(&self) -> Option<(TokenStream, [Self; 2])> {
+    fn split_by_cfg(&self) -> Option<(TokenStream, [Self; 2])> {
         let mut first = None;
         self.clone().retain(&mut |attrs| {
-            first = first.take().or_else(|| attrs.iter().find_map(predicate));
+            first = first.take().or_else(|| attrs.iter().find_map(cfg_predicate));
             true
         });
         let first = first?;
@@ -174,7 +174,7 @@ pub trait Parts: Clone {
     }
 }
 
-impl Parts for ToolFn {
+impl CfgItem for ToolFn {
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
         let inputs = std::mem::take(&mut self.sig.inputs);
         self.sig.inputs = retain(inputs, |input| match input {
@@ -184,13 +184,13 @@ impl Parts for ToolFn {
     }
 }
 
-impl Parts for ItemStruct {
+impl CfgItem for ItemStruct {
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
         retain_fields(&mut self.fields, keep);
     }
 }
 
-impl Parts for ItemEnum {
+impl CfgItem for ItemEnum {
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool) {
         let variants = std::mem::take(&mut self.variants);
         self.variants = retain(variants, |variant: &mut Variant| {
@@ -213,8 +213,8 @@ fn retain<T>(list: Punctuated<T, Token![,]>, mut keep: impl FnMut(&mut T) -> boo
 }
 
 /// Returns the predicate of `#[cfg(…)]` or `#[cfg_attr(…, …)]`.
-fn predicate(attr: &Attribute) -> Option<TokenStream> {
-    match (&attr.meta, parsed(attr)) {
+fn cfg_predicate(attr: &Attribute) -> Option<TokenStream> {
+    match (&attr.meta, parse_cfg_attr(attr)) {
         (Meta::List(list), _) if attr.path().is_ident("cfg") => Some(list.tokens.clone()),
         (_, Some((predicate, _))) => Some(predicate),
         _ => None,
@@ -222,7 +222,7 @@ fn predicate(attr: &Attribute) -> Option<TokenStream> {
 }
 
 /// Returns the predicate of `#[cfg_attr(…, …)]`, and the attributes.
-fn parsed(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
+fn parse_cfg_attr(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
     let Meta::List(list) = &attr.meta else { return None };
     if !attr.path().is_ident("cfg_attr") {
         return None;
@@ -240,9 +240,9 @@ fn resolve_cfg(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> 
     let mut is_there = true;
     let mut rest = Vec::with_capacity(attrs.len());
     for attr in attrs.drain(..) {
-        if !predicate(&attr).is_some_and(|predicate| asks(&predicate)) {
+        if !cfg_predicate(&attr).is_some_and(|predicate| asks(&predicate)) {
             rest.push(attr);
-        } else if let Some((_, attributes)) = parsed(&attr) {
+        } else if let Some((_, attributes)) = parse_cfg_attr(&attr) {
             rest.extend(attributes.into_iter().filter(|_| holds));
         } else {
             is_there &= holds;
@@ -253,6 +253,6 @@ fn resolve_cfg(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> 
 }
 
 /// Returns `#[cfg(…)]` for the case that `predicate` holds, and for the case that it does not.
-pub fn cases(predicate: &TokenStream) -> [TokenStream; 2] {
+pub fn cfg_cases(predicate: &TokenStream) -> [TokenStream; 2] {
     [quote!(#[cfg(#predicate)]), quote!(#[cfg(not(#predicate))])]
 }

@@ -3,8 +3,8 @@
 pub mod attribute;
 pub mod grammar;
 pub mod item;
-pub mod list;
 pub mod options;
 pub mod params;
-pub mod serde;
+pub mod serde_attrs;
+pub mod toolset_input;
 pub mod types;

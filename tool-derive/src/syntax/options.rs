@@ -8,8 +8,8 @@ use syn::{
 };
 
 use super::{
-    grammar::{Keys, each, flag, options, or_stand_in, parenthesized, read, read_only, value, value_or},
-    params::{Validator, validator},
+    grammar::{Keys, each_entry, flag, options, or_stand_in, parenthesized, read, read_subset, value, value_or_error},
+    params::{FunctionPath, function_path},
 };
 use crate::diag::{
     Errors,
@@ -51,14 +51,14 @@ options! {
     "untrusted" => untrusted: Option<Span> = |key, input, _| flag(key, input);
     "challenge" => challenge: Option<LitStr> = |key, input, _| value(key, input, "challenge = \"delete {path}\"");
     "tag" => tag: Option<LitStr> = |key, input, _| value(key, input, "tag = \"kind\"");
-    "check" => check: Option<Validator> = |key, input, _| validator(key, input, "check = prices", text::EXPECTED_VALIDATOR);
+    "check" => check: Option<FunctionPath> = |key, input, _| function_path(key, input, "check = prices", text::EXPECTED_VALIDATOR);
     "touches" => touches: Option<Spanned<Expr>> = |key, input, _| read_spanned(key, input, "touches = files");
     "on_input_start" =>
-        on_input_start: Option<Validator> = |key, input, _| validator(key, input, "on_input_start = begun", text::EXPECTED_HOOK);
+        on_input_start: Option<FunctionPath> = |key, input, _| function_path(key, input, "on_input_start = begun", text::EXPECTED_HOOK);
     "on_input_delta" =>
-        on_input_delta: Option<Validator> = |key, input, _| validator(key, input, "on_input_delta = typed", text::EXPECTED_HOOK);
+        on_input_delta: Option<FunctionPath> = |key, input, _| function_path(key, input, "on_input_delta = typed", text::EXPECTED_HOOK);
     "on_input_available" =>
-        on_input_available: Option<Validator> = |key, input, _| validator(key, input, "on_input_available = known", text::EXPECTED_HOOK);
+        on_input_available: Option<FunctionPath> = |key, input, _| function_path(key, input, "on_input_available = known", text::EXPECTED_HOOK);
     "version" => version: Option<LitStr> = |key, input, _| value(key, input, "version = \"2\"");
     "migrate_from" => migrate_from: Vec<LitStr> = |key, input, _| strings(key, input, "migrate_from = [\"1\"]");
     "examples" =>
@@ -72,13 +72,14 @@ options! {
 }
 
 /// Every option of `#[tool]`.
-const TOOL: Keys<Options> = Keys { of: "", known: OPTIONS, many: "" };
+const TOOL_KEYS: Keys<Options> = Keys { attribute: "", options: OPTIONS, repeatable: "" };
 
 /// The options of `#[tools]`, which apply to each of its tools.
-const TOOLS: (Keys<Options>, &[&str]) = (Keys { of: "tools", ..TOOL }, &["crate", "allow"]);
+const TOOLS_KEYS: (Keys<Options>, &[&str]) = (Keys { attribute: "tools", ..TOOL_KEYS }, &["crate", "allow"]);
 
 /// Every option of `#[dynamic_input]`.
-const INPUT: (Keys<Options>, &[&str]) = (Keys { of: "dynamic_input", ..TOOL }, &["state", "crate", "allow"]);
+const INPUT_KEYS: (Keys<Options>, &[&str]) =
+    (Keys { attribute: "dynamic_input", ..TOOL_KEYS }, &["state", "crate", "allow"]);
 
 /// Reads `= value`, with the place of its key.
 fn read_spanned<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Result<Spanned<T>> {
@@ -89,15 +90,15 @@ impl Options {
     /// Reads the options of `#[tool]`. Adds mistakes to `errors`, and continues reading.
     pub fn of_tool(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        let tokens = options.text_alone(tokens, errors);
-        read(tokens, &TOOL, &mut options, errors);
+        let tokens = options.take_unnamed_description(tokens, errors);
+        read(tokens, &TOOL_KEYS, &mut options, errors);
         options
     }
 
     /// Reads the options of `#[tools]`.
     pub fn of_impl(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
-        read_only(tokens, &TOOLS.0, TOOLS.1, &mut options, errors);
+        read_subset(tokens, &TOOLS_KEYS.0, TOOLS_KEYS.1, &mut options, errors);
         options
     }
 
@@ -106,7 +107,9 @@ impl Options {
         let mut options = Self::default();
         let mut own = attrs.iter().filter(|attr| attr.path().is_ident("dynamic_input"));
         match own.next().map(|attr| (attr, &attr.meta)) {
-            Some((_, Meta::List(list))) => read_only(list.tokens.clone(), &INPUT.0, INPUT.1, &mut options, errors),
+            Some((_, Meta::List(list))) => {
+                read_subset(list.tokens.clone(), &INPUT_KEYS.0, INPUT_KEYS.1, &mut options, errors)
+            }
             Some((attr, _)) => errors.over(attr, text::INPUT_OPTIONS),
             None => {}
         }
@@ -117,11 +120,11 @@ impl Options {
     }
 
     /// Reports a description without `description =`, and keeps it, so that only one error appears. Returns the other tokens.
-    fn text_alone(&mut self, tokens: TokenStream, errors: &mut Errors) -> TokenStream {
+    fn take_unnamed_description(&mut self, tokens: TokenStream, errors: &mut Errors) -> TokenStream {
         let mut rest = tokens.clone().into_iter();
         let Some(TokenTree::Literal(first)) = rest.next() else { return tokens };
         let Ok(text) = syn::parse2::<LitStr>(TokenTree::from(first).into()) else { return tokens };
-        errors.at(text.span(), text::TEXT_ALONE);
+        errors.at(text.span(), text::UNNAMED_DESCRIPTION);
         self.description = Some(syn::parse_quote!(#text));
         rest.next();
         rest.collect()
@@ -129,9 +132,9 @@ impl Options {
 }
 
 /// Reads `crate = path` as the only option.
-pub fn krate(tokens: TokenStream, errors: &mut Errors) -> Option<Path> {
+pub fn crate_path(tokens: TokenStream, errors: &mut Errors) -> Option<Path> {
     let mut options = Options::default();
-    read_only(tokens, &TOOL, &["crate"], &mut options, errors);
+    read_subset(tokens, &TOOL_KEYS, &["crate"], &mut options, errors);
     options.krate
 }
 
@@ -167,11 +170,11 @@ options! {
 }
 
 /// Every option of `ui`.
-const UI: Keys<Ui> = Keys { of: "ui", known: UI_OPTIONS, many: "" };
+const UI_KEYS: Keys<Ui> = Keys { attribute: "ui", options: UI_OPTIONS, repeatable: "" };
 
 /// Reads `= never`, `= always` or `= when(predicate)`.
 pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
-    let word: Ident = value_or(key, input, "approval = always", text::APPROVAL)?;
+    let word: Ident = value_or_error(key, input, "approval = always", text::APPROVAL)?;
     match word.to_string().as_str() {
         "never" | "always" if !input.is_empty() && !input.peek(syn::Token![,]) => {
             Err(syn::Error::new(word.span(), text::APPROVAL))
@@ -191,7 +194,7 @@ pub fn approval(key: &Ident, input: ParseStream<'_>) -> syn::Result<Approval> {
 
 /// Reads `= read_only`, `= write` or `= destructive`.
 pub fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
-    let word: Ident = value_or(key, input, "effect = read_only", text::EFFECT)?;
+    let word: Ident = value_or_error(key, input, "effect = read_only", text::EFFECT)?;
     match word.to_string().as_str() {
         "read_only" => Ok(Effect::ReadOnly),
         "write" => Ok(Effect::Write),
@@ -205,7 +208,7 @@ pub fn effect(key: &Ident, input: ParseStream<'_>) -> syn::Result<Effect> {
 
 /// Reads `= "30s"`, and returns milliseconds.
 pub fn duration(key: &Ident, input: ParseStream<'_>) -> syn::Result<u64> {
-    let time: LitStr = value_or(key, input, "timeout = \"30s\"", text::DURATION)?;
+    let time: LitStr = value_or_error(key, input, "timeout = \"30s\"", text::DURATION)?;
     millis(&time.value()).ok_or_else(|| syn::Error::new(time.span(), text::DURATION))
 }
 
@@ -246,7 +249,7 @@ pub fn strings(key: &Ident, input: ParseStream<'_>, example: &str) -> syn::Resul
 pub fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Ui> {
     let content = parenthesized(key, input, "ui(icon = \"cloud\", running = \"Looking up the weather\")")?;
     let mut ui = Ui::default();
-    read(content, &UI, &mut ui, errors);
+    read(content, &UI_KEYS, &mut ui, errors);
     Ok(ui)
 }
 
@@ -254,7 +257,7 @@ pub fn ui(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Resu
 pub fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<Advice>> {
     let content = parenthesized(key, input, "allow(undescribed)")?;
     let mut allowed = Vec::new();
-    each(content, errors, |key, _, errors| {
+    each_entry(content, errors, |key, _, errors| {
         let word = key.unraw().to_string();
         match Advice::ALL.into_iter().find(|advice| advice.0 == word) {
             Some(advice) => allowed.push(advice),
@@ -269,9 +272,9 @@ pub fn allow(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::R
 pub fn meta(key: &Ident, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Vec<(String, Lit)>> {
     let content = parenthesized(key, input, "meta(team = \"search\")")?;
     let mut meta: Vec<(String, Lit)> = Vec::new();
-    each(content, errors, |key, input, _| {
+    each_entry(content, errors, |key, input, _| {
         let word = key.unraw().to_string();
-        let literal = value_or(key, input, &format!("{word} = \"…\""), text::META_VALUE)?;
+        let literal = value_or_error(key, input, &format!("{word} = \"…\""), text::META_VALUE)?;
         if meta.iter().any(|(known, _)| *known == word) {
             return Err(syn::Error::new(key.span(), text::given_more_than_once(&word)));
         }

@@ -11,8 +11,8 @@ use syn::{
 };
 
 use super::{
-    attribute::is_ours,
-    grammar::{Keys, flag, options, parenthesized, read, value, value_or},
+    attribute::is_parameter_attribute,
+    grammar::{Keys, flag, options, parenthesized, read, value, value_or_error},
     options::Spanned,
 };
 use crate::diag::{Errors, text};
@@ -47,7 +47,7 @@ options! {
 }
 
 /// Every option of `#[arg]`.
-const ARG: Keys<ArgOptions> = Keys { of: "arg", known: ARG_OPTIONS, many: "example" };
+const ARG_KEYS: Keys<ArgOptions> = Keys { attribute: "arg", options: ARG_OPTIONS, repeatable: "example" };
 
 /// The attributes of a parameter.
 #[derive(Default)]
@@ -58,20 +58,20 @@ pub struct ParamAttrs {
 }
 
 impl ParamAttrs {
-    /// Reads our attributes.
+    /// Reads the runtime's attributes.
     pub fn parse(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let mut params = Self::default();
         for attr in attrs {
             if attr.path().is_ident("dynamic") {
-                params.dynamic(attr, errors);
-            } else if is_ours(attr) {
-                params.attribute(attr, errors);
+                params.read_dynamic(attr, errors);
+            } else if is_parameter_attribute(attr) {
+                params.read_role(attr, errors);
             }
         }
         params
     }
 
-    fn dynamic(&mut self, attr: &Attribute, errors: &mut Errors) {
+    fn read_dynamic(&mut self, attr: &Attribute, errors: &mut Errors) {
         if self.dynamic.is_some() {
             errors.over(attr.path(), text::given_more_than_once("dynamic"));
         } else {
@@ -79,7 +79,7 @@ impl ParamAttrs {
         }
     }
 
-    fn attribute(&mut self, attr: &Attribute, errors: &mut Errors) {
+    fn read_role(&mut self, attr: &Attribute, errors: &mut Errors) {
         let role = match () {
             () if attr.path().is_ident("state") => Role::State,
             () if attr.path().is_ident("context") => Role::Context,
@@ -88,20 +88,20 @@ impl ParamAttrs {
         if self.role.as_ref().is_some_and(|earlier| earlier.value != role || role != Role::Arg) {
             errors.over(attr, text::ONE_ROLE);
         }
-        // An `#[arg]` beside another role adds nothing about the parameter.
+        // Another role replaces `#[arg]`, but `#[arg]` replaces no role.
         if self.role.as_ref().is_none_or(|earlier| earlier.value == Role::Arg) {
             self.role = Some(Spanned { value: role, span: attr.path().span() });
         }
         match &attr.meta {
             Meta::Path(_) => {}
-            Meta::List(list) if role == Role::Arg => read(list.tokens.clone(), &ARG, &mut self.arg, errors),
+            Meta::List(list) if role == Role::Arg => read(list.tokens.clone(), &ARG_KEYS, &mut self.arg, errors),
             _ if role == Role::Arg => errors.over(attr, text::ARG_LIST),
             _ => errors.over(attr, text::ROLE_ARGS),
         }
     }
 
     /// Returns whether an option describes a value that the model provides.
-    pub fn says_something(&self) -> bool {
+    pub fn describes_value(&self) -> bool {
         self.arg.default.is_some()
             || self.arg.range.is_some()
             || self.arg.length.is_some()
@@ -131,71 +131,71 @@ fn range(tokens: TokenStream, wrong: &str) -> syn::Result<Range> {
 options! {
     /// The options of `#[dynamic(…)]`.
     DynamicOptions, DYNAMIC_OPTIONS:
-    "validate" => validate: Option<Validator> = |key, input, _| validator(key, input, "validate = departure", text::EXPECTED_VALIDATOR);
+    "validate" => validate: Option<FunctionPath> = |key, input, _| function_path(key, input, "validate = departure", text::EXPECTED_VALIDATOR);
     "nested" =>
-        /// The place of the flag that makes the parameter's own fields judged.
+        /// The place of the flag. With it, validators judge the parameter's own fields.
         nested: Option<Span> = |key, input, _| flag(key, input);
     "requires" =>
         /// The parameters that must be accepted before this one.
-        requires: Vec<Ident> = |key, input, _| names(key, input);
+        requires: Vec<Ident> = |key, input, _| parameter_names(key, input);
     "after" =>
-        /// The parameters that are judged before this one.
-        after: Vec<Ident> = |key, input, _| names(key, input);
+        /// The parameters that are validated before this one.
+        after: Vec<Ident> = |key, input, _| parameter_names(key, input);
     "hints" =>
         /// The parameters whose given values the validator sees.
-        hints: Vec<Ident> = |key, input, _| names(key, input);
+        hints: Vec<Ident> = |key, input, _| parameter_names(key, input);
 }
 
 /// Every option of `#[dynamic]`.
-const DYNAMIC: Keys<DynamicOptions> = Keys { of: "dynamic", known: DYNAMIC_OPTIONS, many: "" };
+const DYNAMIC_KEYS: Keys<DynamicOptions> = Keys { attribute: "dynamic", options: DYNAMIC_OPTIONS, repeatable: "" };
 
 /// The attribute `#[dynamic(…)]` of a parameter.
 pub struct Dynamic {
     pub span: Span,
-    /// Set if all of it could be read.
-    pub is_whole: bool,
+    /// Set if the attribute has no errors.
+    pub is_valid: bool,
     pub options: DynamicOptions,
 }
 
 impl Dynamic {
     /// Reads a `dynamic` attribute.
     pub fn parse(attr: &Attribute, errors: &mut Errors) -> Self {
-        let (options, is_whole) = errors.watch(|errors| {
+        let (options, is_valid) = errors.watch(|errors| {
             let mut options = DynamicOptions::default();
             match &attr.meta {
-                Meta::List(list) => read(list.tokens.clone(), &DYNAMIC, &mut options, errors),
+                Meta::List(list) => read(list.tokens.clone(), &DYNAMIC_KEYS, &mut options, errors),
                 Meta::Path(_) => {}
                 Meta::NameValue(_) => errors.over(attr, text::DYNAMIC_LIST),
             }
             options
         });
-        Self { span: attr.path().span(), is_whole, options }
+        Self { span: attr.path().span(), is_valid, options }
     }
 
-    /// Returns the parameters that are judged before this one.
-    pub fn before(&self) -> impl Iterator<Item = &Ident> {
+    /// Returns the parameters that are validated before this one.
+    pub fn dependencies(&self) -> impl Iterator<Item = &Ident> {
         self.options.requires.iter().chain(&self.options.after)
     }
 }
 
 /// The path of a user's function.
-pub type Validator = ExprPath;
+pub type FunctionPath = ExprPath;
 
 /// Reads `= path`; `wrong` is the error for anything else.
-pub fn validator(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<Validator> {
-    match value_or(key, input, example, wrong)? {
+pub fn function_path(key: &Ident, input: ParseStream<'_>, example: &str, wrong: &str) -> syn::Result<FunctionPath> {
+    match value_or_error(key, input, example, wrong)? {
         Expr::Path(path) => Ok(path),
         other => Err(syn::Error::new_spanned(other, wrong)),
     }
 }
 
-/// Returns the place of a path's last word: an error in a function is reported at its own name.
-pub fn last(path: &Path) -> Span {
+/// Returns the place of a path's last word. Errors about a function point at its own name.
+pub fn last_word_span(path: &Path) -> Span {
     path.segments.last().map_or_else(|| path.span(), |last| last.ident.span())
 }
 
 /// Reads `(a, b)`.
-fn names(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Ident>> {
+fn parameter_names(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Ident>> {
     let content = parenthesized(key, input, &format!("{key}(departure)"))?;
     let parse = |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, Ident::parse_any);
     let names = parse

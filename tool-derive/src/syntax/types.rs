@@ -4,13 +4,13 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{AngleBracketedGenericArguments, GenericArgument, Path, PathArguments, Type, TypeParamBound};
 
-/// Returns the first reference in `ty`, or a lifetime that is not `'static`. With `statics`, `&'static T` does not count.
-pub fn find_borrow(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
+/// Returns the first reference in `ty`, or a lifetime that is not `'static`. With `allow_static`, `&'static T` does not count.
+pub fn find_borrow(ty: impl ToTokens, allow_static: bool) -> Option<TokenStream> {
     let mut tokens = ty.into_token_stream().into_iter();
     while let Some(token) = tokens.next() {
         let rest = tokens.clone();
         match &token {
-            TokenTree::Punct(punct) if punct.as_char() == '&' && !(statics && is_static(rest.clone())) => {
+            TokenTree::Punct(punct) if punct.as_char() == '&' && !(allow_static && is_static(rest.clone())) => {
                 return Some([token].into_iter().chain(until_comma(rest)).collect());
             }
             TokenTree::Punct(punct) if punct.as_char() == '\'' => match tokens.next() {
@@ -22,7 +22,7 @@ pub fn find_borrow(ty: impl ToTokens, statics: bool) -> Option<TokenStream> {
                 return Some([token].into_iter().chain(until_comma(rest)).collect());
             }
             TokenTree::Group(group) => {
-                if let Some(found) = find_borrow(group.stream(), statics) {
+                if let Some(found) = find_borrow(group.stream(), allow_static) {
                     return Some(found);
                 }
             }
@@ -42,13 +42,13 @@ pub fn is_unsized(ty: &Type) -> bool {
 }
 
 /// Returns whether `ty` is a reference to a type that looks like the context of a call.
-pub fn is_context(ty: &Type) -> bool {
+pub fn is_context_reference(ty: &Type) -> bool {
     let Type::Reference(reference) = ty else { return false };
     matches!(&*reference.elem, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Context"))
 }
 
 /// Returns the first `impl Trait` in `ty`.
-pub fn unnamed(ty: impl ToTokens) -> Option<TokenStream> {
+pub fn find_impl_trait(ty: impl ToTokens) -> Option<TokenStream> {
     let mut tokens = ty.into_token_stream().into_iter();
     while let Some(token) = tokens.next() {
         match &token {
@@ -56,7 +56,7 @@ pub fn unnamed(ty: impl ToTokens) -> Option<TokenStream> {
                 return Some([token].into_iter().chain(until_comma(tokens)).collect());
             }
             TokenTree::Group(group) => {
-                if let Some(found) = unnamed(group.stream()) {
+                if let Some(found) = find_impl_trait(group.stream()) {
                     return Some(found);
                 }
             }
@@ -67,16 +67,16 @@ pub fn unnamed(ty: impl ToTokens) -> Option<TokenStream> {
 }
 
 fn is_static(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
-    is(tokens.next(), "'") && is(tokens.next(), "static")
+    is_token(tokens.next(), "'") && is_token(tokens.next(), "static")
 }
 
 /// Returns whether the brackets that follow begin with a lifetime. Without brackets it returns true, because such a type does not
 /// borrow.
 fn names_lifetime(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
-    !is(tokens.next(), "<") || is(tokens.next(), "'")
+    !is_token(tokens.next(), "<") || is_token(tokens.next(), "'")
 }
 
-fn is(token: Option<TokenTree>, text: &str) -> bool {
+fn is_token(token: Option<TokenTree>, text: &str) -> bool {
     token.is_some_and(|token| token.to_string() == text)
 }
 
@@ -85,11 +85,11 @@ fn until_comma(tokens: impl Iterator<Item = TokenTree>) -> impl Iterator<Item = 
 }
 
 /// Returns `T` of `name<T>`.
-pub fn argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
+pub fn type_argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
     match ty {
-        Type::Group(group) => argument(&group.elem, name),
-        Type::Paren(paren) => argument(&paren.elem, name),
-        Type::Path(path) => match arguments(&path.path)? {
+        Type::Group(group) => type_argument(&group.elem, name),
+        Type::Paren(paren) => type_argument(&paren.elem, name),
+        Type::Path(path) => match last_segment(&path.path)? {
             (word, Some(AngleBracketedGenericArguments { args, .. })) if word == name && args.len() == 1 => {
                 args.iter().find_map(|argument| match argument {
                     GenericArgument::Type(ty) => Some(ty),
@@ -104,33 +104,33 @@ pub fn argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
 
 /// Returns the type in `Option`, `Vec` and `Box`, which lacks what they lack.
 pub fn innermost(ty: &Type) -> &Type {
-    let inner = ["Option", "Vec", "Box"].iter().find_map(|name| argument(ty, name));
+    let inner = ["Option", "Vec", "Box"].iter().find_map(|name| type_argument(ty, name));
     inner.filter(|inner| !is_unsized(inner)).map_or(ty, innermost)
 }
 
 /// The kind of a return type.
-pub enum Returns<'a> {
+pub enum ReturnKind<'a> {
     /// One value.
     Value,
     /// A stream of values of this type.
     Stream(&'a Type),
     /// A stream without the type of its items.
-    Unknown,
+    StreamOfUnknown,
     /// A stream inside a `Result`.
-    InResult,
+    StreamInResult,
 }
 
 /// Returns whether a function that returns `ty` returns a future of its output.
 pub fn is_future(ty: &Type) -> bool {
-    let says =
+    let contains_word =
         |tokens: &dyn ToTokens, word: &str| tokens.to_token_stream().into_iter().any(|token| token.to_string() == word);
     match ty {
         Type::ImplTrait(it) => it.bounds.iter().any(|bound| {
             matches!(bound, TypeParamBound::Trait(bound) if bound.path.segments.last().is_some_and(|last| last.ident == "Future"))
         }),
-        Type::Path(path) => match arguments(&path.path) {
+        Type::Path(path) => match last_segment(&path.path) {
             Some((word, Some(_))) if word == "BoxFuture" || word == "LocalBoxFuture" => true,
-            Some((word, Some(arguments))) if word == "Pin" => says(arguments, "dyn") && says(arguments, "Future"),
+            Some((word, Some(arguments))) if word == "Pin" => contains_word(arguments, "dyn") && contains_word(arguments, "Future"),
             _ => false,
         },
         _ => false,
@@ -138,38 +138,40 @@ pub fn is_future(ty: &Type) -> bool {
 }
 
 /// Returns the kind of the return type `ty`.
-pub fn returns(ty: &Type) -> Returns<'_> {
+pub fn return_kind(ty: &Type) -> ReturnKind<'_> {
     match ty {
         Type::ImplTrait(it) => {
             let paths = it.bounds.iter().filter_map(|bound| match bound {
                 TypeParamBound::Trait(bound) => Some(&bound.path),
                 _ => None,
             });
-            match paths.filter_map(arguments).find(|(word, _)| word == "Stream") {
-                Some((_, arguments)) => item(arguments).map_or(Returns::Unknown, Returns::Stream),
-                None => Returns::Value,
+            match paths.filter_map(last_segment).find(|(word, _)| word == "Stream") {
+                Some((_, arguments)) => item_type(arguments).map_or(ReturnKind::StreamOfUnknown, ReturnKind::Stream),
+                None => ReturnKind::Value,
             }
         }
-        Type::Path(path) => match arguments(&path.path) {
+        Type::Path(path) => match last_segment(&path.path) {
             Some((word, Some(arguments))) if word == "BoxStream" => {
                 let last = arguments.args.iter().rev().find_map(|argument| match argument {
                     GenericArgument::Type(ty) => Some(ty),
                     _ => None,
                 });
-                last.map_or(Returns::Unknown, Returns::Stream)
+                last.map_or(ReturnKind::StreamOfUnknown, ReturnKind::Stream)
             }
             Some((word, Some(arguments))) if word == "Result" => match arguments.args.first() {
-                Some(GenericArgument::Type(inner)) if !matches!(returns(inner), Returns::Value) => Returns::InResult,
-                _ => Returns::Value,
+                Some(GenericArgument::Type(inner)) if !matches!(return_kind(inner), ReturnKind::Value) => {
+                    ReturnKind::StreamInResult
+                }
+                _ => ReturnKind::Value,
             },
-            _ => Returns::Value,
+            _ => ReturnKind::Value,
         },
-        _ => Returns::Value,
+        _ => ReturnKind::Value,
     }
 }
 
 /// Returns the last word of a path, and its generic arguments.
-fn arguments(path: &Path) -> Option<(String, Option<&AngleBracketedGenericArguments>)> {
+fn last_segment(path: &Path) -> Option<(String, Option<&AngleBracketedGenericArguments>)> {
     let last = path.segments.last()?;
     let arguments = match &last.arguments {
         PathArguments::AngleBracketed(arguments) => Some(arguments),
@@ -179,7 +181,7 @@ fn arguments(path: &Path) -> Option<(String, Option<&AngleBracketedGenericArgume
 }
 
 /// Returns `T` of `<Item = T>`.
-fn item(arguments: Option<&AngleBracketedGenericArguments>) -> Option<&Type> {
+fn item_type(arguments: Option<&AngleBracketedGenericArguments>) -> Option<&Type> {
     arguments?.args.iter().find_map(|argument| match argument {
         GenericArgument::AssocType(assoc) if assoc.ident == "Item" => Some(&assoc.ty),
         _ => None,

@@ -45,7 +45,7 @@ const _: () = {
     impl<__S: 'static> __rt::WithState<__S> for delete {
         const BINDING: __rt::Binding<__S> = __rt::Binding {
             def: <Self as __rt::Tool>::def,
-            start: __rt::Start::Asking(|_, _, _| ::core::unreachable!("this does not compile")),
+            start: __rt::Start::Validated(|_, _, _| ::core::unreachable!("this does not compile")),
         };
     }
 };

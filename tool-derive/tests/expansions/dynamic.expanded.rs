@@ -47,12 +47,12 @@ struct BookTableSeats<'a> {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     #[allow(unused_imports)]
-    use __rt::UsualFallback as _;
+    use __rt::BuiltInTypeFallback as _;
     use ::tool_runtime::__private as __rt;
     static __DEF: __rt::Def = __rt::Def::new(
         "book_table",
         "Book a table.",
-        &[__rt::Usual::<u8>::CODE.field("hour", "").dynamic(), __rt::Usual::<u8>::CODE.field("seats", "").dynamic()],
+        &[__rt::BuiltInType::<u8>::CODE.field("hour", "").dynamic(), __rt::BuiltInType::<u8>::CODE.field("seats", "").dynamic()],
         {
             #[allow(unused_imports)]
             use __rt::{BareOutput as _, KindFallback as _, Undescribed as _, Unwritten as _};
@@ -76,10 +76,10 @@ const _: () = {
     #[automatically_derived]
     impl __rt::Validators for book_table {
         type States<'a> = ();
-        const KEEPS: &'static [__rt::Keep] = {
+        const KEEPS: &'static [__rt::ValueSlot] = {
             #[allow(unused_imports)]
-            use __rt::KeepingFallback as _;
-            &[__rt::Keeping::<u8>::KIND.dynamic(), __rt::Keeping::<u8>::KIND.dynamic()]
+            use __rt::SlotWitnessFallback as _;
+            &[__rt::SlotWitness::<u8>::KIND.dynamic(), __rt::SlotWitness::<u8>::KIND.dynamic()]
         };
         const NODES: &'static [__rt::Node] = &[
             __rt::Node { field: 0usize, requires: &[], after: &[] },
@@ -88,10 +88,10 @@ const _: () = {
         fn ask<'a: 'b, 'b>(
             _node: ::core::primitive::usize,
             _given: ::core::option::Option<__rt::StoredValue>,
-            _known: __rt::Known<'b, Self::States<'a>>,
-        ) -> __rt::Asking<'b> {
+            _known: __rt::ValidatorInputs<'b, Self::States<'a>>,
+        ) -> __rt::ValidatorAnswer<'b> {
             #[allow(unused_imports)]
-            use __rt::{AsksFallback as _, ReturnedFallback as _, ValidatorFallback as _};
+            use __rt::{ParameterValidatorFallback as _, ReturnedFallback as _, ValidatorFallback as _};
             match _node {
                 0usize => __rt::Validator::<u8, BookTableHour<'b>>::of(hour)
                     .ask(_given, BookTableHour { __call: _known.call })
@@ -114,7 +114,7 @@ const _: () = {
                 {
                     #[allow(unused_imports)]
                     use __rt::WorkFallback as _;
-                    __rt::Work::<book_table>::call(&__DEF, move || book_table(_input.hour, _input.seats))
+                    __rt::Work::<book_table>::plain_fn(&__DEF, move || book_table(_input.hour, _input.seats))
                 },
             )
         }
@@ -126,13 +126,13 @@ const _: () = {
         _cx: &'a __rt::Context,
     ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::StartedCall<'a>, __rt::DecodeError>> where {
         #[allow(unused_imports)]
-        use __rt::SettlingFallback as _;
-        __rt::Settling::<book_table, ()>::settle(_text, (), _cx)
+        use __rt::ArgumentValidationFallback as _;
+        __rt::ArgumentValidation::<book_table, ()>::settle(_text, (), _cx)
     }
     #[automatically_derived]
     impl<__S: 'static> __rt::WithState<__S> for book_table {
         const BINDING: __rt::Binding<__S> =
-            __rt::Binding { def: <Self as __rt::Tool>::def, start: __rt::Start::Asking(__start::<__S>) };
+            __rt::Binding { def: <Self as __rt::Tool>::def, start: __rt::Start::Validated(__start::<__S>) };
     }
     #[automatically_derived]
     #[allow(dead_code, unreachable_pub)]

@@ -8,16 +8,16 @@ struct Choose {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     #[allow(unused_imports)]
-    use __rt::UsualFallback as _;
+    use __rt::BuiltInTypeFallback as _;
     use ::tool_runtime::__private as __rt;
-    static __F0: __rt::Field = __rt::Usual::<Vec<String>>::CODE
+    static __F0: __rt::Field = __rt::BuiltInType::<Vec<String>>::CODE
         .field("options", "The choices.")
         .limits(&[__rt::Check::<Vec<String>>::length(2usize, ::core::option::Option::Some(9usize))]);
     static __FIELDS: [__rt::Field; 1usize] = [__F0];
     static __OUTPUT: __rt::FieldCode = {
         #[allow(unused_imports)]
-        use __rt::{BareInput as _, Undecoded as _, Undescribed as _, UsualFallback as _};
-        __rt::Typed::<String>::CODE.fits::<String>()
+        use __rt::{BareInput as _, Undecoded as _, Undescribed as _, BuiltInTypeFallback as _};
+        __rt::TypeWitness::<String>::CODE.fits::<String>()
     };
     static __DEF: __rt::Def =
         __rt::Def::new("Choose", "Ask the person which one they like.", &__FIELDS, __OUTPUT.returned)

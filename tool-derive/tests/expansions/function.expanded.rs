@@ -31,17 +31,17 @@ struct find_orders {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     #[allow(unused_imports)]
-    use __rt::UsualFallback as _;
+    use __rt::BuiltInTypeFallback as _;
     use ::tool_runtime::__private as __rt;
     static __F0: __rt::Field =
-        __rt::Usual::<u32>::CODE.field("customer", "The customer's number.").limits(&[__rt::Check::<u32>::range(
+        __rt::BuiltInType::<u32>::CODE.field("customer", "The customer's number.").limits(&[__rt::Check::<u32>::range(
             ::core::option::Option::Some(__rt::Number::Int(1i128)),
             ::core::option::Option::None,
             false,
         )]);
-    static __F1: __rt::Field = __rt::Usual::<usize>::CODE
+    static __F1: __rt::Field = __rt::BuiltInType::<usize>::CODE
         .field("limit", "The largest number of results.")
-        .default(&__rt::Given::<usize>(|| 10), || __rt::constant("10"));
+        .default(&__rt::DefaultValue::<usize>(|| 10), || __rt::constant("10"));
     static __FIELDS: [__rt::Field; 2usize] = [__F0, __F1];
     static __DEF: __rt::Def = __rt::Def::new("find_orders", "Find a customer's orders.", &__FIELDS, {
         #[allow(unused_imports)]
@@ -67,7 +67,7 @@ const _: () = {
         {
             #[allow(unused_imports)]
             use __rt::WorkFallback as _;
-            __rt::Work::<(find_orders, &'a Orders)>::wait(&__DEF, find_orders(_input.customer, _input.limit, _state0))
+            __rt::Work::<(find_orders, &'a Orders)>::async_fn(&__DEF, find_orders(_input.customer, _input.limit, _state0))
         }
     }
     #[allow(unused_variables)]
@@ -89,7 +89,7 @@ const _: () = {
     {
         const BINDING: __rt::Binding<__S> = __rt::Binding {
             def: <Self as __rt::Tool>::def,
-            start: __rt::Start::On(&__rt::BeginWithState(__start::<__S>)),
+            start: __rt::Start::WithState(&__rt::BeginWithState(__start::<__S>)),
         };
     }
 };

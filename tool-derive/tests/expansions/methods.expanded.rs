@@ -32,10 +32,10 @@ struct CounterNext {
 #[allow(clippy::all, clippy::pedantic, deprecated, private_interfaces, missing_docs, unused_qualifications)]
 const _: () = {
     #[allow(unused_imports)]
-    use __rt::UsualFallback as _;
+    use __rt::BuiltInTypeFallback as _;
     use ::tool_runtime::__private as __rt;
     static __DEF: __rt::Def =
-        __rt::Def::new("next", "The next number.", &[__rt::Usual::<u64>::CODE.field("number", "")], {
+        __rt::Def::new("next", "The next number.", &[__rt::BuiltInType::<u64>::CODE.field("number", "")], {
             #[allow(unused_imports)]
             use __rt::{BareOutput as _, KindFallback as _, Undescribed as _, Unwritten as _};
             __rt::Kind::<u64>::KIND.fits::<u64>()
@@ -58,7 +58,7 @@ const _: () = {
         {
             #[allow(unused_imports)]
             use __rt::WorkFallback as _;
-            __rt::Work::<(CounterNext, &'a Counter)>::call(&__DEF, move || <Counter>::next(_state0, _input.number))
+            __rt::Work::<(CounterNext, &'a Counter)>::plain_fn(&__DEF, move || <Counter>::next(_state0, _input.number))
         }
     }
     #[allow(unused_variables)]
@@ -80,7 +80,7 @@ const _: () = {
     {
         const BINDING: __rt::Binding<__S> = __rt::Binding {
             def: <Self as __rt::Tool>::def,
-            start: __rt::Start::On(&__rt::BeginWithState(__start::<__S>)),
+            start: __rt::Start::WithState(&__rt::BeginWithState(__start::<__S>)),
         };
     }
 };

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     calls::Calls,
-    fault::{self, protocol},
+    fault::{self, protocol_error},
     http::reading::Decode,
 };
 use tool_runtime::{
@@ -24,25 +24,25 @@ pub const PROVIDER: &str = "anthropic";
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
-    message: Option<String>,
-    begun: bool,
+    message_id: Option<String>,
+    has_blocks: bool,
     /// The index of the open block, and the treatment of its deltas.
-    block: Option<(u64, Kind)>,
-    /// The open block of a provider's tool, if there is one. Completed ones are in `provided`.
-    open: Option<Provided>,
-    provided: Vec<ProviderPart>,
+    open_block: Option<(u64, BlockKind)>,
+    /// The open block of a provider's tool, if there is one. Completed ones are in `provider_parts`.
+    open_provider_block: Option<ProviderBlock>,
+    provider_parts: Vec<ProviderPart>,
     tokens: Tokens,
-    finish: Option<FinishReason>,
-    over: bool,
+    finish_reason: Option<FinishReason>,
+    is_over: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum BlockKind {
     Text,
     Thinking,
     Call(usize),
     /// The block of a provider's tool.
-    Provided,
+    Provider,
     Skipped,
 }
 
@@ -51,38 +51,38 @@ impl Decoder {
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         Self {
             calls: Calls::new(tools, ListFormat::Anthropic, messages),
-            message: None,
-            begun: false,
-            block: None,
-            open: None,
-            provided: Vec::new(),
+            message_id: None,
+            has_blocks: false,
+            open_block: None,
+            open_provider_block: None,
+            provider_parts: Vec::new(),
             tokens: Tokens::default(),
-            finish: None,
-            over: false,
+            finish_reason: None,
+            is_over: false,
         }
     }
 
-    fn take(&mut self, event: Event, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn apply_event(&mut self, event: Event, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         match event {
-            Event::MessageStart { message } => self.start(message, out)?,
-            Event::ContentBlockStart { index, content_block } => self.open(index, content_block, out)?,
-            Event::ContentBlockDelta { index, delta } => self.piece(index, delta, out)?,
+            Event::MessageStart { message } => self.begin_message(message, out)?,
+            Event::ContentBlockStart { index, content_block } => self.begin_block(index, content_block, out)?,
+            Event::ContentBlockDelta { index, delta } => self.apply_piece(index, delta, out)?,
             Event::ContentBlockStop { index } => {
-                if let Kind::Call(call) = self.kind(index)? {
+                if let BlockKind::Call(call) = self.open_kind(index)? {
                     self.calls.end(call, out);
                 }
-                if let Some(provided) = self.open.take() {
-                    let part = provided.whole(&self.provided);
-                    self.provided.push(part.clone());
+                if let Some(block) = self.open_provider_block.take() {
+                    let part = block.into_part(&self.provider_parts);
+                    self.provider_parts.push(part.clone());
                     out.push(Delta::Provider(part));
                 }
-                self.block = None;
+                self.open_block = None;
             }
             Event::MessageDelta { delta, usage } => {
                 if let Some(reason) = delta.stop_reason {
-                    self.finish = Some(finish_reason(reason));
+                    self.finish_reason = Some(read_finish_reason(reason));
                 }
-                self.count(usage, out);
+                self.update_usage(usage, out);
             }
             Event::MessageStop => out.append(&mut self.finish()?),
             Event::Error | Event::Other => {}
@@ -90,66 +90,70 @@ impl Decoder {
         Ok(())
     }
 
-    /// Handles the beginning of the message. Some proxies send it twice, which is harmless before the first block. After it, the
-    /// proxy has sent a second request, and two answers cannot be one turn.
-    fn start(&mut self, message: Begin, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        if self.begun {
-            let first = self.message.as_deref().unwrap_or_default();
-            return Err(protocol(&format!("a second message ({}) began within the message {first}", message.id)));
+    /// Accepts the beginning of the message. Some proxies send it twice, which is harmless before the first block. A later one
+    /// belongs to a second answer, and two answers cannot be one turn.
+    fn begin_message(&mut self, message: Begin, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        if self.has_blocks {
+            let first = self.message_id.as_deref().unwrap_or_default();
+            return Err(protocol_error(&format!("a second message ({}) began within the message {first}", message.id)));
         }
-        self.message = Some(message.id);
-        self.count(message.usage, out);
+        self.message_id = Some(message.id);
+        self.update_usage(message.usage, out);
         Ok(())
     }
 
-    fn open(&mut self, index: u64, begun: Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        if let Some((open, _)) = self.block {
-            return Err(protocol(&format!("block {index} began before block {open} ended")));
+    fn begin_block(&mut self, index: u64, block_json: Value, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        if let Some((open, _)) = self.open_block {
+            return Err(protocol_error(&format!("block {index} began before block {open} ended")));
         }
-        self.begun = true;
-        let block = Block::deserialize(&begun)
-            .map_err(|error| protocol(&format!("block {index} is not one of a message")).with_source(error))?;
+        self.has_blocks = true;
+        let block = Block::deserialize(&block_json)
+            .map_err(|error| protocol_error(&format!("block {index} is not one of a message")).with_source(error))?;
         let kind = match block {
             Block::Text { text } => {
-                say(Delta::Text, text, out);
-                Kind::Text
+                push_nonempty(Delta::Text, text, out);
+                BlockKind::Text
             }
             Block::Thinking { thinking, signature } => {
-                // An empty delta, so that this block's signature is not added to the previous block's.
+                // Even an empty delta begins a block, so this signature does not join the previous block's.
                 out.push(Delta::Reasoning(thinking));
-                say(Delta::ReasoningSignature, signature, out);
-                Kind::Thinking
+                push_nonempty(Delta::ReasoningSignature, signature, out);
+                BlockKind::Thinking
             }
             Block::RedactedThinking { data } => {
                 out.push(Delta::Reasoning(String::new()));
                 out.push(Delta::ReasoningSignature(format!("{REDACTED}{data}")));
-                Kind::Skipped
+                BlockKind::Skipped
             }
             Block::ToolUse { id, name, input } => {
                 let call = self.calls.start(&id, &name, out);
                 if !input.is_empty() {
                     self.calls.push(call, &Value::Object(input).to_string(), out);
                 }
-                Kind::Call(call)
+                BlockKind::Call(call)
             }
             Block::Other => {
-                self.open = Provided::new(begun);
-                Kind::Provided
+                self.open_provider_block = ProviderBlock::new(block_json);
+                BlockKind::Provider
             }
         };
-        self.block = Some((index, kind));
+        self.open_block = Some((index, kind));
         Ok(())
     }
 
-    fn piece(&mut self, index: u64, piece: Piece, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        match (self.kind(index)?, piece) {
-            (Kind::Text, Piece::TextDelta { text }) => say(Delta::Text, text, out),
-            (Kind::Thinking, Piece::ThinkingDelta { thinking }) => say(Delta::Reasoning, thinking, out),
-            (Kind::Thinking, Piece::SignatureDelta { signature }) => say(Delta::ReasoningSignature, signature, out),
-            (Kind::Call(call), Piece::InputJsonDelta { partial_json }) => self.calls.push(call, &partial_json, out),
-            (Kind::Provided, Piece::InputJsonDelta { partial_json }) => {
-                if let Some(provided) = &mut self.open {
-                    provided.push(&partial_json);
+    fn apply_piece(&mut self, index: u64, piece: Piece, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+        match (self.open_kind(index)?, piece) {
+            (BlockKind::Text, Piece::TextDelta { text }) => push_nonempty(Delta::Text, text, out),
+            (BlockKind::Thinking, Piece::ThinkingDelta { thinking }) => push_nonempty(Delta::Reasoning, thinking, out),
+            (BlockKind::Thinking, Piece::SignatureDelta { signature }) => {
+                push_nonempty(Delta::ReasoningSignature, signature, out);
+            }
+            (BlockKind::Call(call), Piece::InputJsonDelta { partial_json }) => {
+                self.calls.push(call, &partial_json, out);
+            }
+            (BlockKind::Provider, Piece::InputJsonDelta { partial_json }) => {
+                if let Some(block) = &mut self.open_provider_block {
+                    block.push(&partial_json);
                 }
             }
             _ => {}
@@ -157,14 +161,14 @@ impl Decoder {
         Ok(())
     }
 
-    fn kind(&self, index: u64) -> Result<Kind, ModelError> {
-        match self.block {
+    fn open_kind(&self, index: u64) -> Result<BlockKind, ModelError> {
+        match self.open_block {
             Some((open, kind)) if open == index => Ok(kind),
-            _ => Err(protocol(&format!("an event belongs to block {index}, which is not open"))),
+            _ => Err(protocol_error(&format!("an event belongs to block {index}, which is not open"))),
         }
     }
 
-    fn count(&mut self, tokens: Option<Tokens>, out: &mut Vec<Delta>) {
+    fn update_usage(&mut self, tokens: Option<Tokens>, out: &mut Vec<Delta>) {
         if let Some(tokens) = tokens {
             let before = Usage::from(self.tokens);
             self.tokens.update(tokens);
@@ -176,9 +180,9 @@ impl Decoder {
     }
 
     fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let reason = self.finish.take().ok_or_else(fault::cut_off)?;
+        let reason = self.finish_reason.take().ok_or_else(fault::cut_off_error)?;
         let mut out = Vec::new();
-        self.over = true;
+        self.is_over = true;
         self.calls.finish(reason.is_safe(), &mut out);
         out.push(Delta::Finish(reason));
         Ok(out)
@@ -188,31 +192,31 @@ impl Decoder {
 impl Decode for Decoder {
     fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
-        if self.over || data.is_empty() || data == "[DONE]" {
+        if self.is_over || data.is_empty() || data == "[DONE]" {
             return Ok(Vec::new());
         }
         let event: Event = fault::read_event(data, "one of a message")?;
         if matches!(event, Event::Error) {
-            let unknown = || protocol("the provider reported an error without saying which");
-            return Err(fault::in_stream(data).unwrap_or_else(unknown));
+            let unnamed_error = || protocol_error("the provider reported an error without saying which");
+            return Err(fault::find_stream_failure(data).unwrap_or_else(unnamed_error));
         }
         let mut out = Vec::new();
-        self.take(event, &mut out)?;
+        self.apply_event(event, &mut out)?;
         Ok(out)
     }
 
     fn end(&mut self) -> Result<Vec<Delta>, ModelError> {
-        if self.over { Ok(Vec::new()) } else { self.finish() }
+        if self.is_over { Ok(Vec::new()) } else { self.finish() }
     }
 }
 
-fn say(delta: fn(String) -> Delta, text: String, out: &mut Vec<Delta>) {
+fn push_nonempty(delta: fn(String) -> Delta, text: String, out: &mut Vec<Delta>) {
     if !text.is_empty() {
         out.push(delta(text));
     }
 }
 
-fn finish_reason(reason: String) -> FinishReason {
+fn read_finish_reason(reason: String) -> FinishReason {
     match reason.as_str() {
         "end_turn" | "stop_sequence" => FinishReason::Stop,
         "tool_use" => FinishReason::ToolCalls,
@@ -225,23 +229,23 @@ fn finish_reason(reason: String) -> FinishReason {
 
 /// An open block of a provider's tool.
 #[derive(Debug)]
-struct Provided {
+struct ProviderBlock {
     block: Value,
     /// The part of a call's input that has arrived.
     input: String,
     kind: ProviderPartKind,
 }
 
-impl Provided {
-    /// Creates the state of a provider's block. Returns `None` for any other block.
+impl ProviderBlock {
+    /// Creates the state of a block of a provider's tool. Returns `None` for any other block.
     fn new(block: Value) -> Option<Self> {
         let name = block["type"].as_str()?;
         let kind = if name.ends_with("_tool_use") {
             ProviderPartKind::Call
         } else if name.ends_with("_tool_result") {
-            let failed = block["is_error"] == true
+            let has_failed = block["is_error"] == true
                 || block["content"]["type"].as_str().is_some_and(|content| content.ends_with("_error"));
-            if failed { ProviderPartKind::Failure } else { ProviderPartKind::Result }
+            if has_failed { ProviderPartKind::Failure } else { ProviderPartKind::Result }
         } else {
             return None;
         };
@@ -252,20 +256,19 @@ impl Provided {
         self.input.push_str(json);
     }
 
-    /// Returns the complete block. `before` are the turn's earlier blocks, which are needed because a result does not name its
-    /// tool.
-    fn whole(mut self, before: &[ProviderPart]) -> ProviderPart {
+    /// Returns the complete block. `earlier` holds the turn's earlier blocks, because a result does not name its tool.
+    fn into_part(mut self, earlier: &[ProviderPart]) -> ProviderPart {
         if let Ok(input @ Value::Object(_)) = serde_json::from_str(&self.input) {
             self.block["input"] = input;
         }
-        let text = |member: &str| self.block[member].as_str().unwrap_or_default();
+        let member_text = |member: &str| self.block[member].as_str().unwrap_or_default();
         let (id, name) = match self.kind {
-            ProviderPartKind::Call => (text("id"), text("name")),
+            ProviderPartKind::Call => (member_text("id"), member_text("name")),
             _ => {
-                let id = text("tool_use_id");
-                let called = before.iter().find(|part| part.call_id == id).map(|part| part.name.as_str());
-                let of_type = text("type");
-                (id, called.unwrap_or_else(|| of_type.strip_suffix("_tool_result").unwrap_or(of_type)))
+                let id = member_text("tool_use_id");
+                let tool_name = earlier.iter().find(|part| part.call_id == id).map(|part| part.name.as_str());
+                let block_type = member_text("type");
+                (id, tool_name.unwrap_or_else(|| block_type.strip_suffix("_tool_result").unwrap_or(block_type)))
             }
         };
         ProviderPart::new(PROVIDER, id, name, self.kind, self.block.to_string())
@@ -330,7 +333,7 @@ enum Block {
         #[serde(default)]
         input: Map<String, Value>,
     },
-    /// Blocks of provider's tools ([`Provided`]), and future blocks.
+    /// Blocks of providers' tools ([`ProviderBlock`]), and future blocks.
     #[serde(other)]
     Other,
 }
@@ -366,9 +369,9 @@ struct Tokens {
     #[serde(rename = "input_tokens")]
     input: Option<u64>,
     #[serde(rename = "cache_creation_input_tokens")]
-    written: Option<u64>,
+    cache_written: Option<u64>,
     #[serde(rename = "cache_read_input_tokens")]
-    read: Option<u64>,
+    cache_read: Option<u64>,
     #[serde(rename = "output_tokens")]
     output: Option<u64>,
 }
@@ -376,21 +379,21 @@ struct Tokens {
 impl Tokens {
     fn update(&mut self, later: Self) {
         self.input = later.input.or(self.input);
-        self.written = later.written.or(self.written);
-        self.read = later.read.or(self.read);
+        self.cache_written = later.cache_written.or(self.cache_written);
+        self.cache_read = later.cache_read.or(self.cache_read);
         self.output = later.output.or(self.output);
     }
 }
 
 impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
-        let read = tokens.read.unwrap_or_default();
-        let written = tokens.written.unwrap_or_default();
+        let cache_read = tokens.cache_read.unwrap_or_default();
+        let cache_written = tokens.cache_written.unwrap_or_default();
         Self {
             // The provider counts cached tokens separately.
-            input_tokens: tokens.input.unwrap_or_default() + read + written,
+            input_tokens: tokens.input.unwrap_or_default() + cache_read + cache_written,
             output_tokens: tokens.output.unwrap_or_default(),
-            cached_tokens: read,
+            cached_tokens: cache_read,
             reasoning_tokens: 0,
         }
     }

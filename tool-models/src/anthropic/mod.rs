@@ -24,7 +24,7 @@ const VERSION: &str = "2023-06-01";
 const MAX_TOKENS: u32 = 8192;
 
 /// The members of a request that [`Anthropic::extra`] must not set.
-const OWN: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_tokens"];
+const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_tokens"];
 
 /// A model behind the messages protocol.
 ///
@@ -82,12 +82,12 @@ impl Anthropic {
     }
 
     pub(super) fn from_vars(var: env::Vars<'_>) -> Result<Self, ModelError> {
-        let named = env::named(var, "ANTHROPIC", "a key")?;
-        let mut model = Self::new(named.model);
-        model.base_url = named.base_url.unwrap_or(model.base_url);
-        model.key = named.key;
+        let shared = env::read_shared_vars(var, "ANTHROPIC", "a key")?;
+        let mut model = Self::new(shared.model);
+        model.base_url = shared.base_url.unwrap_or(model.base_url);
+        model.key = shared.key;
         model.version = var("ANTHROPIC_VERSION").unwrap_or(model.version);
-        model.max_tokens = named.max_tokens.unwrap_or(model.max_tokens);
+        model.max_tokens = shared.max_tokens.unwrap_or(model.max_tokens);
         Ok(model)
     }
 
@@ -120,7 +120,7 @@ impl Anthropic {
     /// (`model`, `messages`, `system`, `tools`, `stream`, `max_tokens`) are ignored.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
-        if !OWN.contains(&name.as_str()) {
+        if !RESERVED_MEMBERS.contains(&name.as_str()) {
             self.extra.insert(name, value.into());
         }
         self
@@ -150,7 +150,7 @@ impl Model for Anthropic {
         headers.extend(self.key.clone().map(|key| ("x-api-key", key)));
         let base = self.base_url.trim_end_matches('/');
         let url = format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base));
-        let post = Post { url, headers, body: request::body(self, &request) };
+        let post = Post { url, headers, body: request::write_body(self, &request) };
         self.http.stream(post, move || Decoder::new(request.messages, request.tools))
     }
 }

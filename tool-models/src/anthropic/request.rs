@@ -22,11 +22,11 @@ struct Body<'a> {
     max_tokens: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
-    messages: Vec<Entry<'a>>,
+    messages: Vec<RequestMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice<'a>>,
+    tool_choice: Option<WireToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     stream: bool,
@@ -35,7 +35,7 @@ struct Body<'a> {
 }
 
 #[derive(Serialize)]
-struct Choice<'a> {
+struct WireToolChoice<'a> {
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
@@ -44,17 +44,17 @@ struct Choice<'a> {
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct RequestMessage<'a> {
     role: Role,
-    content: Vec<Item<'a>>,
+    content: Vec<ContentBlock<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Item<'a> {
+enum ContentBlock<'a> {
     Block(Block<'a>),
     /// The block of a tool that the provider runs, unchanged.
-    Provided(&'a RawValue),
+    Provider(&'a RawValue),
 }
 
 #[derive(Clone, Copy, PartialEq, Serialize)]
@@ -101,7 +101,7 @@ struct Source<'a> {
     data: &'a str,
 }
 
-pub fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
+pub fn write_body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::Anthropic);
     let body = Body {
@@ -111,13 +111,13 @@ pub fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
             .messages
             .iter()
             .filter_map(|message| match message {
-                Message::System { text } => text_block(text),
+                Message::System { text } => make_text_block(text),
                 _ => None,
             })
             .collect(),
-        messages: entries(request.messages),
+        messages: convert_messages(request.messages),
         tools: has_tools.then(|| request.tools.json(ListFormat::Anthropic)),
-        tool_choice: if has_tools { choice(request.tool_choice, settings.parallel_calls) } else { None },
+        tool_choice: if has_tools { convert_choice(request.tool_choice, settings.parallel_calls) } else { None },
         temperature: settings.temperature,
         stream: true,
         extra: &model.extra,
@@ -125,99 +125,109 @@ pub fn body(model: &Anthropic, request: &Request<'_>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
 }
 
-fn choice(choice: &ToolChoice, parallel: Option<bool>) -> Option<Choice<'_>> {
+fn convert_choice(choice: &ToolChoice, parallel_calls: Option<bool>) -> Option<WireToolChoice<'_>> {
     let (r#type, name) = match choice {
-        ToolChoice::Auto if parallel.is_none() => return None,
-        ToolChoice::None => return Some(Choice { r#type: "none", name: None, disable_parallel_tool_use: None }),
+        ToolChoice::Auto if parallel_calls.is_none() => return None,
+        ToolChoice::None => {
+            return Some(WireToolChoice { r#type: "none", name: None, disable_parallel_tool_use: None });
+        }
         ToolChoice::Auto => ("auto", None),
         ToolChoice::Required => ("any", None),
         ToolChoice::Tool(name) => ("tool", Some(name.as_str())),
     };
-    Some(Choice { r#type, name, disable_parallel_tool_use: parallel.map(|parallel| !parallel) })
+    Some(WireToolChoice {
+        r#type,
+        name,
+        disable_parallel_tool_use: parallel_calls.map(|parallel_calls| !parallel_calls),
+    })
 }
 
-/// Returns the messages, in which adjacent messages of one role are merged. All results of a turn must be in one message, before
-/// its other content.
-fn entries(messages: &[Message]) -> Vec<Entry<'_>> {
-    let mut entries: Vec<Entry<'_>> = Vec::with_capacity(messages.len());
+/// Converts the messages. Merges neighbours of one role, and puts tool results first, as Anthropic requires.
+fn convert_messages(messages: &[Message]) -> Vec<RequestMessage<'_>> {
+    let mut converted: Vec<RequestMessage<'_>> = Vec::with_capacity(messages.len());
     for message in messages {
         let (role, content) = match message {
             Message::System { .. } => continue,
             Message::User { content } => {
-                (Role::User, content.iter().filter_map(part).map(Item::Block).collect::<Vec<_>>())
+                (Role::User, content.iter().filter_map(convert_part).map(ContentBlock::Block).collect::<Vec<_>>())
             }
-            Message::Assistant { content } => (Role::Assistant, content.iter().filter_map(assistant_item).collect()),
+            Message::Assistant { content } => {
+                (Role::Assistant, content.iter().filter_map(convert_assistant_part).collect())
+            }
             Message::Tool(answer) => {
-                let content = answer.content.iter().filter_map(part).collect();
-                let tool_use_id = id(&answer.call_id);
-                (Role::User, vec![Item::Block(Block::ToolResult { tool_use_id, content, is_error: answer.is_error })])
+                let content = answer.content.iter().filter_map(convert_part).collect();
+                let tool_use_id = sanitize_id(&answer.call_id);
+                (
+                    Role::User,
+                    vec![ContentBlock::Block(Block::ToolResult { tool_use_id, content, is_error: answer.is_error })],
+                )
             }
         };
         if content.is_empty() {
             continue;
         }
-        match entries.last_mut() {
+        match converted.last_mut() {
             Some(last) if last.role == role => last.content.extend(content),
-            _ => entries.push(Entry { role, content }),
+            _ => converted.push(RequestMessage { role, content }),
         }
     }
-    for entry in &mut entries {
+    for message in &mut converted {
         // The sort is stable, so that results and the rest keep their order.
-        let is_result = |item: &Item<'_>| matches!(item, Item::Block(Block::ToolResult { .. }));
-        entry.content.sort_by_key(|item| entry.role == Role::User && !is_result(item));
+        let is_result = |block: &ContentBlock<'_>| matches!(block, ContentBlock::Block(Block::ToolResult { .. }));
+        message.content.sort_by_key(|block| message.role == Role::User && !is_result(block));
     }
-    entries
+    converted
 }
 
 /// Returns a block of text; `None` if it is empty, because the provider refuses that.
-fn text_block<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
+fn make_text_block<'a>(text: impl Into<Cow<'a, str>>) -> Option<Block<'a>> {
     let text = text.into();
     (!text.trim().is_empty()).then_some(Block::Text { text })
 }
 
-fn part(part: &Part) -> Option<Block<'_>> {
+fn convert_part(part: &Part) -> Option<Block<'_>> {
     match part {
-        Part::Text { text } | Part::Json { json: text } => text_block(text),
-        Part::Audio { .. } | Part::Resource { .. } => text_block(part.in_words()),
+        Part::Text { text } | Part::Json { json: text } => make_text_block(text),
+        Part::Audio { .. } | Part::Resource { .. } => make_text_block(part.in_words()),
         Part::Image { media_type, data } => {
             Some(Block::Image { source: Source { r#type: "base64", media_type, data } })
         }
     }
 }
 
-fn assistant_item(part: &AssistantPart) -> Option<Item<'_>> {
+fn convert_assistant_part(part: &AssistantPart) -> Option<ContentBlock<'_>> {
     let block = match part {
         AssistantPart::Provider(part) if part.provider == PROVIDER => {
-            return serde_json::from_str(&part.block).ok().map(Item::Provided);
+            return serde_json::from_str(&part.block).ok().map(ContentBlock::Provider);
         }
-        AssistantPart::Text { text } => text_block(text),
+        AssistantPart::Text { text } => make_text_block(text),
         // Blocks of other providers have no meaning here.
         AssistantPart::Provider(_) => None,
         AssistantPart::Reasoning { text, signature } => {
             // The provider refuses reasoning without its own signature. A signature in JSON is Gemini's.
-            let seal = signature.as_deref().filter(|seal| !seal.starts_with('{'));
-            seal.map(|signature| match signature.strip_prefix(REDACTED) {
+            let signature = signature.as_deref().filter(|signature| !signature.starts_with('{'));
+            signature.map(|signature| match signature.strip_prefix(REDACTED) {
                 Some(data) => Block::RedactedThinking { data },
                 None => Block::Thinking { thinking: text, signature },
             })
         }
         AssistantPart::Call(call) => {
-            Some(Block::ToolUse { id: id(&call.id), name: &call.name, input: input(&call.arguments) })
+            Some(Block::ToolUse { id: sanitize_id(&call.id), name: &call.name, input: parse_input(&call.arguments) })
         }
     };
-    block.map(Item::Block)
+    block.map(ContentBlock::Block)
 }
 
-fn input(text: &str) -> Cow<'_, RawValue> {
-    let json = "an object was checked to be JSON";
+fn parse_input(text: &str) -> Cow<'_, RawValue> {
+    let invariant = "`arguments` returns valid JSON";
     match arguments(text) {
-        Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(json)),
-        Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(json)),
+        Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(invariant)),
+        Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(invariant)),
     }
 }
 
-/// Returns `id` in the characters that the provider allows. Other providers use more.
-fn id(id: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if id.chars().all(fits) { Cow::Borrowed(id) } else { Cow::Owned(id.replace(|c| !fits(c), "_")) }
+/// Replaces each character that Anthropic refuses in an id with `_`. Other providers' ids may contain such characters.
+fn sanitize_id(id: &str) -> Cow<'_, str> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if id.chars().all(is_allowed) { Cow::Borrowed(id) } else { Cow::Owned(id.replace(|c| !is_allowed(c), "_")) }
 }

@@ -47,7 +47,7 @@ fn begin() -> Value {
 }
 
 #[test]
-fn thinking_text_and_calls() {
+fn a_turn_keeps_the_order_of_its_blocks() {
     let mut events = vec![
         begin(),
         start(0, &json!({"type": "thinking", "thinking": "", "signature": ""})),
@@ -120,7 +120,7 @@ fn reasons_to_stop() {
 }
 
 #[test]
-fn broken_streams() {
+fn a_broken_stream_is_an_error() {
     let text = || start(0, &json!({"type": "text", "text": "x"}));
     let cases = [
         (
@@ -206,7 +206,7 @@ fn a_conversation_as_a_request() {
     let model = Anthropic::new("m").extra("top_k", 5).extra("stream", false);
     let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
     let used = |id: &str, input: Value| json!({"type": "tool_use", "id": id, "name": "f", "input": input});
-    let body: Value = serde_json::from_slice(&request::body(&model, &request)).unwrap();
+    let body: Value = serde_json::from_slice(&request::write_body(&model, &request)).unwrap();
     assert_eq!(
         body,
         json!({

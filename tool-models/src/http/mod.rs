@@ -154,23 +154,24 @@ impl Http {
         post: Post,
         decoder: impl Fn() -> D,
     ) -> Result<DeltaStream<'static, D>, ModelError> {
-        let own = self.headers.iter().map(|(name, value)| (name.as_str(), value));
-        let headers = header_map(post.headers.iter().map(|(name, value)| (*name, value)).chain(own))?;
+        let own_headers = self.headers.iter().map(|(name, value)| (name.as_str(), value));
+        let headers = build_header_map(post.headers.iter().map(|(name, value)| (*name, value)).chain(own_headers))?;
         let client = match self.client.get() {
             Some(client) => client,
             None => {
-                let client = client(self.timeouts.connect)?;
+                let client = build_client(self.timeouts.connect)?;
                 self.client.get_or_init(|| client)
             }
         };
         let Post { url, body, .. } = post;
-        let request = client.post(url).headers(headers.clone()).body(body).build().map_err(reading::unreachable)?;
+        let request =
+            client.post(url).headers(headers.clone()).body(body).build().map_err(reading::unreachable_error)?;
         let attempt = || async {
             let permit = self.limiter.acquire().await;
             let answer = client.execute(request.try_clone().expect("a body of bytes can be sent again"));
-            let mut reading = DeltaStream::open(answer, &headers, self, decoder()).await?.holding(permit);
-            reading.begin().await?;
-            Ok(reading)
+            let mut deltas = DeltaStream::open(answer, &headers, self, decoder()).await?.with_permit(permit);
+            deltas.read_first_delta().await?;
+            Ok(deltas)
         };
         let cap = self.retry.cap;
         attempt
@@ -181,8 +182,8 @@ impl Http {
     }
 }
 
-fn client(connect: Duration) -> Result<reqwest::Client, ModelError> {
-    let made = tls().map_err(Into::into).and_then(|tls| {
+fn build_client(connect: Duration) -> Result<reqwest::Client, ModelError> {
+    let result = build_tls_config().map_err(Into::into).and_then(|tls| {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .connect_timeout(connect)
@@ -192,23 +193,23 @@ fn client(connect: Duration) -> Result<reqwest::Client, ModelError> {
             .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")));
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(client.build()?)
     });
-    made.map_err(|error| {
+    result.map_err(|error| {
         let message = "the HTTPS client cannot be created on this system";
         ModelError::new(ModelErrorKind::Configuration, message).with_source(error)
     })
 }
 
 /// Returns the headers to send, each marked as sensitive.
-fn header_map<'a>(headers: impl Iterator<Item = (&'a str, &'a SecretString)>) -> Result<HeaderMap, ModelError> {
+fn build_header_map<'a>(headers: impl Iterator<Item = (&'a str, &'a SecretString)>) -> Result<HeaderMap, ModelError> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
-        let unfit = |what: &str| {
+        let invalid = |what: &str| {
             let message = format!("the {what} of the header `{name}` holds characters that a header cannot carry");
             ModelError::new(ModelErrorKind::Configuration, message)
         };
-        let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| unfit("value"))?;
+        let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| invalid("value"))?;
         value.set_sensitive(true);
-        map.insert(HeaderName::try_from(name).map_err(|_| unfit("name"))?, value);
+        map.insert(HeaderName::try_from(name).map_err(|_| invalid("name"))?, value);
     }
     Ok(map)
 }
@@ -217,7 +218,7 @@ fn header_map<'a>(headers: impl Iterator<Item = (&'a str, &'a SecretString)>) ->
 /// does not need a process-wide one.
 ///
 /// Fails when the system's verifier is missing.
-fn tls() -> Result<ClientConfig, rustls::Error> {
+fn build_tls_config() -> Result<ClientConfig, rustls::Error> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
 }
@@ -258,11 +259,11 @@ impl Retry {
 }
 
 /// Returns the wait before the next try: the provider's, and at least `planned`. Returns `None` if there is no further try.
-fn next_wait(asked: Option<Duration>, planned: Option<Duration>, cap: Duration) -> Option<Duration> {
+fn next_wait(requested: Option<Duration>, planned: Option<Duration>, cap: Duration) -> Option<Duration> {
     let planned = planned?.min(cap);
-    match asked {
-        Some(asked) if asked > cap => None,
-        Some(asked) => Some(asked.max(planned)),
+    match requested {
+        Some(requested) if requested > cap => None,
+        Some(requested) => Some(requested.max(planned)),
         None => Some(planned),
     }
 }
@@ -290,7 +291,7 @@ struct Limiter {
     slots: Arc<Semaphore>,
     per_minute: usize,
     /// The start times of the last minute's requests.
-    begun: Mutex<VecDeque<Instant>>,
+    recent_starts: Mutex<VecDeque<Instant>>,
 }
 
 impl Default for Limiter {
@@ -303,7 +304,7 @@ impl Limiter {
     fn new(limits: RateLimits) -> Self {
         // With zero, requests would wait forever.
         let slots = Arc::new(Semaphore::new(limits.in_flight.clamp(1, Semaphore::MAX_PERMITS)));
-        Self { slots, per_minute: limits.per_minute.max(1), begun: Mutex::default() }
+        Self { slots, per_minute: limits.per_minute.max(1), recent_starts: Mutex::default() }
     }
 
     /// Waits until a request may be sent. The request counts as in flight until the permit is dropped.
@@ -311,14 +312,14 @@ impl Limiter {
         let permit = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
         if self.per_minute < usize::MAX {
             // The lock is held while waiting. It is fair, so it serves as the queue.
-            let mut begun = self.begun.lock().await;
-            if begun.len() >= self.per_minute
-                && let Some(oldest) = begun.front().copied()
+            let mut recent_starts = self.recent_starts.lock().await;
+            if recent_starts.len() >= self.per_minute
+                && let Some(oldest) = recent_starts.front().copied()
             {
                 sleep_until(oldest + MINUTE).await;
-                begun.pop_front();
+                recent_starts.pop_front();
             }
-            begun.push_back(Instant::now());
+            recent_starts.push_back(Instant::now());
         }
         permit
     }

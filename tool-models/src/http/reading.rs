@@ -28,20 +28,21 @@ pub trait Decode: Send {
     /// Decodes the data of the stream's next event. After an error, the caller must not use the decoder any more.
     fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;
 
-    /// Handles the end of the stream. Returns the remaining deltas, with [`Delta::Finish`] last unless it was returned already.
-    /// Fails if the stream ended before the model had finished.
+    /// Ends the stream. Returns the remaining deltas. The last is [`Delta::Finish`], unless an event returned it before. Fails
+    /// if the stream ended before the model had finished.
     fn end(&mut self) -> Result<Vec<Delta>, ModelError>;
 }
 
-/// The maximum wait for the end of a body after its last event. A connection can be reused only if the body was read to its end.
-const LINGER: Duration = Duration::from_millis(200);
+/// The maximum wait for the end of a body after its last event. The client can reuse a connection only after it has read the
+/// whole body.
+const MAX_LINGER: Duration = Duration::from_millis(200);
 
-/// An answer that is being read.
+/// The events of an answer, and the decoder that turns them into deltas.
 pub struct DeltaStream<'a, D> {
     events: BoxStream<'a, Result<String, ModelError>>,
     decoder: D,
-    ready: VecDeque<Delta>,
-    finished: bool,
+    decoded: VecDeque<Delta>,
+    is_finished: bool,
     /// The permit, which makes the request count as in flight.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -50,72 +51,76 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
     /// Waits for the headers of an answer.
     pub async fn open(
         answer: impl Future<Output = reqwest::Result<Response>>,
-        sent: &HeaderMap,
+        sent_headers: &HeaderMap,
         http: &Http,
         decoder: D,
     ) -> Result<Self, ModelError> {
         let wait = http.timeouts.first;
         let deadline = Instant::now() + wait;
         let head = async {
-            let answer = answer.await.map_err(unreachable)?;
-            if answer.status().is_success() { Ok(answer) } else { Err(fault::read_answer(answer, sent).await) }
+            let answer = answer.await.map_err(unreachable_error)?;
+            if answer.status().is_success() {
+                Ok(answer)
+            } else {
+                Err(fault::read_failed_answer(answer, sent_headers).await)
+            }
         };
-        let answer = timeout_at(deadline, head).await.map_err(|_| timed_out(wait))??;
+        let answer = timeout_at(deadline, head).await.map_err(|_| timeout_error(wait))??;
         let is_json =
             answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         let bytes = chunks(answer, deadline, wait, http.timeouts.idle);
-        let events = if is_json { whole(bytes, http.max_event) } else { events(bytes, http.max_event) };
+        let events = if is_json { whole_body(bytes, http.max_event) } else { events(bytes, http.max_event) };
         Ok(Self::new(events, decoder))
     }
 }
 
 impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
     fn new(events: BoxStream<'a, Result<String, ModelError>>, decoder: D) -> Self {
-        Self { events, decoder, ready: VecDeque::new(), finished: false, permit: None }
+        Self { events, decoder, decoded: VecDeque::new(), is_finished: false, permit: None }
     }
 
-    pub fn holding(mut self, permit: OwnedSemaphorePermit) -> Self {
+    pub fn with_permit(mut self, permit: OwnedSemaphorePermit) -> Self {
         self.permit = Some(permit);
         self
     }
 
     /// Reads until the first relevant delta or the end of the answer. A count of tokens is not relevant, because providers send
     /// one before they report that they are overloaded.
-    pub async fn begin(&mut self) -> Result<(), ModelError> {
-        while self.ready.iter().all(|delta| matches!(delta, Delta::Usage(_))) && !self.finished {
-            self.read().await?;
+    pub async fn read_first_delta(&mut self) -> Result<(), ModelError> {
+        while self.decoded.iter().all(|delta| matches!(delta, Delta::Usage(_))) && !self.is_finished {
+            self.read_event().await?;
         }
         Ok(())
     }
 
-    async fn read(&mut self) -> Result<(), ModelError> {
+    async fn read_event(&mut self) -> Result<(), ModelError> {
         let more = if let Some(event) = self.events.next().await {
             self.decoder.event(&event?)?
         } else {
-            self.finished = true;
+            self.is_finished = true;
             self.decoder.end()?
         };
-        self.finished |= matches!(more.last(), Some(Delta::Finish(_)));
-        self.ready.extend(more);
+        self.is_finished |= matches!(more.last(), Some(Delta::Finish(_)));
+        self.decoded.extend(more);
         Ok(())
     }
 
     /// Returns the stream of deltas. It ends after the last one or the first error.
     pub fn into_stream(self) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'a {
-        stream::unfold(Some(self), |reading| async {
-            let mut reading = reading?;
-            while reading.ready.is_empty() && !reading.finished {
-                if let Err(error) = reading.read().await {
+        stream::unfold(Some(self), |deltas| async {
+            let mut deltas = deltas?;
+            while deltas.decoded.is_empty() && !deltas.is_finished {
+                if let Err(error) = deltas.read_event().await {
                     return Some((Err(error), None));
                 }
             }
-            if let Some(delta) = reading.ready.pop_front() {
-                return Some((Ok(delta), Some(reading)));
+            if let Some(delta) = deltas.decoded.pop_front() {
+                return Some((Ok(delta), Some(deltas)));
             }
-            if reading.permit.is_some() {
-                let rest = async { while reading.events.next().await.is_some() {} };
+            if deltas.permit.is_some() {
+                let rest = async { while deltas.events.next().await.is_some() {} };
                 // Neither the rest nor a timeout matters.
-                let _ = timeout(LINGER, rest).await;
+                let _ = timeout(MAX_LINGER, rest).await;
             }
             None
         })
@@ -138,7 +143,7 @@ where
     DeltaStream::new(events(bytes, usize::MAX), decoder).into_stream()
 }
 
-/// Returns the chunks of an answer's body, each with the time limit.
+/// Returns the chunks of an answer's body. Each must arrive within the time limit.
 fn chunks(
     answer: Response,
     deadline: Instant,
@@ -146,17 +151,18 @@ fn chunks(
     idle: Duration,
 ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ModelError>> + Send {
     stream::try_unfold((answer, deadline, first), move |(mut answer, deadline, wait)| async move {
-        let chunk = timeout_at(deadline, answer.chunk()).await.map_err(|_| timed_out(wait))?.map_err(broken_off)?;
+        let chunk =
+            timeout_at(deadline, answer.chunk()).await.map_err(|_| timeout_error(wait))?.map_err(broken_off_error)?;
         Ok(chunk.map(|chunk| (chunk, (answer, Instant::now() + idle, idle))))
     })
 }
 
-/// Returns the data of the events in `bytes`. Each may have at most `most` bytes.
+/// Returns the data of the events in `bytes`. Each may have at most `max_length` bytes.
 fn events<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
-    most: usize,
+    max_length: usize,
 ) -> BoxStream<'a, Result<String, ModelError>> {
-    let mut events = Events::new(most);
+    let mut events = Events::new(max_length);
     let data = bytes.flat_map(move |chunk| match chunk {
         Ok(chunk) => stream::iter(events.push(chunk.as_ref())),
         Err(error) => stream::iter(vec![Err(error)]),
@@ -165,23 +171,23 @@ fn events<'a, B: AsRef<[u8]> + Send + 'a>(
 }
 
 /// Returns a body that is one JSON value. Servers send one if they do not stream, or to report an error with a success status.
-fn whole<'a, B: AsRef<[u8]> + Send + 'a>(
+fn whole_body<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
-    most: usize,
+    max_length: usize,
 ) -> BoxStream<'a, Result<String, ModelError>> {
     let body = async move {
         let body = bytes
             .try_fold(Vec::new(), |mut body: Vec<u8>, chunk| async move {
                 body.extend_from_slice(chunk.as_ref());
-                if body.len() > most { Err(too_long(most)) } else { Ok(body) }
+                if body.len() > max_length { Err(too_long_error(max_length)) } else { Ok(body) }
             })
             .await?;
-        String::from_utf8(body).map_err(|error| not_utf8().with_source(error))
+        String::from_utf8(body).map_err(|error| not_utf8_error().with_source(error))
     };
     stream::once(body).boxed()
 }
 
-pub fn unreachable(error: reqwest::Error) -> ModelError {
+pub fn unreachable_error(error: reqwest::Error) -> ModelError {
     if error.is_builder() {
         let message = "the base URL of the model is not a URL that requests can be sent to";
         return ModelError::new(ModelErrorKind::Configuration, message).with_source(error.without_url());
@@ -191,12 +197,12 @@ pub fn unreachable(error: reqwest::Error) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("{host} {what}")).with_source(error.without_url())
 }
 
-fn broken_off(error: reqwest::Error) -> ModelError {
+fn broken_off_error(error: reqwest::Error) -> ModelError {
     let message = "the connection broke while the answer was read";
     ModelError::new(ModelErrorKind::Unavailable, message).with_source(error.without_url())
 }
 
-fn timed_out(wait: Duration) -> ModelError {
+fn timeout_error(wait: Duration) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("the provider sent nothing for {wait:?}"))
 }
 
@@ -210,24 +216,24 @@ struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    begun: bool,
+    has_begun: bool,
     /// Set if the last byte was a CR, so that a following LF belongs to it.
-    after_cr: bool,
-    most: usize,
+    is_after_cr: bool,
+    max_length: usize,
 }
 
 impl Events {
-    /// Creates a parser of events with at most `most` bytes.
-    fn new(most: usize) -> Self {
-        Self { line: Vec::new(), data: Vec::new(), has_data: false, begun: false, after_cr: false, most }
+    /// Creates a parser of events with at most `max_length` bytes.
+    fn new(max_length: usize) -> Self {
+        Self { line: Vec::new(), data: Vec::new(), has_data: false, has_begun: false, is_after_cr: false, max_length }
     }
 
     /// Reads the next bytes, and returns the events that end in them.
     fn push(&mut self, bytes: &[u8]) -> Vec<Result<String, ModelError>> {
         let mut out = Vec::new();
         let mut rest = bytes;
-        if self.after_cr && !rest.is_empty() {
-            self.after_cr = false;
+        if self.is_after_cr && !rest.is_empty() {
+            self.is_after_cr = false;
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -236,27 +242,27 @@ impl Events {
             let ended_by = rest[end];
             rest = &rest[end + 1..];
             if ended_by == b'\r' {
-                self.after_cr = rest.is_empty();
+                self.is_after_cr = rest.is_empty();
                 rest = rest.strip_prefix(b"\n").unwrap_or(rest);
             }
         }
         self.line.extend_from_slice(rest);
-        if self.line.len() + self.data.len() > self.most {
-            out.push(Err(too_long(self.most)));
+        if self.line.len() + self.data.len() > self.max_length {
+            out.push(Err(too_long_error(self.max_length)));
         }
         out
     }
 
     fn end_line(&mut self) -> Option<Result<String, ModelError>> {
         let mut line = self.line.as_slice();
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.has_begun, true) {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
         if line.is_empty() {
             self.line.clear();
             let data = std::mem::take(&mut self.data);
             return std::mem::take(&mut self.has_data)
-                .then(|| String::from_utf8(data).map_err(|error| not_utf8().with_source(error)));
+                .then(|| String::from_utf8(data).map_err(|error| not_utf8_error().with_source(error)));
         }
         let value = line.strip_prefix(b"data").and_then(|rest| match rest {
             [] => Some(rest),
@@ -270,16 +276,17 @@ impl Events {
             self.data.extend_from_slice(value);
         }
         self.line.clear();
-        (self.data.len() > self.most).then(|| Err(too_long(self.most)))
+        (self.data.len() > self.max_length).then(|| Err(too_long_error(self.max_length)))
     }
 }
 
-fn too_long(most: usize) -> ModelError {
-    let message = format!("the provider sent an event of more than {most} bytes (`Http::max_event` sets the limit)");
+fn too_long_error(max_length: usize) -> ModelError {
+    let message =
+        format!("the provider sent an event of more than {max_length} bytes (`Http::max_event` sets the limit)");
     ModelError::new(ModelErrorKind::Protocol, message)
 }
 
-fn not_utf8() -> ModelError {
+fn not_utf8_error() -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, "the answer is not text in UTF-8")
 }
 

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     calls::Calls,
-    fault::{self, protocol, shorten},
+    fault::{self, protocol_error, shorten},
     http::reading::Decode,
 };
 use tool_runtime::{
@@ -24,15 +24,15 @@ use tool_runtime::{
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
-    known: Vec<OpenCall>,
+    server_calls: Vec<ServerCall>,
     usage: Usage,
-    finish: Option<FinishReason>,
-    over: bool,
+    finish_reason: Option<FinishReason>,
+    is_over: bool,
 }
 
 /// A call under the server's names. Its position is the call's index.
 #[derive(Debug)]
-struct OpenCall {
+struct ServerCall {
     index: Option<usize>,
     id: String,
     name: String,
@@ -42,18 +42,18 @@ impl Decoder {
     /// Creates a decoder of the answer to `messages`, with `tools` on offer.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
-        Self { calls, known: Vec::new(), usage: Usage::default(), finish: None, over: false }
+        Self { calls, server_calls: Vec::new(), usage: Usage::default(), finish_reason: None, is_over: false }
     }
 
-    fn chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn apply_chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let mut usage = chunk.usage;
         // Of several answers, only the first was requested.
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
             if let Some(piece) = choice.delta.or(choice.message) {
-                self.piece(piece, out)?;
+                self.apply_piece(piece, out)?;
             }
             if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
-                self.finish = Some(finish_reason(reason));
+                self.finish_reason = Some(read_finish_reason(reason));
             }
             usage = usage.or(choice.usage);
         }
@@ -64,86 +64,94 @@ impl Decoder {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn apply_piece(&mut self, piece: Piece<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let reasoning = piece.reasoning_content.filter(|text| !text.is_empty()).or(piece.reasoning);
         if let Some(text) = reasoning.filter(|text| !text.is_empty()) {
             out.push(Delta::Reasoning(text));
         }
         if let Some(content) = piece.content {
-            text_of(content, out)?;
+            push_content(content, out)?;
         }
         if let Some(text) = piece.refusal.filter(|text| !text.is_empty()) {
             out.push(Delta::Text(text));
         }
-        out.extend(piece.annotations.into_iter().flatten().filter_map(provider_result));
+        out.extend(piece.annotations.into_iter().flatten().filter_map(convert_annotation));
         for call in piece.tool_calls.into_iter().flatten() {
-            self.call(&call, out)?;
+            self.apply_call_piece(&call, out)?;
         }
         if let Some(function) = piece.function_call {
             let piece = CallPiece { index: Some(0), id: None, function: Some(function), extra_content: None };
-            self.call(&piece, out)?;
+            self.apply_call_piece(&piece, out)?;
         }
         Ok(())
     }
 
-    fn call(&mut self, piece: &CallPiece<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn apply_call_piece(&mut self, piece: &CallPiece<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let id = piece.id.as_deref().unwrap_or_default();
         let name = piece.function.as_ref().and_then(|function| function.name.as_deref()).unwrap_or_default();
         let text = piece.function.as_ref().map(Function::arguments).unwrap_or_default();
-        let index = match self.place(piece.index, id, name, &text) {
+        let index = match self.find_call(piece.index, id, name, &text) {
             Some(index) => index,
-            None if name.is_empty() => return Err(protocol("a call began without the name of a tool")),
+            None if name.is_empty() => return Err(protocol_error("a call began without the name of a tool")),
             None => {
                 // An earlier call is complete if its arguments are. Interleaved calls are not complete yet.
                 for earlier in 0..self.calls.len() {
-                    if self.calls.is_whole(earlier) {
+                    if self.calls.has_complete_arguments(earlier) {
                         self.calls.end(earlier, out);
                     }
                 }
-                if let Some(seal) = piece.extra_content.map(RawValue::get).filter(|seal| seal.starts_with('{')) {
-                    out.push(Delta::ReasoningSignature(seal.to_owned()));
+                if let Some(signature) =
+                    piece.extra_content.map(RawValue::get).filter(|signature| signature.starts_with('{'))
+                {
+                    out.push(Delta::ReasoningSignature(signature.to_owned()));
                 }
-                self.known.push(OpenCall { index: piece.index, id: id.to_owned(), name: name.to_owned() });
+                self.server_calls.push(ServerCall { index: piece.index, id: id.to_owned(), name: name.to_owned() });
                 self.calls.start(id, name, out)
             }
         };
-        if self.calls.repeats(index, &text) {
+        if self.calls.is_repetition(index, &text) {
             // Some servers repeat a whole call at the end.
             return Ok(());
         }
         if self.calls.is_ended(index) {
-            return if text.trim_ascii().is_empty() { Ok(()) } else { Err(protocol("a complete call continues")) };
+            return if text.trim_ascii().is_empty() {
+                Ok(())
+            } else {
+                Err(protocol_error("a complete call continues"))
+            };
         }
         self.calls.push(index, &text, out);
         Ok(())
     }
 
     /// Returns the known call that a piece continues, or `None` if it begins a new one.
-    fn place(&self, index: Option<usize>, id: &str, name: &str, text: &str) -> Option<usize> {
-        let place = match index {
-            Some(_) => self.known.iter().rposition(|known| known.index == index),
-            None if !id.is_empty() => self.known.iter().rposition(|known| known.id == id),
-            None if name.is_empty() => self.known.len().checked_sub(1),
+    fn find_call(&self, index: Option<usize>, id: &str, name: &str, text: &str) -> Option<usize> {
+        let position = match index {
+            Some(_) => self.server_calls.iter().rposition(|known| known.index == index),
+            None if !id.is_empty() => self.server_calls.iter().rposition(|known| known.id == id),
+            None if name.is_empty() => self.server_calls.len().checked_sub(1),
             None => None,
         }?;
-        let known = &self.known[place];
+        let known = &self.server_calls[position];
         if name.is_empty() {
-            return Some(place);
+            return Some(position);
         }
         // Servers that give several calls one index, one id or no id send each call whole. Others repeat the name or change the
         // id within a call.
         let is_new = if known.id == id || id.is_empty() {
-            (index.is_none() || id.is_empty()) && !text.trim_ascii().is_empty() && self.calls.is_whole(place)
+            (index.is_none() || id.is_empty())
+                && !text.trim_ascii().is_empty()
+                && self.calls.has_complete_arguments(position)
         } else {
-            known.name != name || self.calls.is_whole(place)
+            known.name != name || self.calls.has_complete_arguments(position)
         };
-        (!is_new).then_some(place)
+        (!is_new).then_some(position)
     }
 
     fn finish(&mut self) -> Vec<Delta> {
         let mut out = Vec::new();
-        self.over = true;
-        let reason = self.finish.take().unwrap_or_else(|| {
+        self.is_over = true;
+        let reason = self.finish_reason.take().unwrap_or_else(|| {
             if self.calls.len() == 0 { FinishReason::Stop } else { FinishReason::Other("not given".to_owned()) }
         });
         self.calls.finish(reason.is_safe(), &mut out);
@@ -155,7 +163,7 @@ impl Decoder {
 impl Decode for Decoder {
     fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
-        if self.over || data.is_empty() {
+        if self.is_over || data.is_empty() {
             return Ok(Vec::new());
         }
         if data == "[DONE]" {
@@ -163,45 +171,45 @@ impl Decode for Decoder {
         }
         let chunk: Chunk<'_> = fault::read_event(data, "a chunk of a chat completion")?;
         if chunk.error.is_some() || (chunk.choices.is_none() && chunk.usage.is_none()) {
-            return fault::in_stream(data).map_or(Ok(Vec::new()), Err);
+            return fault::find_stream_failure(data).map_or(Ok(Vec::new()), Err);
         }
         let mut out = Vec::new();
-        self.chunk(chunk, &mut out)?;
+        self.apply_chunk(chunk, &mut out)?;
         Ok(out)
     }
 
     fn end(&mut self) -> Result<Vec<Delta>, ModelError> {
-        if self.over {
+        if self.is_over {
             return Ok(Vec::new());
         }
-        if self.finish.is_none() {
-            return Err(fault::cut_off());
+        if self.finish_reason.is_none() {
+            return Err(fault::cut_off_error());
         }
         Ok(self.finish())
     }
 }
 
 /// Returns the result of a provider's tool, such as a web page. The protocol does not name its call.
-fn provider_result(annotation: &RawValue) -> Option<Delta> {
+fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
     #[derive(Deserialize)]
-    struct Named {
+    struct Annotation {
         r#type: String,
     }
-    let Named { r#type } = serde_json::from_str(annotation.get()).ok()?;
+    let Annotation { r#type } = serde_json::from_str(annotation.get()).ok()?;
     let part = ProviderPart::new("openai", "", r#type, ProviderPartKind::Result, annotation.get());
     Some(Delta::Provider(part))
 }
 
 /// Adds the text and the reasoning in a content.
-fn text_of(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
-    let unread =
-        |error| protocol(&format!("a content is neither text nor parts: {}", shorten(json))).with_source(error);
+    let unreadable =
+        |error| protocol_error(&format!("a content is neither text nor parts: {}", shorten(json))).with_source(error);
     if json.starts_with('[') {
-        for part in serde_json::from_str::<Vec<Part>>(json).map_err(unread)? {
-            let thought: String = part.thinking.into_iter().map(|thought| thought.text).collect();
-            if !thought.is_empty() {
-                out.push(Delta::Reasoning(thought));
+        for part in serde_json::from_str::<Vec<Part>>(json).map_err(unreadable)? {
+            let reasoning: String = part.thinking.into_iter().map(|reasoning| reasoning.text).collect();
+            if !reasoning.is_empty() {
+                out.push(Delta::Reasoning(reasoning));
             }
             if !part.text.is_empty() {
                 out.push(Delta::Text(part.text));
@@ -209,14 +217,14 @@ fn text_of(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         }
         return Ok(());
     }
-    let text: String = serde_json::from_str(json).map_err(unread)?;
+    let text: String = serde_json::from_str(json).map_err(unreadable)?;
     if !text.is_empty() {
         out.push(Delta::Text(text));
     }
     Ok(())
 }
 
-fn finish_reason(reason: String) -> FinishReason {
+fn read_finish_reason(reason: String) -> FinishReason {
     match reason.to_ascii_lowercase().as_str() {
         "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => FinishReason::Stop,
         "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
@@ -339,11 +347,11 @@ impl From<Tokens> for Usage {
         let completion = tokens.completion.unwrap_or_default();
         let reasoning = tokens.completion_details.and_then(|details| details.reasoning_tokens).unwrap_or_default();
         // xAI does not include reasoning in the completion's tokens, but others do. The total shows which.
-        let apart = tokens.total == Some(input + completion + reasoning);
+        let is_separate = tokens.total == Some(input + completion + reasoning);
         let cached = tokens.prompt_details.and_then(|details| details.cached_tokens);
         Self {
             input_tokens: input,
-            output_tokens: if apart { completion + reasoning } else { completion },
+            output_tokens: if is_separate { completion + reasoning } else { completion },
             cached_tokens: cached.or(tokens.cache_hit).unwrap_or_default(),
             reasoning_tokens: reasoning,
         }

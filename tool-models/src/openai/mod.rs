@@ -1,11 +1,11 @@
 //! The chat completions protocol, for OpenAI and compatible servers, such as llama.cpp, vLLM, Ollama, OpenRouter, DeepSeek, Groq,
 //! Mistral and xAI.
 
+mod calls_in_text;
 mod decoder;
 mod request;
 #[cfg(test)]
 mod tests;
-mod text_calls;
 
 use futures_util::stream::BoxStream;
 use secrecy::{ExposeSecret, SecretString};
@@ -22,7 +22,7 @@ pub use decoder::Decoder;
 const BASE_URL: &str = "https://api.openai.com/v1";
 
 /// The members of a request that [`OpenAi::extra`] must not set.
-const OWN: [&str; 5] = ["model", "messages", "tools", "stream", "stream_options"];
+const RESERVED_MEMBERS: [&str; 5] = ["model", "messages", "tools", "stream", "stream_options"];
 
 /// A model behind the chat completions protocol.
 ///
@@ -33,7 +33,7 @@ const OWN: [&str; 5] = ["model", "messages", "tools", "stream", "stream_options"
 /// # let _ = local;
 /// ```
 ///
-/// In the protocol, the result of a call has neither errors nor images. So an error is written as text, and images follow in a
+/// In the protocol, the result of a call has neither errors nor images. So this model sends an error as text, and images in a
 /// separate message.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
@@ -41,9 +41,9 @@ pub struct OpenAi {
     base_url: String,
     key: Option<SecretString>,
     max_tokens: Option<u32>,
-    token_limit: Option<TokenLimit>,
+    token_limit_name: Option<TokenLimit>,
     usage: bool,
-    reasoning: bool,
+    send_reasoning: bool,
     calls_in_text: bool,
     extra: Map<String, Value>,
     http: Http,
@@ -67,9 +67,9 @@ impl OpenAi {
             base_url: BASE_URL.to_owned(),
             key: None,
             max_tokens: None,
-            token_limit: None,
+            token_limit_name: None,
             usage: true,
-            reasoning: false,
+            send_reasoning: false,
             calls_in_text: false,
             extra: Map::new(),
             http: Http::new(),
@@ -90,11 +90,11 @@ impl OpenAi {
     }
 
     pub(super) fn from_vars(var: env::Vars<'_>) -> Result<Self, ModelError> {
-        let named = env::named(var, "OPENAI", "a key, or OPENAI_BASE_URL to a local server")?;
-        let mut model = Self::new(named.model);
-        model.base_url = named.base_url.unwrap_or(model.base_url);
-        model.key = named.key;
-        model.max_tokens = named.max_tokens;
+        let shared = env::read_shared_vars(var, "OPENAI", "a key, or OPENAI_BASE_URL to a local server")?;
+        let mut model = Self::new(shared.model);
+        model.base_url = shared.base_url.unwrap_or(model.base_url);
+        model.key = shared.key;
+        model.max_tokens = shared.max_tokens;
         Ok(model.calls_in_text(var("OPENAI_CALLS_IN_TEXT").is_some_and(|value| value == "1")))
     }
 
@@ -120,7 +120,7 @@ impl OpenAi {
     /// Sets the name under which the maximum number of tokens is sent. The default is `max_completion_tokens` for OpenAI itself,
     /// and `max_tokens` for other servers.
     pub fn limit_as(mut self, name: TokenLimit) -> Self {
-        self.token_limit = Some(name);
+        self.token_limit_name = Some(name);
         self
     }
 
@@ -133,13 +133,13 @@ impl OpenAi {
     /// Sets whether earlier reasoning is sent back as `reasoning_content`. DeepSeek and Moonshot require it between the calls of
     /// a turn, and others refuse it. The default is `false`.
     pub fn send_reasoning(mut self, send: bool) -> Self {
-        self.reasoning = send;
+        self.send_reasoning = send;
         self
     }
 
-    /// Sets whether a text is read as a call if all of it is the JSON of one, `{"name": …, "arguments": {…}}`, for an offered
-    /// tool. Small models write this if their server expects another form, and the server passes it on as text. The default is
-    /// `false`, because a quoted call would be executed.
+    /// Sets whether a text that is exactly one JSON call of an offered tool, `{"name": …, "arguments": {…}}`, becomes that call.
+    /// Small models write such a text if their server expects another form, and the server passes it on. The default is `false`,
+    /// because a quoted call would be executed.
     pub fn calls_in_text(mut self, read: bool) -> Self {
         self.calls_in_text = read;
         self
@@ -149,7 +149,7 @@ impl OpenAi {
     /// `messages`, `tools`, `stream`, `stream_options`) are ignored.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
-        if !OWN.contains(&name.as_str()) {
+        if !RESERVED_MEMBERS.contains(&name.as_str()) {
             self.extra.insert(name, value.into());
         }
         self
@@ -162,13 +162,17 @@ impl OpenAi {
     }
 
     /// Returns whether the server signs its reasoning, and needs the signatures back.
-    fn wants_seals(&self) -> bool {
-        provider_of(&self.base_url) == Some("gcp.gemini")
+    fn needs_signatures(&self) -> bool {
+        find_provider(&self.base_url) == Some("gcp.gemini")
     }
 
-    fn token_limit(&self) -> TokenLimit {
-        let official = self.base_url.contains("://api.openai.com");
-        self.token_limit.unwrap_or(if official { TokenLimit::MaxCompletionTokens } else { TokenLimit::MaxTokens })
+    fn token_limit_name(&self) -> TokenLimit {
+        let is_official = self.base_url.contains("://api.openai.com");
+        self.token_limit_name.unwrap_or(if is_official {
+            TokenLimit::MaxCompletionTokens
+        } else {
+            TokenLimit::MaxTokens
+        })
     }
 }
 
@@ -178,7 +182,7 @@ impl Model for OpenAi {
     }
 
     fn provider(&self) -> Option<&str> {
-        provider_of(&self.base_url)
+        find_provider(&self.base_url)
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
@@ -187,13 +191,15 @@ impl Model for OpenAi {
             headers.push(("authorization", SecretString::from(format!("Bearer {}", key.expose_secret()))));
         }
         let url = format!("{}/chat/completions", self.base_url.trim_end_matches('/'));
-        let post = Post { url, headers, body: request::body(self, &request) };
-        self.http.stream(post, move || text_calls::TextCalls::new(request.messages, request.tools, self.calls_in_text))
+        let post = Post { url, headers, body: request::write_body(self, &request) };
+        self.http.stream(post, move || {
+            calls_in_text::CallsInTextDecoder::new(request.messages, request.tools, self.calls_in_text)
+        })
     }
 }
 
 /// Hosts, and OpenTelemetry's names of their providers. Subdomains belong to the same provider.
-const KNOWN: [(&str, &str); 10] = [
+const PROVIDERS: [(&str, &str); 10] = [
     ("api.openai.com", "openai"),
     ("openai.azure.com", "azure.ai.openai"),
     ("services.ai.azure.com", "azure.ai.inference"),
@@ -206,9 +212,9 @@ const KNOWN: [(&str, &str); 10] = [
     ("api.cohere.ai", "cohere"),
 ];
 
-fn provider_of(url: &str) -> Option<&'static str> {
+fn find_provider(url: &str) -> Option<&'static str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', ':', '?']).next()?;
-    let is = |known: &str| host.strip_suffix(known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
-    KNOWN.iter().find(|(known, _)| is(known)).map(|(_, name)| *name)
+    let is_host = |known: &str| host.strip_suffix(known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
+    PROVIDERS.iter().find(|(known, _)| is_host(known)).map(|(_, name)| *name)
 }

@@ -16,7 +16,7 @@ use tool_runtime::{
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Entry<'a>>,
+    messages: Vec<RequestMessage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ struct Body<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
-enum Entry<'a> {
+enum RequestMessage<'a> {
     System {
         content: &'a str,
     },
@@ -62,12 +62,12 @@ enum Entry<'a> {
 #[serde(untagged)]
 enum Content<'a> {
     Text(&'a str),
-    Parts(Vec<Piece<'a>>),
+    Parts(Vec<ContentPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Piece<'a> {
+enum ContentPart<'a> {
     Text { text: Cow<'a, str> },
     ImageUrl { image_url: Value },
 }
@@ -87,19 +87,22 @@ struct Function<'a> {
     arguments: Cow<'a, str>,
 }
 
-pub fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
+pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     let settings = request.settings;
     let has_tools = !request.tools.is_empty_in(ListFormat::OpenAi);
-    let most = settings.max_tokens.or(model.max_tokens);
-    let (max_tokens, max_completion_tokens) = match model.token_limit() {
-        TokenLimit::MaxTokens => (most, None),
-        TokenLimit::MaxCompletionTokens => (None, most),
+    let token_limit = settings.max_tokens.or(model.max_tokens);
+    let (max_tokens, max_completion_tokens) = match model.token_limit_name() {
+        TokenLimit::MaxTokens => (token_limit, None),
+        TokenLimit::MaxCompletionTokens => (None, token_limit),
     };
     let body = Body {
         model: &model.model,
-        messages: entries(request.messages, Back { reasoning: model.reasoning, seals: model.wants_seals() }),
+        messages: convert_messages(
+            request.messages,
+            ReasoningToSend { has_text: model.send_reasoning, has_signatures: model.needs_signatures() },
+        ),
         tools: has_tools.then(|| request.tools.json(ListFormat::OpenAi)),
-        tool_choice: if has_tools { choice(request.tool_choice) } else { None },
+        tool_choice: if has_tools { convert_choice(request.tool_choice) } else { None },
         parallel_tool_calls: settings.parallel_calls.filter(|_| has_tools),
         max_tokens,
         max_completion_tokens,
@@ -111,7 +114,7 @@ pub fn body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("strings, numbers and JSON are JSON")
 }
 
-fn choice(choice: &ToolChoice) -> Option<Value> {
+fn convert_choice(choice: &ToolChoice) -> Option<Value> {
     match choice {
         ToolChoice::Auto => None,
         ToolChoice::Required => Some("required".into()),
@@ -122,65 +125,67 @@ fn choice(choice: &ToolChoice) -> Option<Value> {
 
 /// The parts of earlier reasoning that a server needs back.
 #[derive(Clone, Copy)]
-struct Back {
+struct ReasoningToSend {
     /// The text.
-    reasoning: bool,
+    has_text: bool,
     /// The signatures, which other servers would refuse.
-    seals: bool,
+    has_signatures: bool,
 }
 
-fn entries(messages: &[Message], back: Back) -> Vec<Entry<'_>> {
-    let mut entries = Vec::with_capacity(messages.len());
+fn convert_messages(messages: &[Message], reasoning_to_send: ReasoningToSend) -> Vec<RequestMessage<'_>> {
+    let mut converted = Vec::with_capacity(messages.len());
     // Images in results, kept until after the last result of a turn, because no message may be between results.
     let mut images = Vec::new();
     for message in messages {
         if !matches!(message, Message::Tool(_)) {
-            flush(&mut images, &mut entries);
+            flush_images(&mut images, &mut converted);
         }
         match message {
-            Message::System { text } => entries.push(Entry::System { content: text }),
-            Message::User { content } => entries.push(Entry::User { content: user(content) }),
-            Message::Assistant { content } => entries.push(assistant(content, back)),
-            Message::Tool(answer) => entries.push(tool(answer, &mut images)),
+            Message::System { text } => converted.push(RequestMessage::System { content: text }),
+            Message::User { content } => {
+                converted.push(RequestMessage::User { content: convert_user_content(content) });
+            }
+            Message::Assistant { content } => converted.push(convert_assistant(content, reasoning_to_send)),
+            Message::Tool(answer) => converted.push(convert_result(answer, &mut images)),
         }
     }
-    flush(&mut images, &mut entries);
-    entries
+    flush_images(&mut images, &mut converted);
+    converted
 }
 
-fn flush<'a>(images: &mut Vec<Piece<'a>>, entries: &mut Vec<Entry<'a>>) {
+fn flush_images<'a>(images: &mut Vec<ContentPart<'a>>, converted: &mut Vec<RequestMessage<'a>>) {
     if !images.is_empty() {
-        entries.push(Entry::User { content: Content::Parts(std::mem::take(images)) });
+        converted.push(RequestMessage::User { content: Content::Parts(std::mem::take(images)) });
     }
 }
 
-fn user(content: &[Part]) -> Content<'_> {
+fn convert_user_content(content: &[Part]) -> Content<'_> {
     match content {
         [only] if only.as_text().is_some() => Content::Text(only.as_text().unwrap_or_default()),
-        parts => Content::Parts(parts.iter().map(piece).collect()),
+        parts => Content::Parts(parts.iter().map(convert_part).collect()),
     }
 }
 
-fn piece(part: &Part) -> Piece<'_> {
+fn convert_part(part: &Part) -> ContentPart<'_> {
     match part {
-        Part::Text { text } | Part::Json { json: text } => Piece::Text { text: Cow::Borrowed(text) },
+        Part::Text { text } | Part::Json { json: text } => ContentPart::Text { text: Cow::Borrowed(text) },
         Part::Image { media_type, data } => {
-            Piece::ImageUrl { image_url: json!({ "url": format!("data:{media_type};base64,{data}") }) }
+            ContentPart::ImageUrl { image_url: json!({ "url": format!("data:{media_type};base64,{data}") }) }
         }
         // Few models accept audio, and the others refuse the whole request.
-        Part::Audio { .. } | Part::Resource { .. } => Piece::Text { text: part.in_words() },
+        Part::Audio { .. } | Part::Resource { .. } => ContentPart::Text { text: part.in_words() },
     }
 }
 
-fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
-    let mut seal = None;
-    let (mut text_so_far, mut thought, mut tool_calls) = (String::new(), String::new(), Vec::new());
+fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSend) -> RequestMessage<'_> {
+    let mut pending_signature = None;
+    let (mut assistant_text, mut reasoning_text, mut tool_calls) = (String::new(), String::new(), Vec::new());
     for part in content {
         match part {
-            AssistantPart::Text { text } => text_so_far.push_str(text),
+            AssistantPart::Text { text } => assistant_text.push_str(text),
             AssistantPart::Reasoning { text, signature } => {
-                thought.push_str(text);
-                seal = signature.as_deref().filter(|_| back.seals);
+                reasoning_text.push_str(text);
+                pending_signature = signature.as_deref().filter(|_| reasoning_to_send.has_signatures);
             }
             // The protocol has no place for it. The model's text contains what it used.
             AssistantPart::Provider(_) => {}
@@ -189,31 +194,32 @@ fn assistant(content: &[AssistantPart], back: Back) -> Entry<'_> {
                 r#type: "function",
                 function: Function { name: &call.name, arguments: arguments(&call.arguments) },
                 // Only a signature of this form: those of other providers are not valid here.
-                extra_content: seal
+                extra_content: pending_signature
                     .take()
-                    .filter(|seal| seal.starts_with('{'))
-                    .and_then(|seal| serde_json::from_str(seal).ok()),
+                    .filter(|signature| signature.starts_with('{'))
+                    .and_then(|signature| serde_json::from_str(signature).ok()),
             }),
         }
     }
-    Entry::Assistant {
+    RequestMessage::Assistant {
         // Null is valid only with calls. A server refuses a message without text and calls.
-        content: (!text_so_far.is_empty() || tool_calls.is_empty()).then_some(text_so_far),
-        reasoning_content: Some(thought).filter(|thought| back.reasoning && !thought.is_empty()),
+        content: (!assistant_text.is_empty() || tool_calls.is_empty()).then_some(assistant_text),
+        reasoning_content: Some(reasoning_text)
+            .filter(|reasoning_text| reasoning_to_send.has_text && !reasoning_text.is_empty()),
         tool_calls,
     }
 }
 
 /// Returns the result of a call. In the protocol it is only text: images follow in a separate message, and an error is written as
 /// text.
-fn tool<'a>(answer: &'a ToolMessage, images: &mut Vec<Piece<'a>>) -> Entry<'a> {
+fn convert_result<'a>(answer: &'a ToolMessage, images: &mut Vec<ContentPart<'a>>) -> RequestMessage<'a> {
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for part in &answer.content {
         if matches!(part, Part::Image { .. }) {
             texts.push(Cow::Borrowed("(an image, shown below)"));
             let label = format!("The image that `{}` gave for call {}:", answer.tool, answer.call_id);
-            images.push(Piece::Text { text: Cow::Owned(label) });
-            images.push(piece(part));
+            images.push(ContentPart::Text { text: Cow::Owned(label) });
+            images.push(convert_part(part));
         } else {
             texts.push(part.in_words());
         }
@@ -223,12 +229,12 @@ fn tool<'a>(answer: &'a ToolMessage, images: &mut Vec<Piece<'a>>) -> Entry<'a> {
         several => Cow::Owned(several.join("\n")),
     };
     let content =
-        if answer.is_error && !says_so(&answer.content) { Cow::Owned(format!("error: {text}")) } else { text };
-    Entry::Tool { tool_call_id: &answer.call_id, content }
+        if answer.is_error && !reports_failure(&answer.content) { Cow::Owned(format!("error: {text}")) } else { text };
+    RequestMessage::Tool { tool_call_id: &answer.call_id, content }
 }
 
 /// Returns whether the content itself reports a failure, as structured feedback and certain texts do.
-fn says_so(content: &[Part]) -> bool {
+fn reports_failure(content: &[Part]) -> bool {
     content.iter().any(|part| match part {
         Part::Json { .. } => true,
         Part::Text { text } => text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error")),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Decoder, OpenAi, provider_of, request, text_calls::TextCalls};
+use super::{Decoder, OpenAi, calls_in_text::CallsInTextDecoder, find_provider, request};
 use crate::http::{
     Http,
     reading::{
@@ -23,19 +23,19 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-fn tool(name: &str, strict: bool, parameters: Value) -> Arc<ToolSpec> {
+fn tool(name: &str, is_strict: bool, parameters: Value) -> Arc<ToolSpec> {
     let mut spec = ToolSpec::new(name, format!("does {name}"), Schema::new(parameters));
-    spec.options.strict = strict;
+    spec.options.strict = is_strict;
     Arc::new(spec)
 }
 
 #[test]
 fn providers_by_their_hosts() {
-    assert_eq!(provider_of("https://api.openai.com/v1"), Some("openai"));
-    assert_eq!(provider_of("https://mine.openai.azure.com:443/openai/v1"), Some("azure.ai.openai"));
-    assert_eq!(provider_of("https://generativelanguage.googleapis.com/v1beta/openai"), Some("gcp.gemini"));
-    assert_eq!(provider_of("http://127.0.0.1:8080/v1"), None);
-    assert_eq!(provider_of("https://notapi.openai.com.evil.example/v1"), None);
+    assert_eq!(find_provider("https://api.openai.com/v1"), Some("openai"));
+    assert_eq!(find_provider("https://mine.openai.azure.com:443/openai/v1"), Some("azure.ai.openai"));
+    assert_eq!(find_provider("https://generativelanguage.googleapis.com/v1beta/openai"), Some("gcp.gemini"));
+    assert_eq!(find_provider("http://127.0.0.1:8080/v1"), None);
+    assert_eq!(find_provider("https://notapi.openai.com.evil.example/v1"), None);
 }
 
 fn decoded(events: &[&str]) -> Result<Vec<Delta>, ModelError> {
@@ -282,7 +282,7 @@ fn calls_of_strict_tools_with_optional_parameters_are_held_back() {
 }
 
 fn sent(model: &OpenAi, request: Request<'_>) -> Value {
-    serde_json::from_slice(&request::body(model, &request)).unwrap()
+    serde_json::from_slice(&request::write_body(model, &request)).unwrap()
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn a_conversation_as_a_request() {
                 {"role": "tool", "tool_call_id": "b", "content": "error: no disk"},
                 {"role": "tool", "tool_call_id": "c", "content": "{\"ok\":false}"},
                 {"role": "tool", "tool_call_id": "d",
-                    "content": "(sound, audio/wav)\nA\n(file:///b, which is no text)"},
+                    "content": "(sound, audio/wav)\nA\n(a file, file:///b)"},
                 {"role": "user", "content": [{"type": "text", "text": "The image that `f` gave for call a:"}, picture]},
                 {"role": "user", "content": "go on"},
             ],
@@ -514,10 +514,10 @@ fn gemini() {
         }
         call
     };
-    let seal = json!({"extra_content": {"google": {"thought_signature": "c2VhbA=="}}});
+    let signature = json!({"extra_content": {"google": {"thought_signature": "c2VhbA=="}}});
     // One number and no ids for all calls, each whole.
     let turn = answered(&[
-        delta(&json!({"role": "assistant", "tool_calls": [call("Oslo", seal)]}), &Value::Null),
+        delta(&json!({"role": "assistant", "tool_calls": [call("Oslo", signature)]}), &Value::Null),
         delta(&json!({"role": "assistant", "tool_calls": [call("Rome", Value::Null)]}), &json!("tool_calls")),
     ])
     .unwrap();
@@ -528,11 +528,11 @@ fn gemini() {
     let ids: Vec<&str> = turn.calls().map(|call| call.id.as_str()).collect();
     assert!(ids[0] != ids[1] && ids.iter().all(|id| !id.is_empty()), "{ids:?}");
 
-    // The seal goes back with its call, to Gemini alone.
+    // The signature goes back with its call, to Gemini alone.
     let messages = [Message::user("hi"), Message::Assistant { content: turn.content }];
     let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
     let sent = |url: &str| {
-        let body = request::body(&OpenAi::new("m").base_url(url), &Request::new(&messages, &tools));
+        let body = request::write_body(&OpenAi::new("m").base_url(url), &Request::new(&messages, &tools));
         serde_json::from_slice::<Value>(&body).unwrap()["messages"][1]["tool_calls"].clone()
     };
     let back = sent("https://generativelanguage.googleapis.com/v1beta/openai");
@@ -542,12 +542,12 @@ fn gemini() {
 }
 
 /// Decodes a text that comes in `pieces`.
-fn read(pieces: &[&str], reason: &str, on: bool) -> (Vec<Delta>, Turn) {
+fn read(pieces: &[&str], reason: &str, is_enabled: bool) -> (Vec<Delta>, Turn) {
     let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
     let piece = |piece: &&str| json!({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": null}]});
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
     let events = pieces.iter().map(piece).chain([end]).map(|event| event.to_string()).chain([DONE.to_owned()]);
-    let deltas = decode(TextCalls::new(&[], &tools, on), events).unwrap();
+    let deltas = decode(CallsInTextDecoder::new(&[], &tools, is_enabled), events).unwrap();
     let turn = turn_of(deltas.clone());
     (deltas, turn)
 }

@@ -1,7 +1,7 @@
 //! The parts of a conversation with a model: messages, their parts, and the calls that a model makes.
 //!
-//! These types travel to a model, to a tool and into a stored run, so they are plain data with a stable serde form.
-//! [`repair`] turns any history into one that providers accept, and [`Prune`] makes a history shorter.
+//! Models, tools and stored runs all use these types. So they are plain data with a stable serde form. [`repair`] turns
+//! any history into one that providers accept, and [`Prune`] makes a history shorter.
 
 mod prune;
 mod repair;
@@ -70,7 +70,7 @@ pub enum Part {
         /// The bytes in base64 (standard alphabet, padded).
         data: String,
     },
-    /// Sound. The built-in models get a remark in its place; MCP clients get the sound.
+    /// Audio. MCP clients receive it; the built-in models receive a short text instead.
     Audio {
         /// The media type, such as `audio/wav`.
         media_type: String,
@@ -130,9 +130,9 @@ pub struct ProviderPart {
     pub provider: String,
     /// The provider's id of the call; empty if there is none.
     pub call_id: String,
-    /// The name of the tool. If the provider does not give it, the kind of result, such as `url_citation`.
+    /// The tool's name, or the kind of result, such as `url_citation`, if the provider names no tool.
     pub name: String,
-    /// The kind.
+    /// Distinguishes a call, a result and a failure.
     pub kind: ProviderPartKind,
     /// The provider's block as JSON text. The provider expects it back unchanged.
     pub block: String,
@@ -198,7 +198,7 @@ impl Part {
         Self::Text { text: text.into() }
     }
 
-    /// Returns the text that a model reads, or `None` for images, sound, and resources that are not text.
+    /// Returns the text that a model reads, or `None` for images, audio, and resources that are not text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text } | Self::Resource { contents: Contents::Text(text), .. } => Some(text),
@@ -212,7 +212,7 @@ impl Part {
         match self {
             Self::Image { media_type, .. } => format!("(an image, {media_type})").into(),
             Self::Audio { media_type, .. } => format!("(sound, {media_type})").into(),
-            Self::Resource { uri, .. } if self.as_text().is_none() => format!("({uri}, which is no text)").into(),
+            Self::Resource { uri, .. } if self.as_text().is_none() => format!("(a file, {uri})").into(),
             other => other.as_text().unwrap_or_default().into(),
         }
     }
@@ -243,7 +243,7 @@ pub enum FinishReason {
     Length,
     /// A content filter cut the turn. None of its calls is executed.
     ContentFilter,
-    /// The provider paused a long turn, and continues it when it is asked again. The content so far stands.
+    /// The provider paused a long turn. Another request continues it, and the content so far remains.
     Paused,
     /// Another reason, in the provider's words. None of the turn's calls is executed.
     Other(String),

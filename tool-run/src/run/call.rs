@@ -34,11 +34,11 @@ pub struct Call {
     pub attempts: u32,
     /// The number of failed attempts that were retried.
     pub retries: u32,
-    /// The state.
+    /// The present state, with its data: an open interrupt, a grant, or the result.
     pub state: CallState,
     pub(super) arguments: ArgumentRevision,
     pub(super) touches: Option<Arc<Resources>>,
-    pub(super) past: Option<Box<Past>>,
+    pub(super) past: Option<Box<CallHistory>>,
 }
 
 /// The tool of a call, as it was when the arguments were accepted.
@@ -72,7 +72,7 @@ pub struct ToolRef {
     /// Set if the output may contain text of strangers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
-    /// Set if the tool records everything that must not happen twice as steps.
+    /// Set if durable steps hold everything that must not happen twice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumable: bool,
     /// The number of times that a failed call may be retried.
@@ -109,8 +109,8 @@ impl ToolRef {
         self.idempotent || self.effect == Effect::ReadOnly
     }
 
-    /// Returns whether the log records the beginning of each step, because a repetition would do harm.
-    pub fn keeps_begun_steps(&self) -> bool {
+    /// Returns whether the log records the start of each durable step.
+    pub fn records_step_starts(&self) -> bool {
         self.resumable && !self.is_repeatable()
     }
 
@@ -132,7 +132,7 @@ pub enum CallState {
     Ready(Box<Grant>),
     /// The call was started.
     Running,
-    /// A process that is gone started the call, and there is no result.
+    /// The process that ran the call died, and the log has no result.
     Unknown,
     /// The call ended. This state is final.
     Done(Arc<CallResult>),
@@ -162,7 +162,7 @@ impl Call {
         self.past.as_ref().map_or(&[], |past| &past.revisions)
     }
 
-    /// Returns whether the present arguments were accepted, and differ from those that the model wrote.
+    /// Returns whether the call has left [`Stage::Proposed`] with arguments that the model did not write.
     pub fn is_revised(&self) -> bool {
         !matches!(self.state, CallState::Proposed) && !self.revisions().is_empty()
     }
@@ -178,15 +178,15 @@ impl Call {
     }
 
     /// Returns the names of steps that were begun and have no result: they failed, are running, or their outcome is unknown.
-    pub fn begun_steps(&self) -> &[String] {
+    pub fn started_steps(&self) -> &[String] {
         self.past.as_ref().map_or(&[], |past| &past.begun)
     }
 
-    /// Returns whether the call may start again without a decision after its process is gone.
+    /// Returns whether the call may start again, without a decision, after its process died.
     ///
     /// This holds if a second start does no harm, or if a `resumable` tool was between two steps.
     pub fn may_start_again(&self) -> bool {
-        let may = |tool: &ToolRef| tool.is_repeatable() || tool.resumable && self.begun_steps().is_empty();
+        let may = |tool: &ToolRef| tool.is_repeatable() || tool.resumable && self.started_steps().is_empty();
         self.tool.as_deref().is_some_and(may)
     }
 
@@ -227,11 +227,11 @@ impl Call {
         }
     }
 
-    /// Returns whether the call was started here, or announced to an outside executor that may have executed it. A denial of
-    /// an announced call means that it was not executed.
+    /// Returns whether the call may have had effects: it was started here, or a client may have executed it. A denial of an
+    /// announced call means that the client did not execute it.
     pub fn may_have_run(&self) -> bool {
         let is_denied = || matches!(self.result(), Some(CallResult::Denied { .. }));
-        self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.handed_out) && !is_denied()
+        self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.announced) && !is_denied()
     }
 
     /// Returns the decisions about the call and their authors, oldest first.
@@ -258,10 +258,10 @@ impl Call {
         self.touches.as_deref()
     }
 
-    /// Returns whether the call waits in the middle of its work.
+    /// Returns whether the running tool waits for an answer, or for a decision about a call inside it.
     pub(super) fn is_asking(&self) -> bool {
         let kind = self.interrupt().map(|open| &open.kind);
-        matches!(kind, Some(InterruptKind::Answer { .. } | InterruptKind::Inner { .. }))
+        matches!(kind, Some(InterruptKind::Question { .. } | InterruptKind::Inner { .. }))
     }
 
     /// Replaces the arguments, and keeps the old ones.
@@ -270,14 +270,14 @@ impl Call {
         self.past().revisions.push(before);
     }
 
-    pub(super) fn past(&mut self) -> &mut Past {
+    pub(super) fn past(&mut self) -> &mut CallHistory {
         self.past.get_or_insert_default()
     }
 }
 
-/// The history of a call. Most calls have none.
+/// Data that few calls have: earlier arguments, decisions, answers and durable steps.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Past {
+pub struct CallHistory {
     pub revisions: Vec<ArgumentRevision>,
     /// The number of interrupts so far.
     #[serde(rename = "obligations")]
@@ -286,8 +286,8 @@ pub struct Past {
     #[serde(default)]
     pub edited: u32,
     /// Set if the call was announced to its outside executor.
-    #[serde(default)]
-    pub handed_out: bool,
+    #[serde(default, rename = "handed_out")]
+    pub announced: bool,
     /// The decisions about the interrupts.
     pub decided: Vec<DecisionRecord>,
     /// The questions of the tool and their answers, in order.
@@ -331,7 +331,7 @@ pub struct StepResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ArgumentRevision {
-    /// The JSON text.
+    /// The text: JSON once a check accepts it, and empty if the model wrote too much.
     pub text: Arc<str>,
     /// The digest of the text.
     pub digest: Digest,
@@ -440,10 +440,11 @@ pub enum CallResult {
         /// The allowed time, in milliseconds.
         limit: u64,
     },
-    /// The call was interrupted, for example by the end of the model's turn or of the process that ran it.
-    Interrupted {
+    /// The call was aborted, for example by the end of the model's turn or of the process that ran it.
+    #[serde(rename = "interrupted")]
+    Aborted {
         /// The cause.
-        by: InterruptedBy,
+        by: AbortCause,
     },
     /// No tool on offer has this name.
     NotAvailable {
@@ -453,7 +454,7 @@ pub enum CallResult {
     },
     /// A limit was reached.
     OverBudget {
-        /// The text about the limit.
+        /// The text that names the limit. The model receives it.
         limit: String,
     },
 }
@@ -473,28 +474,28 @@ pub enum SupersededBy {
     Denial,
 }
 
-/// The reason why a call was interrupted.
+/// The reason why a call was aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum InterruptedBy {
+pub enum AbortCause {
     /// The model's answer was cut at its size limit.
     Length,
     /// A content filter cut the model's answer.
     ContentFilter,
     /// The model's answer was not finished.
     UnfinishedTurn,
-    /// The process that ran the call is gone, and the outcome is unknown.
+    /// The process that ran the call died, and the outcome is unknown.
     LostProcess,
-    /// The tool was changed while the call waited in the middle of its work.
+    /// The tool changed while the started call waited.
     ToolChanged,
-    /// A new prompt came while the call waited in the middle of its work.
+    /// A new prompt came while the started call waited.
     Prompt,
     /// The tool's question was not answered in time.
     NoAnswer,
-    /// Another call of the turn was denied while the call waited in the middle of its work.
+    /// A person denied another call of the turn while the started call waited.
     Denial,
-    /// Before the call continued, a policy denied it, or its arguments were not accepted any more.
+    /// A policy, the tool or a limit refused the call before it could continue.
     NotAllowed,
 }
 
@@ -507,7 +508,7 @@ impl CallResult {
                 Self::TimedOut { limit: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }
             }
             Err(CallError::Cancelled) => Self::Cancelled,
-            // Even if the error says otherwise, the call was started.
+            // The call was started, so any other error is a failure.
             Err(error) => Self::failed(&error),
         }
     }
@@ -533,6 +534,15 @@ impl CallResult {
         matches!(self, Self::Succeeded { .. } | Self::Responded { .. })
     }
 
+    /// Returns the problems of the arguments, if the call ended because of them.
+    pub fn feedback(&self) -> Option<&Rejection> {
+        match self {
+            Self::Rejected { feedback } => Some(feedback),
+            Self::Failed { feedback, .. } => feedback.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Returns the kind of result as a word: its name in the serde form.
     pub fn name(&self) -> &'static str {
         match self {
@@ -546,7 +556,7 @@ impl CallResult {
             Self::Superseded { .. } => "superseded",
             Self::Cancelled => "cancelled",
             Self::TimedOut { .. } => "timed_out",
-            Self::Interrupted { .. } => "interrupted",
+            Self::Aborted { .. } => "interrupted",
             Self::NotAvailable { .. } => "not_available",
             Self::OverBudget { .. } => "over_budget",
         }
@@ -560,8 +570,7 @@ impl CallResult {
         }
     }
 
-    /// Returns the content for the model. If `started` is set, because the log has a start, no text says that the call did
-    /// not run.
+    /// Returns the content for the model. `started` means that the call may have run. Then no text claims that it did not.
     pub fn for_model(&self, name: &str, started: bool) -> Vec<Part> {
         match self {
             Self::Succeeded { output } => output.for_model(),
@@ -618,19 +627,17 @@ impl CallResult {
                 let seconds = std::time::Duration::from_millis(*limit).as_secs_f64();
                 format!("the tool did not answer within {seconds} s; {effects}")
             }
-            Self::Interrupted { by } => {
+            Self::Aborted { by } => {
                 let what = match by {
-                    InterruptedBy::Length => "the answer was cut at its size limit",
-                    InterruptedBy::ContentFilter => "a content filter cut the answer",
-                    InterruptedBy::UnfinishedTurn => "the answer was not finished",
-                    InterruptedBy::LostProcess => {
-                        "the program that ran the call was stopped, and its outcome is unknown"
-                    }
-                    InterruptedBy::ToolChanged => "the tool was changed while the call waited",
-                    InterruptedBy::Prompt => "a new message of the user came while the call waited",
-                    InterruptedBy::NoAnswer => "nobody answered the tool's question in time",
-                    InterruptedBy::Denial => "another call of the turn was denied",
-                    InterruptedBy::NotAllowed => "the call was not allowed to go on",
+                    AbortCause::Length => "the answer was cut at its size limit",
+                    AbortCause::ContentFilter => "a content filter cut the answer",
+                    AbortCause::UnfinishedTurn => "the answer was not finished",
+                    AbortCause::LostProcess => "the program that ran the call was stopped, and its outcome is unknown",
+                    AbortCause::ToolChanged => "the tool was changed while the call waited",
+                    AbortCause::Prompt => "a new message of the user came while the call waited",
+                    AbortCause::NoAnswer => "nobody answered the tool's question in time",
+                    AbortCause::Denial => "another call of the turn was denied",
+                    AbortCause::NotAllowed => "the call was not allowed to go on",
                 };
                 format!("{what}; {effects}")
             }

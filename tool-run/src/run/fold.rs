@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::message::{AssistantPart, FinishReason, Message, Part, ToolCall, ToolMessage, Usage};
 use crate::run::{
-    Allowance, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog, Decision,
-    Grant, GrantedBy, Interrupt, InterruptId, InterruptKind, InterruptedBy, LogEntry, NestedUsage, Principal, Prompt,
+    AbortCause, Allowance, AnsweredQuestion, ArgumentRevision, Author, Call, CallId, CallResult, CallState, CorruptLog,
+    Decision, Grant, GrantedBy, Interrupt, InterruptId, InterruptKind, LogEntry, NestedUsage, Principal, Prompt,
     PromptPosition, Run, RunId, RunOptions, Stage, StepResult, StopReason, Time, ToolRef, TurnPart, TurnUsage,
     call::DecisionRecord,
     state::{Activity, Index, STAGES, TurnEnd},
@@ -170,11 +170,11 @@ impl Run {
                 self.granted(call, *tool, *arguments, *shown, by, *expires)?;
             }
             LogEntry::Started { call, .. } => self.started(call)?,
-            LogEntry::Stepping { call, name } => {
+            LogEntry::StepStarted { call, name } => {
                 let at = self.stepper(call)?;
                 self.calls[at].past().begun.push(name.clone());
             }
-            LogEntry::Stepped { call, name, value, spent } => {
+            LogEntry::StepEnded { call, name, value, spent } => {
                 self.stepped(call, name.clone(), value.clone(), *spent)?;
             }
             LogEntry::Lost { call } => {
@@ -216,7 +216,7 @@ impl Run {
         decided.ok_or_else(|| format!("no decision about the interrupt of {} is logged", call.id))
     }
 
-    /// Checks that every call has a result and the model is not asked, so that something new can begin.
+    /// Checks that every call has ended, and that the model is not asked.
     fn is_settled(&self) -> Applied {
         if self.activity == Activity::Generating {
             return Err("the model is asked".to_owned());
@@ -240,8 +240,8 @@ impl Run {
         }
     }
 
-    /// Moves `passed` over calls of the turn that have ended, and over those that run or wait and let others run beside them.
-    /// The search for calls to start begins there, so that the cost of a turn is not the square of its calls.
+    /// Moves `settled_before` past calls that have ended, and past waiting or running calls that allow others beside them.
+    /// The search for calls to start begins there. So the cost of a turn is not the square of its calls.
     pub fn pass(&mut self) {
         let is_passed = |call: &Call| match call.stage() {
             Stage::Done => true,
@@ -319,7 +319,7 @@ impl Run {
             return Err("a turn starts although the run must stop".to_owned());
         }
         if matches!(self.activity, Activity::Stopped(_)) {
-            // A person continues the run: as after a prompt, it has all its steps again.
+            // A person continues the run, so it has all its steps again, as after a prompt.
             self.restart();
         }
         self.offered = None;
@@ -480,10 +480,10 @@ impl Run {
 
     fn opened(&mut self, id: &CallId, interrupt: Box<Interrupt>) -> Applied {
         let stages: &[Stage] = match &interrupt.kind {
-            // A policy alone had granted the call, and requires an approval now.
+            // Policies alone granted the call, but it now needs an approval.
             InterruptKind::Approval { .. } => &[Stage::Proposed, Stage::Ready],
             InterruptKind::External => &[Stage::Ready],
-            InterruptKind::Answer { .. } | InterruptKind::Inner { .. } => &[Stage::Running],
+            InterruptKind::Question { .. } | InterruptKind::Inner { .. } => &[Stage::Running],
             InterruptKind::Reconcile => &[Stage::Unknown],
         };
         let at = self.at(id, stages)?;
@@ -495,7 +495,7 @@ impl Run {
         }
         let past = self.calls[at].past();
         past.interrupts = past.interrupts.saturating_add(1);
-        past.handed_out |= interrupt.kind == InterruptKind::External;
+        past.announced |= interrupt.kind == InterruptKind::External;
         self.enter(at, CallState::Open(interrupt));
         Ok(())
     }
@@ -656,7 +656,7 @@ impl Run {
         if call.attempts > 0 && says_did_not_run(result) {
             return Err(format!("{id} was started, but its result says that it was not"));
         }
-        let is_late = matches!(**result, CallResult::Expired | CallResult::Interrupted { by: InterruptedBy::NoAnswer });
+        let is_late = matches!(**result, CallResult::Expired | CallResult::Aborted { by: AbortCause::NoAnswer });
         if is_late && call.expires().is_none_or(|expires| expires > time) {
             return Err(format!("{id} expired before its time"));
         }
@@ -684,7 +684,7 @@ impl Run {
             }
             (Some(InterruptKind::Reconcile), decision) => *decision == Decision::Approve,
             // A denial is also an answer to the question.
-            (Some(InterruptKind::Answer { .. } | InterruptKind::Inner { .. }), _) => true,
+            (Some(InterruptKind::Question { .. } | InterruptKind::Inner { .. }), _) => true,
             (Some(InterruptKind::External) | None, _) => false,
         };
         if is_permission && decided.by == *by {

@@ -46,8 +46,7 @@ name! {
 }
 
 name! {
-    /// The id of a call. The run mints it, so it is unique in the run, whatever ids a model or a client uses. It equals the
-    /// provider's id if that is usable.
+    /// The id of a call, unique in its run. It is the provider's id if that is new and valid.
     CallId
 }
 
@@ -70,8 +69,8 @@ impl CallId {
 }
 
 impl Run {
-    /// Returns the id for a new call that the provider calls `provider_id`. It is the provider's id if that is usable and new
-    /// in this run. `others` are the ids of earlier calls of the turn that are not in the run yet either.
+    /// Returns the id for a new call that the provider calls `provider_id`. It is the provider's id if that is new and valid.
+    /// `others` holds ids that this turn has already used, but not logged.
     pub fn mint<S: BuildHasher>(&self, provider_id: &str, others: &HashSet<CallId, S>) -> CallId {
         let is_taken = |id: &str| self.index.contains_key(id) || others.contains(id);
         let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

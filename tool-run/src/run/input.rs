@@ -59,7 +59,7 @@ pub enum StepInput {
         at: Time,
     },
     /// The gate has checked a call.
-    Inspected { call: CallId, inspection: CheckedCall, at: Time },
+    Checked { call: CallId, checked: CheckedCall, at: Time },
     /// A principal decided an open interrupt.
     Decide {
         interrupt: InterruptId,
@@ -98,7 +98,7 @@ pub enum StepInput {
         at: Time,
     },
     /// A running call of a `resumable` tool begins a step that must not be taken twice.
-    Stepping {
+    StepStarted {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
@@ -106,7 +106,7 @@ pub enum StepInput {
         name: String,
     },
     /// A running call took a step that must not be taken twice.
-    Stepped {
+    StepEnded {
         call: CallId,
         /// The number of the start, from 1.
         attempt: u32,
@@ -159,8 +159,8 @@ pub enum Action {
     CallModel,
     /// Abort the request to the model.
     AbortModel,
-    /// Check a call, and answer with [`StepInput::Inspected`]. A repetition does no harm.
-    Inspect(CallId),
+    /// Check a call, and answer with [`StepInput::Checked`]. A repetition does no harm.
+    Check(CallId),
     /// Start the work of a call, or continue it after an answer.
     Execute {
         /// The call.

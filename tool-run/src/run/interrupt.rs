@@ -16,7 +16,7 @@ use crate::tool::{Effect, Fingerprint, ToolSpec};
 pub struct Interrupt {
     /// The id, which a decision names.
     pub id: InterruptId,
-    /// The kind.
+    /// The kind, which determines the decisions that are possible.
     pub kind: InterruptKind,
     /// The view of the call for the person that decides.
     pub shown: CallView,
@@ -41,7 +41,8 @@ pub enum InterruptKind {
         offer: Option<ArgumentPattern>,
     },
     /// The running tool asks a question. Decisions: answer or deny; approve or deny if it asks for permission.
-    Answer {
+    #[serde(rename = "answer")]
+    Question {
         /// The question.
         question: Question,
     },
@@ -74,7 +75,7 @@ impl Interrupt {
         if self.deciders.is_empty() { owner == by } else { self.deciders.contains(by) }
     }
 
-    /// Returns the innermost interrupt. This is the interrupt itself, unless it stands for one of a run inside of the call.
+    /// Returns the innermost interrupt: the interrupt itself, or that of the inner run.
     pub fn innermost(&self) -> &Self {
         match &self.kind {
             InterruptKind::Inner { interrupt, .. } => interrupt.innermost(),
@@ -82,7 +83,7 @@ impl Interrupt {
         }
     }
 
-    /// Returns the digest that an answer to an inner interrupt is bound to.
+    /// Returns a digest of the interrupt. The log binds a decision about an inner interrupt to it.
     pub fn digest(&self) -> Digest {
         Digest::of(serde_json::to_vec(&(&self.id, &self.kind, &self.shown)).unwrap_or_default())
     }
@@ -93,21 +94,19 @@ impl InterruptKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Approval { .. } => "approval",
-            Self::Answer { .. } => "answer",
+            Self::Question { .. } => "answer",
             Self::External => "external",
             Self::Reconcile => "reconcile",
             Self::Inner { .. } => "inner",
         }
     }
 
-    /// Returns the verbs of the accepted decisions, in the order in which a refusal lists them. An inner interrupt accepts
-    /// those of the interrupt inside. An approval with an offer also accepts an approval for the rest of the run, which is
-    /// not listed.
+    /// Returns the verbs of the decisions that the interrupt accepts. [`Decision::ApproveForRun`] is not listed.
     pub(super) fn possible(&self) -> &'static [&'static str] {
         match self {
             Self::Approval { .. } => &["approve", "edit", "deny", "respond"],
-            Self::Answer { question } if question.schema.is_none() => &["approve", "deny"],
-            Self::Answer { .. } => &["answer", "deny"],
+            Self::Question { question } if question.schema.is_none() => &["approve", "deny"],
+            Self::Question { .. } => &["answer", "deny"],
             Self::External => &["respond", "fail", "deny"],
             Self::Reconcile => &["approve", "respond", "fail", "deny"],
             Self::Inner { interrupt, .. } => interrupt.kind.possible(),
@@ -204,7 +203,7 @@ impl<I: Serialize, O: Serialize> Decision<I, O> {
 pub struct ArgumentPattern(pub Map<String, Value>);
 
 impl ArgumentPattern {
-    /// Returns whether the pattern covers arguments in written form: each by name, as JSON text, with defaults filled in.
+    /// Returns whether the pattern covers the arguments. Each has a name and JSON text; defaults are filled in.
     /// [`ToolSpec::written`](crate::tool::ToolSpec::written) returns them.
     ///
     /// Numbers are compared by value, to the last digit: `1.0` equals `1`, and 18446744073709551617 equals no other number. A
@@ -218,7 +217,7 @@ impl ArgumentPattern {
     }
 }
 
-/// A permission for calls of one kind, for the rest of a run.
+/// A person's approval of later calls of one tool whose arguments match a pattern.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Allowance {
@@ -310,7 +309,7 @@ mod tests {
     #[test]
     fn each_kind_takes_its_decisions_and_no_others() {
         let approval = |offer: Option<ArgumentPattern>| InterruptKind::Approval { offer };
-        let answer = |question: Question| InterruptKind::Answer { question };
+        let answer = |question: Question| InterruptKind::Question { question };
         let table = [
             (approval(None), "x.xxx..", "approve, edit, deny, respond"),
             (approval(Some(ArgumentPattern(serde_json::Map::new()))), "xxxxx..", "approve, edit, deny, respond"),

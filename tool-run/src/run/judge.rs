@@ -1,5 +1,5 @@
-//! The evidence that a run relies on, and the one place that creates it. [`judge`](crate::judge) explains why it is the only
-//! one. Only a fold creates a [`Grant`].
+//! The judge, which alone creates the evidence that a run relies on: [`judge`](crate::judge) explains why. Only a fold
+//! creates a [`Grant`].
 
 use std::sync::Arc;
 
@@ -16,9 +16,12 @@ use crate::schema::CompiledSchema;
 use crate::tool::spec::Digest;
 use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources, ToolSpec};
 
-/// The tools and the rules of an application, as the judge needs them.
-#[diagnostic::on_unimplemented(message = "`{Self}` does not judge calls", label = "`Judge` is not implemented")]
-pub trait Judge {
+/// The tools and the rules of an application, which the judge consults.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot provide the rules of an application",
+    label = "`Rules` is not implemented"
+)]
+pub trait Rules {
     /// Returns the tool `name`.
     fn tool(&self, name: &str) -> Option<KnownTool<'_>>;
 
@@ -26,24 +29,23 @@ pub trait Judge {
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission;
 
     /// Returns the pattern of similar calls that a person can allow for the rest of the run.
-    fn offer(&self, spec: &ToolSpec, arguments: &Value) -> Option<ArgumentPattern>;
+    fn run_approval(&self, spec: &ToolSpec, arguments: &Value) -> Option<ArgumentPattern>;
 
     /// Returns the principals that may decide about the call; an empty list means the run's owner.
     fn deciders(&self, spec: &ToolSpec, arguments: &Value) -> Vec<Principal>;
 
-    /// Reads an output that a person gave to the call of the tool `name`, which waits for `open`, or to the innermost call in
-    /// it.
+    /// Reads a person's output for the call of the tool `name`, or for the innermost call in it. The call waits for `open`.
     fn output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal>;
 }
 
 /// A tool of an application.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownTool<'a> {
-    /// The reference that a run keeps to it.
+    /// The reference that a run stores.
     pub reference: &'a Arc<ToolRef>,
-    /// The fingerprints under which records know it.
+    /// The fingerprints by which stored runs identify the tool.
     pub identity: Identity,
-    /// Its definition.
+    /// The tool's definition.
     pub spec: &'a ToolSpec,
 }
 
@@ -70,7 +72,7 @@ pub struct AcceptedArguments {
 }
 
 impl AcceptedArguments {
-    /// Creates the answer of a tool and its validators.
+    /// Creates the result of a tool and of validators that accept the arguments.
     pub fn new(needs_approval: bool, normalized: Option<Arc<str>>, touches: Option<Arc<Resources>>) -> Self {
         Self { needs_approval, normalized, touches, author: Author::Validators }
     }
@@ -89,17 +91,17 @@ impl ReadArguments {
     }
 }
 
-/// Judges a call of `run` whose arguments were read.
-pub fn judge_call(judge: &impl Judge, run: &Run, call: &Call, read: ReadArguments) -> CheckedCall {
+/// Judges a call of `run` whose arguments the tool has read.
+pub fn judge_call(rules: &impl Rules, run: &Run, call: &Call, read: ReadArguments) -> CheckedCall {
     let ReadArguments { text, outcome } = read;
     let is_same = Arc::ptr_eq(&text, &call.arguments().text);
     let digest = if is_same { call.arguments().digest } else { Digest::of(text.as_bytes()) };
-    let known = judge.tool(&call.name);
+    let known = rules.tool(&call.name);
     let tool = known.map(|known| known.identity);
     let (mut normalized, author, finding) = match outcome {
         Ok(accepted) => {
             let arguments = accepted.normalized.as_deref().unwrap_or(&text);
-            let finding = find(judge, run, known, arguments, &accepted);
+            let finding = judge_arguments(rules, run, known, arguments, &accepted);
             (accepted.normalized, accepted.author, finding)
         }
         Err(error) => (None, Author::Validators, Finding::Ended(CallResult::refused(error))),
@@ -108,35 +110,35 @@ pub fn judge_call(judge: &impl Judge, run: &Run, call: &Call, read: ReadArgument
     CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, tool, finding }
 }
 
-/// Judges a decision about an interrupt of `run`, as far as the tool can check it. `read` is the tool's reading of edited
-/// arguments.
+/// Judges a decision about an interrupt of `run`: its edited arguments, output or answer. `read` holds the edited arguments
+/// as the tool read them.
 ///
 /// Fails if these arguments, the output or the answer are wrong. The run itself checks whether the decision is allowed.
 pub fn judge_decision(
-    judge: &impl Judge,
+    rules: &impl Rules,
     run: &Run,
     interrupt: &InterruptId,
     decision: Decision,
     read: Option<ReadArguments>,
 ) -> Result<CheckedDecision, Refusal> {
-    let (mut inspection, mut output) = (None, None);
+    let (mut checked, mut output) = (None, None);
     if let (Some(open), Some(call)) = (run.interrupt(interrupt), run.call(&interrupt.call)) {
         match &decision {
             decision if matches!(open.kind, InterruptKind::Inner { .. }) => {
-                judge_inside(judge, &call.name, open, decision, read)?;
+                judge_inside(rules, &call.name, open, decision, read)?;
             }
-            Decision::Edit { .. } => inspection = read.map(|read| judge_call(judge, run, call, read)),
-            Decision::Respond { output: given } => output = Some(judge.output(&call.name, open, given)?),
+            Decision::Edit { .. } => checked = read.map(|read| judge_call(rules, run, call, read)),
+            Decision::Respond { output: given } => output = Some(rules.output(&call.name, open, given)?),
             Decision::Answer { value } => fits(&open.kind, value)?,
             _ => {}
         }
     }
-    Ok(CheckedDecision { interrupt: interrupt.clone(), decision, inspection, output })
+    Ok(CheckedDecision { interrupt: interrupt.clone(), decision, checked, output })
 }
 
-/// Checks a decision about an inner call, as far as the tool of that call can check it.
+/// Checks the edited arguments, the output or the answer in a decision about an inner call.
 fn judge_inside(
-    judge: &impl Judge,
+    rules: &impl Rules,
     name: &str,
     open: &Interrupt,
     decision: &Decision,
@@ -149,14 +151,14 @@ fn judge_inside(
     };
     match decision {
         Decision::Edit { .. } => read.ok_or(Refusal::ToolChanged)?.outcome.map(drop).map_err(changed),
-        Decision::Respond { output } => judge.output(name, open, output).map(drop),
+        Decision::Respond { output } => rules.output(name, open, output).map(drop),
         Decision::Answer { value } => fits(&open.innermost().kind, value),
         _ => Ok(()),
     }
 }
 
-fn find(
-    judge: &impl Judge,
+fn judge_arguments(
+    rules: &impl Rules,
     run: &Run,
     known: Option<KnownTool<'_>>,
     arguments: &str,
@@ -166,10 +168,10 @@ fn find(
         return Finding::Ended(CallResult::NotAvailable { suggestion: None });
     };
     let own = if accepted.needs_approval { Permission::Ask } else { Permission::Allow };
-    let permission = run.tighten(tool, own.and(judge.permission(spec, arguments)));
+    let permission = run.tighten(tool, own.and(rules.permission(spec, arguments)));
     let mut view = None;
     if permission == Permission::Ask || tool.external {
-        match view_of(judge, run, spec, arguments) {
+        match view_of(rules, run, spec, arguments) {
             Ok(seen) => view = Some(Box::new(seen)),
             Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
         }
@@ -177,18 +179,18 @@ fn find(
     Finding::Accepted(Accepted { tool: Arc::clone(tool), permission, touches: accepted.touches.clone(), view })
 }
 
-fn view_of(judge: &impl Judge, run: &Run, spec: &ToolSpec, arguments: &str) -> Result<View, Rejection> {
+fn view_of(rules: &impl Rules, run: &Run, spec: &ToolSpec, arguments: &str) -> Result<View, Rejection> {
     let shown = CallView::new(spec, arguments, &run.taint)?;
     let written = spec.written(arguments)?;
-    // If a pattern did not cover even this call, the person would be asked again for the same call.
-    let offer = judge.offer(spec, &shown.arguments).filter(|pattern| pattern.covers(&written));
-    let deciders = judge.deciders(spec, &shown.arguments);
+    // The pattern must cover this call. Otherwise the run would ask again about an equal call.
+    let offer = rules.run_approval(spec, &shown.arguments).filter(|pattern| pattern.covers(&written));
+    let deciders = rules.deciders(spec, &shown.arguments);
     Ok(View { shown, written, offer, deciders })
 }
 
 /// Checks an answer against the schema of the question, if `kind` is a question with a schema.
 fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
-    let InterruptKind::Answer { question: Question { schema: Some(schema), .. } } = kind else { return Ok(()) };
+    let InterruptKind::Question { question: Question { schema: Some(schema), .. } } = kind else { return Ok(()) };
     let invalid = |reason: String| Rejection::one(Problem::new("", ProblemKind::Invalid, reason));
     let compiled =
         CompiledSchema::compile(schema).map_err(|error| Refusal::Invalid { feedback: invalid(error.to_string()) })?;
@@ -196,9 +198,9 @@ fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
     if problems.is_empty() { Ok(()) } else { Err(Refusal::Invalid { feedback: Rejection::new(problems) }) }
 }
 
-/// A call that was checked, for [`StepInput::Inspected`](super::StepInput::Inspected).
+/// A call that was checked, for [`StepInput::Checked`](super::StepInput::Checked).
 ///
-/// It is evidence: only the judge creates it, and it is about one call with one text of arguments.
+/// It is evidence: only the judge creates it. It is valid for one call with one text of arguments.
 #[derive(Debug)]
 pub struct CheckedCall {
     pub(super) call: CallId,
@@ -209,13 +211,13 @@ pub struct CheckedCall {
     pub(super) normalized: Option<Arc<str>>,
     /// The author of the last change.
     pub(super) author: Author,
-    /// The fingerprints of the tool that was asked.
+    /// The fingerprints of the tool that read the arguments.
     pub(super) tool: Option<Identity>,
     pub(super) finding: Finding,
 }
 
 impl CheckedCall {
-    /// Returns the content for the model if the call is refused because the tool does not exist, or rejects the arguments.
+    /// Returns the content for the model, if the tool does not exist or rejects the arguments.
     pub fn refused(&self, name: &str) -> Option<Vec<Part>> {
         match &self.finding {
             Finding::Ended(result @ (CallResult::Rejected { .. } | CallResult::NotAvailable { .. })) => {
@@ -225,7 +227,7 @@ impl CheckedCall {
         }
     }
 
-    /// Returns the problems of the arguments if the call is refused because of them.
+    /// Returns the problems of the arguments, if the tool rejects them.
     pub fn rejection(&self) -> Option<&Rejection> {
         match &self.finding {
             Finding::Ended(CallResult::Rejected { feedback }) => Some(feedback),
@@ -233,7 +235,7 @@ impl CheckedCall {
         }
     }
 
-    /// Returns the cause of a refusal, for the log only.
+    /// Returns the causes of a rejection, for the log only.
     pub fn cause(&self) -> Option<String> {
         let causes = self.rejection()?.causes();
         (!causes.is_empty()).then(|| causes.join("\n"))
@@ -262,7 +264,7 @@ pub struct Accepted {
 #[derive(Debug)]
 pub struct View {
     pub shown: CallView,
-    /// The arguments with all their digits, and defaults filled in.
+    /// The names and JSON texts of the arguments. Numbers are not rounded, and defaults are filled in.
     pub written: Vec<(String, String)>,
     /// The pattern of similar calls that a person can allow for the rest of the run.
     pub offer: Option<ArgumentPattern>,
@@ -270,14 +272,15 @@ pub struct View {
     pub deciders: Vec<Principal>,
 }
 
-/// A decision with the evidence that it fits, for [`StepInput::Decide`](super::StepInput::Decide). Only the judge creates it.
+/// A decision that was checked, for [`StepInput::Decide`](super::StepInput::Decide). It is evidence: only the judge creates
+/// it.
 #[derive(Debug)]
 pub struct CheckedDecision {
-    /// The interrupt that the decision was checked for.
+    /// The interrupt for which the judge checked the decision.
     pub(super) interrupt: InterruptId,
     pub(super) decision: Decision,
     /// The check of edited arguments.
-    pub(super) inspection: Option<CheckedCall>,
+    pub(super) checked: Option<CheckedCall>,
     /// The given output, as the tool's output type reads it.
     pub(super) output: Option<Output>,
 }
@@ -319,7 +322,7 @@ pub enum GrantedBy {
     Allowance(Principal),
     /// The run: the previous attempt failed, and may be retried.
     Retry,
-    /// The run: the process that ran the call is gone, and a second start does no harm.
+    /// The run: the process that ran the call died, and the call may start again without a decision.
     Rerun,
 }
 

@@ -10,7 +10,7 @@ use crate::run::{
     Allowance, ArgumentRevision, Author, Call, CallId, CallResult, CallState, Decision, Grant, GrantedBy, Interrupt,
     InterruptId, NestedUsage, Principal, Prompt, PromptPosition, QuestionAnswer, Run, RunId, RunOptions, StopReason,
     Time, ToolRef, TurnPart, TurnUsage,
-    call::Past,
+    call::CallHistory,
     is_default,
     state::{Activity, Index, STAGES},
 };
@@ -20,14 +20,13 @@ use crate::tool::{Fingerprint, Resources};
 /// An entry of the log of a run. The log holds everything about the run: [`Run::fold`](super::Run::fold) rebuilds the run
 /// from it, in any process.
 ///
-/// Fields that several have: `call` is the call that the entry is about. `at` is its time. `model` is the model, if
-/// it is known.
+/// Common fields: `call` is the call that the entry concerns, `at` is its time, and `model` is the model, if it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LogEntry {
-    /// The run was created. This is the first entry, and no other.
+    /// The run was created. The first entry, and only the first, is of this kind.
     Created {
         run: RunId,
         /// The principal that may prompt the run, and decides in it.
@@ -38,13 +37,13 @@ pub enum LogEntry {
         messages: Vec<Message>,
         at: Time,
     },
-    /// The conversation before the run comes from another run, up to one of its prompts. This entry directly follows
+    /// The run begins with the conversation of another run, up to one of its prompts. This entry directly follows
     /// `Created`.
     Branched {
         of: RunId,
         /// The positions of the prompts in that conversation.
         prompts: Vec<PromptPosition>,
-        /// The tools whose outputs contain text of strangers that may be in the conversation.
+        /// The tools whose untrusted output may be in the conversation.
         taint: Vec<String>,
         /// The title that the owner gave the other run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,19 +82,19 @@ pub enum LogEntry {
     TurnEnded {
         /// The content of the turn, in order.
         parts: Vec<TurnPart>,
-        /// Why it ended.
+        /// The reason why the turn ended.
         finish: FinishReason,
-        /// Tokens used.
+        /// The tokens that the turn used.
         #[serde(default)]
         usage: Usage,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<str>>,
         at: Time,
     },
-    /// The model's turn failed. Complete calls are kept; the rest of the turn is dropped.
+    /// The model's turn failed. The run keeps complete calls, and drops the rest of the turn.
     TurnFailed {
         error: String,
-        /// Set if the model is asked again when the calls have ended.
+        /// Set if the run asks the model again when the calls have ended.
         again: bool,
         /// The tokens used, as far as known.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -114,7 +113,7 @@ pub enum LogEntry {
         #[serde(default = "Author::validators", skip_serializing_if = "Author::is_validators")]
         by: Author,
     },
-    /// A call that could not run as written was repaired. It is checked again.
+    /// The application repaired a call that the tool had refused. The judge checks it again.
     Repaired {
         call: CallId,
         /// The tool that the call names now.
@@ -125,7 +124,7 @@ pub enum LogEntry {
         #[serde(default)]
         usage: Usage,
     },
-    /// The run must stop at the end of its step.
+    /// The owner requested that the run stops at the end of its step.
     StopRequested { by: Principal, at: Time },
     /// A call's tool accepted its arguments.
     Checked {
@@ -142,7 +141,7 @@ pub enum LogEntry {
         #[serde(rename = "obligation")]
         interrupt: Box<Interrupt>,
     },
-    /// A decision was made.
+    /// A principal decided about an interrupt.
     Decided {
         #[serde(rename = "obligation")]
         interrupt: InterruptId,
@@ -159,16 +158,16 @@ pub enum LogEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         touches: Option<Arc<Resources>>,
     },
-    /// A question of a tool was answered.
+    /// A decision answered a running tool's question, or concerned a call inside it.
     Answered { call: CallId, question: Digest, answer: QuestionAnswer },
-    /// Calls of one kind are allowed for the rest of the run.
+    /// A person approved later calls that match a pattern.
     Allowed { allowance: Allowance },
     /// A call may start.
     Granted {
         call: CallId,
-        /// The fingerprint of the tool that it may start.
+        /// The fingerprint of the granted tool.
         tool: Fingerprint,
-        /// The digest of the arguments that it may start with.
+        /// The digest of the granted arguments.
         arguments: Digest,
         /// The digest of the view that the person saw.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,16 +176,18 @@ pub enum LogEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires: Option<Time>,
     },
-    /// A call starts. The entry is logged before the start.
+    /// A call starts. The driver stores this entry before the start.
     Started { call: CallId, at: Time },
-    /// A `resumable` tool begins a step that must not be taken twice. The entry is logged before the step.
-    Stepping {
+    /// A `resumable` tool starts a durable step. The driver stores this entry before the step.
+    #[serde(rename = "stepping")]
+    StepStarted {
         call: CallId,
         /// The step's name.
         name: String,
     },
-    /// A tool took a step that must not be taken twice.
-    Stepped {
+    /// A durable step of a tool has a result.
+    #[serde(rename = "stepped")]
+    StepEnded {
         call: CallId,
         /// The step's name.
         name: String,
@@ -196,9 +197,9 @@ pub enum LogEntry {
         #[serde(default, skip_serializing_if = "is_default")]
         spent: NestedUsage,
     },
-    /// The process that ran a call is gone.
+    /// The process that ran a call died.
     Lost { call: CallId },
-    /// A newer version of its tool took over a waiting call. The call is checked again.
+    /// A waiting call moved to a newer version of its tool. The judge checks it again.
     Migrated {
         call: CallId,
         /// The earlier version of the tool.
@@ -237,8 +238,8 @@ impl LogEntry {
             Self::Allowed { .. } => "allowed",
             Self::Granted { .. } => "granted",
             Self::Started { .. } => "started",
-            Self::Stepping { .. } => "stepping",
-            Self::Stepped { .. } => "stepped",
+            Self::StepStarted { .. } => "stepping",
+            Self::StepEnded { .. } => "stepped",
             Self::Lost { .. } => "lost",
             Self::Migrated { .. } => "migrated",
             Self::Ended { .. } => "ended",
@@ -302,7 +303,7 @@ pub(super) fn write<T: Serialize + ?Sized>(data: &T) -> String {
     serde_json::to_string(&Write { v: RECORD_VERSION, data }).unwrap_or_default()
 }
 
-/// Reads `text`. The version is checked first, so that a newer form is not parsed at all.
+/// Reads `text`. Checks the version first, so it never parses a newer form.
 pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, RecordError> {
     let malformed = |error: serde_json::Error| RecordError::Malformed(error.to_string());
     let v = match leading(text) {
@@ -317,7 +318,7 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Record
     Ok(data)
 }
 
-/// Returns the version if it is where [`write`] puts it, so that a long text is not parsed twice.
+/// Returns the version if it stands where [`write`] puts it. So [`read`] parses a long text only once.
 fn leading(text: &str) -> Option<u32> {
     let (version, _) = text.strip_prefix(r#"{"v":"#)?.split_once(',')?;
     version.parse().ok()
@@ -357,10 +358,10 @@ impl From<CorruptLog> for RecordError {
     }
 }
 
-/// A number of interrupts that no call reaches, because its limits are far below.
+/// The maximum number of interrupts of one call in a snapshot. The default limits of a run are far below.
 const MAX_INTERRUPTS: u32 = 1 << 20;
 
-/// The form in which a run is stored without its log. [`Run::thaw`] computes the fields that are left out.
+/// The stored form of a run without its log. [`Run::thaw`] computes the skipped fields.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Run")]
 struct FrozenRun {
@@ -425,7 +426,7 @@ struct FrozenCall {
     arguments: ArgumentRevision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     touches: Option<Arc<Resources>>,
-    past: Option<Box<Past>>,
+    past: Option<Box<CallHistory>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -439,7 +440,7 @@ enum FrozenState {
     Done(Arc<CallResult>),
 }
 
-/// A grant within its call, stored without the ids of run and call.
+/// The stored form of a grant in its call, without the ids of the run and the call.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Grant")]
 struct FrozenGrant {
@@ -499,7 +500,7 @@ impl Run {
 
     /// Reads a run that [`Run::freeze`] wrote, in this version or an earlier one.
     ///
-    /// Fails if the text is of a newer version, cut or changed.
+    /// Fails if a newer version wrote the text, or if the text is cut or changed.
     pub fn thaw(text: &str) -> Result<Self, RecordError> {
         let OwnedRun(mut run) = read(text)?;
         let rev = run.rev;

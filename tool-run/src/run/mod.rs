@@ -19,7 +19,7 @@ mod state;
 mod step;
 
 pub use call::{
-    AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, InterruptedBy, Stage, StepResult,
+    AbortCause, AnsweredQuestion, ArgumentRevision, Author, Call, CallResult, CallState, Stage, StepResult,
     SupersededBy, ToolRef,
 };
 pub use id::{CallId, InterruptId, ParseInterruptIdError, Principal, RunId, Time};

@@ -35,7 +35,7 @@ pub struct Run {
     pub(super) activity: Activity,
     /// The position of the first call of the present turn.
     pub(super) first_of_turn: u32,
-    /// The position before which calls delay no other call, and do not start: [`Run::pass`].
+    /// The index before which no call delays another, and none can start. [`Run::pass`] moves it.
     pub(super) settled_before: u32,
     /// The position of the call that changed last.
     pub(super) last_changed: u32,
@@ -62,7 +62,7 @@ const MAX_TITLE_BYTES: usize = 80;
 pub type Index = HashMap<CallId, u32, foldhash::fast::RandomState>;
 
 impl Run {
-    /// Returns the id.
+    /// Returns the id, which is unique in a store.
     pub fn id(&self) -> &RunId {
         &self.id
     }
@@ -82,7 +82,7 @@ impl Run {
         &self.options
     }
 
-    /// Returns the conversation so far. It gets the answers to the present turn's calls when all of them have ended.
+    /// Returns the conversation. A turn's results enter it when all calls of the turn have ended.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -179,7 +179,7 @@ impl Run {
         self.title.as_deref().or_else(|| prompt().map(|line| &line[..line.floor_char_boundary(MAX_TITLE_BYTES)]))
     }
 
-    /// Returns the tools whose outputs contain text of strangers, and are in the conversation.
+    /// Returns the tools whose untrusted output is in the conversation.
     pub fn taint(&self) -> &[String] {
         &self.taint
     }
@@ -240,8 +240,8 @@ impl Run {
         self.calls.get(self.position_of(id)?)
     }
 
-    /// Returns the call with this id, quickly if calls are requested in order. `last` is the position of the previous one.
-    pub fn call_behind(&self, last: &mut usize, id: &CallId) -> Option<&Call> {
+    /// Returns the call with this id. `last` is the index of the previous lookup, which makes the next one fast.
+    pub fn call_near(&self, last: &mut usize, id: &CallId) -> Option<&Call> {
         let at = self.place_near(id, *last)?;
         *last = at;
         self.calls.get(at)
@@ -281,18 +281,18 @@ impl Run {
     }
 }
 
-/// The rules by which calls of a turn wait for others: for one that runs alone, or for one with conflicting resources.
+/// The rules that delay calls: `sequential` calls and conflicting resources.
 impl Run {
     /// Returns whether the run cannot go on without a decision.
     pub(super) fn is_waiting(&self) -> bool {
         let moving = [Stage::Proposed, Stage::Running, Stage::Unknown];
         self.count(Stage::Open) > 0
             && moving.iter().all(|stage| self.count(*stage) == 0)
-            && (self.count(Stage::Ready) == 0 || self.is_barred())
+            && (self.count(Stage::Ready) == 0 || self.is_blocked())
     }
 
-    /// Returns whether every ready call has to wait for an open one.
-    fn is_barred(&self) -> bool {
+    /// Returns whether open interrupts block every ready call.
+    fn is_blocked(&self) -> bool {
         let mut is_first_unfinished = true;
         for at in self.current_range() {
             let call = &self.calls[at];
@@ -307,7 +307,7 @@ impl Run {
         true
     }
 
-    /// Returns whether a call runs only after all calls before it have ended, while those behind it wait.
+    /// Returns whether the call must run alone: after all earlier calls have ended, and while later ones wait.
     pub(super) fn runs_alone(&self, call: &Call) -> bool {
         self.options.execution == CallOrder::Sequential || call.tool.as_ref().is_some_and(|tool| tool.sequential)
     }
@@ -342,7 +342,7 @@ impl Run {
 
     fn has_begun(&self, at: usize) -> bool {
         let call = &self.calls[at];
-        call.attempts > 0 || call.past.as_ref().is_some_and(|past| past.handed_out)
+        call.attempts > 0 || call.past.as_ref().is_some_and(|past| past.announced)
     }
 }
 
@@ -405,7 +405,7 @@ pub enum Phase {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The model would go on, but had used all its steps.
+    /// The run reached its step limit.
     StepLimit,
     /// The model's turn was cut.
     Cut(FinishReason),
@@ -545,10 +545,10 @@ impl Limits {
     /// Returns the text about the limit that the arguments of one call exceed, if any.
     pub fn too_large(&self, arguments: &str) -> Option<String> {
         if arguments.len() > self.argument_bytes {
-            return Some(format!("the arguments are too large, at most {} bytes are allowed", self.argument_bytes));
+            return Some(format!("the arguments are too large: the limit is {} bytes", self.argument_bytes));
         }
         if is_deeper(arguments, self.depth) {
-            return Some(format!("arguments are nested at most {} deep", self.depth));
+            return Some(format!("the arguments are nested too deeply: the limit is {} levels", self.depth));
         }
         None
     }
@@ -616,7 +616,7 @@ pub enum CallOrder {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTaint {
-    /// None, but policies can see the taint.
+    /// Nothing changes; policies can read the taint.
     #[default]
     Ignore,
     /// Every call that is not read-only needs an approval from then on.

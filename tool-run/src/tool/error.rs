@@ -23,7 +23,7 @@ use crate::message::Part;
 /// ```
 pub struct Failure(Box<Parts>);
 
-/// Boxed, so that the rare error does not make every successful result large.
+/// The boxed parts, so that the rare error does not make every successful result large.
 #[derive(Default)]
 struct Parts {
     message: Option<String>,
@@ -113,7 +113,7 @@ impl<E: Error + 'static> From<E> for Failure {
     }
 }
 
-/// Returns the rejection that `error` is, or `error` itself if it is something else.
+/// Returns `error` as a rejection, or unchanged if it is something else.
 fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
     let mut error = Some(error);
     if let Some(feedback) = (&mut error as &mut dyn Any).downcast_mut::<Option<Rejection>>() {
@@ -124,8 +124,8 @@ fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
 
 /// An error that a tool may return: any type with `Display` and `Debug`, or a [`Failure`].
 ///
-/// The model receives the `Display` text, so the tool's author words it. The log gets the `Debug` text. The model receives a
-/// [`Rejection`] with all its structure.
+/// The model receives the `Display` text, so the tool's author words it. The log receives the `Debug` text. If the error is a
+/// [`Rejection`], the model receives it with all its structure.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
     label = "has no `Display` and `Debug`",
@@ -156,7 +156,7 @@ impl ToolError for Failure {
     }
 }
 
-/// The reason why a call ended without an output. [`CallError::for_model`] has the text for the model.
+/// The reason why a call ended without an output. [`CallError::for_model`] returns the content for the model.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {
@@ -198,7 +198,7 @@ pub enum CallError {
         /// The text about the limit, for the model.
         limit: String,
     },
-    /// The call had to be executed outside this program, and no executor was there.
+    /// The call needed an executor outside this program, and there was none.
     NotExecuted,
 }
 

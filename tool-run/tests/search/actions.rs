@@ -58,7 +58,7 @@ impl Stand {
 fn short(action: &Action) -> String {
     match action {
         Action::Execute { call, attempt } => format!("execute {call} {attempt}"),
-        Action::Inspect(call) => format!("inspect {call}"),
+        Action::Check(call) => format!("inspect {call}"),
         Action::Abort(call) => format!("abort {call}"),
         Action::Announce(open) => format!("announce {open}"),
         Action::Wake(at) => format!("wake {}", at.0),

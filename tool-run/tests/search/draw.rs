@@ -163,8 +163,8 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepInput {
             usage: Usage::default(),
         },
         9 => StepInput::Asked { call: id, attempt, question: Question::approval("may I?"), at },
-        10 if seed.2 % 4 == 1 => StepInput::Stepping { call: id, attempt, name: "step".to_owned() },
-        10 => StepInput::Stepped {
+        10 if seed.2 % 4 == 1 => StepInput::StepStarted { call: id, attempt, name: "step".to_owned() },
+        10 => StepInput::StepEnded {
             call: id,
             attempt,
             name: "step".to_owned(),
@@ -187,7 +187,7 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepInput {
             StepInput::Decide { ruling: ruling(run, &interrupt, seed), interrupt, by, at }
         }
         _ => match call {
-            Some(call) => StepInput::Inspected { inspection: inspection(run, call, seed), call: id, at },
+            Some(call) => StepInput::Checked { checked: checked(run, call, seed), call: id, at },
             None => StepInput::Tick { at },
         },
     }
@@ -199,7 +199,7 @@ fn spent(calls: u32) -> NestedUsage {
     spent
 }
 
-fn inspection(run: &Run, call: &Call, seed: Seed) -> CheckedCall {
+fn checked(run: &Run, call: &Call, seed: Seed) -> CheckedCall {
     let text = &call.arguments().text;
     let says = [world::Says::Allow, world::Says::Allow, world::Says::Ask, world::Says::Deny][usize::from(seed.2 % 4)];
     match seed.3 % 16 {

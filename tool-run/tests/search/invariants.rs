@@ -144,7 +144,7 @@ impl World {
                     let call = &mut self.calls[at];
                     // An announcement counts as a start, because an outside executor may execute the call from now on.
                     call.begin(seen.after.call(interrupt.id.call()).expect("a call").arguments().digest)?;
-                    call.handed_out = true;
+                    call.announced = true;
                 }
             }
             LogEntry::Started { call, .. } => {
@@ -182,7 +182,7 @@ impl World {
 
     fn is_held(&self, at: usize, run: &Run) -> bool {
         let touches = |at: usize| self.touching.of(at, &run.calls()[at].arguments().text);
-        let begun = |at: usize| self.calls[at].starts > 0 || self.calls[at].handed_out;
+        let begun = |at: usize| self.calls[at].starts > 0 || self.calls[at].announced;
         let other = 1 - at;
         let conflict = touches(at).zip(touches(other)).is_some_and(|(one, other)| one.conflicts(&other));
         conflict && self.calls[other].result.is_none() && !begun(at) && (other < at || begun(other))
@@ -199,7 +199,7 @@ impl World {
                 hold("I1", seen.after.calls()[at].attempts == *attempt, "executed as another attempt")?;
                 self.calls[at].live = Some(*attempt);
             }
-            Action::Inspect(call) => self.calls[find(call)].look = true,
+            Action::Check(call) => self.calls[find(call)].look = true,
             Action::Abort(call) => self.calls[find(call)].live = None,
             Action::Announce(open) => {
                 hold("I2", seen.after.interrupt(open).is_some(), "announced, and does not wait")?;
@@ -233,7 +233,7 @@ impl World {
             let text: String = answer.content.iter().map(text).collect();
             let denies = text.contains("did not run");
             let denied = seen.decided.last().is_some_and(|(_, choice)| *choice == Choice::Deny);
-            let may_have_run = seen.starts > 0 || seen.handed_out && !denied;
+            let may_have_run = seen.starts > 0 || seen.announced && !denied;
             hold("I6", !(denies && may_have_run), format_args!("told that it did not run: {text}"))?;
         }
         Ok(())

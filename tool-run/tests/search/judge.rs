@@ -139,8 +139,8 @@ impl Judge {
                     hold(grant == recorded.tool.zip(recorded.arguments), "I1: handed out without a grant for it")?;
                 }
             }
-            LogEntry::Stepping { call, name } => self.recorded(call).steps.push(name.clone()),
-            LogEntry::Stepped { call, name, .. } => {
+            LogEntry::StepStarted { call, name } => self.recorded(call).steps.push(name.clone()),
+            LogEntry::StepEnded { call, name, .. } => {
                 let steps = &mut self.recorded(call).steps;
                 let begun = steps.iter().position(|begun| begun == name);
                 begun.map(|at| steps.remove(at));

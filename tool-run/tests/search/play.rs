@@ -164,8 +164,8 @@ pub(super) fn look(run: &Run, world: &World, which: usize, says: Says, changed: 
     let call = &run.calls()[which];
     let tool = world::tool(which, world.calls[which].kind, changed);
     let text = &call.arguments().text;
-    let inspection = world::accepted(run, call, tool, text, says, world.touching.of(which, text));
-    StepInput::Inspected { call: call.id.clone(), inspection, at: world.time() }
+    let checked = world::accepted(run, call, tool, text, says, world.touching.of(which, text));
+    StepInput::Checked { call: call.id.clone(), checked, at: world.time() }
 }
 
 pub(super) fn end(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> StepInput {

@@ -28,14 +28,14 @@ pub(super) fn probe(at: usize, run: &Run, world: &World) -> Held {
         }
         // The other call's check, and one for other arguments.
         let mut other = play::look(run, world, 1 - which, Says::Allow, false);
-        if let StepInput::Inspected { call: id, .. } = &mut other {
+        if let StepInput::Checked { call: id, .. } = &mut other {
             *id = call.id.clone();
         }
         silent("I1", run, other)?;
         let text: std::sync::Arc<str> = r#"{"v":7}"#.into();
         let tool = world::tool(which, seen.kind, seen.changed);
-        let inspection = world::accepted(run, call, tool, &text, Says::Allow, None);
-        silent("I1", run, StepInput::Inspected { call: call.id.clone(), inspection, at: world.time() })?;
+        let checked = world::accepted(run, call, tool, &text, Says::Allow, None);
+        silent("I1", run, StepInput::Checked { call: call.id.clone(), checked, at: world.time() })?;
     }
     Ok(())
 }

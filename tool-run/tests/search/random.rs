@@ -132,5 +132,5 @@ fn calls_with_one_provider_id_share_nothing() {
     }
     let grants = [0, 1].map(|at: usize| grant_of(&run.calls()[at]));
     assert!(grants[0].is_some_and(|grant| *grant.call() == run.calls()[0].id) && grants[1].is_none());
-    assert!(!actions.contains(&Action::Inspect(run.calls()[1].id.clone())));
+    assert!(!actions.contains(&Action::Check(run.calls()[1].id.clone())));
 }

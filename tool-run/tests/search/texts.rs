@@ -1,7 +1,7 @@
 //! The texts for the model about all ways in which a call can end.
 
 use tool_run::message::Part;
-use tool_run::run::{CallResult, InterruptedBy, Principal, SupersededBy};
+use tool_run::run::{AbortCause, CallResult, Principal, SupersededBy};
 use tool_run::tool::Output;
 use tool_schema::feedback::{Problem, ProblemKind, Rejection};
 
@@ -15,7 +15,7 @@ fn every_end_of_a_call_says_what_happened() {
     let output = || Output::json(&7).expect("JSON");
     let why = |text: &str| Some(text.to_owned());
     let superseded = |by| CallResult::Superseded { by };
-    let interrupted = |by| CallResult::Interrupted { by };
+    let interrupted = |by| CallResult::Aborted { by };
     let feedback = Rejection::one(Problem::new("/v", ProblemKind::Invalid, "too small"));
     let json = feedback.to_json().to_string();
     let (no, may) = ("it did not run", "it may have had effects");
@@ -40,18 +40,18 @@ fn every_end_of_a_call_says_what_happened() {
         (superseded(SupersededBy::Denial), "another call of the turn was denied; {}"),
         (CallResult::Cancelled, "the call was cancelled; {}"),
         (CallResult::TimedOut { limit: 1500 }, "the tool did not answer within 1.5 s; {}"),
-        (interrupted(InterruptedBy::Length), "the answer was cut at its size limit; {}"),
-        (interrupted(InterruptedBy::ContentFilter), "a content filter cut the answer; {}"),
-        (interrupted(InterruptedBy::UnfinishedTurn), "the answer was not finished; {}"),
+        (interrupted(AbortCause::Length), "the answer was cut at its size limit; {}"),
+        (interrupted(AbortCause::ContentFilter), "a content filter cut the answer; {}"),
+        (interrupted(AbortCause::UnfinishedTurn), "the answer was not finished; {}"),
         (
-            interrupted(InterruptedBy::LostProcess),
+            interrupted(AbortCause::LostProcess),
             "the program that ran the call was stopped, and its outcome is unknown; {}",
         ),
-        (interrupted(InterruptedBy::ToolChanged), "the tool was changed while the call waited; {}"),
-        (interrupted(InterruptedBy::Prompt), "a new message of the user came while the call waited; {}"),
-        (interrupted(InterruptedBy::NoAnswer), "nobody answered the tool's question in time; {}"),
-        (interrupted(InterruptedBy::Denial), "another call of the turn was denied; {}"),
-        (interrupted(InterruptedBy::NotAllowed), "the call was not allowed to go on; {}"),
+        (interrupted(AbortCause::ToolChanged), "the tool was changed while the call waited; {}"),
+        (interrupted(AbortCause::Prompt), "a new message of the user came while the call waited; {}"),
+        (interrupted(AbortCause::NoAnswer), "nobody answered the tool's question in time; {}"),
+        (interrupted(AbortCause::Denial), "another call of the turn was denied; {}"),
+        (interrupted(AbortCause::NotAllowed), "the call was not allowed to go on; {}"),
         (CallResult::OverBudget { limit: "at most 2 calls".to_owned() }, "at most 2 calls; {}"),
     ];
     for (result, text) in differ {

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use super::touching::Touching;
-use tool_run::judge::{AcceptedArguments, Judge, KnownTool, ReadArguments, judge_call, judge_decision};
+use tool_run::judge::{AcceptedArguments, KnownTool, ReadArguments, Rules, judge_call, judge_decision};
 use tool_run::run::{
     ArgumentPattern, Author, Call, CallResult, CheckedCall, CheckedDecision, Decision, Digest, Interrupt, InterruptId,
     Principal, Refusal, Run, Time, ToolRef,
@@ -102,7 +102,7 @@ pub(super) struct Seen {
     pub(super) grant: Option<Ledger>,
     /// Set if a person, a policy or the time forbade the call.
     pub(super) vetoed: bool,
-    pub(super) handed_out: bool,
+    pub(super) announced: bool,
     pub(super) decided: Vec<(u32, Choice)>,
     pub(super) result: Option<Discriminant<CallResult>>,
 }
@@ -136,7 +136,7 @@ impl World {
             permitted: Vec::new(),
             grant: None,
             vetoed: false,
-            handed_out: false,
+            announced: false,
             decided: Vec::new(),
             result: None,
         });
@@ -216,7 +216,7 @@ pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> &'static Known {
 /// An application with at most one tool, whose policies have one answer.
 struct Bench<'a>(Option<&'a Known>, Says);
 
-impl Judge for Bench<'_> {
+impl Rules for Bench<'_> {
     fn tool(&self, _: &str) -> Option<KnownTool<'_>> {
         let Known { reference, identity, spec } = self.0?;
         Some(KnownTool { reference, identity: *identity, spec })
@@ -230,7 +230,7 @@ impl Judge for Bench<'_> {
         }
     }
 
-    fn offer(&self, _: &ToolSpec, _: &Value) -> Option<ArgumentPattern> {
+    fn run_approval(&self, _: &ToolSpec, _: &Value) -> Option<ArgumentPattern> {
         None
     }
 

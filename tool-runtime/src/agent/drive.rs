@@ -158,7 +158,7 @@ async fn drive(
         let mut now = None;
         while let Some(action) = log.next_action() {
             match action {
-                Action::Inspect(call) => {
+                Action::Check(call) => {
                     let now = *now.get_or_insert_with(|| log.now());
                     calls.check(&call, now, log, observers);
                 }

@@ -35,7 +35,7 @@ mod pieces;
 mod session;
 mod settings;
 mod stop_when;
-mod store_ops;
+mod stored_runs;
 mod subagent;
 mod turn;
 mod typed;
@@ -60,13 +60,12 @@ pub use session::{Reply, Session};
 use settings::Setup;
 pub use settings::{DEFAULT_LEASE, Timeouts};
 pub use stop_when::StopWhen;
-pub use store_ops::Decisions;
+pub use stored_runs::Decisions;
 pub use subagent::AgentTool;
 pub use turn::DEFAULT_WAIT;
 
 pub use crate::run::Decision;
 
-use crate::gate::Gate;
 use crate::message::{FinishReason, Message, Part};
 use crate::model::{Delta, Model, ModelError, Request};
 use crate::run::{CallResult, Principal, Refusal, Run, RunId, Time};
@@ -269,10 +268,6 @@ impl Agent {
         self.setup.context.principal().map_or_else(Principal::anonymous, Principal::from)
     }
 
-    fn gate(&self) -> Gate {
-        self.setup.gate.clone()
-    }
-
     /// Returns the time on the agent's clock.
     pub fn now(&self) -> Time {
         self.setup.clock.now()
@@ -284,7 +279,7 @@ impl fmt::Debug for Agent {
         out.debug_struct("Agent")
             .field("name", &self.setup.name)
             .field("model", &self.setup.model.name())
-            .field("tools", &self.setup.tools)
+            .field("tools", self.toolset())
             .finish_non_exhaustive()
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::agent::{Agent, calls::read_in_time, log::Log};
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::gate::{self, Gate, ReadArguments, Reading};
+use crate::gate::{self, Gate, ReadArguments};
 use crate::run::{Decision, Interrupt, InterruptId, InterruptKind, Refusal};
 use crate::tool::{Context, Question, ToolSpec};
 use tool_run::run::{CallView, StepInput};
@@ -192,12 +192,10 @@ impl ApprovalRequest {
     pub async fn check(&self, arguments: &Value) -> Result<CallView, Rejection> {
         let Check { gate, tool, cx } = &self.check;
         let edit = Decision::Edit { arguments: arguments.clone() };
-        let call = match gate.read_edit(tool, &self.interrupt, &edit, cx) {
-            Some(Reading::Pending(asking)) => read_in_time(gate.tools(), tool, asking).await,
-            Some(Reading::Done(call)) => call,
-            None => return CallView::new(&self.spec, &arguments.to_string(), &[]),
-        };
-        call.read.shown(&self.spec)
+        match gate.read_edit(tool, &self.interrupt, &edit, cx) {
+            Some(reading) => read_in_time(gate.tools(), tool, reading).await.read.shown(&self.spec),
+            None => CallView::new(&self.spec, &arguments.to_string(), &[]),
+        }
     }
 }
 
@@ -291,8 +289,7 @@ impl Questions {
             let decision = decision.await;
             let reading = decision.as_ref().and_then(|decision| gate.read_edit(&name, &open, decision, &cx));
             let read = match reading {
-                Some(Reading::Pending(asking)) => Some(read_in_time(gate.tools(), &name, asking).await.read),
-                Some(Reading::Done(call)) => Some(call.read),
+                Some(reading) => Some(read_in_time(gate.tools(), &name, reading).await.read),
                 None => None,
             };
             Box::new(OperatorAnswer { interrupt, tries, decision, read })
@@ -335,7 +332,7 @@ impl Questions {
                 let request = ExternalCall { call_id, spec, arguments, written, feedback };
                 Box::pin(async move { operator.execute(&request).await.map(|text| respond(&text)) })
             }
-            InterruptKind::Answer { question } => {
+            InterruptKind::Question { question } => {
                 let request = QuestionRequest { call_id, spec, question: question.clone(), feedback };
                 Box::pin(async move { Some(operator.answer(&request).await) })
             }

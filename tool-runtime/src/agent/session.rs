@@ -104,8 +104,7 @@ impl Session {
     pub async fn send_named(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
         let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
         prompt.id = id;
-        let gate = self.agent.gate();
-        self.drive(gate, Some(StepInput::Prompt(prompt))).await
+        self.drive(Some(StepInput::Prompt(prompt))).await
     }
 
     /// Sends a prompt and waits for the reply, or until `stop` is ready. Then the work is cancelled, as by the cancellation
@@ -158,9 +157,8 @@ impl Session {
         }
         let content = vec![Part::text(format!("Call `{}`.", call.name))];
         let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).until(call.name.clone());
-        let gate = self.agent().gate();
         let drive = Drive { injected: Some(call), ..Drive::default() };
-        self.drive_with(gate, Some(StepInput::Prompt(prompt)), drive).await?;
+        self.drive_with(None, Some(StepInput::Prompt(prompt)), drive).await?;
         // If another process wrote entries first, the run refused the prompt, and the call was not made.
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
     }
@@ -193,7 +191,7 @@ impl Session {
     /// prompt, which may supersede the waiting calls.
     pub async fn run_pending_calls(&mut self) -> Result<Reply, AgentError> {
         let drive = Drive { stops_before_model: true, ..Drive::default() };
-        self.drive_with(self.agent.setup.gate.clone(), None, drive).await
+        self.drive_with(None, None, drive).await
     }
 
     /// Continues the run, for example after decisions or a failure of the model, or in another process. If the run was created
@@ -219,17 +217,15 @@ impl Session {
 
     async fn continue_with(&mut self, drive: Drive) -> Result<Reply, AgentError> {
         let event = self.continue_input();
-        let gate = match with_answer(&self.agent.setup.tools, self.log.run()) {
-            Some(tools) => self.agent.inspect_with(Gate::new(tools)),
-            None => self.agent.gate(),
-        };
+        let gate =
+            with_answer(self.agent.toolset(), self.log.run()).map(|tools| self.agent.setup.gate.with_tools(tools));
         self.drive_with(gate, event, drive).await
     }
 
     /// Cancels the work and the waiting calls of the run. The run can be prompted again.
     pub async fn cancel(&mut self) -> Result<(), AgentError> {
         let by = self.agent.owner();
-        match self.drive(self.agent.gate(), Some(StepInput::Cancel { by, at: self.agent.now() })).await {
+        match self.drive(Some(StepInput::Cancel { by, at: self.agent.now() })).await {
             Ok(_) | Err(AgentError::Cancelled) => Ok(()),
             Err(error) => Err(error),
         }
@@ -286,14 +282,13 @@ impl Session {
     ) -> Result<T, AgentError> {
         let wanted = FinalAnswer::of::<T>();
         let no_answer = |reason: String| AgentError::NoAnswer { reason };
-        let tools =
-            self.agent.setup.tools.clone().with(wanted.clone()).map_err(|error| no_answer(error.to_string()))?;
+        let tools = self.agent.toolset().clone().with(wanted.clone()).map_err(|error| no_answer(error.to_string()))?;
         let given = |run: &Run| -> Option<T> {
             let answer: Value = serde_json::from_str(&wanted.given(run)?).ok()?;
             serde_json::from_value(answer).ok()
         };
-        let gate = self.agent.inspect_with(Gate::new(tools));
-        let reply = self.drive(gate.clone(), event).await?;
+        let gate = self.agent.setup.gate.with_tools(tools);
+        let reply = self.drive_with(Some(gate.clone()), event, Drive::default()).await?;
         if let Some(answer) = given(self.log.run()) {
             return Ok(answer);
         }
@@ -302,7 +297,7 @@ impl Session {
         }
         // Some models answer in text although there is a tool for the answer, so ask once more.
         let reminder = self.ask_for::<T>(FinalAnswer::REMINDER.to_owned());
-        let reminded = self.drive(gate, Some(reminder)).await?;
+        let reminded = self.drive_with(Some(gate), Some(reminder), Drive::default()).await?;
         given(self.log.run()).ok_or_else(|| {
             no_answer(format!(
                 "its last text is: {}",
@@ -322,18 +317,23 @@ impl Session {
         can_continue(self.log.run()).then(|| StepInput::Continue { by: self.agent.owner(), at: self.agent.now() })
     }
 
-    pub(super) async fn drive(&mut self, gate: Gate, event: Option<StepInput>) -> Result<Reply, AgentError> {
-        self.drive_with(gate, event, Drive::default()).await
+    pub(super) async fn drive(&mut self, event: Option<StepInput>) -> Result<Reply, AgentError> {
+        self.drive_with(None, event, Drive::default()).await
     }
 
-    async fn drive_with(&mut self, gate: Gate, event: Option<StepInput>, drive: Drive) -> Result<Reply, AgentError> {
+    /// Drives the run after `event`, with `gate` in place of the agent's own gate.
+    async fn drive_with(
+        &mut self,
+        gate: Option<Gate>,
+        event: Option<StepInput>,
+        drive: Drive,
+    ) -> Result<Reply, AgentError> {
         self.talk = None;
-        let phase = drive.run(&self.agent, &gate, &mut self.log, event).await?;
-        Ok(self.reply(phase))
-    }
-
-    fn reply(&self, phase: Phase) -> Reply {
-        Reply::of(self.log.run(), phase)
+        let gate = gate.as_ref().unwrap_or(&self.agent.setup.gate);
+        let phase = drive.run(&self.agent, gate, &mut self.log, event).await?;
+        let run = self.log.run();
+        let (steps, turns) = (run.steps() as usize, run.turns().to_vec());
+        Ok(Reply { text: run.last_text(), steps, usage: run.usage(), turns, phase })
     }
 }
 
@@ -387,10 +387,5 @@ impl Reply {
             }
         }
         models
-    }
-
-    pub(super) fn of(run: &Run, phase: Phase) -> Self {
-        let turns = run.turns().to_vec();
-        Self { text: run.last_text(), steps: run.steps() as usize, usage: run.usage(), turns, phase }
     }
 }

@@ -29,7 +29,6 @@ pub struct Setup {
     pub model: Arc<dyn Model>,
     /// Set if the agent has no model of its own, only the placeholder.
     pub has_no_model: bool,
-    pub tools: Toolset,
     pub observer: Arc<dyn Observer>,
     pub operator: Arc<dyn Operator>,
     pub instructions: Option<Arc<str>>,
@@ -70,7 +69,6 @@ impl Setup {
         Self {
             model,
             has_no_model: false,
-            tools: Toolset::new(),
             observer: Arc::new(NoObserver),
             operator: Arc::new(DenyAll),
             instructions: None,
@@ -176,8 +174,7 @@ impl Agent {
 
     /// Sets the tools on offer.
     pub fn tools(mut self, tools: Toolset) -> Self {
-        self.setup_mut().gate = self.inspect_with(Gate::new(tools.clone()));
-        self.setup_mut().tools = tools;
+        self.setup_mut().gate = self.setup.gate.with_tools(tools);
         self
     }
 
@@ -294,11 +291,11 @@ impl Agent {
     /// Sets the pattern of calls that a person may allow for the rest of a run, from the tool and the arguments of one call.
     /// It covers calls with these values of its parameters. A pattern that does not cover the call itself
     /// ([`ArgumentPattern::covers`]) is not offered.
-    pub fn offer(
+    pub fn offer_run_approval(
         mut self,
         offer: impl Fn(&ToolSpec, &serde_json::Value) -> Option<ArgumentPattern> + Send + Sync + 'static,
     ) -> Self {
-        self.setup_mut().gate = self.setup.gate.clone().offer(Arc::new(offer));
+        self.setup_mut().gate = self.setup.gate.clone().offer_run_approval(Arc::new(offer));
         self
     }
 
@@ -311,11 +308,6 @@ impl Agent {
     ) -> Self {
         self.setup_mut().gate = self.setup.gate.clone().deciders(Arc::new(deciders));
         self
-    }
-
-    /// Returns `gate` with the policies of this agent.
-    pub(super) fn inspect_with(&self, gate: Gate) -> Gate {
-        gate.copy_rules(&self.setup.gate)
     }
 
     /// Sets a function of the application that repairs calls whose tool does not exist or rejects their arguments. It gets
@@ -593,7 +585,7 @@ impl Agent {
 
     /// Returns the tools on offer.
     pub fn toolset(&self) -> &Toolset {
-        &self.setup.tools
+        self.setup.gate.tools()
     }
 
     /// Returns the store of the runs.

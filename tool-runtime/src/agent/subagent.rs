@@ -56,7 +56,7 @@ struct Task {
 impl AgentTool {
     /// Creates the tool called `name` whose calls are runs of `agent`.
     pub(super) fn new(agent: &Agent, name: String, description: String) -> Self {
-        let tools = || agent.setup.tools.iter().map(|tool| &tool.spec().options);
+        let tools = || agent.toolset().iter().map(|tool| &tool.spec().options);
         let input = Schema::new(serde_json::json!({ "type": "object" }));
         let mut spec = ToolSpec::new(name, description, input);
         spec.output = describe_output(|generator| Some(generator.subschema_for::<String>())).map(Arc::new);
@@ -90,7 +90,7 @@ impl AgentTool {
         O: DeserializeOwned + JsonSchema + Send + 'static,
     {
         let answering = FinalAnswer::of::<O>();
-        self.agent = self.agent.clone().tools(self.agent.setup.tools.clone().with(answering.clone())?);
+        self.agent = self.agent.clone().tools(self.agent.toolset().clone().with(answering.clone())?);
         Arc::make_mut(&mut self.spec).output = Some(Arc::new(Schema::new(schema_of::<O>())));
         self.answering = Some(answering);
         Ok(self)
@@ -108,10 +108,6 @@ fn unread() -> Result<String, Rejection> {
 }
 
 impl DynTool for AgentTool {
-    fn name(&self) -> &str {
-        &self.spec.name
-    }
-
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
@@ -129,7 +125,7 @@ impl DynTool for AgentTool {
     }
 
     fn inside(&self) -> &[Arc<dyn DynTool>] {
-        self.agent.setup.tools.as_slice()
+        self.agent.toolset().as_slice()
     }
 }
 
@@ -309,7 +305,7 @@ impl Talk<'_> {
         let mut input = first.or_else(|| self.next());
         let mut reminded = false;
         loop {
-            let reply = self.session.drive(self.session.agent().gate(), input.take()).await.map_err(call_error)?;
+            let reply = self.session.drive(input.take()).await.map_err(call_error)?;
             if reply.phase == Phase::Suspended {
                 self.ask().await?;
                 continue;
@@ -447,7 +443,7 @@ fn nested_usage(entries: &[LogEntry]) -> NestedUsage {
             LogEntry::TurnEnded { usage, .. } => spent.usage += *usage,
             LogEntry::Called { .. } => spent.calls += 1,
             LogEntry::Granted { by: GrantedBy::Retry, .. } => spent.retries += 1,
-            LogEntry::Stepped { spent: inside, .. } => spent += *inside,
+            LogEntry::StepEnded { spent: inside, .. } => spent += *inside,
             _ => {}
         }
     }

@@ -156,12 +156,15 @@ impl ModelTurn {
 
     /// Returns the time at which the model has taken too long.
     pub fn deadline(&self) -> Option<Instant> {
-        self.asking.as_ref().and_then(OpenTurn::deadline)
+        self.asking.as_ref().and_then(|turn| turn.end.into_iter().chain(turn.piece).min())
     }
 
     /// Waits for the model's next piece; `None` if the turn broke off. If the future is dropped, nothing is lost.
     pub async fn next(&mut self) -> Option<TurnEvent> {
-        OpenTurn::next(&mut self.asking).await
+        let Some(asking) = &mut self.asking else { return pending().await };
+        // While a hook handles the last piece, no further piece of the turn is read.
+        asking.inputs.idle().await;
+        poll_fn(|cx| asking.poll(cx)).await
     }
 
     /// Returns the outcome of the run, which is at `phase`: an error if the model failed or the run was cancelled.
@@ -483,14 +486,6 @@ impl OpenTurn {
         }
     }
 
-    /// Waits for the next event; `None` if the turn broke off.
-    pub async fn next(asking: &mut Option<Self>) -> Option<TurnEvent> {
-        let Some(asking) = asking else { return pending().await };
-        // While a hook handles the last piece, no further piece of the turn is read.
-        asking.inputs.idle().await;
-        poll_fn(|cx| asking.poll(cx)).await
-    }
-
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
         // A model that never pauses lets other tasks run.
         let turn = ready!(coop::poll_proceed(cx));
@@ -505,11 +500,6 @@ impl OpenTurn {
         }
         turn.made_progress();
         Poll::Ready(event)
-    }
-
-    /// Returns the time at which the model has taken too long.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.end.into_iter().chain(self.piece).min()
     }
 }
 

@@ -99,10 +99,6 @@ pub fn schema_of<T: JsonSchema>() -> Value {
 }
 
 impl DynTool for FinalAnswer {
-    fn name(&self) -> &str {
-        &self.spec.name
-    }
-
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }

@@ -13,8 +13,8 @@ use futures_util::{
     stream::{BoxStream, StreamExt as _, unfold},
 };
 
-use super::lengths::LogLength;
-use super::lines::Lines;
+use super::log_lengths::LogLength;
+use super::pieces::PieceChannels;
 use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::run::{Interrupt, Principal, RunId, Time};
 
@@ -22,7 +22,7 @@ use crate::run::{Interrupt, Principal, RunId, Time};
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     kept: Mutex<Kept>,
-    lines: Lines,
+    pieces: PieceChannels,
     limit: Option<usize>,
     owner_limit: Option<usize>,
 }
@@ -311,15 +311,15 @@ impl Store for MemoryStore {
     }
 
     fn publish(&self, run: &RunId, piece: String) {
-        self.lines.publish(run, &piece);
+        self.pieces.publish(run, &piece);
     }
 
     fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
-        Some(self.lines.pieces(run))
+        Some(self.pieces.pieces(run))
     }
 
     fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        Some(self.lines.followed(run))
+        Some(self.pieces.followed(run))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Stores of runs: an append-only log for each run, with an index of runs that wait or were abandoned.
 
 mod keeper;
-mod lengths;
-mod lines;
+mod log_lengths;
 mod memory;
+mod pieces;
 
 use std::{fmt, ops::Range, slice, sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::{Interrupt, InterruptId, Phase, Principal, Run, RunId, Time};
 pub use keeper::Keeper;
-pub use lengths::{LogLength, LogLengths};
+pub use log_lengths::{LogLength, LogLengths};
 pub use memory::MemoryStore;
 use tool_run::run::{LogEntry, RecordError, record};
 

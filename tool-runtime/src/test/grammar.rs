@@ -194,7 +194,7 @@ impl CallEvents {
         if !self.is_loose {
             must(self.open.is_none(), "the call has another open interrupt")?;
             match interrupt.kind {
-                InterruptKind::Answer { .. } | InterruptKind::Reconcile => {
+                InterruptKind::Question { .. } | InterruptKind::Reconcile => {
                     must(self.is_started, "the call was not started")?;
                 }
                 _ => must(self.is_accepted, "its arguments were not accepted")?,

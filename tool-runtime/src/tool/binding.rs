@@ -142,11 +142,13 @@ impl<S> fmt::Debug for Binding<S> {
     note = "a tool whose schema is known at run time is a `RuntimeTool`, finished with `handler` or `external`"
 )]
 pub trait DynTool: Send + Sync {
-    /// Returns the name.
-    fn name(&self) -> &str;
-
     /// Returns the tool's specification.
     fn spec(&self) -> &Arc<ToolSpec>;
+
+    /// Returns the name, which is that of the specification.
+    fn name(&self) -> &str {
+        &self.spec().name
+    }
 
     /// Reads the arguments and prepares the call. Nothing runs before [`StartedCall::work`] is polled.
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a>;
@@ -203,9 +205,9 @@ pub enum Start<S: 'static> {
     /// For a tool that needs no state.
     Stateless(&'static dyn StartStateless),
     /// For a tool that needs the state.
-    On(&'static dyn StartWithState<S>),
+    WithState(&'static dyn StartWithState<S>),
     /// For a tool with dynamic parameters.
-    Asking(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, DecodeResult<'a>>),
+    Validated(for<'a> fn(&'a S, &'a str, &'a Context) -> BoxFuture<'a, DecodeResult<'a>>),
 }
 
 /// Starts a call of a tool that needs no state, whatever the types of its parameters.
@@ -258,8 +260,10 @@ impl<S> Start<S> {
     ) -> StartFuture<'a> {
         let started = match self {
             Self::Stateless(begin) => begin.start(def, arguments, cx),
-            Self::On(begin) => begin.start(def, state, arguments, cx),
-            Self::Asking(start) => return StartFuture::asking(start(state, arguments, cx).map(|started| Ok(started?))),
+            Self::WithState(begin) => begin.start(def, state, arguments, cx),
+            Self::Validated(start) => {
+                return StartFuture::asking(start(state, arguments, cx).map(|started| Ok(started?)));
+            }
         };
         StartFuture::read(started.map_err(CallError::from))
     }
@@ -277,8 +281,8 @@ impl<S> fmt::Debug for Start<S> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Stateless(_) => "Stateless",
-            Self::On(_) => "On",
-            Self::Asking(_) => "Asking",
+            Self::WithState(_) => "WithState",
+            Self::Validated(_) => "Validated",
         })
     }
 }

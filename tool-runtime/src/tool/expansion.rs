@@ -2,30 +2,30 @@
 //! one mistake is one error, at the type, in a message of its own.
 //!
 //! An expansion names an inherent item of `Something<T>`, which exists if `T` fits. It also imports `SomethingFallback`, which
-//! has an item of the same name for every `T` and requires nothing. The compiler finds an inherent item before a trait's. So a
-//! type that does not fit is reported once, where it is required, and the rest of the expansion compiles.
+//! has an item of the same name for every `T` and requires nothing. The compiler finds an inherent item before a trait's. So the
+//! compiler reports a type that does not fit once, where it is required, and the rest of the expansion compiles.
 //!
 //! | type | fits if | else | the user reads |
 //! |---|---|---|---|
-//! | `Usual<T>` | the runtime has the code of `T` | [`UsualFallback`] | nothing, or that `T` is not a [`ToolInput`](super::ToolInput) |
-//! | `Typed<T>`, `Plain<R>`, `Fallible<T, E>`, `Executing<T>`, `ExecutingWith<T, S>` | the type can be read, returned or executed | [`lacking`](super::lacking) | which trait it lacks |
+//! | `BuiltInType<T>` | the runtime has the code of `T` | [`BuiltInTypeFallback`] | nothing, or that `T` is not a [`ToolInput`](super::ToolInput) |
+//! | `TypeWitness<T>`, `Plain<R>`, `Fallible<T, E>`, `ExecuteWitness<T>`, `ExecuteWithWitness<T, S>` | the type can be read, returned or executed | [`missing_traits`](super::missing_traits) | which trait it lacks |
 //! | `Json<T>` | `T: Serialize` | [`JsonFallback`] | nothing: the schema lacks the default |
 //! | `Kind<R>` | `R` is a `Result` | [`KindFallback`] | nothing |
-//! | `Executing<T>`, `ExecutingWith<T, S>` | `T` can be executed | [`ExecutingFallback`] | that `T` does not implement `Execute` or `ExecuteWith` |
+//! | `ExecuteWitness<T>`, `ExecuteWithWitness<T, S>` | `T` can be executed | [`ExecuteWitnessFallback`] | that `T` does not implement `Execute` or `ExecuteWith` |
 //! | `Work<V>` | `V: Send` | [`WorkFallback`] | that a parameter cannot be sent, or a state cannot be shared |
 //! | `CallPredicate<F, I>` | `F: FnOnce(&I) -> bool` | [`CallPredicateFallback`] | that the function is not a [`Predicate`] |
 //! | `Hook<R>` | `R` is `()` | [`HookFallback`] | nothing, or that `R` is not a [`HookFuture`] |
 //! | `Shared<T>` | `T` is an `Arc` | [`SharedFallback`] | nothing: the state is put into an `Arc` |
-//! | `Keeping<T>` | `T: ToolSecret` | [`KeepingFallback`] | which trait `T` lacks, where it is decoded |
+//! | `SlotWitness<T>` | `T: ToolSecret` | [`SlotWitnessFallback`] | which trait `T` lacks, where it is decoded |
 //! | `Whole<T>` | `T: Send + Sync` | [`WholeFallback`] | that a field cannot be sent or shared |
-//! | `Validator<T, C>` | `T: Judged`, `C: Send` | [`ValidatorFallback`] | that `T` is not `Judged`, or a state cannot be shared |
-//! | `Asks<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`AsksFallback`] | that the function is not a [`Validate`] |
+//! | `Validator<T, C>` | `T: VisibleToValidators`, `C: Send` | [`ValidatorFallback`] | that `T` is not `VisibleToValidators`, or a state cannot be shared |
+//! | `ParameterValidator<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`ParameterValidatorFallback`] | that the function is not a [`Validate`] |
 //! | `ValidatorReturned<T, R>` | `R: IntoValidation<T>` | [`ReturnedFallback`] | nothing, or that `R` is not [`LaterValidation`] |
 //! | `Checker<I, C>` | `I: Sync`, `C: Send` | [`CheckerFallback`] | that a parameter or a state cannot be shared |
-//! | `Checks<F, I, C>` | `F: FnOnce(&I, C) -> R` | [`ChecksFallback`] | that the function is not a [`CheckCall`] |
+//! | `CallCheck<F, I, C>` | `F: FnOnce(&I, C) -> R` | [`CallCheckFallback`] | that the function is not a [`CheckCall`] |
 //! | `CheckReturned<R>` | `R` is a `Checked` | [`CheckReturnedFallback`] | nothing, or that `R` is not a [`CheckFuture`] |
-//! | `Judging<T, X>` | `X: Send + Sync` | [`JudgingFallback`] | that a state cannot be shared, where it is given |
-//! | `Settling<T, X>`, `Choosing<T, X>` | all can be shared | [`SettlingFallback`] | that a parameter or a state cannot be shared |
+//! | `NestedValidation<T, X>` | `X: Send + Sync` | [`NestedValidationFallback`] | that a state cannot be shared, where it is given |
+//! | `ArgumentValidation<T, X>`, `VariantValidation<T, X>` | all can be shared | [`ArgumentValidationFallback`] | that a parameter or a state cannot be shared |
 
 #![allow(missing_docs, reason = "the items of a fallback are documented at the type that they stand in for")]
 
@@ -43,14 +43,14 @@ use serde_json::Value;
 use super::{
     CallError, CallFuture, Context, DecodeError, Def, HookFuture, Resources, StartedCall,
     dynamic::{
-        Asking, Asks, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Checks, Choosing, Judged, Judging, Keep,
-        Keeping, Known, LaterValidation, Settling, StoredValue, Understood, Validate, Validator, ValidatorReturned,
-        Whole,
+        AcceptedInput, ArgumentValidation, CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker,
+        LaterValidation, NestedValidation, ParameterValidator, SlotWitness, StoredValue, Validate, Validator,
+        ValidatorAnswer, ValidatorInputs, ValidatorReturned, ValueSlot, VariantValidation, VisibleToValidators, Whole,
     },
-    field::{Typed, Usual},
+    field::{BuiltInType, TypeWitness},
     hooks::Hook,
     output::{Kind, Plain, Returned},
-    work::{Executing, ExecutingWith, Executor, Work},
+    work::{ExecuteWithWitness, ExecuteWitness, Executor, Work},
 };
 use crate::feedback::Rejection;
 
@@ -64,7 +64,7 @@ pub fn constant(json: &str) -> Option<Value> {
     serde_json::from_str(json).ok()
 }
 
-/// A default value, which becomes JSON if its type can be serialized: the compiler finds an inherent method before a trait's.
+/// A default value, which becomes JSON if its type can be serialized.
 #[derive(Debug)]
 pub struct Json<'a, T>(pub &'a T);
 
@@ -75,7 +75,7 @@ impl<T: Serialize> Json<'_, T> {
     }
 }
 
-/// A state, shared already or not: the compiler finds an inherent method before a trait's.
+/// A state, in an `Arc` or not.
 #[derive(Debug)]
 pub struct Shared<T>(pub T);
 
@@ -271,12 +271,12 @@ where
 }
 
 /// The fallback for a type that only looks like one of those whose code is in the runtime.
-pub trait UsualFallback<T: 'static> {
+pub trait BuiltInTypeFallback<T: 'static> {
     /// The constructor of its code.
-    const CODE: &'static Typed<T> = Typed::CODE;
+    const CODE: &'static TypeWitness<T> = TypeWitness::CODE;
 }
 
-impl<T: 'static> UsualFallback<T> for Usual<T> {}
+impl<T: 'static> BuiltInTypeFallback<T> for BuiltInType<T> {}
 
 /// The fallback for the JSON of a value that cannot be serialized.
 pub trait JsonFallback {
@@ -299,20 +299,20 @@ pub trait KindFallback<R: 'static> {
 impl<R: 'static> KindFallback<R> for Kind<R> {}
 
 /// The fallback for a struct that cannot be executed.
-pub trait ExecutingFallback<T, S> {
+pub trait ExecuteWitnessFallback<T, S> {
     /// The kind. The error is reported where the output type is required.
-    const KIND: Idle<T, S> = Idle(PhantomData);
+    const KIND: NotExecutable<T, S> = NotExecutable(PhantomData);
 }
 
-impl<T> ExecutingFallback<T, ()> for Executing<T> {}
+impl<T> ExecuteWitnessFallback<T, ()> for ExecuteWitness<T> {}
 
-impl<T, S> ExecutingFallback<T, S> for ExecutingWith<T, S> {}
+impl<T, S> ExecuteWitnessFallback<T, S> for ExecuteWithWitness<T, S> {}
 
 /// A struct that cannot be executed.
 #[derive(Debug)]
-pub struct Idle<T, S>(PhantomData<fn() -> (T, S)>);
+pub struct NotExecutable<T, S>(PhantomData<fn() -> (T, S)>);
 
-impl<T, S> Idle<T, S> {
+impl<T, S> NotExecutable<T, S> {
     /// Returns an executor that does nothing.
     pub const fn fits<L: ?Sized>(self) -> Executor<T, S> {
         Executor { start: |_, _, _| outside(), returned: Returned::described(|_| None) }
@@ -321,19 +321,19 @@ impl<T, S> Idle<T, S> {
 
 /// The fallback for the work of a function that does not compile.
 pub trait WorkFallback {
-    fn wait<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
+    fn async_fn<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
         outside()
     }
 
-    fn call<'a, R>(_: &'static Def, _: impl FnOnce() -> R) -> CallFuture<'a> {
+    fn plain_fn<'a, R>(_: &'static Def, _: impl FnOnce() -> R) -> CallFuture<'a> {
         outside()
     }
 
-    fn wait_for_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl Future<Output = S>) -> CallFuture<'a> {
+    fn async_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl Future<Output = S>) -> CallFuture<'a> {
         outside()
     }
 
-    fn stream<'a, S>(_: &'static Def, _: &'a Context, _: impl FnOnce() -> S) -> CallFuture<'a> {
+    fn plain_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl FnOnce() -> S) -> CallFuture<'a> {
         outside()
     }
 }
@@ -390,41 +390,41 @@ impl<T> SharedFallback for Shared<T> {
 }
 
 /// The fallback for a type that a parameter cannot have.
-pub trait KeepingFallback {
+pub trait SlotWitnessFallback {
     /// The kind of the type.
-    const KIND: Unkeepable = Unkeepable;
+    const KIND: UnusableType = UnusableType;
 }
 
-impl<T> KeepingFallback for Keeping<T> {}
+impl<T> SlotWitnessFallback for SlotWitness<T> {}
 
 /// A type that a parameter cannot have.
 #[derive(Debug)]
-pub struct Unkeepable;
+pub struct UnusableType;
 
-impl Unkeepable {
+impl UnusableType {
     /// Returns code that moves nothing.
-    pub const fn dynamic(self) -> Keep {
-        Keep::NOTHING
+    pub const fn dynamic(self) -> ValueSlot {
+        ValueSlot::NOTHING
     }
 
     /// Returns code that moves nothing.
-    pub const fn fixed(self) -> Keep {
-        Keep::NOTHING
+    pub const fn fixed(self) -> ValueSlot {
+        ValueSlot::NOTHING
     }
 }
 
 /// The fallback for a struct that cannot be an input.
 pub trait WholeFallback {
     /// Code that moves nothing.
-    const KEEP: Keep = Keep::NOTHING;
+    const KEEP: ValueSlot = ValueSlot::NOTHING;
 }
 
 impl<T> WholeFallback for Whole<T> {}
 
 /// The fallback for the validator of a parameter that does not compile.
 pub trait ValidatorFallback {
-    fn of<F>(_: F) -> Unasked {
-        Unasked
+    fn of<F>(_: F) -> UncalledValidator {
+        UncalledValidator
     }
 }
 
@@ -432,59 +432,59 @@ impl<T, C> ValidatorFallback for Validator<T, C> {}
 
 /// A validator, or a check, that is not called.
 #[derive(Debug)]
-pub struct Unasked;
+pub struct UncalledValidator;
 
-impl Unasked {
+impl UncalledValidator {
     /// Returns an empty answer.
-    pub fn ask<C>(self, _: Option<StoredValue>, _: C) -> NoAnswer {
-        NoAnswer
+    pub fn ask<C>(self, _: Option<StoredValue>, _: C) -> NoValidatorAnswer {
+        NoValidatorAnswer
     }
 }
 
 /// The fallback that reports a value that is not a validator.
-pub trait AsksFallback<F, T, C>: Sized {
-    fn ask(self, _: Option<StoredValue>, _: C) -> NoAnswer
+pub trait ParameterValidatorFallback<F, T, C>: Sized {
+    fn ask(self, _: Option<StoredValue>, _: C) -> NoValidatorAnswer
     where
         F: Validate<T, C>,
     {
-        NoAnswer
+        NoValidatorAnswer
     }
 }
 
-impl<F, T, C> AsksFallback<F, T, C> for Asks<F, T, C> {}
+impl<F, T, C> ParameterValidatorFallback<F, T, C> for ParameterValidator<F, T, C> {}
 
 /// The answer of a validator that is not called.
 #[derive(Debug)]
-pub struct NoAnswer;
+pub struct NoValidatorAnswer;
 
-impl NoAnswer {
+impl NoValidatorAnswer {
     /// Returns a refusal: the value could not be checked.
-    pub fn settle<'a>(self) -> Asking<'a> {
-        Asking::unchecked()
+    pub fn settle<'a>(self) -> ValidatorAnswer<'a> {
+        ValidatorAnswer::unchecked()
     }
 }
 
 /// The fallback that waits for a validator that is an `async fn`, and reports what is not a validator.
 pub trait ReturnedFallback<T, R> {
     /// Returns the result for the parameter.
-    fn settle<'a>(self) -> Asking<'a>
+    fn settle<'a>(self) -> ValidatorAnswer<'a>
     where
         R: LaterValidation<T> + Send + 'a;
 }
 
-impl<T: Judged, R> ReturnedFallback<T, R> for ValidatorReturned<T, R> {
-    fn settle<'a>(self) -> Asking<'a>
+impl<T: VisibleToValidators, R> ReturnedFallback<T, R> for ValidatorReturned<T, R> {
+    fn settle<'a>(self) -> ValidatorAnswer<'a>
     where
         R: LaterValidation<T> + Send + 'a,
     {
-        Asking::Later(self.answer.settled(self.before))
+        ValidatorAnswer::Later(self.answer.settled(self.before))
     }
 }
 
 /// The fallback for the check of a call that does not compile.
 pub trait CheckerFallback {
-    fn of<F>(_: F) -> Unchecked {
-        Unchecked
+    fn of<F>(_: F) -> UncalledCheck {
+        UncalledCheck
     }
 }
 
@@ -492,9 +492,9 @@ impl<I, C> CheckerFallback for Checker<I, C> {}
 
 /// A check that is not called.
 #[derive(Debug)]
-pub struct Unchecked;
+pub struct UncalledCheck;
 
-impl Unchecked {
+impl UncalledCheck {
     /// Returns the answer that nothing is wrong.
     pub fn ask<I, C>(self, _: &I, _: C) -> CheckReturned<Checked> {
         CheckReturned(Ok(()))
@@ -502,7 +502,7 @@ impl Unchecked {
 }
 
 /// The fallback that reports a value that is not a check.
-pub trait ChecksFallback<F, I, C>: Sized {
+pub trait CallCheckFallback<F, I, C>: Sized {
     fn ask(self, _: &I, _: C) -> CheckReturned<Checked>
     where
         F: CheckCall<I, C>,
@@ -511,7 +511,7 @@ pub trait ChecksFallback<F, I, C>: Sized {
     }
 }
 
-impl<F, I, C> ChecksFallback<F, I, C> for Checks<F, &I, C> {}
+impl<F, I, C> CallCheckFallback<F, I, C> for CallCheck<F, &I, C> {}
 
 /// The fallback that waits for a check that is an `async fn`, and reports what is not a check.
 pub trait CheckReturnedFallback<R> {
@@ -531,28 +531,32 @@ impl<R> CheckReturnedFallback<R> for CheckReturned<R> {
 }
 
 /// The fallback for a nested input that does not compile.
-pub trait JudgingFallback {
-    fn judge<'b, K, X>(_: &str, _: Known<'b, K>, _: &'b X) -> Asking<'b> {
-        Asking::unchecked()
+pub trait NestedValidationFallback {
+    fn judge<'b, K, X>(_: &str, _: ValidatorInputs<'b, K>, _: &'b X) -> ValidatorAnswer<'b> {
+        ValidatorAnswer::unchecked()
     }
 
-    fn understand<'b, T: 'b, X>(_: &'b str, _: X, _: &'b Context) -> BoxFuture<'b, Result<Understood<T>, DecodeError>> {
+    fn understand<'b, T: 'b, X>(
+        _: &'b str,
+        _: X,
+        _: &'b Context,
+    ) -> BoxFuture<'b, Result<AcceptedInput<T>, DecodeError>> {
         Box::pin(async { Err(unread()) })
     }
 }
 
-impl<T, X> JudgingFallback for Judging<T, X> {}
+impl<T, X> NestedValidationFallback for NestedValidation<T, X> {}
 
 /// The fallback for the start of a call that does not compile.
-pub trait SettlingFallback {
+pub trait ArgumentValidationFallback {
     fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<StartedCall<'a>, DecodeError>> {
         ready(Err(unread())).boxed()
     }
 }
 
-impl<T, X> SettlingFallback for Settling<T, X> {}
+impl<T, X> ArgumentValidationFallback for ArgumentValidation<T, X> {}
 
-impl<T, X> SettlingFallback for Choosing<T, X> {}
+impl<T, X> ArgumentValidationFallback for VariantValidation<T, X> {}
 
 fn unread() -> DecodeError {
     DecodeError::Arguments(Rejection::new(Vec::new()))

@@ -48,7 +48,7 @@ pub struct Field {
     pub(super) code: &'static Code,
     /// The function that describes the parameter in place of its code.
     schema: Option<SchemaOf>,
-    pub(super) default: Option<&'static dyn AnyGiven>,
+    pub(super) default: Option<&'static dyn AnyDefault>,
     default_json: Option<fn() -> Option<Value>>,
     pub(super) limits: &'static [Limit],
     /// Set if a validator is asked about it, so that it may be missing.
@@ -57,18 +57,18 @@ pub struct Field {
     pub(super) nested: bool,
 }
 
-/// The evidence that a `T` can be a parameter.
+/// The witness that a `T` can be a parameter.
 ///
 /// The constructors here make every demand on a parameter's type. So a type that does not fit is reported once, where it is
-/// written, by the traits of the module `lacking`.
+/// written, by the traits of the module `missing_traits`.
 #[derive(Debug)]
-pub struct Typed<T>(PhantomData<fn() -> T>);
+pub struct TypeWitness<T>(PhantomData<fn() -> T>);
 
-impl<T: ToolInput + 'static> Typed<T> {
+impl<T: ToolInput + 'static> TypeWitness<T> {
     const GIVEN: &'static Code = &Code::of::<T>();
 }
 
-impl<T: DeserializeOwned + JsonSchema + 'static> Typed<T> {
+impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
     /// Returns the code of the type.
     pub const fn fits<L: ?Sized>(&self) -> FieldCode
     where
@@ -88,7 +88,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> Typed<T> {
     }
 }
 
-impl<T: ToolSecret + 'static> Typed<T> {
+impl<T: ToolSecret + 'static> TypeWitness<T> {
     const SECRET: &'static Code = &Code {
         read: |_, _| Err(serde::de::Error::custom("a secret is not an argument")),
         absent: |place| put(place, absent::<T>()),
@@ -98,7 +98,7 @@ impl<T: ToolSecret + 'static> Typed<T> {
     };
 }
 
-impl<T: 'static> Typed<T> {
+impl<T: 'static> TypeWitness<T> {
     /// The type.
     pub const CODE: &'static Self = &Self(PhantomData);
 
@@ -166,7 +166,7 @@ impl Field {
     }
 
     /// Sets the default value, and its JSON for the schema.
-    pub const fn default(mut self, default: &'static dyn AnyGiven, json: fn() -> Option<Value>) -> Self {
+    pub const fn default(mut self, default: &'static dyn AnyDefault, json: fn() -> Option<Value>) -> Self {
         self.default = Some(default);
         self.default_json = Some(json);
         self
@@ -231,15 +231,15 @@ pub(crate) struct FieldSchema {
 
 /// The default of a parameter of type `T`.
 #[derive(Debug)]
-pub struct Given<T>(pub fn() -> T);
+pub struct DefaultValue<T>(pub fn() -> T);
 
 /// The default of a parameter whose type is not known statically.
-pub trait AnyGiven: Sync {
+pub trait AnyDefault: Sync {
     /// Puts the default into `place`. Returns whether there is a value now.
     fn put(&self, place: &mut dyn Any) -> bool;
 }
 
-impl<T: 'static> AnyGiven for Given<T> {
+impl<T: 'static> AnyDefault for DefaultValue<T> {
     fn put(&self, place: &mut dyn Any) -> bool {
         put(place, Some((self.0)()))
     }
@@ -356,13 +356,13 @@ pub fn put<T: 'static>(place: &mut dyn Any, value: Option<T>) -> bool {
     }
 }
 
-/// A type whose code may be in this crate: the compiler finds an inherent constant before a trait's.
+/// A type whose code may be in this crate, as the module `expansion` describes.
 #[derive(Debug)]
-pub struct Usual<T>(PhantomData<fn() -> T>);
+pub struct BuiltInType<T>(PhantomData<fn() -> T>);
 
 macro_rules! usual {
     ($($type:ty,)*) => {$(
-        impl Usual<$type> {
+        impl BuiltInType<$type> {
             /// The code.
             pub const CODE: &'static Code = {
                 // A static, and what it refers to, belongs to this crate. A constant would be compiled again where it is used.

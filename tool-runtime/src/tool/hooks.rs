@@ -108,8 +108,7 @@ fn nothing<'a>() -> BoxFuture<'a, ()> {
     Box::pin(ready(()))
 }
 
-/// The return value of a hook's function: nothing, or a future of nothing. The compiler finds an inherent function before a
-/// trait's.
+/// The return value of a hook's function: nothing, or a future of nothing. The module `expansion` describes the choice.
 #[derive(Debug)]
 pub struct Hook<R>(pub(super) R);
 

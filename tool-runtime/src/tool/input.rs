@@ -13,11 +13,11 @@ use super::exact::Exact;
     note = "add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to `{Self}`"
 )]
 pub trait ToolInput: Sized {
-    /// Reads a value from the start of `text`. Also returns the number of bytes that it took.
+    /// Reads a value from the start of `text`. Also returns the value's length in bytes.
     #[doc(hidden)]
     fn read(text: &str) -> Result<(Self, usize), serde_json::Error>;
 
-    /// Returns the value for a missing parameter, if the type has one: `None`.
+    /// Returns the value for a missing parameter, if the type has one, as an `Option` does.
     #[doc(hidden)]
     fn absent() -> Option<Self>;
 
@@ -32,7 +32,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> ToolInput for T {
     fn read(text: &str) -> Result<(Self, usize), serde_json::Error> {
         let mut json = Json::from_str(text);
         let value = T::deserialize(Exact(&mut json))?;
-        // Only a stream reports how far the deserializer has come; this one reads nothing more.
+        // Only a stream reports the position of the deserializer. This one reads nothing more.
         Ok((value, json.into_iter::<IgnoredAny>().byte_offset()))
     }
 
@@ -56,7 +56,7 @@ pub trait ToolSecret: DeserializeOwned + Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + Send + 'static> ToolSecret for T {}
 
-/// A deserializer without a value: only a type that accepts nothing can be read from it.
+/// A deserializer of a missing value. Only an `Option`, or a wrapper of one, can be read from it.
 struct Absent;
 
 impl<'de> Deserializer<'de> for Absent {
@@ -89,7 +89,7 @@ pub fn read_secret<T: DeserializeOwned>(text: &str) -> Option<T> {
     T::deserialize(Secret(text)).ok()
 }
 
-/// A deserializer of a text that is present; an optional type accepts it too.
+/// A deserializer of a secret's text. An `Option` reads it as `Some`.
 struct Secret<'a>(&'a str);
 
 impl<'de> Deserializer<'de> for Secret<'_> {

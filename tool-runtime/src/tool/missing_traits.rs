@@ -12,9 +12,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Execute, ExecuteWith, Failure, ToolError,
-    field::Typed,
+    field::TypeWitness,
     output::{Fallible, Plain},
-    work::{Executing, ExecutingWith},
+    work::{ExecuteWithWitness, ExecuteWitness},
 };
 
 #[diagnostic::on_unimplemented(
@@ -65,11 +65,11 @@ pub trait Undescribed<F, E>: Sized {
     }
 }
 
-impl<T: DeserializeOwned, F> Undescribed<F, Failure> for &Typed<T> {}
+impl<T: DeserializeOwned, F> Undescribed<F, Failure> for &TypeWitness<T> {}
 impl<R: Serialize, F> Undescribed<F, Failure> for &Plain<R> {}
 impl<T: Serialize, E, F> Undescribed<F, E> for &Fallible<T, E> {}
-impl<T: Execute<Output: Serialize>, F> Undescribed<F, T::Error> for &Executing<T> {}
-impl<T: ExecuteWith<S, Output: Serialize>, S, F> Undescribed<F, T::Error> for &ExecutingWith<T, S> {}
+impl<T: Execute<Output: Serialize>, F> Undescribed<F, T::Error> for &ExecuteWitness<T> {}
+impl<T: ExecuteWith<S, Output: Serialize>, S, F> Undescribed<F, T::Error> for &ExecuteWithWitness<T, S> {}
 
 /// The stage for a parameter that cannot be decoded.
 pub trait Undecoded<F>: Sized {
@@ -78,7 +78,7 @@ pub trait Undecoded<F>: Sized {
     }
 }
 
-impl<T: JsonSchema, F> Undecoded<F> for &&Typed<T> {}
+impl<T: JsonSchema, F> Undecoded<F> for &&TypeWitness<T> {}
 
 /// The stage for a parameter with neither trait.
 pub trait BareInput<F>: Sized {
@@ -87,7 +87,7 @@ pub trait BareInput<F>: Sized {
     }
 }
 
-impl<T, F> BareInput<F> for &mut &Typed<T> {}
+impl<T, F> BareInput<F> for &mut &TypeWitness<T> {}
 
 /// The stage for an output that cannot be written.
 pub trait Unwritten<F, E>: Sized {
@@ -101,8 +101,8 @@ pub trait Unwritten<F, E>: Sized {
 
 impl<R: JsonSchema, F> Unwritten<F, Failure> for &&Plain<R> {}
 impl<T: JsonSchema, E, F> Unwritten<F, E> for &&Fallible<T, E> {}
-impl<T: Execute<Output: JsonSchema>, F> Unwritten<F, T::Error> for &&Executing<T> {}
-impl<T: ExecuteWith<S, Output: JsonSchema>, S, F> Unwritten<F, T::Error> for &&ExecutingWith<T, S> {}
+impl<T: Execute<Output: JsonSchema>, F> Unwritten<F, T::Error> for &&ExecuteWitness<T> {}
+impl<T: ExecuteWith<S, Output: JsonSchema>, S, F> Unwritten<F, T::Error> for &&ExecuteWithWitness<T, S> {}
 
 /// The stage for an output with neither trait.
 pub trait BareOutput<F, E>: Sized {
@@ -116,5 +116,5 @@ pub trait BareOutput<F, E>: Sized {
 
 impl<R, F> BareOutput<F, Failure> for &mut &Plain<R> {}
 impl<T, E, F> BareOutput<F, E> for &mut &Fallible<T, E> {}
-impl<T: Execute, F> BareOutput<F, T::Error> for &mut &Executing<T> {}
-impl<T: ExecuteWith<S>, S, F> BareOutput<F, T::Error> for &mut &ExecutingWith<T, S> {}
+impl<T: Execute, F> BareOutput<F, T::Error> for &mut &ExecuteWitness<T> {}
+impl<T: ExecuteWith<S>, S, F> BareOutput<F, T::Error> for &mut &ExecuteWithWitness<T, S> {}

@@ -1,4 +1,4 @@
-//! The types that a tool can return, and the evidence that a function returns one of them.
+//! The types that a tool can return, and the witnesses that a function returns one of them.
 
 use std::{any::Any, marker::PhantomData};
 
@@ -131,7 +131,7 @@ fn take<R: 'static>(place: &mut dyn Any) -> R {
     value.expect("what a function returns has the type that it was declared with")
 }
 
-/// Distinguishes a `Result` from any other type, even behind an alias: the compiler finds an inherent constant before a trait's.
+/// Distinguishes a `Result` from any other type, even behind an alias, as the module `expansion` describes.
 #[derive(Debug)]
 pub struct Kind<R>(PhantomData<fn() -> R>);
 
@@ -149,14 +149,14 @@ impl<T: 'static, E: 'static> Kind<Result<T, E>> {
 }
 
 impl<R: ToolOutput + 'static> Plain<R> {
-    /// Returns the evidence for a plain output.
+    /// Returns the code that encodes and describes a plain output.
     pub const fn fits<L: ?Sized>(&self) -> Returned {
         Returned { encode: |place| Ok(take::<R>(place).into_output()?), schema: R::output_schema }
     }
 }
 
 impl<T: ToolOutput + 'static, E: 'static> Fallible<T, E> {
-    /// Returns the evidence for an output or an error.
+    /// Returns the code that encodes an output or an error, and describes the output.
     pub const fn fits<L: ?Sized>(&self) -> Returned
     where
         E: ToolError,

@@ -202,7 +202,7 @@ impl fmt::Debug for Limit {
     }
 }
 
-/// The evidence that a rule can check a `T`.
+/// The witness that a rule can check a `T`.
 #[derive(Debug)]
 pub struct Check<T>(PhantomData<fn() -> T>);
 

@@ -1,4 +1,4 @@
-//! The boxed work of a call, from a function, a struct or a stream, and the evidence that it can run on any thread.
+//! The boxed work of a call, from a function, a struct or a stream, and the witnesses that it can run on any thread.
 
 use std::{
     future::poll_fn,
@@ -16,26 +16,24 @@ use super::{
     output::{Returned, encode},
 };
 
-/// The work of a function with the values `V`: its input, and its part of the state.
-///
-/// An input that cannot be sent to another thread is reported at its parameter. State that threads cannot share is reported where
-/// the tools get it. In both cases `WorkFallback` requires nothing more.
+/// Boxes a function's call as a future. `V` holds the input and the states. `WorkFallback` handles a `V` that is not `Send`: see
+/// the module `expansion`.
 #[derive(Debug)]
 pub struct Work<V>(PhantomData<fn() -> V>);
 
 impl<V: Send> Work<V> {
     /// Returns the work of an `async fn`.
-    pub fn wait<'a, R: 'static>(def: &'static Def, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
+    pub fn async_fn<'a, R: 'static>(def: &'static Def, future: impl Future<Output = R> + Send + 'a) -> CallFuture<'a> {
         boxed(Box::new(Encoded { def, future }))
     }
 
     /// Returns the work of a `fn`.
-    pub fn call<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
+    pub fn plain_fn<'a, R: 'static>(def: &'static Def, call: impl FnOnce() -> R + Send + 'a) -> CallFuture<'a> {
         boxed(Box::new(lazy(move |_| def.output.encode(call()))))
     }
 
     /// Returns the work of an `async fn` that returns a stream of outputs.
-    pub fn wait_for_stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
+    pub fn async_stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
         def: &'static Def,
         cx: &'a Context,
         future: impl Future<Output = S> + Send + 'a,
@@ -44,7 +42,7 @@ impl<V: Send> Work<V> {
     }
 
     /// Returns the work of a `fn` that returns a stream of outputs.
-    pub fn stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
+    pub fn plain_stream<'a, R: 'static, S: Stream<Item = R> + Send + 'a>(
         def: &'static Def,
         cx: &'a Context,
         call: impl FnOnce() -> S + Send + 'a,
@@ -54,8 +52,8 @@ impl<V: Send> Work<V> {
 }
 
 pin_project! {
-    /// A future whose output is encoded. An `async` block would add a state machine for each tool: half of what a tool without a
-    /// body costs in a release build.
+    /// A future whose output is encoded. An `async` block would add a state machine per tool, half of an empty tool's size in a
+    /// release build.
     struct Encoded<F> {
         def: &'static Def,
         #[pin]
@@ -92,12 +90,12 @@ pub trait Owned: Clone {}
 #[diagnostic::do_not_recommend]
 impl<T: Clone> Owned for T {}
 
-/// The function that copies state which a tool takes by value.
+/// Clones a state that a tool takes by value.
 #[derive(Debug)]
-pub struct Taken<T>(PhantomData<fn() -> T>);
+pub struct StateCloner<T>(PhantomData<fn() -> T>);
 
-impl<T> Taken<T> {
-    /// Returns the evidence that the state can be cloned.
+impl<T> StateCloner<T> {
+    /// Returns the function that clones the state.
     pub const fn by_value() -> fn(&T) -> T
     where
         T: Owned,
@@ -117,7 +115,7 @@ pub trait State: Send + Sync + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> State for T {}
 
-/// The evidence that the struct `T` can do its work with the state `S`, and that its output can be returned.
+/// The witness that the struct `T` can be executed with the state `S`, and that its output can be returned.
 #[derive(Debug)]
 pub struct Executor<T, S> {
     pub(super) start: for<'a> fn(T, &'a S, &'a Context) -> CallFuture<'a>,
@@ -132,26 +130,26 @@ impl<T, S> Executor<T, S> {
     }
 }
 
-/// The evidence that a struct which implements [`Execute`] can do its work.
+/// The witness that the struct `T` implements [`Execute`].
 #[derive(Debug)]
-pub struct Executing<T>(PhantomData<fn() -> T>);
+pub struct ExecuteWitness<T>(PhantomData<fn() -> T>);
 
-/// The evidence that a struct which implements [`ExecuteWith<S>`] can do its work.
+/// The witness that the struct `T` implements [`ExecuteWith<S>`].
 #[derive(Debug)]
-pub struct ExecutingWith<T, S>(PhantomData<fn() -> (T, S)>);
+pub struct ExecuteWithWitness<T, S>(PhantomData<fn() -> (T, S)>);
 
-impl<T: Execute + Send + 'static> Executing<T> {
-    /// The struct.
+impl<T: Execute + Send + 'static> ExecuteWitness<T> {
+    /// The marker value, on which the method `fits` is called.
     pub const KIND: &'static Self = &Self(PhantomData);
 }
 
-impl<T: ExecuteWith<S> + Send + 'static, S: Sync + 'static> ExecutingWith<T, S> {
-    /// The struct.
+impl<T: ExecuteWith<S> + Send + 'static, S: Sync + 'static> ExecuteWithWitness<T, S> {
+    /// The marker value, on which the method `fits` is called.
     pub const KIND: &'static Self = &Self(PhantomData);
 }
 
-impl<T: Execute<Output: ToolOutput> + Send + 'static> Executing<T> {
-    /// Returns the code of the work.
+impl<T: Execute<Output: ToolOutput> + Send + 'static> ExecuteWitness<T> {
+    /// Returns the executor, if the output and the error types fit.
     pub const fn fits<L: ?Sized>(&self) -> Executor<T, ()>
     where
         T::Error: ToolError,
@@ -166,8 +164,8 @@ impl<T: Execute<Output: ToolOutput> + Send + 'static> Executing<T> {
     }
 }
 
-impl<T: ExecuteWith<S, Output: ToolOutput> + Send + 'static, S: Sync> ExecutingWith<T, S> {
-    /// Returns the code of the work.
+impl<T: ExecuteWith<S, Output: ToolOutput> + Send + 'static, S: Sync> ExecuteWithWitness<T, S> {
+    /// Returns the executor, if the output and the error types fit.
     pub const fn fits<L: ?Sized>(&self) -> Executor<T, S>
     where
         T::Error: ToolError,
@@ -182,10 +180,10 @@ impl<T: ExecuteWith<S, Output: ToolOutput> + Send + 'static, S: Sync> ExecutingW
     }
 }
 
-/// Returns the last item of `stream`, encoded. Each item is shown as a preliminary output when it arrives.
+/// Returns the last item of `stream`, encoded. Shows each item as a preliminary output when it arrives.
 ///
-/// The stream is polled for the next item when the previous one was shown and the receiver has room for more. So only the last
-/// item is buffered. The stream is dropped as soon as an item is an error or cannot be encoded, and when this future is dropped.
+/// Polls the next item after the observer accepted the previous one, so only one item is buffered. Drops the stream as soon as an
+/// item is an error or cannot be encoded.
 ///
 /// Fails when the stream ends without an output.
 pub(crate) async fn streamed<S: Stream>(
@@ -193,7 +191,7 @@ pub(crate) async fn streamed<S: Stream>(
     cx: &Context,
     encode: impl Fn(S::Item) -> Result<Output, CallError>,
 ) -> Result<Output, CallError> {
-    // Encoded inside, so that an item does not have to be sent to another thread.
+    // Encodes each item at once, so that items need not be `Send`.
     let mut outputs = pin!(stream.map(encode));
     let mut last = None;
     while let Some(output) = outputs.next().await {
@@ -205,7 +203,7 @@ pub(crate) async fn streamed<S: Stream>(
     last.ok_or_else(|| CallError::Failed(Failure::new("the tool ended without an output")))
 }
 
-/// Yields to other tasks: is pending once, and wakes its task. Otherwise a stream that is always ready could not be stopped.
+/// Yields to other tasks once. Otherwise a caller could not stop a stream that is always ready.
 pub(crate) async fn yield_once() {
     let mut yielded = false;
     poll_fn(|task| {

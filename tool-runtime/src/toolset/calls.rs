@@ -81,9 +81,9 @@ impl<T: Tool> CallOf for TypedCall<T> {
     }
 }
 
-/// The evidence that a variant holds a [`TypedCall`], with the functions that read one and take it apart.
+/// The witness that a variant holds a [`TypedCall`], with the functions that read one and take it apart.
 #[derive(Debug)]
-pub struct Held<T> {
+pub struct VariantCall<T> {
     /// The tool's name.
     pub name: &'static str,
     /// Reads a call.
@@ -92,8 +92,8 @@ pub struct Held<T> {
     pub parts: fn(&T) -> (&str, &'static str),
 }
 
-impl<T> Held<T> {
-    /// Creates the evidence for `T`.
+impl<T> VariantCall<T> {
+    /// Creates the witness for `T`.
     pub const fn of() -> Self
     where
         T: CallOf,

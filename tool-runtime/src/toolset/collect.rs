@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{NameError, Toolset};
-use crate::tool::dynamic::{One, Wanted};
+use crate::tool::dynamic::{OneState, StateParts};
 use crate::tool::{Bound, Def, DynTool, Start};
 
 /// A declared tool, as the linker collects it.
@@ -66,7 +66,7 @@ pub fn need<T: 'static>() -> (TypeId, &'static str) {
 }
 
 /// States that hold what a nested input needs of them, as [`Toolset::collect`] checks.
-pub trait Collect<W: Wanted> {
+pub trait Collect<W: StateParts> {
     /// Returns what the input needs of the state.
     fn taken(&self) -> W::Given<'_>;
     /// Adds the types that the input needs to `all`.
@@ -79,7 +79,7 @@ impl Collect<()> for States {
     fn needs(_: &mut Vec<(TypeId, &'static str)>) {}
 }
 
-impl<T: 'static> Collect<One<T>> for States {
+impl<T: 'static> Collect<OneState<T>> for States {
     fn taken(&self) -> &T {
         self.get()
     }
@@ -89,7 +89,7 @@ impl<T: 'static> Collect<One<T>> for States {
     }
 }
 
-impl<A: Wanted, B: Wanted> Collect<(A, B)> for States
+impl<A: StateParts, B: StateParts> Collect<(A, B)> for States
 where
     Self: Collect<A> + Collect<B>,
 {

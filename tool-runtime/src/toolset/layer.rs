@@ -304,10 +304,6 @@ impl<L: Layer + ?Sized> Around<L> {
 }
 
 impl<L: Layer + ?Sized> DynTool for Around<L> {
-    fn name(&self) -> &str {
-        &self.spec.name
-    }
-
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }

@@ -29,7 +29,7 @@ pub use layer::{Invocation, Layer, Next};
 pub(crate) use layer::{carry_over, not_applied};
 pub use lint::{Finding, Findings, LintLevel};
 pub use list::{ListFormat, ProviderTool, ToolList};
-pub(crate) use policy::judge;
+pub(crate) use policy::ask_policy;
 use policy::tighten;
 pub use policy::{Policy, ProposedCall};
 pub(crate) use prepared::Prepared;
@@ -172,7 +172,7 @@ impl Toolset {
     }
 
     /// Applies `policy` to every tool of the set, in addition to earlier policies. No policy can weaken another.
-    pub fn guard(self, policy: impl Policy) -> Self {
+    pub fn policy(self, policy: impl Policy) -> Self {
         let policy: Arc<dyn Policy> = Arc::new(policy);
         let guarded = |tool: &Arc<dyn DynTool>| {
             let (inner, spec) = (Arc::clone(tool), Arc::clone(tool.spec()));
@@ -375,10 +375,6 @@ struct Adapted {
 }
 
 impl DynTool for Adapted {
-    fn name(&self) -> &str {
-        &self.spec.name
-    }
-
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }

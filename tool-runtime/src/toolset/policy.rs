@@ -58,7 +58,7 @@ impl<P: Policy + ?Sized> Policy for Arc<P> {
 }
 
 /// Returns the permission that `policy` gives; a panic in it counts as [`Permission::Ask`].
-pub(crate) fn judge(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permission {
+pub(crate) fn ask_policy(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permission {
     super::prepared::contain(|| policy.judge(call)).unwrap_or(Permission::Ask)
 }
 
@@ -69,7 +69,7 @@ pub fn tighten<'a>(
     ProposedCall { spec, arguments, cx }: ProposedCall<'_>,
 ) -> Result<StartedCall<'a>, CallError> {
     let arguments = started.normalized.as_deref().unwrap_or(arguments);
-    match judge(policy, &ProposedCall { spec, arguments, cx }) {
+    match ask_policy(policy, &ProposedCall { spec, arguments, cx }) {
         Permission::Allow => {}
         Permission::Ask => started.needs_approval = true,
         Permission::Deny { reason } => return Err(CallError::PolicyDenied { reason }),

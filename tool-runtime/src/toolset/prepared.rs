@@ -36,7 +36,7 @@ impl Toolset {
 
     /// Returns `tool`, which is called `name`, if there is such a tool and the arguments are not too large.
     #[inline]
-    pub(super) fn check_admitted<'a>(
+    pub(crate) fn check_admitted<'a>(
         &self,
         tool: Option<&'a Arc<dyn DynTool>>,
         name: &str,
@@ -145,30 +145,10 @@ pub(crate) struct PausedCall<'a> {
     reading: ReadSlot,
 }
 
-impl Toolset {
-    /// Returns the call of `tool`, which is called `name` in this set. Nothing is read before it is polled.
-    pub(crate) fn prepare(
-        &self,
-        tool: Option<&Arc<dyn DynTool>>,
-        name: &str,
-        arguments: &Arc<str>,
-        cx: Context,
-    ) -> Prepared {
-        match self.check_admitted(tool, name, arguments) {
-            Ok(tool) => Prepared::new(Arc::clone(tool), Arc::clone(arguments), cx),
-            Err(error) => Prepared::refused(error),
-        }
-    }
-}
-
 impl Prepared {
+    /// Creates the call of `tool`. Nothing is read before it is polled.
     pub(crate) fn new(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context) -> Self {
         Self::of(|reading| Box::pin(call(tool, arguments, cx, reading)))
-    }
-
-    fn refused(error: CallError) -> Self {
-        let reading = Arc::new(Mutex::new(Some(Err(error))));
-        Self { call: Box::pin(std::future::pending()), reading }
     }
 }
 
@@ -182,9 +162,6 @@ impl<'a> PausedCall<'a> {
 
     /// Lets the tool read the arguments. Pending while its validators wait.
     pub(crate) fn poll_read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<AcceptedArguments, CallError>> {
-        if let Some(read) = self.take_read() {
-            return Poll::Ready(read);
-        }
         // The call pauses after reading the arguments, and is not polled again before they are judged.
         let _ = self.call.as_mut().poll(task);
         self.take_read().map_or(Poll::Pending, Poll::Ready)
@@ -298,7 +275,8 @@ mod tests {
     fn nothing_runs_before_it_is_judged() {
         let ran = Arc::default();
         let tools = counting(&ran);
-        let mut call = tools.prepare(tools.get("count"), "count", &r#"{"n":1}"#.into(), Context::new("call_1"));
+        let tool = tools.get("count").unwrap();
+        let mut call = Prepared::new(Arc::clone(tool), r#"{"n":1}"#.into(), Context::new("call_1"));
         assert!(!call.read().now_or_never().unwrap().unwrap().needs_approval);
         assert_eq!(ran.load(Ordering::SeqCst), 0);
         call.run().now_or_never().unwrap().unwrap();
@@ -309,11 +287,10 @@ mod tests {
     fn refused_arguments_say_so_and_never_run() {
         let ran = Arc::default();
         let tools = counting(&ran);
-        for (name, arguments) in [("count", "{}"), ("other", "{}")] {
-            let mut call = tools.prepare(tools.get(name), name, &arguments.into(), Context::new("call_1"));
-            assert!(call.read().now_or_never().unwrap().is_err());
-            assert!(call.run().now_or_never().is_none());
-        }
+        let mut call = Prepared::new(Arc::clone(tools.get("count").unwrap()), "{}".into(), Context::new("call_1"));
+        assert!(call.read().now_or_never().unwrap().is_err());
+        assert!(call.run().now_or_never().is_none());
+        assert!(tools.check_admitted(tools.get("other"), "other", "{}").is_err());
         assert_eq!(ran.load(Ordering::SeqCst), 0);
     }
 }

@@ -235,10 +235,6 @@ impl RuntimeToolBuilder {
 }
 
 impl DynTool for RuntimeTool {
-    fn name(&self) -> &str {
-        &self.spec.name
-    }
-
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }

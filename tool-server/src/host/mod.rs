@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(crate) limits: ReplayLimits,
     /// The number of answers that are kept now.
     pub(crate) buffers: Arc<AtomicUsize>,
-    pub(crate) ui: UiSettings,
+    pub(crate) ai_sdk: AiSdkSettings,
     pub(crate) visible: Visible,
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn run_sized<T: Send + 'static>(
 }
 
 /// The application's function that changes the settings of AI SDK streams.
-pub(crate) type UiSettings = Arc<dyn Fn(StreamSettings) -> StreamSettings + Send + Sync>;
+pub(crate) type AiSdkSettings = Arc<dyn Fn(StreamSettings) -> StreamSettings + Send + Sync>;
 
 impl Shared {
     /// Returns `true` if clients keep the runs, so that no other server drives them.
@@ -103,7 +103,7 @@ impl Shared {
 
     /// Returns the settings of streams for clients of the AI SDK of this version.
     pub(crate) fn ui_settings(&self, client_version: SdkVersion) -> StreamSettings {
-        (self.ui)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
+        (self.ai_sdk)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
             .visible(self.visible.clone())
     }
 

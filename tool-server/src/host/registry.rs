@@ -84,7 +84,7 @@ pub(crate) struct ChatEntry {
 /// The protocol of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    Ui,
+    AiSdk,
     AgUi,
 }
 

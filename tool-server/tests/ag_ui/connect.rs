@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
+    ai_sdk::reload::{HOLD, Stream, World, call},
     kit::{input, user},
     model::Step,
-    ui::reload::{HOLD, Stream, World, call},
 };
 
 async fn run(world: &World, messages: &[Value], more: &Value) -> Stream {

@@ -8,10 +8,10 @@ use tool_runtime::{ToolSpec, Toolset, toolset};
 use tool_server::protocol::Visibility;
 
 use crate::{
+    ai_sdk::reload::{World, call, user},
     kit::input,
     model::Step,
     tools::tools,
-    ui::reload::{World, call, user},
 };
 
 /// Sees nothing of it, whatever the setting is.

@@ -6,7 +6,7 @@ use crate::lost_connections::world::{Answer, World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    Ui,
+    AiSdk,
     AgUi,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Client {
 impl Protocol {
     pub(crate) fn path(self) -> &'static str {
         match self {
-            Self::Ui => "/api/chat",
+            Self::AiSdk => "/api/chat",
             Self::AgUi => "/agent",
         }
     }
@@ -68,7 +68,7 @@ impl Client {
     fn keep(&mut self, events: &[Value]) {
         for event in events {
             match self.protocol {
-                Protocol::Ui if event["messageMetadata"].is_object() => {
+                Protocol::AiSdk if event["messageMetadata"].is_object() => {
                     self.sealed = Some(event["messageMetadata"].to_string());
                 }
                 Protocol::AgUi if event["type"] == "REASONING_ENCRYPTED_VALUE" && event["entityId"] == "m1" => {
@@ -87,7 +87,7 @@ impl Client {
             of_kind.map(|event| (text(&event[name]), text(&event["toolCallId"]))).collect::<Vec<_>>()
         };
         let (calls, questions): (_, Vec<(String, String)>) = match self.protocol {
-            Protocol::Ui => {
+            Protocol::AiSdk => {
                 let asked = events.iter().filter(|event| event["type"] == "tool-approval-request");
                 let asked = asked.map(|event| (text(&event["toolCallId"]), text(&event["approvalId"])));
                 (named("tool-input-available", "toolName"), asked.collect())
@@ -118,7 +118,7 @@ impl Client {
     pub(crate) fn answers(&self, says: Says, about: &[&str]) -> String {
         let about: Vec<_> = self.calls.iter().filter(|(name, ..)| about.contains(&name.as_str())).collect();
         match self.protocol {
-            Protocol::Ui => {
+            Protocol::AiSdk => {
                 let part = |(name, call, question): &&(String, String, String)| {
                     let input = if name == "Locate" { json!({}) } else { json!({ "amount": 5 }) };
                     let mut part = json!({ "type": format!("tool-{name}"), "toolCallId": call, "input": input });
@@ -158,7 +158,7 @@ impl Client {
 
     fn body(&self, answers: &[Value], edits: &[(&str, &Value)], more: Option<&str>) -> String {
         match self.protocol {
-            Protocol::Ui => {
+            Protocol::AiSdk => {
                 let prompt = |id: &str, text: &str| json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] });
                 let mut messages = vec![prompt("m1", &self.prompt)];
                 if !answers.is_empty() {

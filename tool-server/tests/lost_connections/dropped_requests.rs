@@ -76,7 +76,7 @@ macro_rules! everywhere {
 
             #[tokio::test]
             async fn stored_ui() {
-                $check(false, Protocol::Ui, Says::$says).await;
+                $check(false, Protocol::AiSdk, Says::$says).await;
             }
 
             #[tokio::test]
@@ -86,7 +86,7 @@ macro_rules! everywhere {
 
             #[tokio::test]
             async fn sealed_ui() {
-                $check(true, Protocol::Ui, Says::$says).await;
+                $check(true, Protocol::AiSdk, Says::$says).await;
             }
 
             #[tokio::test]

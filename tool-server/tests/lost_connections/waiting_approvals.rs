@@ -11,14 +11,14 @@ use crate::lost_connections::{
 /// The second call runs alone, behind the first, which nobody has decided about: it is approved, and waits.
 #[tokio::test]
 async fn an_approval_that_waits_for_another_is_not_used_up() {
-    for protocol in [Protocol::Ui, Protocol::AgUi] {
+    for protocol in [Protocol::AiSdk, Protocol::AgUi] {
         let world = World::new(true);
         let client = Client::asked(&world, protocol, "pay book").await;
         let first = world.post(protocol.path(), &client.answers(Says::Yes, &["book"])).await;
         assert_eq!((world.counts.pay.runs(), world.counts.book.runs()), (0, 0), "{}", first.text);
         // Whether the client has received the answer or not, one of its texts goes on.
         let received = client.with_seal_of(&first);
-        let (lost, received) = if protocol == Protocol::Ui { (client, received) } else { (received, client) };
+        let (lost, received) = if protocol == Protocol::AiSdk { (client, received) } else { (received, client) };
         let done = world.post(protocol.path(), &lost.answers(Says::Yes, &["pay", "book"])).await;
         assert_eq!(done.status, 200, "{}", done.text);
         assert_eq!((world.counts.pay.runs(), world.counts.book.runs()), (1, 1), "{}", done.text);
@@ -46,7 +46,7 @@ async fn an_unclear_answer_spends_nothing() {
 /// Many requests at once with one text: one of them counts, and the others are refused before they have answered.
 #[tokio::test]
 async fn fifty_approvals_at_once_are_one() {
-    for protocol in [Protocol::Ui, Protocol::AgUi] {
+    for protocol in [Protocol::AiSdk, Protocol::AgUi] {
         let world = World::new(true);
         let client = Client::asked(&world, protocol, "pay").await;
         let body = client.answers(Says::Yes, &["pay"]);
@@ -61,7 +61,7 @@ async fn fifty_approvals_at_once_are_one() {
 /// Without the store, it is not known whether the text was spent: nothing runs, and the text is as good as before.
 #[tokio::test]
 async fn nonces_that_are_away_refuse_and_spend_nothing() {
-    for protocol in [Protocol::Ui, Protocol::AgUi] {
+    for protocol in [Protocol::AiSdk, Protocol::AgUi] {
         let world = World::new(true);
         let client = Client::asked(&world, protocol, "pay").await;
         let body = client.answers(Says::Yes, &["pay"]);

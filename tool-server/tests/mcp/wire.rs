@@ -1,10 +1,7 @@
 //! Bytes on the connection. Calls that need no run and the same calls in a run are answered with the same bytes. A
 //! failure is reported to the model or to the client, depending on which of them can correct it.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split};
@@ -19,6 +16,7 @@ use tool_runtime::{
 use tool_server::mcp::McpServer;
 
 use tool_test_fixtures::declared;
+use tool_test_kit::within;
 
 /// Draws and says so, and reports before.
 #[tool(effect = read_only)]
@@ -64,7 +62,7 @@ fn pay(
 
 fn tools() -> Toolset {
     let tools = declared::tools().merge(toolset!(draw, fail, break_down, slow, ask, pay)).expect("each name once");
-    tools.guard(|call: &ProposedCall<'_>| match call.arguments {
+    tools.policy(|call: &ProposedCall<'_>| match call.arguments {
         text if text.contains("13") => Permission::deny("not that"),
         _ => Permission::Allow,
     })
@@ -128,8 +126,7 @@ impl Encoder {
         self.say(request).await;
         let mut lines = Vec::new();
         loop {
-            let line = tokio::time::timeout(Duration::from_secs(5), self.lines.next_line()).await;
-            let line = line.expect("an answer in time").unwrap().expect("a connection");
+            let line = within("an answer", self.lines.next_line()).await.unwrap().expect("a connection");
             let message: Value = serde_json::from_str(&line).unwrap();
             let (is_answer, asks) = (message["id"] == request["id"], message["method"] == "elicitation/create");
             if asks {
@@ -178,7 +175,7 @@ async fn a_client_that_does_not_read_holds_no_tool_up() {
     let mut wire = Encoder::open_within(4096, &McpServer::of(agent), false, false).await;
     let params = json!({ "name": "count", "_meta": { "progressToken": 9 } });
     wire.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
-    tokio::time::timeout(Duration::from_secs(5), over.notified()).await.expect("the tool gets to its end");
+    within("the tool", over.notified()).await;
 }
 
 #[tokio::test]

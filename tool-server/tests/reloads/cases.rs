@@ -9,8 +9,8 @@ use super::{
     world::World,
 };
 use crate::{
+    ai_sdk::reload::{HOLD, call},
     model::Step,
-    ui::reload::{HOLD, call},
 };
 
 /// The turns of a case, by its name.
@@ -97,7 +97,7 @@ async fn a_page_shows_at_every_point_what_it_showed_and_goes_on() {
             }
         }
         seen.remove("waits for another");
-        let all: &[&str] = if kind.protocol == Protocol::Ui { &UI } else { &AG_UI };
+        let all: &[&str] = if kind.protocol == Protocol::AiSdk { &UI } else { &AG_UI };
         assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), all, "{kind:?}");
     }
     println!("reloads, each point once: {}", counts.line());

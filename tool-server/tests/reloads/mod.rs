@@ -1,13 +1,13 @@
 //! Pages that are loaded again, second tabs, and decisions, at every point of a chat. The chats use the AI SDK's protocol or
 //! AG-UI, and are in a store or sealed at the client.
 //!
-//! `scripts/reloads` runs all of it. The other tests of one point each are in `ui::reload` and `ag_ui::connect`.
+//! `scripts/reloads` runs all of it. The other tests of one point each are in `ai_sdk::reload` and `ag_ui::connect`.
 
 mod ag_ui;
+mod ai_sdk;
 mod cases;
 mod page;
 mod tools;
-mod ui;
 mod walks;
 mod world;
 
@@ -22,13 +22,13 @@ pub(crate) struct Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Protocol {
-    Ui,
+    AiSdk,
     AgUi,
 }
 
 pub(crate) const KINDS: [Kind; 4] = [
-    Kind { protocol: Protocol::Ui, is_sealed: false },
-    Kind { protocol: Protocol::Ui, is_sealed: true },
+    Kind { protocol: Protocol::AiSdk, is_sealed: false },
+    Kind { protocol: Protocol::AiSdk, is_sealed: true },
     Kind { protocol: Protocol::AgUi, is_sealed: false },
     Kind { protocol: Protocol::AgUi, is_sealed: true },
 ];

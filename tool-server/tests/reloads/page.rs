@@ -8,8 +8,8 @@ use std::{
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::{Protocol, ag_ui, ui, world::World};
-use crate::{kit::input, model::Step, ui::reload::Stream};
+use super::{Protocol, ag_ui, ai_sdk, world::World};
+use crate::{ai_sdk::reload::Stream, kit::input, model::Step};
 
 /// The id of the only chat.
 const CHAT: &str = "c";
@@ -83,12 +83,12 @@ impl Page {
             page.kept = kept.kept.clone();
         }
         let stream = match world.kind.protocol {
-            Protocol::Ui => {
+            Protocol::AiSdk => {
                 if !world.kind.is_sealed {
                     let answer = world.ask("GET", "/api/chat/c", None).await;
                     assert_eq!(answer.status, 200);
                     page.shown.messages = serde_json::from_str(&answer.whole().await).unwrap();
-                    ui::read_decisions(&mut page.shown);
+                    ai_sdk::read_decisions(&mut page.shown);
                 }
                 world.ask("GET", "/api/chat/c/stream", None).await
             }
@@ -134,7 +134,7 @@ impl Page {
             let Some(data) = frame.trim_end().strip_prefix("data: ").filter(|data| *data != "[DONE]") else { continue };
             let event = serde_json::from_str(data).unwrap();
             match world.kind.protocol {
-                Protocol::Ui => ui::read(&mut self.shown, &event, reading.is_replay),
+                Protocol::AiSdk => ai_sdk::read(&mut self.shown, &event, reading.is_replay),
                 Protocol::AgUi => ag_ui::read(&mut self.shown, &event),
             }
         }
@@ -153,7 +153,7 @@ impl Page {
     pub(crate) async fn say(&mut self, world: &World, id: &str, turns: &[Vec<Step>]) -> u16 {
         let text = serde_json::to_string(turns).unwrap();
         let prompt = match world.kind.protocol {
-            Protocol::Ui => json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] }),
+            Protocol::AiSdk => json!({ "id": id, "role": "user", "parts": [{ "type": "text", "text": text }] }),
             Protocol::AgUi => json!({ "id": id, "role": "user", "content": text }),
         };
         self.shown.messages.push(prompt);
@@ -163,7 +163,7 @@ impl Page {
     /// Answers something that is open.
     pub(crate) async fn answer(&mut self, world: &World, open: &Open, says: Says) -> u16 {
         let more = match world.kind.protocol {
-            Protocol::Ui => ui::answer(&mut self.shown, open, says),
+            Protocol::AiSdk => ai_sdk::answer(&mut self.shown, open, says),
             Protocol::AgUi => ag_ui::answer(&mut self.shown, open, says),
         };
         self.send(world, more).await
@@ -173,7 +173,7 @@ impl Page {
         self.kept = self.shown.clone();
         let messages = json!(self.shown.messages);
         let (path, body) = match world.kind.protocol {
-            Protocol::Ui => {
+            Protocol::AiSdk => {
                 let mut body = json!({ "id": CHAT, "messages": messages, "resumable": true });
                 body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
                 ("/api/chat", body)
@@ -196,7 +196,7 @@ impl Page {
             return Vec::new();
         }
         let mut open = match world.kind.protocol {
-            Protocol::Ui => ui::open(&self.shown),
+            Protocol::AiSdk => ai_sdk::open(&self.shown),
             Protocol::AgUi => ag_ui::open(&self.shown),
         };
         open.sort();
@@ -206,7 +206,7 @@ impl Page {
     /// Returns what the page shows, without what differs between two pages by design: ids of answers.
     pub(crate) fn view(&self, world: &World) -> String {
         let mut view = match world.kind.protocol {
-            Protocol::Ui => ui::view(&self.shown),
+            Protocol::AiSdk => ai_sdk::view(&self.shown),
             Protocol::AgUi => ag_ui::view(&self.shown),
         };
         view.extend(self.open(world).iter().map(|open| format!("open {open:?}")));
@@ -217,7 +217,7 @@ impl Page {
     /// Returns the states of calls that the page shows.
     pub(crate) fn states(&self, world: &World) -> Vec<String> {
         match world.kind.protocol {
-            Protocol::Ui => ui::states(&self.shown),
+            Protocol::AiSdk => ai_sdk::states(&self.shown),
             Protocol::AgUi => ag_ui::states(&self.shown, self.is_answered()),
         }
     }

@@ -10,8 +10,8 @@ use super::{
     world::World,
 };
 use crate::{
+    ai_sdk::reload::{HOLD, call},
     model::Step,
-    ui::reload::{HOLD, call},
 };
 
 /// The number of walks of each kind of chat, and of moves in a walk.

@@ -12,7 +12,7 @@ use tool_server::AgUi;
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 
 use super::{Kind, tools};
-use crate::ui::reload::{Stream, World as Server};
+use crate::ai_sdk::reload::{Stream, World as Server};
 
 /// The paused clock goes on by this when nothing is left to do.
 const REST: Duration = Duration::from_millis(200);

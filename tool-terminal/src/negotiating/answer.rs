@@ -12,8 +12,8 @@ use tool_schema::feedback::suggest;
 pub enum ParsedAnswer {
     /// A valid value.
     Value(Value),
-    /// Valid items of a list. `more` is set if the person announced more items.
-    Items { items: Vec<Value>, more: bool },
+    /// Valid items of a list. `has_more` is set if the person announced more items.
+    Items { items: Vec<Value>, has_more: bool },
     /// Possibly this value.
     Near(Value),
     /// One of these values.
@@ -22,55 +22,56 @@ pub enum ParsedAnswer {
     Wrong(String),
 }
 
-pub fn parse(ask: &FieldQuestion, text: &str) -> ParsedAnswer {
+pub fn parse(question: &FieldQuestion, text: &str) -> ParsedAnswer {
     let text = text.trim();
-    let shape = &ask.shape;
-    if shape.nullable && matches!(words::fold(text).as_str(), "none" | "null" | "nothing") {
+    let shape = &question.shape;
+    if shape.is_nullable && matches!(words::fold(text).as_str(), "none" | "null" | "nothing") {
         return ParsedAnswer::Value(Value::Null);
     }
     if let Kind::List { item, .. } = &shape.kind {
-        return list(ask, item, text);
+        return parse_list(question, item, text);
     }
-    if !ask.choices.is_empty() {
-        let inner = unquoted(text).unwrap_or(text);
-        let day = scalar::date(inner).filter(|_| shape.format() == Some("date"));
-        match choose(&ask.choices, ask.numbered(), day.as_deref().unwrap_or(inner)) {
-            Some(answer) if ask.strict || matches!(answer, ParsedAnswer::Value(_)) => return answer,
-            None if ask.strict => {
-                let span = ask.span().map(|(first, last)| format!("I need a number from {first} to {last}."));
-                return ParsedAnswer::Wrong(span.unwrap_or_else(|| unknown(text)));
+    if !question.choices.is_empty() {
+        let inner = unquote(text).unwrap_or(text);
+        let day = scalar::parse_date(inner).filter(|_| shape.format() == Some("date"));
+        match choose(&question.choices, question.is_numbered(), day.as_deref().unwrap_or(inner)) {
+            Some(answer) if question.is_strict || matches!(answer, ParsedAnswer::Value(_)) => return answer,
+            None if question.is_strict => {
+                let span =
+                    question.integer_range().map(|(first, last)| format!("I need a number from {first} to {last}."));
+                return ParsedAnswer::Wrong(span.unwrap_or_else(|| describe_unknown(text)));
             }
             // Other values than the suggestions are allowed, so a text that only resembles one is accepted as it is.
             _ => {}
         }
     }
-    if shape.is_month(&ask.pointer)
-        && let Some(month) = words::words(text).iter().find_map(|word| scalar::month(&text[word.clone()]))
+    if shape.is_month(&question.pointer)
+        && let Some(month) = words::word_ranges(text).iter().find_map(|word| scalar::parse_month(&text[word.clone()]))
         && shape.check(&month.into()).is_ok()
     {
         return ParsedAnswer::Value(month.into());
     }
-    value(shape, text).map_or_else(|answer| answer, ParsedAnswer::Value)
+    parse_value(shape, text).map_or_else(|answer| answer, ParsedAnswer::Value)
 }
 
 /// Reads one value that fits `shape`. Returns the answer for any other text as `Err`.
-fn value(shape: &Shape, text: &str) -> Result<Value, ParsedAnswer> {
+fn parse_value(shape: &Shape, text: &str) -> Result<Value, ParsedAnswer> {
     let found = match &shape.kind {
-        Kind::Text(limits) => return self::text(shape, limits, text).map(Value::String),
+        Kind::Text(limits) => return parse_text(shape, limits, text).map(Value::String),
         Kind::Number(_) => {
-            let number = scalar::number(text).or_else(|| scalar::only_number(text));
-            number.map(Value::Number).ok_or_else(|| expected(&shape.kind))?
+            let number = scalar::parse_number(text).or_else(|| scalar::find_only_number(text));
+            number.map(Value::Number).ok_or_else(|| wrong_kind(&shape.kind))?
         }
-        Kind::Bool => scalar::yes_or_no(text).map(Value::Bool).ok_or_else(|| expected(&shape.kind))?,
+        Kind::Bool => scalar::parse_yes_or_no(text).map(Value::Bool).ok_or_else(|| wrong_kind(&shape.kind))?,
         Kind::Either(shapes) => {
-            let by_kind = |texts: bool| shapes.iter().filter(move |one| matches!(one.kind, Kind::Text(_)) == texts);
-            let found = by_kind(false).chain(by_kind(true)).find_map(|shape| value(shape, text).ok());
+            let by_kind = |is_text: bool| shapes.iter().filter(move |one| matches!(one.kind, Kind::Text(_)) == is_text);
+            let found = by_kind(false).chain(by_kind(true)).find_map(|shape| parse_value(shape, text).ok());
             found.ok_or_else(|| {
                 ParsedAnswer::Wrong(format!("I could not make sense of “{}” here.", words::shorten(text, 60)))
             })?
         }
-        Kind::Object { fields, open } => object(fields, *open, text)?,
-        Kind::List { .. } | Kind::Anything => json(text)?,
+        Kind::Object { fields, is_open } => parse_object(fields, *is_open, text)?,
+        Kind::List { .. } | Kind::Anything => parse_json(text)?,
     };
     match shape.check(&found) {
         Ok(()) => Ok(found),
@@ -79,7 +80,7 @@ fn value(shape: &Shape, text: &str) -> Result<Value, ParsedAnswer> {
 }
 
 /// Returns the content of a text that is quoted as a whole.
-pub fn unquoted(text: &str) -> Option<&str> {
+pub fn unquote(text: &str) -> Option<&str> {
     [("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`"), ("«", "»")].into_iter().find_map(|(open, close)| {
         let inner = text.strip_prefix(open)?.strip_suffix(close)?;
         (!inner.contains(open) && !inner.contains(close)).then_some(inner)
@@ -87,50 +88,53 @@ pub fn unquoted(text: &str) -> Option<&str> {
 }
 
 /// Returns the sentence for a text that is not an allowed value.
-pub fn unknown(text: &str) -> String {
+pub fn describe_unknown(text: &str) -> String {
     format!("“{}” is not on the list.", words::shorten(text, 60))
 }
 
-fn text(shape: &Shape, limits: &Text, text: &str) -> Result<String, ParsedAnswer> {
-    let literal = unquoted(text).unwrap_or(text);
-    if shape.is_free_text() && literal == text && scalar::yes_or_no(text).is_some() {
+fn parse_text(shape: &Shape, limits: &Text, text: &str) -> Result<String, ParsedAnswer> {
+    let literal = unquote(text).unwrap_or(text);
+    if shape.is_free_text() && literal == text && scalar::parse_yes_or_no(text).is_some() {
         // This is hardly ever a name. In quotes, it is accepted at once.
         return Err(shape.check(&Value::from(text)).map_or_else(
             |reason| ParsedAnswer::Wrong(format!("That {reason}.")),
             |()| ParsedAnswer::Near(Value::from(text)),
         ));
     }
-    let fits = |text: &str| shape.check(&Value::String(text.to_owned()));
+    let check = |text: &str| shape.check(&Value::String(text.to_owned()));
     let formed = match limits.format.as_deref() {
-        Some("date") => scalar::date(literal),
-        Some("date-time") => scalar::date_time(literal),
+        Some("date") => scalar::parse_date(literal),
+        Some("date-time") => scalar::parse_date_time(literal),
         _ => None,
     };
-    let Err(reason) = formed.as_deref().map_or_else(|| fits(literal), fits) else {
+    let Err(reason) = formed.as_deref().map_or_else(|| check(literal), check) else {
         return Ok(formed.unwrap_or_else(|| literal.to_owned()));
     };
     // "it's #W123, thanks": a pattern or format finds the value among other words.
     if limits.pattern.is_some() || limits.format.is_some() {
-        let mut found = words::words(text).into_iter().map(|range| &text[range]).filter(|word| fits(word).is_ok());
+        let mut found =
+            words::word_ranges(text).into_iter().map(|range| &text[range]).filter(|word| check(word).is_ok());
         if let (Some(one), None) = (found.next(), found.next()) {
             return Ok(one.to_owned());
         }
     }
     let folded = words::fold(text);
-    let relative = folded.split(' ').any(|word| {
+    let is_relative = folded.split(' ').any(|word| {
         matches!(word, "today" | "tomorrow" | "tonight" | "yesterday" | "next" | "now")
             || (word.ends_with("day") && word.len() > 5)
     });
-    Err(ParsedAnswer::Wrong(if relative && limits.format.as_deref().is_some_and(|format| format.starts_with("date")) {
-        format!("I have no calendar at hand, so please give {}.", shape.kind.noun())
-    } else {
-        format!("That {reason}.")
-    }))
+    Err(ParsedAnswer::Wrong(
+        if is_relative && limits.format.as_deref().is_some_and(|format| format.starts_with("date")) {
+            format!("I have no calendar at hand, so please give {}.", shape.kind.noun())
+        } else {
+            format!("That {reason}.")
+        },
+    ))
 }
 
-fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, ParsedAnswer> {
+fn parse_object(fields: &[Field], is_open: bool, text: &str) -> Result<Value, ParsedAnswer> {
     if text.starts_with('{') {
-        return json(text);
+        return parse_json(text);
     }
     if matches!(words::fold(text).as_str(), "none" | "nothing" | "empty" | "skip" | "no") {
         return Ok(Value::Object(Map::new()));
@@ -148,10 +152,10 @@ fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, ParsedAnswe
                 ParsedAnswer::Items { items, .. } => (field.name.clone(), Value::Array(items)),
                 ParsedAnswer::Wrong(reason) => return Err(ParsedAnswer::Wrong(format!("{key}: {reason}"))),
                 ParsedAnswer::Near(_) | ParsedAnswer::Several(_) => {
-                    return Err(ParsedAnswer::Wrong(format!("{key}: {}", unknown(given))));
+                    return Err(ParsedAnswer::Wrong(format!("{key}: {}", describe_unknown(given))));
                 }
             },
-            None if open => (key.to_owned(), serde_json::from_str(given).unwrap_or_else(|_| Value::from(given))),
+            None if is_open => (key.to_owned(), serde_json::from_str(given).unwrap_or_else(|_| Value::from(given))),
             None => {
                 let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
                 return Err(ParsedAnswer::Wrong(format!("There is no `{key}` here, only {}.", names.join(", "))));
@@ -162,7 +166,7 @@ fn object(fields: &[Field], open: bool, text: &str) -> Result<Value, ParsedAnswe
     Ok(Value::Object(map))
 }
 
-fn json(text: &str) -> Result<Value, ParsedAnswer> {
+fn parse_json(text: &str) -> Result<Value, ParsedAnswer> {
     serde_json::from_str(text).map_err(|error| {
         if text.starts_with(['{', '[', '"']) {
             ParsedAnswer::Wrong(format!("That is not valid JSON ({error})."))
@@ -174,25 +178,27 @@ fn json(text: &str) -> Result<Value, ParsedAnswer> {
     })
 }
 
-fn expected(kind: &Kind) -> ParsedAnswer {
+fn wrong_kind(kind: &Kind) -> ParsedAnswer {
     ParsedAnswer::Wrong(format!("I need {} here.", kind.noun()))
 }
 
 /// Returns the item of a list that a text names, or the reason why it names none.
-pub fn item(shape: &Shape, choices: &[Choice], strict: bool, text: &str) -> ParsedAnswer {
-    let ask = FieldQuestion { choices: choices.to_vec(), strict, ..FieldQuestion::new("", shape) };
-    parse(&ask, text)
+pub fn parse_item(shape: &Shape, choices: &[Choice], is_strict: bool, text: &str) -> ParsedAnswer {
+    let question = FieldQuestion { choices: choices.to_vec(), is_strict, ..FieldQuestion::new("", shape) };
+    parse(&question, text)
 }
 
 /// The maximum number of items that are asked for one by one.
 const MAX_ITEMS_ASKED: usize = 50;
 
 /// Reads a list of values of `item`'s shape: several values in one answer, or one after another.
-fn list(ask: &FieldQuestion, item: &Shape, text: &str) -> ParsedAnswer {
-    let Kind::List { least, .. } = ask.shape.kind else { return ParsedAnswer::Wrong("I need a list here.".into()) };
+fn parse_list(question: &FieldQuestion, item: &Shape, text: &str) -> ParsedAnswer {
+    let Kind::List { least, .. } = question.shape.kind else {
+        return ParsedAnswer::Wrong("I need a list here.".into());
+    };
     if text.starts_with('[') {
         return match serde_json::from_str::<Value>(text) {
-            Ok(value) => match ask.shape.check(&value) {
+            Ok(value) => match question.shape.check(&value) {
                 Ok(()) => ParsedAnswer::Value(value),
                 Err(reason) => ParsedAnswer::Wrong(format!("That {reason}.")),
             },
@@ -204,35 +210,41 @@ fn list(ask: &FieldQuestion, item: &Shape, text: &str) -> ParsedAnswer {
         return ParsedAnswer::Value(Value::Array(Vec::new()));
     }
     if item.is_form() {
-        return count(ask, text);
+        return parse_count(question, text);
     }
     if !is_simple(item) {
         return ParsedAnswer::Wrong("I need a JSON list here, such as [1, 2].".into());
     }
-    if ask.strict && matches!(folded.as_str(), "all" | "all of them" | "everything" | "both") {
+    if question.is_strict && matches!(folded.as_str(), "all" | "all of them" | "everything" | "both") {
         return ParsedAnswer::Items {
-            items: ask.choices.iter().map(|choice| choice.value.clone()).collect(),
-            more: false,
+            items: question.choices.iter().map(|choice| choice.value.clone()).collect(),
+            has_more: false,
         };
     }
-    let more = text.ends_with(',') || text.ends_with("...") || text.ends_with('…');
+    let has_more = text.ends_with(',') || text.ends_with("...") || text.ends_with('…');
     let mut items = Vec::new();
-    for piece in pieces(text, item, ask.strict) {
-        match self::item(item, &ask.choices, ask.strict, piece) {
+    for piece in split_items(text, item, question.is_strict) {
+        match parse_item(item, &question.choices, question.is_strict, piece) {
             ParsedAnswer::Value(value) => items.push(value),
             ParsedAnswer::Near(value) => {
-                return ParsedAnswer::Wrong(format!("{} Did you mean {}?", unknown(piece), scalar::plain(&value)));
+                return ParsedAnswer::Wrong(format!(
+                    "{} Did you mean {}?",
+                    describe_unknown(piece),
+                    scalar::to_plain_text(&value)
+                ));
             }
             ParsedAnswer::Wrong(reason) => {
                 return ParsedAnswer::Wrong(format!("“{}”: {reason}", words::shorten(piece, 40)));
             }
-            ParsedAnswer::Several(_) | ParsedAnswer::Items { .. } => return ParsedAnswer::Wrong(unknown(piece)),
+            ParsedAnswer::Several(_) | ParsedAnswer::Items { .. } => {
+                return ParsedAnswer::Wrong(describe_unknown(piece));
+            }
         }
     }
     if items.is_empty() {
         ParsedAnswer::Wrong("I need at least one value here.".into())
     } else {
-        ParsedAnswer::Items { items, more }
+        ParsedAnswer::Items { items, has_more }
     }
 }
 
@@ -242,11 +254,11 @@ fn is_simple(shape: &Shape) -> bool {
 }
 
 /// Reads the number of objects. Each is then asked for field by field.
-fn count(ask: &FieldQuestion, text: &str) -> ParsedAnswer {
-    let Kind::List { least, most, .. } = ask.shape.kind else {
+fn parse_count(question: &FieldQuestion, text: &str) -> ParsedAnswer {
+    let Kind::List { least, most, .. } = question.shape.kind else {
         return ParsedAnswer::Wrong("I need a list here.".into());
     };
-    let number = scalar::number(text).or_else(|| scalar::only_number(text));
+    let number = scalar::parse_number(text).or_else(|| scalar::find_only_number(text));
     let Some(number) = number.and_then(|number| number.as_u64()).and_then(|number| usize::try_from(number).ok()) else {
         return ParsedAnswer::Wrong("How many are there? A number will do, or a JSON list.".into());
     };
@@ -263,15 +275,15 @@ fn count(ask: &FieldQuestion, text: &str) -> ParsedAnswer {
 }
 
 /// Splits an answer at commas and line breaks, and at "and" if that cannot be part of a value.
-fn pieces<'a>(text: &'a str, item: &Shape, strict: bool) -> Vec<&'a str> {
+fn split_items<'a>(text: &'a str, item: &Shape, is_strict: bool) -> Vec<&'a str> {
     let text = text.trim_end_matches(['.', '…']);
-    let listed = text.contains([',', ';', '\n']);
+    let has_separators = text.contains([',', ';', '\n']);
     let mut out = Vec::new();
     for piece in text.split([',', ';', '\n']) {
         let piece = piece.trim();
         let piece = piece.strip_prefix("and ").unwrap_or(piece).trim();
-        let joined = strict || listed || !item.is_free_text();
-        if joined && unquoted(piece).is_none() {
+        let may_split_at_and = is_strict || has_separators || !item.is_free_text();
+        if may_split_at_and && unquote(piece).is_none() {
             out.extend(piece.split(" and "));
         } else {
             out.push(piece);
@@ -282,27 +294,27 @@ fn pieces<'a>(text: &'a str, item: &Shape, strict: bool) -> Vec<&'a str> {
 
 /// Finds the value that `text` names by its value, number, label or beginning. The result may be several values, or a similar
 /// one.
-pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<ParsedAnswer> {
+pub fn choose(choices: &[Choice], is_numbered: bool, text: &str) -> Option<ParsedAnswer> {
     let text = text.trim();
-    let written: Vec<String> = choices.iter().map(|choice| scalar::plain(&choice.value)).collect();
+    let written: Vec<String> = choices.iter().map(|choice| scalar::to_plain_text(&choice.value)).collect();
     if let Some(at) = written.iter().position(|known| known == text) {
         return Some(ParsedAnswer::Value(choices[at].value.clone()));
     }
-    if numbered {
-        if let Some(choice) = scalar::list_index(text).and_then(|at| choices.get(at)) {
+    if is_numbered {
+        if let Some(choice) = scalar::parse_list_index(text).and_then(|at| choices.get(at)) {
             return Some(ParsedAnswer::Value(choice.value.clone()));
         }
         if text.len() < 3 && text.chars().all(|c| c.is_ascii_digit()) {
             // The number is beyond the list. Do not read 20 as the beginning of 2026.
             return None;
         }
-    } else if let Some(number) = scalar::number(text).or_else(|| scalar::only_number(text)) {
+    } else if let Some(number) = scalar::parse_number(text).or_else(|| scalar::find_only_number(text)) {
         let number = number.to_string();
         if let Some(at) = written.iter().position(|known| *known == number) {
             return Some(ParsedAnswer::Value(choices[at].value.clone()));
         }
     }
-    let folded = bare(text);
+    let folded = fold_without_polite_words(text);
     if folded.is_empty() {
         return None;
     }
@@ -315,7 +327,7 @@ pub fn choose(choices: &[Choice], numbered: bool, text: &str) -> Option<ParsedAn
         &|at| mentions(&known[at], &folded),
         &|at| mentions(&folded, &known[at]) && !known[at].is_empty(),
         &|at| folded.len() > 2 && labels[at].starts_with(&folded),
-        &|at| !labels[at].is_empty() && within(&labels[at], &folded),
+        &|at| !labels[at].is_empty() && is_abbreviation(&labels[at], &folded),
     ];
     for (rank, test) in tests.iter().enumerate() {
         let mut found: Vec<usize> = (0..choices.len()).filter(|at| test(*at)).collect();
@@ -347,14 +359,14 @@ pub fn mentions(whole: &str, part: &str) -> bool {
 }
 
 /// Returns whether a text is only the name of a choice.
-pub fn is_name(choices: &[Choice], text: &str) -> bool {
-    let folded = bare(text);
-    let names = |choice: &Choice| [words::fold(&scalar::plain(&choice.value)), words::fold(&choice.label)];
-    !folded.is_empty() && choices.iter().any(|choice| names(choice).iter().any(|name| within(name, &folded)))
+pub fn is_choice_name(choices: &[Choice], text: &str) -> bool {
+    let folded = fold_without_polite_words(text);
+    let names = |choice: &Choice| [words::fold(&scalar::to_plain_text(&choice.value)), words::fold(&choice.label)];
+    !folded.is_empty() && choices.iter().any(|choice| names(choice).iter().any(|name| is_abbreviation(name, &folded)))
 }
 
 /// Returns whether each word of `folded` begins a word of `label`: "dec 1st" and "tuesday, 1 december". Both are folded.
-fn within(label: &str, folded: &str) -> bool {
+fn is_abbreviation(label: &str, folded: &str) -> bool {
     folded.split(' ').filter(|word| !matches!(*word, "of" | "the")).all(|word| {
         let count = word.trim_end_matches(|c: char| c.is_alphabetic());
         let word = if count.is_empty() { word } else { count };
@@ -363,7 +375,7 @@ fn within(label: &str, folded: &str) -> bool {
 }
 
 /// Returns the folded text, without polite words around it.
-fn bare(text: &str) -> String {
+fn fold_without_polite_words(text: &str) -> String {
     let mut folded = words::fold(text);
     for lead in [
         "i'd like",
@@ -455,8 +467,8 @@ mod tests {
         assert_eq!(read(&json!({}), "hello"), ParsedAnswer::Near(json!("hello")));
     }
 
-    fn items(values: &Value, more: bool) -> ParsedAnswer {
-        ParsedAnswer::Items { items: values.as_array().cloned().unwrap_or_default(), more }
+    fn items(values: &Value, has_more: bool) -> ParsedAnswer {
+        ParsedAnswer::Items { items: values.as_array().cloned().unwrap_or_default(), has_more }
     }
 
     #[test]
@@ -490,7 +502,10 @@ mod tests {
     }
 
     fn cities() -> Vec<Choice> {
-        ["London", "New York", "NEW_YORK", "Newcastle", "York"].iter().map(|name| Choice::plain(&json!(name))).collect()
+        ["London", "New York", "NEW_YORK", "Newcastle", "York"]
+            .iter()
+            .map(|name| Choice::without_label(&json!(name)))
+            .collect()
     }
 
     #[test]
@@ -522,7 +537,7 @@ mod tests {
 
     #[test]
     fn values_that_are_numbers_are_meant_by_their_value() {
-        let sizes: Vec<Choice> = [5, 10, 1].iter().map(|size| Choice::plain(&json!(size))).collect();
+        let sizes: Vec<Choice> = [5, 10, 1].iter().map(|size| Choice::without_label(&json!(size))).collect();
         assert_eq!(choose(&sizes, false, "1"), Some(ParsedAnswer::Value(json!(1))));
         assert_eq!(choose(&sizes, false, "ten"), Some(ParsedAnswer::Value(json!(10))));
         assert_eq!(choose(&sizes, false, "2"), None);

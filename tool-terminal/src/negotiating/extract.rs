@@ -10,31 +10,31 @@ use super::shape::{Choice, Field, Kind, Shape};
 use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
-/// Finds parameters of `root` in a sentence. `values` are known; only `name: value` or `name=value` replaces one. `verbs` are the
-/// stems of the tool's own name, which are not values.
-pub fn extract(root: &Shape, values: &Value, verbs: &[String], text: &str) -> Found {
+/// Finds parameters of `root` in a sentence. `values` are known; only `name: value` or `name=value` replaces one. `name_stems`
+/// are the stems of the tool's own name, which are not values.
+pub fn extract(root: &Shape, values: &Value, name_stems: &[String], text: &str) -> FoundValues {
     let mut extraction = Extraction::new(root, values, text);
-    pairs(&mut extraction);
-    named(&mut extraction);
-    mentions(&mut extraction, verbs);
-    phrase::by_form(&mut extraction);
-    phrase::months(&mut extraction);
-    phrase::from_to(&mut extraction);
-    phrase::places(&mut extraction);
-    numbers(&mut extraction);
+    find_pairs(&mut extraction);
+    find_named(&mut extraction);
+    find_mentions(&mut extraction, name_stems);
+    phrase::claim_by_form(&mut extraction);
+    phrase::claim_month(&mut extraction);
+    phrase::claim_from_to(&mut extraction);
+    phrase::claim_places(&mut extraction);
+    find_numbers(&mut extraction);
     phrase::claim_called(&mut extraction);
     phrase::claim_quoted(&mut extraction);
-    phrase::subject(&mut extraction);
-    phrase::lone_name(&mut extraction);
+    phrase::claim_subject(&mut extraction);
+    phrase::claim_lone_name(&mut extraction);
     extraction.found
 }
 
 /// Finds only explicit values: `name: value`, `name=value`, `change name to value`, `2 passengers`.
-pub fn explicit(root: &Shape, text: &str) -> Found {
+pub fn extract_explicit(root: &Shape, text: &str) -> FoundValues {
     let mut extraction = Extraction::new(root, &Value::Null, text);
-    pairs(&mut extraction);
-    changes(&mut extraction);
-    named(&mut extraction);
+    find_pairs(&mut extraction);
+    find_changes(&mut extraction);
+    find_named(&mut extraction);
     extraction.found
 }
 
@@ -42,9 +42,9 @@ pub fn explicit(root: &Shape, text: &str) -> Found {
 pub fn begins_with_pair(root: &Shape, text: &str) -> bool {
     let extraction = Extraction::new(root, &Value::Null, text);
     text.find([':', '=']).is_some_and(|at| {
-        let plain = text[..at].chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'));
+        let is_plain = text[..at].chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'));
         let name = words::fold(&text[..at]);
-        plain && extraction.slots.iter().any(|slot| slot.names.contains(&name))
+        is_plain && extraction.slots.iter().any(|slot| slot.names.contains(&name))
     })
 }
 
@@ -55,12 +55,12 @@ pub fn is_correction(text: &str) -> bool {
 }
 
 /// Finds `name: value` and `name=value`.
-fn pairs(extraction: &mut Extraction<'_>) {
+fn find_pairs(extraction: &mut Extraction<'_>) {
     // The start of a name, the start of its value, and the index of its slot.
     let mut marks: Vec<(usize, usize, usize)> = Vec::new();
     for (at, mark) in extraction.text.match_indices([':', '=']) {
         let before = &extraction.text[..at];
-        let names = words::words(before);
+        let names = words::word_ranges(before);
         for count in (1..=names.len().min(4)).rev() {
             let from = names[names.len() - count].start;
             // `"name":` is JSON, and belongs to the value around it.
@@ -93,34 +93,34 @@ fn pairs(extraction: &mut Extraction<'_>) {
             Some(first) if first.len() < given.len() => extraction.slots[slot].read(first.trim()),
             _ => Err(reason),
         });
-        extraction.take(&(from..end));
+        extraction.mark_taken(&(from..end));
         match read {
-            Ok(value) => extraction.settle(slot, value, 0..0),
+            Ok(value) => extraction.store_value(slot, value, 0..0),
             Err(reason) => complain(extraction, slot, &reason),
         }
     }
 }
 
 /// Finds `change name to value`, `set name to value` and `name is value`.
-fn changes(extraction: &mut Extraction<'_>) {
+fn find_changes(extraction: &mut Extraction<'_>) {
     for at in 0..extraction.words.len() {
-        let verb = matches!(extraction.folded[at].as_str(), "change" | "set" | "make" | "update" | "correct");
-        let start = at + usize::from(verb);
-        let start =
-            start + usize::from(verb && extraction.folded.get(start).is_some_and(|word| word == "the" || word == "my"));
-        let Some((slot, end)) = name_at(extraction, start) else { continue };
+        let has_verb = matches!(extraction.folded[at].as_str(), "change" | "set" | "make" | "update" | "correct");
+        let start = at + usize::from(has_verb);
+        let start = start
+            + usize::from(has_verb && extraction.folded.get(start).is_some_and(|word| word == "the" || word == "my"));
+        let Some((slot, end)) = find_name_at(extraction, start) else { continue };
         let link = extraction.folded.get(end).map(String::as_str);
-        let linked = (verb && link == Some("to")) || (at == 0 && link == Some("is"));
-        if extraction.is_taken(start..end) || !(verb || linked) {
+        let is_linked = (has_verb && link == Some("to")) || (at == 0 && link == Some("is"));
+        if extraction.is_taken(start..end) || !(has_verb || is_linked) {
             continue;
         }
         let given =
             extraction.words.get(end + 1).map_or("", |word| extraction.text[word.start..].trim_end_matches(['.', '!']));
-        if !linked || given.is_empty() {
+        if !is_linked || given.is_empty() {
             extraction.ask_for(slot);
         } else {
             match extraction.slots[slot].read(given) {
-                Ok(value) => extraction.settle(slot, value, start..extraction.words.len()),
+                Ok(value) => extraction.store_value(slot, value, start..extraction.words.len()),
                 Err(reason) => complain(extraction, slot, &reason),
             }
         }
@@ -129,25 +129,25 @@ fn changes(extraction: &mut Extraction<'_>) {
 }
 
 /// Finds a name beside an unambiguous value: `unit fahrenheit`, `2 passengers`, `without details`.
-fn named(extraction: &mut Extraction<'_>) {
+fn find_named(extraction: &mut Extraction<'_>) {
     for at in 0..extraction.words.len() {
-        let Some((slot, end)) = name_at(extraction, at) else { continue };
+        let Some((slot, end)) = find_name_at(extraction, at) else { continue };
         if extraction.is_taken(at..end)
-            || extraction.slots[slot].settled
-            || (end == at + 1 && words::is_stop(&extraction.folded[at]))
+            || extraction.slots[slot].has_value
+            || (end == at + 1 && words::is_stop_word(&extraction.folded[at]))
         {
             continue;
         }
         let mut after =
             (end + 1..=(end + 3).min(extraction.words.len())).rev().filter(|to| !extraction.is_taken(end..*to));
         if let Some((to, value)) =
-            after.find_map(|to| Some((to, extraction.slots[slot].exact(extraction.span(end..to))?)))
+            after.find_map(|to| Some((to, extraction.slots[slot].read_exact(extraction.span(end..to))?)))
         {
-            extraction.settle(slot, value, at..to);
+            extraction.store_value(slot, value, at..to);
             continue;
         }
-        if let Some((value, span)) = phrase::after_name(extraction, slot, at, end) {
-            extraction.settle(slot, value, span);
+        if let Some((value, span)) = phrase::read_after_name(extraction, slot, at, end) {
+            extraction.store_value(slot, value, span);
             continue;
         }
         let before = at.checked_sub(1).filter(|before| !extraction.taken[*before]);
@@ -157,13 +157,13 @@ fn named(extraction: &mut Extraction<'_>) {
             Kind::Number(_) if extraction.slots[slot].shape.allowed.is_empty() => {
                 // "one" is a number before a name, but hardly ever elsewhere.
                 let number = |word: usize| {
-                    Some((scalar::number(extraction.words.get(word).map(|_| extraction.word(word))?)?, word))
+                    Some((scalar::parse_number(extraction.words.get(word).map(|_| extraction.word(word))?)?, word))
                 };
                 let beside = before.and_then(number).or_else(|| number(end).filter(|_| !extraction.taken[end]));
                 let Some((number, word)) = beside else { continue };
                 let span = word.min(at)..end.max(word + 1);
                 match extraction.slots[slot].shape.check(&Value::Number(number.clone())) {
-                    Ok(()) => extraction.settle(slot, Value::Number(number), span),
+                    Ok(()) => extraction.store_value(slot, Value::Number(number), span),
                     Err(reason) => {
                         extraction.taken[span].fill(true);
                         complain(extraction, slot, &format!("That {reason}."));
@@ -171,10 +171,10 @@ fn named(extraction: &mut Extraction<'_>) {
                 }
             }
             Kind::Bool if matches!(given.as_str(), "with" | "including") => {
-                extraction.settle(slot, true.into(), start..end);
+                extraction.store_value(slot, true.into(), start..end);
             }
             Kind::Bool if matches!(given.as_str(), "without" | "no" | "not") => {
-                extraction.settle(slot, false.into(), start..end);
+                extraction.store_value(slot, false.into(), start..end);
             }
             _ if given == "with" => extraction.ask_for(slot),
             _ => {}
@@ -183,25 +183,26 @@ fn named(extraction: &mut Extraction<'_>) {
 }
 
 /// Finds allowed values that fit exactly one parameter.
-fn mentions(extraction: &mut Extraction<'_>, verbs: &[String]) {
+fn find_mentions(extraction: &mut Extraction<'_>, name_stems: &[String]) {
     let stems: Vec<(usize, String)> = (extraction.folded.iter().enumerate())
         .flat_map(|(at, word)| word.split(' ').map(move |part| (at, part.to_owned())))
         .collect();
     let mut claims = Vec::new();
-    for (slot, known) in extraction.slots.iter().enumerate().filter(|(_, slot)| !slot.settled) {
-        let (choices, list) = match &known.shape.kind {
+    for (slot, known) in extraction.slots.iter().enumerate().filter(|(_, slot)| !slot.has_value) {
+        let (choices, is_list) = match &known.shape.kind {
             Kind::List { item, .. } => (&item.allowed, true),
             _ => (&known.shape.allowed, false),
         };
         let mut hits = Vec::new();
         for choice in choices.iter().filter(|choice| choice.value.is_string()) {
-            let folded = words::fold(&scalar::plain(&choice.value));
+            let folded = words::fold(&scalar::to_plain_text(&choice.value));
             let parts: Vec<&str> = folded.split(' ').collect();
-            let empty =
-                parts.iter().all(|part| words::is_stop(part) || verbs.contains(&words::stem(part)) || part.len() < 2);
+            let is_empty = parts
+                .iter()
+                .all(|part| words::is_stop_word(part) || name_stems.contains(&words::stem(part)) || part.len() < 2);
             let place =
                 stems.windows(parts.len()).position(|run| run.iter().zip(&parts).all(|((_, word), part)| word == part));
-            if let Some(at) = place.filter(|_| !empty) {
+            if let Some(at) = place.filter(|_| !is_empty) {
                 let span = stems[at].0..stems[at + parts.len() - 1].0 + 1;
                 if !extraction.is_taken(span.clone()) {
                     hits.push((span, choice.value.clone()));
@@ -209,14 +210,14 @@ fn mentions(extraction: &mut Extraction<'_>, verbs: &[String]) {
             }
         }
         // Of two values in one place, prefer the longer name.
-        let within = |one: &Range<usize>, other: &Range<usize>| {
+        let is_within = |one: &Range<usize>, other: &Range<usize>| {
             other.start <= one.start && one.end <= other.end && other.len() > one.len()
         };
         let kept: Vec<_> =
-            hits.iter().filter(|hit| !hits.iter().any(|other| within(&hit.0, &other.0))).cloned().collect();
+            hits.iter().filter(|hit| !hits.iter().any(|other| is_within(&hit.0, &other.0))).cloned().collect();
         match &kept[..] {
-            [(span, value)] if !list => claims.push((slot, span.clone(), value.clone())),
-            [(first, _), ..] if list => {
+            [(span, value)] if !is_list => claims.push((slot, span.clone(), value.clone())),
+            [(first, _), ..] if is_list => {
                 let span = first.start..kept.iter().map(|hit| hit.0.end).max().unwrap_or(first.end);
                 claims.push((slot, span, kept.into_iter().map(|hit| hit.1).collect()));
             }
@@ -226,20 +227,20 @@ fn mentions(extraction: &mut Extraction<'_>, verbs: &[String]) {
     for (slot, span, value) in &claims {
         let rivals = claims.iter().filter(|claim| claim.1.start < span.end && span.start < claim.1.end).count();
         if rivals == 1 && extraction.slots[*slot].shape.check(value).is_ok() {
-            extraction.settle(*slot, value.clone(), span.clone());
+            extraction.store_value(*slot, value.clone(), span.clone());
         }
     }
 }
 
 /// Finds a number, if there is only one and only one parameter for it, or if it is beside a word of the parameter's name.
-fn numbers(extraction: &mut Extraction<'_>) {
-    let numeric = |slot: &Slot<'_>| matches!(slot.shape.kind, Kind::Number(_)) && slot.shape.allowed.is_empty();
+fn find_numbers(extraction: &mut Extraction<'_>) {
+    let is_numeric = |slot: &Slot<'_>| matches!(slot.shape.kind, Kind::Number(_)) && slot.shape.allowed.is_empty();
     let open: Vec<usize> = (0..extraction.slots.len())
-        .filter(|&at| !extraction.slots[at].settled && numeric(&extraction.slots[at]))
+        .filter(|&at| !extraction.slots[at].has_value && is_numeric(&extraction.slots[at]))
         .collect();
     let found: Vec<usize> = (0..extraction.words.len())
         .filter(|&at| !extraction.taken[at] && extraction.folded[at] != "one" && extraction.folded[at] != "zero")
-        .filter(|&at| scalar::number(extraction.word(at)).is_some())
+        .filter(|&at| scalar::parse_number(extraction.word(at)).is_some())
         .collect();
     for &at in &found {
         let near: Vec<String> = [at.checked_sub(1), Some(at + 1)]
@@ -248,24 +249,24 @@ fn numbers(extraction: &mut Extraction<'_>) {
             .filter_map(|at| extraction.folded.get(at))
             .map(|word| words::stem(word))
             .collect();
-        let close = |slot: &usize| {
-            extraction.slots[*slot].terms.iter().any(|term| near.contains(term) && !words::is_stop(term))
+        let is_near = |slot: &usize| {
+            extraction.slots[*slot].name_stems.iter().any(|term| near.contains(term) && !words::is_stop_word(term))
         };
-        let beside: Vec<usize> = open.iter().copied().filter(close).collect();
+        let beside: Vec<usize> = open.iter().copied().filter(is_near).collect();
         let slot = match (&beside[..], &open[..]) {
             (&[one], _) => one,
             (_, &[one]) if found.len() == 1 => one,
             _ => continue,
         };
-        let Some(number) = scalar::number(extraction.word(at)).map(Value::Number) else { continue };
-        if !extraction.slots[slot].settled && extraction.slots[slot].shape.check(&number).is_ok() {
-            extraction.settle(slot, number, at..at + 1);
+        let Some(number) = scalar::parse_number(extraction.word(at)).map(Value::Number) else { continue };
+        if !extraction.slots[slot].has_value && extraction.slots[slot].shape.check(&number).is_ok() {
+            extraction.store_value(slot, number, at..at + 1);
         }
     }
 }
 
 /// Returns the parameter whose name begins at a word, and the index of the word after the name. The longest name wins.
-fn name_at(extraction: &Extraction<'_>, at: usize) -> Option<(usize, usize)> {
+fn find_name_at(extraction: &Extraction<'_>, at: usize) -> Option<(usize, usize)> {
     (at + 1..=(at + 4).min(extraction.words.len())).rev().find_map(|end| {
         let name = words::fold(extraction.span(at..end));
         Some((extraction.slots.iter().position(|slot| slot.names.contains(&name))?, end))
@@ -273,7 +274,7 @@ fn name_at(extraction: &Extraction<'_>, at: usize) -> Option<(usize, usize)> {
 }
 
 fn complain(extraction: &mut Extraction<'_>, slot: usize, reason: &str) {
-    let label = words::capital(&form::label(&extraction.slots[slot].pointer));
+    let label = words::capitalize(&form::label(&extraction.slots[slot].pointer));
     let complaint = match reason.strip_prefix("That ") {
         Some(rest) => format!("{label} {rest}"),
         None => format!("{label}: {reason}"),
@@ -282,7 +283,7 @@ fn complain(extraction: &mut Extraction<'_>, slot: usize, reason: &str) {
 }
 
 /// Returns the ranges of quoted texts in the sentence.
-pub fn quotes(text: &str) -> Vec<Range<usize>> {
+pub fn find_quotes(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut from = 0;
     while let Some(open) = text[from..].find(['"', '“', '`']).map(|at| at + from) {
@@ -293,13 +294,13 @@ pub fn quotes(text: &str) -> Vec<Range<usize>> {
         out.push(open..end + close.len_utf8());
         from = end + close.len_utf8();
     }
-    out.retain(|range| answer::unquoted(&text[range.clone()]).is_some_and(|inner| !inner.trim().is_empty()));
+    out.retain(|range| answer::unquote(&text[range.clone()]).is_some_and(|inner| !inner.trim().is_empty()));
     out
 }
 
 /// The values that were found in a sentence.
 #[derive(Debug, Default, PartialEq)]
-pub struct Found {
+pub struct FoundValues {
     /// Values by pointer.
     pub values: Vec<(String, Value)>,
     /// Parameters that were named without a value.
@@ -314,14 +315,14 @@ pub struct Slot<'a> {
     pub pointer: String,
     pub names: Vec<String>,
     /// Stems of its name.
-    pub terms: Vec<String>,
+    pub name_stems: Vec<String>,
     /// Stems of the first sentence of its description.
-    pub about: Vec<String>,
+    pub description_stems: Vec<String>,
     /// The values that it may have.
     pub shape: &'a Shape,
-    pub required: bool,
+    pub is_required: bool,
     /// Set if it has a value already.
-    pub settled: bool,
+    pub has_value: bool,
 }
 
 /// The search for parameters in a sentence.
@@ -337,26 +338,26 @@ pub struct Extraction<'a> {
     /// The parameters that are looked for.
     pub slots: Vec<Slot<'a>>,
     /// The results so far.
-    pub found: Found,
+    pub found: FoundValues,
 }
 
 impl<'a> Extraction<'a> {
-    /// Creates a search for the parameters of `root`, of which `values` are settled.
+    /// Creates a search for the parameters of `root`, of which `values` are known.
     pub fn new(root: &'a Shape, values: &Value, text: &'a str) -> Self {
         let mut slots = Vec::new();
-        gather(root.fields(), "", true, 0, values, &mut slots);
+        collect_slots(root.fields(), "", true, 0, values, &mut slots);
         // A parameter can be named by the last part of its path, if that part is unique.
         for at in 0..slots.len() {
-            let short = words::fold(&form::last(&slots[at].pointer));
-            let alone = slots.iter().filter(|slot| slot.names.contains(&short)).count() == 0;
-            let twins = slots.iter().filter(|slot| words::fold(&form::last(&slot.pointer)) == short).count();
-            if alone && twins == 1 {
+            let short = words::fold(&form::last_label(&slots[at].pointer));
+            let is_unused = slots.iter().filter(|slot| slot.names.contains(&short)).count() == 0;
+            let twins = slots.iter().filter(|slot| words::fold(&form::last_label(&slot.pointer)) == short).count();
+            if is_unused && twins == 1 {
                 slots[at].names.push(short);
             }
         }
-        let words = words::words(text);
+        let words = words::word_ranges(text);
         let folded = words.iter().map(|range| words::fold(&text[range.clone()])).collect();
-        Self { text, taken: vec![false; words.len()], words, folded, slots, found: Found::default() }
+        Self { text, taken: vec![false; words.len()], words, folded, slots, found: FoundValues::default() }
     }
 
     /// Returns the word at `at`, unchanged.
@@ -372,7 +373,7 @@ impl<'a> Extraction<'a> {
     }
 
     /// Returns whether only white space is between a word and the next.
-    pub fn joined(&self, at: usize) -> bool {
+    pub fn is_joined(&self, at: usize) -> bool {
         match (self.words.get(at), self.words.get(at + 1)) {
             (Some(one), Some(next)) => self.text[one.end..next.start].chars().all(char::is_whitespace),
             _ => false,
@@ -380,7 +381,7 @@ impl<'a> Extraction<'a> {
     }
 
     /// Marks the words that overlap a range of the text as used.
-    pub fn take(&mut self, range: &Range<usize>) {
+    pub fn mark_taken(&mut self, range: &Range<usize>) {
         for (word, taken) in self.words.iter().zip(&mut self.taken) {
             *taken |= word.start < range.end && range.start < word.end;
         }
@@ -390,19 +391,19 @@ impl<'a> Extraction<'a> {
         self.taken.get(words).is_none_or(|taken| taken.contains(&true))
     }
 
-    /// Settles a parameter, and marks the words as used.
-    pub fn settle(&mut self, slot: usize, value: Value, words: Range<usize>) {
+    /// Stores the value of a parameter, and marks the words as used.
+    pub fn store_value(&mut self, slot: usize, value: Value, words: Range<usize>) {
         self.found.values.push((self.slots[slot].pointer.clone(), value));
-        self.slots[slot].settled = true;
+        self.slots[slot].has_value = true;
         for taken in self.taken.iter_mut().take(words.end).skip(words.start) {
             *taken = true;
         }
     }
 
-    /// Settles a parameter with the value of a text. Returns whether the text is a value of it.
+    /// Stores the value of a text for a parameter. Returns whether the text is a value of it.
     pub fn claim(&mut self, slot: usize, text: &str, words: Range<usize>) -> bool {
         let value = self.slots[slot].read(text);
-        value.map(|value| self.settle(slot, value, words)).is_ok()
+        value.map(|value| self.store_value(slot, value, words)).is_ok()
     }
 
     /// Returns whether a word begins with a capital.
@@ -416,13 +417,13 @@ impl<'a> Extraction<'a> {
     }
 
     /// Returns the only slot without a value that passes a test. If there are several, returns the only required one.
-    pub fn sole(&self, test: impl Fn(&Slot<'_>) -> bool) -> Option<usize> {
+    pub fn find_only(&self, test: impl Fn(&Slot<'_>) -> bool) -> Option<usize> {
         let fits: Vec<usize> =
-            (0..self.slots.len()).filter(|&at| !self.slots[at].settled && test(&self.slots[at])).collect();
+            (0..self.slots.len()).filter(|&at| !self.slots[at].has_value && test(&self.slots[at])).collect();
         if let [one] = fits[..] {
             return Some(one);
         }
-        let mut required = fits.into_iter().filter(|&at| self.slots[at].required);
+        let mut required = fits.into_iter().filter(|&at| self.slots[at].is_required);
         required.next().filter(|_| required.next().is_none())
     }
 }
@@ -430,12 +431,12 @@ impl<'a> Extraction<'a> {
 impl Slot<'_> {
     /// Returns whether its name or description has one of these stems.
     pub fn is_like(&self, stems: &[&str]) -> bool {
-        self.is_named(stems) || stems.iter().any(|stem| self.about.iter().any(|known| known == stem))
+        self.is_named(stems) || stems.iter().any(|stem| self.description_stems.iter().any(|known| known == stem))
     }
 
     /// Returns whether its name has one of these stems.
     pub fn is_named(&self, stems: &[&str]) -> bool {
-        stems.iter().any(|stem| self.terms.iter().any(|known| known == stem))
+        stems.iter().any(|stem| self.name_stems.iter().any(|known| known == stem))
     }
 
     /// Returns the value of a text for this parameter, without guessing, or a sentence if it has none.
@@ -448,24 +449,24 @@ impl Slot<'_> {
             }
             ParsedAnswer::Wrong(reason) => Err(reason),
             ParsedAnswer::Near(near) => {
-                Err(format!("{} Did you mean {}?", answer::unknown(text), scalar::plain(&near)))
+                Err(format!("{} Did you mean {}?", answer::describe_unknown(text), scalar::to_plain_text(&near)))
             }
-            ParsedAnswer::Several(_) => Err(answer::unknown(text)),
+            ParsedAnswer::Several(_) => Err(answer::describe_unknown(text)),
         }
     }
 
     /// Returns the value that a text denotes exactly: a number, a date, an allowed value, yes or no.
-    pub fn exact(&self, text: &str) -> Option<Value> {
+    pub fn read_exact(&self, text: &str) -> Option<Value> {
         let value = match &self.shape.kind {
             _ if !self.shape.allowed.is_empty() => {
                 let folded = words::fold(text);
-                let named = |choice: &&Choice| words::fold(&scalar::plain(&choice.value)) == folded;
-                let mut fits = self.shape.allowed.iter().filter(named);
+                let is_named = |choice: &&Choice| words::fold(&scalar::to_plain_text(&choice.value)) == folded;
+                let mut fits = self.shape.allowed.iter().filter(is_named);
                 fits.next().filter(|_| fits.next().is_none())?.value.clone()
             }
-            Kind::Number(_) => Value::Number(scalar::number(text)?),
-            Kind::Bool => Value::Bool(scalar::yes_or_no(text)?),
-            Kind::Text(limits) if limits.format.as_deref() == Some("date") => Value::String(scalar::date(text)?),
+            Kind::Number(_) => Value::Number(scalar::parse_number(text)?),
+            Kind::Bool => Value::Bool(scalar::parse_yes_or_no(text)?),
+            Kind::Text(limits) if limits.format.as_deref() == Some("date") => Value::String(scalar::parse_date(text)?),
             Kind::Text(limits) if limits.format.is_some() || limits.pattern.is_some() => Value::from(text),
             _ => return None,
         };
@@ -473,20 +474,20 @@ impl Slot<'_> {
     }
 }
 
-fn gather<'a>(
+fn collect_slots<'a>(
     fields: &'a [Field],
     pointer: &str,
-    needed: bool,
+    is_parent_required: bool,
     depth: usize,
     values: &Value,
     slots: &mut Vec<Slot<'a>>,
 ) {
     for field in fields {
         let pointer = pointer::push(pointer, &field.name);
-        let required = needed && field.required;
+        let is_required = is_parent_required && field.is_required;
         if field.shape.allowed.is_empty() && !field.shape.fields().is_empty() {
             if depth < 3 {
-                gather(field.shape.fields(), &pointer, required, depth + 1, values, slots);
+                collect_slots(field.shape.fields(), &pointer, is_required, depth + 1, values, slots);
             }
             continue;
         }
@@ -496,11 +497,14 @@ fn gather<'a>(
         );
         slots.push(Slot {
             names,
-            terms: words::fold(&form::last(&pointer)).split(' ').map(words::stem).collect(),
-            about: words::fold(words::first_sentence(&field.shape.description)).split(' ').map(words::stem).collect(),
+            name_stems: words::fold(&form::last_label(&pointer)).split(' ').map(words::stem).collect(),
+            description_stems: words::fold(words::first_sentence(&field.shape.description))
+                .split(' ')
+                .map(words::stem)
+                .collect(),
             shape: &field.shape,
-            required,
-            settled: values.pointer(&pointer).is_some(),
+            is_required,
+            has_value: values.pointer(&pointer).is_some(),
             pointer,
         });
     }

@@ -10,44 +10,44 @@ use tool_schema::feedback::Choices;
 use tool_schema::schema::pointer;
 
 /// The maximum number of answers that can be taken back.
-const TRAIL: usize = 32;
+const MAX_EARLIER_FORMS: usize = 32;
 
 /// The arguments of a call while they are gathered.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     pub tool: String,
-    /// The settled values: an object, which may be incomplete.
+    /// The known values: an object, which may be incomplete.
     pub values: Value,
     /// The tool's feedback on its parameters, from rejections, by pointer.
-    pub offers: BTreeMap<String, Offer>,
+    pub feedback: BTreeMap<String, ParameterFeedback>,
     /// The pointers of parameters to ask for although the schema does not require them, in order.
     pub wanted: Vec<String>,
     /// The pointer of a list that may get more items.
-    pub open: Option<String>,
+    pub open_list: Option<String>,
     /// A question about the last answer.
-    pub doubt: Option<Doubt>,
+    pub clarification: Option<Clarification>,
     /// The form before each answer, the latest last.
-    trail: Vec<Form>,
+    earlier_forms: Vec<Form>,
 }
 
 /// The feedback of a tool about a parameter.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Offer {
+pub struct ParameterFeedback {
     /// The values that are possible now.
     pub choices: Choices,
     /// The shape of the parameter now.
     pub shape: Option<Shape>,
     /// Set if the tool accepted its value.
-    pub accepted: bool,
+    pub is_accepted: bool,
     /// Set if the tool needs it: it rejected a call without it, or other parameters depend on it.
-    pub must: bool,
+    pub is_needed: bool,
     /// The parameters that it depends on, by pointer.
-    pub needs: Vec<String>,
+    pub dependencies: Vec<String>,
 }
 
 /// A question about the last answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Doubt {
+pub enum Clarification {
     /// The program asks if this value is meant.
     Meant { pointer: String, value: Value },
     /// The program asks for one of these values.
@@ -64,114 +64,119 @@ impl Form {
         Self { tool: tool.to_owned(), values: json!({}), ..Self::default() }
     }
 
-    pub fn of_call(tool: &str, arguments: &str) -> Self {
+    pub fn from_call(tool: &str, arguments: &str) -> Self {
         match serde_json::from_str(arguments) {
-            Ok(values @ Value::Object(_)) => Self::new(tool).with(values),
+            Ok(values @ Value::Object(_)) => Self::new(tool).with_values(values),
             _ => Self::new(tool),
         }
     }
 
     /// Replaces the form's values.
-    pub fn with(mut self, values: Value) -> Self {
+    pub fn with_values(mut self, values: Value) -> Self {
         self.values = values;
         self
     }
 
     /// Returns the next question, or `None` if the form is complete.
-    pub fn next(&self, root: &Shape) -> Option<FieldQuestion> {
-        if let Some(pointer) = &self.open {
-            return Some(self.ask(root, pointer));
+    pub fn next_question(&self, root: &Shape) -> Option<FieldQuestion> {
+        if let Some(pointer) = &self.open_list {
+            return Some(self.question_about(root, pointer));
         }
         let wanted = self.wanted.iter().find_map(|pointer| {
-            let known = self.values.pointer(pointer);
-            gap(root.at(pointer)?, known, pointer)
+            let current = self.values.pointer(pointer);
+            find_missing(root.at(pointer)?, current, pointer)
         });
-        wanted.or_else(|| gaps(root, &self.values, "")).map(|pointer| self.ask(root, &pointer))
+        wanted.or_else(|| find_missing_in(root, &self.values, "")).map(|pointer| self.question_about(root, &pointer))
     }
 
     /// Returns the question about a parameter, with the tool's feedback on it.
-    pub fn ask(&self, root: &Shape, pointer: &str) -> FieldQuestion {
-        let offer = self.offers.get(pointer);
+    pub fn question_about(&self, root: &Shape, pointer: &str) -> FieldQuestion {
+        let feedback = self.feedback.get(pointer);
         let fallback = Shape::default();
-        let shape = offer.and_then(|offer| offer.shape.as_ref()).or_else(|| root.at(pointer)).unwrap_or(&fallback);
-        let mut ask = FieldQuestion::new(pointer, shape);
-        ask.optional = !is_required(root, pointer) && !offer.is_some_and(|offer| offer.must);
-        match offer.map(|offer| &offer.choices) {
-            Some(Choices::Allowed(values)) if !values.is_empty() => ask.offering(values, true),
-            Some(Choices::Suggested(values)) => ask.offering(values, false),
-            _ => ask,
+        let shape =
+            feedback.and_then(|feedback| feedback.shape.as_ref()).or_else(|| root.at(pointer)).unwrap_or(&fallback);
+        let mut question = FieldQuestion::new(pointer, shape);
+        question.is_optional = !is_required(root, pointer) && !feedback.is_some_and(|feedback| feedback.is_needed);
+        match feedback.map(|feedback| &feedback.choices) {
+            Some(Choices::Allowed(values)) if !values.is_empty() => question.with_choices(values, true),
+            Some(Choices::Suggested(values)) => question.with_choices(values, false),
+            _ => question,
         }
     }
 
-    /// Returns whether the settled value is complete: a list may still have too few items.
-    pub fn is_enough(&self, ask: &FieldQuestion) -> bool {
-        self.values.pointer(&ask.pointer).is_some_and(|value| ask.shape.check(value).is_ok())
+    /// Returns whether the known value is complete: a list may still have too few items.
+    pub fn is_complete(&self, question: &FieldQuestion) -> bool {
+        self.values.pointer(&question.pointer).is_some_and(|value| question.shape.check(value).is_ok())
     }
 
-    /// Returns the settled values as `name: value, name: value`; empty if there are none.
-    pub fn settled(&self) -> String {
+    /// Returns the known values as `name: value, name: value`; empty if there are none.
+    pub fn describe_values(&self) -> String {
         let mut out = Vec::new();
-        collect(&self.values, "", &mut out);
+        describe_into(&self.values, "", &mut out);
         out.join(", ")
     }
 
-    /// Returns the settled value of a question as `name: value`, so that the person notices a misunderstanding.
-    pub fn repeat(&self, ask: &FieldQuestion) -> String {
-        match self.values.pointer(&ask.pointer) {
+    /// Returns the known value of a question as `name: value`, so that the person notices a misunderstanding.
+    pub fn describe_value(&self, question: &FieldQuestion) -> String {
+        match self.values.pointer(&question.pointer) {
             Some(Value::Array(items)) if items.iter().any(Value::is_object) => String::new(),
             Some(value) => {
-                let shown = scalar::brief(value);
-                format!("{}: {}", label(&ask.pointer), if shown.is_empty() { "none" } else { &shown })
+                let shown = scalar::to_short_text(value);
+                format!("{}: {}", label(&question.pointer), if shown.is_empty() { "none" } else { &shown })
             }
             None => String::new(),
         }
     }
 
-    /// Stores the form's current state for [`back`](Self::back).
-    pub fn mark(&mut self) {
-        if self.trail.len() == TRAIL {
-            self.trail.remove(0);
+    /// Stores the form's current state for [`go_back`](Self::go_back).
+    pub fn save(&mut self) {
+        if self.earlier_forms.len() == MAX_EARLIER_FORMS {
+            self.earlier_forms.remove(0);
         }
-        let before = Self { trail: Vec::new(), doubt: None, ..self.clone() };
-        self.trail.push(before);
+        let before = Self { earlier_forms: Vec::new(), clarification: None, ..self.clone() };
+        self.earlier_forms.push(before);
     }
 
     /// Restores the form before the last answer. Returns whether there was one.
-    pub fn back(&mut self) -> bool {
-        let Some(before) = self.trail.pop() else { return false };
-        let trail = std::mem::take(&mut self.trail);
-        *self = Self { trail, ..before };
+    pub fn go_back(&mut self) -> bool {
+        let Some(before) = self.earlier_forms.pop() else { return false };
+        let earlier_forms = std::mem::take(&mut self.earlier_forms);
+        *self = Self { earlier_forms, ..before };
         true
     }
 
     /// Sets a value that the person gave.
     pub fn set(&mut self, pointer: &str, value: Value) {
-        let accepted = self.offers.get(pointer).is_some_and(|offer| offer.accepted);
-        self.settle(pointer, value);
+        let was_accepted = self.feedback.get(pointer).is_some_and(|feedback| feedback.is_accepted);
+        self.store_value(pointer, value);
         self.wanted.retain(|wanted| wanted != pointer);
-        self.open = self.open.take().filter(|open| open != pointer);
-        self.doubt = None;
+        self.open_list = self.open_list.take().filter(|open| open != pointer);
+        self.clarification = None;
         self.forget_dependents(pointer);
         // The tool must judge the change first, because other parameters may no longer be needed. Only parameters that waited
         // have known dependencies, so after a change of an accepted value any parameter may be affected.
-        let offers = &self.offers;
-        let depends = |offer: &Offer| accepted || offer.needs.iter().any(|need| overlap(need, pointer));
-        self.wanted.retain(|wanted| offers.get(wanted).is_none_or(|offer| !offer.must || !depends(offer)));
+        let all_feedback = &self.feedback;
+        let is_dependent = |feedback: &ParameterFeedback| {
+            was_accepted || feedback.dependencies.iter().any(|dependency| overlap(dependency, pointer))
+        };
+        self.wanted.retain(|wanted| {
+            all_feedback.get(wanted).is_none_or(|feedback| !feedback.is_needed || !is_dependent(feedback))
+        });
     }
 
     /// Returns a parameter that must be known before this one can be asked for.
-    pub fn lacks(&self, pointer: &str) -> Option<&str> {
-        let needs = &self.offers.get(pointer)?.needs;
-        needs.iter().find(|need| self.values.pointer(need).is_none()).map(String::as_str)
+    pub fn find_missing_dependency(&self, pointer: &str) -> Option<&str> {
+        let dependencies = &self.feedback.get(pointer)?.dependencies;
+        dependencies.iter().find(|dependency| self.values.pointer(dependency).is_none()).map(String::as_str)
     }
 
     /// Stores a value at its place.
-    pub fn settle(&mut self, pointer: &str, value: Value) {
+    pub fn store_value(&mut self, pointer: &str, value: Value) {
         let mut place = &mut self.values;
         for step in pointer.split('/').skip(1) {
             let index = step.parse::<usize>().unwrap_or(usize::MAX);
-            let item = place.as_array().is_some_and(|items| index < items.len());
-            if !item && !place.is_object() {
+            let has_item = place.as_array().is_some_and(|items| index < items.len());
+            if !has_item && !place.is_object() {
                 *place = json!({});
             }
             place = match place {
@@ -194,41 +199,47 @@ impl Form {
 
     /// Drops the feedback on parameters that depend on a changed one, because it is outdated.
     fn forget_dependents(&mut self, pointer: &str) {
-        let depends = |offer: &&mut Offer| offer.needs.iter().any(|need| overlap(need, pointer));
-        for offer in self.offers.values_mut().filter(depends) {
-            *offer = Offer { needs: std::mem::take(&mut offer.needs), must: offer.must, ..Offer::default() };
+        let is_dependent = |feedback: &&mut ParameterFeedback| {
+            feedback.dependencies.iter().any(|dependency| overlap(dependency, pointer))
+        };
+        for feedback in self.feedback.values_mut().filter(is_dependent) {
+            *feedback = ParameterFeedback {
+                dependencies: std::mem::take(&mut feedback.dependencies),
+                is_needed: feedback.is_needed,
+                ..ParameterFeedback::default()
+            };
         }
     }
 
     /// Returns the arguments of the call in the order of the schema, with the only possible values filled in.
     pub fn arguments(&self, root: &Shape) -> Value {
-        filled(root, &self.values)
+        fill_in(root, &self.values)
     }
 }
 
-fn collect(value: &Value, at: &str, out: &mut Vec<String>) {
+fn describe_into(value: &Value, at: &str, out: &mut Vec<String>) {
     match value {
-        Value::Object(map) => map.iter().for_each(|(name, value)| collect(value, &pointer::push(at, name), out)),
+        Value::Object(map) => map.iter().for_each(|(name, value)| describe_into(value, &pointer::push(at, name), out)),
         Value::Array(items) if items.iter().any(Value::is_object) => {
-            items.iter().enumerate().for_each(|(index, value)| collect(value, &format!("{at}/{index}"), out));
+            items.iter().enumerate().for_each(|(index, value)| describe_into(value, &format!("{at}/{index}"), out));
         }
-        value => out.push(format!("{}: {}", label(at), scalar::brief(value))),
+        value => out.push(format!("{}: {}", label(at), scalar::to_short_text(value))),
     }
 }
 
 /// Returns whether two pointers are equal, or one is inside the other.
 fn overlap(one: &str, other: &str) -> bool {
-    let within = |inner: &str, outer: &str| {
+    let is_within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    within(one, other) || within(other, one)
+    is_within(one, other) || is_within(other, one)
 }
 
 /// Returns whether a value is required if the value around it exists.
 fn is_required(root: &Shape, pointer: &str) -> bool {
     let Some((parent, step)) = pointer.rsplit_once('/') else { return true };
     let name = pointer::last(step);
-    root.at(parent).is_none_or(|holder| holder.fields().iter().all(|field| field.name != name || field.required))
+    root.at(parent).is_none_or(|holder| holder.fields().iter().all(|field| field.name != name || field.is_required))
 }
 
 /// A question for one value.
@@ -241,9 +252,9 @@ pub struct FieldQuestion {
     /// The values that are offered.
     pub choices: Vec<Choice>,
     /// Set if no other value is allowed.
-    pub strict: bool,
+    pub is_strict: bool,
     /// Set if the value can be left out.
-    pub optional: bool,
+    pub is_optional: bool,
 }
 
 impl FieldQuestion {
@@ -257,64 +268,65 @@ impl FieldQuestion {
         Self {
             pointer: pointer.to_owned(),
             shape: shape.clone(),
-            strict: !choices.is_empty(),
+            is_strict: !choices.is_empty(),
             choices,
-            optional: false,
+            is_optional: false,
         }
     }
 
-    /// Sets the offered values. If `strict` is set, no others are allowed.
-    pub fn offering(mut self, values: &[Value], strict: bool) -> Self {
+    /// Sets the offered values. If `is_strict` is set, no others are allowed.
+    pub fn with_choices(mut self, values: &[Value], is_strict: bool) -> Self {
         let labels = std::mem::take(&mut self.choices);
         let known = |value: &Value| labels.iter().find(|choice| choice.value == *value).cloned();
         let day = |value: &Value| Choice {
-            label: value.as_str().and_then(scalar::day).unwrap_or_default(),
-            ..Choice::plain(value)
+            label: value.as_str().and_then(scalar::describe_day).unwrap_or_default(),
+            ..Choice::without_label(value)
         };
         let is_day = self.shape.format() == Some("date");
-        let choice =
-            |value: &Value| known(value).unwrap_or_else(|| if is_day { day(value) } else { Choice::plain(value) });
+        let choice = |value: &Value| {
+            known(value).unwrap_or_else(|| if is_day { day(value) } else { Choice::without_label(value) })
+        };
         self.choices = values.iter().map(choice).collect();
-        self.strict = strict;
+        self.is_strict = is_strict;
         self
     }
 
     /// Returns whether a text is exactly one of the choices.
-    pub fn names(&self, text: &str) -> bool {
+    pub fn has_choice(&self, text: &str) -> bool {
         let folded = words::fold(text);
-        self.choices.iter().any(|choice| words::fold(&scalar::plain(&choice.value)) == folded)
+        self.choices.iter().any(|choice| words::fold(&scalar::to_plain_text(&choice.value)) == folded)
     }
 
     /// Returns the first and last choice, if the choices are all integers of a range and too many to list.
-    pub fn span(&self) -> Option<(i64, i64)> {
+    pub fn integer_range(&self) -> Option<(i64, i64)> {
         let numbers: Option<Vec<i64>> = self.choices.iter().map(|choice| choice.value.as_i64()).collect();
-        let numbers = numbers.filter(|numbers| self.strict && numbers.len() > 3)?;
-        let in_turn = numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
-        in_turn.then(|| (numbers[0], numbers[numbers.len() - 1]))
+        let numbers = numbers.filter(|numbers| self.is_strict && numbers.len() > 3)?;
+        let is_consecutive = numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+        is_consecutive.then(|| (numbers[0], numbers[numbers.len() - 1]))
     }
 
     /// Returns whether the listed choices are numbered. They are not if a number could be a value.
-    pub fn numbered(&self) -> bool {
-        numbered(self.choices.iter().map(|choice| &choice.value))
+    pub fn is_numbered(&self) -> bool {
+        may_be_numbered(self.choices.iter().map(|choice| &choice.value))
     }
 }
 
 /// Returns whether values can be named by their numbers in a list.
-pub fn numbered<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
-    !values.any(|value| scalar::number(&scalar::plain(value)).is_some())
+pub fn may_be_numbered<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
+    !values.any(|value| scalar::parse_number(&scalar::to_plain_text(value)).is_some())
 }
 
 /// Returns a JSON Pointer for people: `/address/city` is `address city`, `/passengers/0/name` is `passengers 1 name`.
 pub fn label(pointer: &str) -> String {
     let steps = pointer.split('/').skip(1).map(|step| match step.parse::<usize>() {
         Ok(index) => (index.saturating_add(1)).to_string(),
-        Err(_) => words::human(&pointer::last(step)),
+        Err(_) => words::humanize(&pointer::last(step)),
     });
     steps.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the last name in a JSON Pointer, for people.
-pub fn last(pointer: &str) -> String {
+pub fn last_label(pointer: &str) -> String {
     label(&format!("/{}", pointer.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default()))
 }
 
@@ -324,45 +336,45 @@ pub fn parameter(pointer: &str) -> String {
 }
 
 /// Returns the first missing value in a value of `shape`.
-pub fn gaps(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
+pub fn find_missing_in(shape: &Shape, value: &Value, pointer: &str) -> Option<String> {
     match (&shape.kind, value) {
         (Kind::Object { fields, .. }, Value::Object(map)) => fields.iter().find_map(|field| {
             let pointer = pointer::push(pointer, &field.name);
             match map.get(&field.name) {
-                None if !field.required => None,
-                known => gap(&field.shape, known, &pointer),
+                None if !field.is_required => None,
+                known => find_missing(&field.shape, known, &pointer),
             }
         }),
         (Kind::List { item, least, .. }, Value::Array(items)) => {
             if items.len() < *least {
                 return Some(pointer.to_owned());
             }
-            items.iter().enumerate().find_map(|(at, known)| gaps(item, known, &format!("{pointer}/{at}")))
+            items.iter().enumerate().find_map(|(at, known)| find_missing_in(item, known, &format!("{pointer}/{at}")))
         }
         _ => None,
     }
 }
 
 /// Returns the missing place of a required value: the value itself, or one of its fields.
-pub fn gap(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String> {
+pub fn find_missing(shape: &Shape, value: Option<&Value>, pointer: &str) -> Option<String> {
     match value {
-        Some(value) => gaps(shape, value, pointer),
-        None if shape.only().is_some() => None,
-        None if shape.is_form() => gaps(shape, &json!({}), pointer),
+        Some(value) => find_missing_in(shape, value, pointer),
+        None if shape.only_value().is_some() => None,
+        None if shape.is_form() => find_missing_in(shape, &json!({}), pointer),
         None => Some(pointer.to_owned()),
     }
 }
 
 /// Returns the value in the order of the schema, with fields that have only one possible value filled in.
-pub fn filled(shape: &Shape, value: &Value) -> Value {
+pub fn fill_in(shape: &Shape, value: &Value) -> Value {
     match (&shape.kind, value) {
         (Kind::Object { fields, .. }, Value::Object(map)) => {
             let mut out = Map::new();
             for field in fields {
-                let value = match (map.get(&field.name), field.shape.only()) {
-                    (Some(value), _) => filled(&field.shape, value),
-                    (None, Some(only)) if field.required => only.clone(),
-                    (None, None) if field.required && field.shape.is_form() => filled(&field.shape, &json!({})),
+                let value = match (map.get(&field.name), field.shape.only_value()) {
+                    (Some(value), _) => fill_in(&field.shape, value),
+                    (None, Some(only)) if field.is_required => only.clone(),
+                    (None, None) if field.is_required && field.shape.is_form() => fill_in(&field.shape, &json!({})),
                     _ => continue,
                 };
                 out.insert(field.name.clone(), value);
@@ -374,7 +386,7 @@ pub fn filled(shape: &Shape, value: &Value) -> Value {
             }
             Value::Object(out)
         }
-        (Kind::List { item, .. }, Value::Array(items)) => items.iter().map(|value| filled(item, value)).collect(),
+        (Kind::List { item, .. }, Value::Array(items)) => items.iter().map(|value| fill_in(item, value)).collect(),
         _ => value.clone(),
     }
 }
@@ -394,8 +406,8 @@ mod tests {
         }}))
     }
 
-    fn next(form: &Form) -> Option<String> {
-        form.next(&shape()).map(|ask| ask.pointer)
+    fn next_pointer(form: &Form) -> Option<String> {
+        form.next_question(&shape()).map(|question| question.pointer)
     }
 
     #[test]
@@ -408,10 +420,10 @@ mod tests {
             ("/who/first", json!("Ada")),
             ("/who/last", json!("L")),
         ] {
-            assert_eq!(next(&form).as_deref(), Some(pointer));
+            assert_eq!(next_pointer(&form).as_deref(), Some(pointer));
             form.set(pointer, value);
         }
-        assert_eq!(next(&form), None);
+        assert_eq!(next_pointer(&form), None);
         let expected = r#"{"stops":[{"city":"Rome"},{"city":"Bari"}],"kind":"trip","who":{"first":"Ada","last":"L"}}"#;
         assert_eq!(form.arguments(&shape()).to_string(), expected);
     }
@@ -419,32 +431,37 @@ mod tests {
     #[test]
     fn goes_back_answer_by_answer() {
         let mut form = Form::new("plan");
-        assert!(!form.back());
-        form.mark();
+        assert!(!form.go_back());
+        form.save();
         form.set("/stops", json!([{}]));
-        form.mark();
+        form.save();
         form.set("/stops/0/city", json!("Rome"));
-        assert!(form.back() && next(&form).as_deref() == Some("/stops/0/city"));
-        assert!(form.back() && next(&form).as_deref() == Some("/stops"));
-        assert!(!form.back());
+        assert!(form.go_back() && next_pointer(&form).as_deref() == Some("/stops/0/city"));
+        assert!(form.go_back() && next_pointer(&form).as_deref() == Some("/stops"));
+        assert!(!form.go_back());
     }
 
     #[test]
     fn wanted_parameters_come_first_and_offers_expire() {
         let mut form = Form::new("plan");
         form.wanted.push("/note".into());
-        assert!(form.next(&shape()).is_some_and(|ask| ask.pointer == "/note" && ask.optional));
-        let offer =
-            Offer { choices: Choices::Allowed(vec![json!("x")]), needs: vec!["/who".into()], ..Offer::default() };
-        form.offers.insert("/note".into(), offer);
-        assert!(form.next(&shape()).is_some_and(|ask| ask.strict && ask.choices.len() == 1));
+        assert!(
+            form.next_question(&shape()).is_some_and(|question| question.pointer == "/note" && question.is_optional)
+        );
+        let feedback = ParameterFeedback {
+            choices: Choices::Allowed(vec![json!("x")]),
+            dependencies: vec!["/who".into()],
+            ..ParameterFeedback::default()
+        };
+        form.feedback.insert("/note".into(), feedback);
+        assert!(form.next_question(&shape()).is_some_and(|question| question.is_strict && question.choices.len() == 1));
         form.set("/who/first", json!("Ada"));
-        assert!(form.next(&shape()).is_some_and(|ask| !ask.strict));
+        assert!(form.next_question(&shape()).is_some_and(|question| !question.is_strict));
     }
 
     #[test]
     fn setting_creates_the_values_around() {
-        let mut form = Form::of_call("plan", "[1]");
+        let mut form = Form::from_call("plan", "[1]");
         form.set("/a/0/b", json!(1));
         assert_eq!(form.values, json!({"a": {"0": {"b": 1}}}));
         form.set("/a", json!(1));
@@ -459,7 +476,7 @@ mod tests {
     fn pointers_for_people() {
         assert_eq!(label("/address/streetName"), "address street name");
         assert_eq!(label("/passengers/0/name"), "passengers 1 name");
-        assert_eq!(last("/passengers/0"), "passengers");
+        assert_eq!(last_label("/passengers/0"), "passengers");
         assert_eq!(parameter(&pointer::push("", "a/b~c")), "a/b~c");
         assert_eq!(label(""), "");
     }

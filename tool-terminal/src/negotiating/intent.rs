@@ -30,12 +30,12 @@ pub enum Command {
     Done,
 }
 
-pub fn command(text: &str) -> Option<Command> {
+pub fn read_command(text: &str) -> Option<Command> {
     let text = text.trim();
     if !text.is_empty() && text.chars().all(|c| c == '?') {
         return Some(Command::Help);
     }
-    if answer::unquoted(text).is_some() {
+    if answer::unquote(text).is_some() {
         return None;
     }
     let folded = words::fold(text);
@@ -74,7 +74,7 @@ pub fn command(text: &str) -> Option<Command> {
 }
 
 /// Returns the subject of `help ABOUT`.
-pub fn help_about(text: &str) -> Option<String> {
+pub fn find_help_topic(text: &str) -> Option<String> {
     let folded = words::fold(text);
     ["help me with ", "help with ", "help on ", "help "]
         .iter()
@@ -94,12 +94,12 @@ pub enum Guess {
 }
 
 /// The words of all tools, collected once.
-pub struct Index {
-    tools: Vec<Terms>,
-    spread: BTreeMap<String, usize>,
+pub struct WordIndex {
+    tools: Vec<ToolWords>,
+    tool_counts: BTreeMap<String, usize>,
 }
 
-struct Terms {
+struct ToolWords {
     /// The name and the title, folded.
     phrases: Vec<String>,
     name: BTreeSet<String>,
@@ -107,22 +107,22 @@ struct Terms {
     rest: BTreeSet<String>,
 }
 
-impl Index {
+impl WordIndex {
     /// Collects the words of names, titles, descriptions and parameters.
     pub fn new(tools: &[&ToolSpec]) -> Self {
-        let tools: Vec<Terms> = tools.iter().map(|spec| Terms::new(spec)).collect();
-        let mut spread = BTreeMap::new();
+        let tools: Vec<ToolWords> = tools.iter().map(|spec| ToolWords::new(spec)).collect();
+        let mut tool_counts = BTreeMap::new();
         for terms in &tools {
             let all: BTreeSet<&String> = terms.name.iter().chain(&terms.summary).chain(&terms.rest).collect();
             for token in all {
-                *spread.entry(token.clone()).or_insert(0) += 1;
+                *tool_counts.entry(token.clone()).or_insert(0) += 1;
             }
         }
-        Self { tools, spread }
+        Self { tools, tool_counts }
     }
 
     /// Returns the stems of a tool's name.
-    pub fn verbs(&self, tool: usize) -> Vec<String> {
+    pub fn name_stems(&self, tool: usize) -> Vec<String> {
         self.tools.get(tool).map(|terms| terms.name.iter().cloned().collect()).unwrap_or_default()
     }
 
@@ -147,18 +147,18 @@ impl Index {
     }
 
     /// Returns all tools that share a word with the text, the most likely first.
-    pub fn about(&self, text: &str) -> Vec<usize> {
+    pub fn find_related(&self, text: &str) -> Vec<usize> {
         self.scores(text).into_iter().map(|(at, _)| at).collect()
     }
 
     /// Returns the tool that a sentence is certainly about, if there is one.
-    pub fn surely(&self, text: &str, but: &str) -> Option<usize> {
+    pub fn find_certain(&self, text: &str, current_tool: &str) -> Option<usize> {
         let scores = self.scores(text);
         let (best, score) = *scores.first()?;
         let second = scores.get(1).map_or(0.0, |(_, score)| *score);
-        let own = self.tools[best].phrases.first().is_some_and(|name| *name == words::fold(but));
-        let clear = score >= 2.5 && second < score * 0.6 && !self.is_vague(best, text);
-        (clear && !own && words::words(text).len() > 1).then_some(best)
+        let is_current = self.tools[best].phrases.first().is_some_and(|name| *name == words::fold(current_tool));
+        let is_clear = score >= 2.5 && second < score * 0.6 && !self.is_vague(best, text);
+        (is_clear && !is_current && words::word_ranges(text).len() > 1).then_some(best)
     }
 
     /// Returns whether a sentence shares too little with a tool. Examples are one verb among other words ("create a table"), and
@@ -166,12 +166,12 @@ impl Index {
     fn is_vague(&self, tool: usize, text: &str) -> bool {
         let terms = &self.tools[tool];
         let tokens = words::tokens(text);
-        let central = |token: &String| terms.name.contains(token) || terms.summary.contains(token);
-        if !tokens.iter().any(|token| central(token) || words::alike(token).any(|other| central(&other))) {
+        let is_central = |token: &String| terms.name.contains(token) || terms.summary.contains(token);
+        if !tokens.iter().any(|token| is_central(token) || words::synonyms(token).any(|other| is_central(&other))) {
             return true;
         }
         let (shared, other): (Vec<&String>, Vec<&String>) =
-            tokens.iter().partition(|token| central(token) || terms.rest.contains(*token));
+            tokens.iter().partition(|token| is_central(token) || terms.rest.contains(*token));
         shared.iter().all(|token| words::is_verb(token)) && !other.is_empty() && shared.len() < 2
     }
 
@@ -182,15 +182,15 @@ impl Index {
         tokens.sort();
         tokens.dedup();
         // "New" in "New York" is not a verb.
-        let names: Vec<String> = (words::words(text).into_iter().skip(1).map(|range| &text[range]))
+        let names: Vec<String> = (words::word_ranges(text).into_iter().skip(1).map(|range| &text[range]))
             .filter(|word| word.starts_with(char::is_uppercase))
             .flat_map(words::tokens)
             .collect();
-        let alike = |token: &String| -> Vec<String> {
-            if names.contains(token) { Vec::new() } else { words::alike(token).collect() }
+        let synonyms = |token: &String| -> Vec<String> {
+            if names.contains(token) { Vec::new() } else { words::synonyms(token).collect() }
         };
         let tokens: Vec<(String, Vec<String>)> =
-            tokens.into_iter().map(|token| (token.clone(), alike(&token))).collect();
+            tokens.into_iter().map(|token| (token.clone(), synonyms(&token))).collect();
         let score = |tool| self.score(tool, &folded, &tokens);
         let mut scores: Vec<(usize, f64)> = self.tools.iter().map(score).enumerate().collect();
         scores.retain(|(_, score)| *score > 0.0);
@@ -199,14 +199,14 @@ impl Index {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of words and tools are small")]
-    fn score(&self, tool: &Terms, folded: &str, tokens: &[(String, Vec<String>)]) -> f64 {
+    fn score(&self, tool: &ToolWords, folded: &str, tokens: &[(String, Vec<String>)]) -> f64 {
         let (mut by_names, mut score) = (0.0, 0.0);
         let mut covered = BTreeSet::new();
-        for (token, alike) in tokens {
+        for (token, synonyms) in tokens {
             let (mut best, mut by_name) = (0.0_f64, 0.0_f64);
-            let mut place = |word: &String, share: f64| {
-                let spread = self.spread.get(word).copied().unwrap_or(1).max(1) as f64;
-                let rare = 1.0 + (self.tools.len() as f64 / spread).ln() / 2.0;
+            let mut count_word = |word: &String, share: f64| {
+                let tool_count = self.tool_counts.get(word).copied().unwrap_or(1).max(1) as f64;
+                let rare = 1.0 + (self.tools.len() as f64 / tool_count).ln() / 2.0;
                 if tool.name.contains(word) {
                     covered.insert(word.clone());
                     by_name = by_name.max(3.0 * rare * share);
@@ -216,17 +216,17 @@ impl Index {
                     best = best.max(0.7 * rare * share);
                 }
             };
-            place(token, 1.0);
-            for other in alike {
-                place(other, 0.6);
+            count_word(token, 1.0);
+            for other in synonyms {
+                count_word(other, 0.6);
             }
             by_names += by_name;
             score += if by_name > 0.0 { 0.0 } else { best };
         }
         // "Book TA480" is an order, like "Book a flight". "My bookings" only contains the word.
         let first = folded.split(' ').next().unwrap_or_default();
-        let leads = |phrase: &String| phrase.split(' ').next() == Some(first);
-        if words::is_verb(&words::stem(first)) && tool.phrases.iter().any(leads) {
+        let is_first_word = |phrase: &String| phrase.split(' ').next() == Some(first);
+        if words::is_verb(&words::stem(first)) && tool.phrases.iter().any(is_first_word) {
             score += 1.5;
         }
         let whole = tool.name.len().max(1) as f64;
@@ -245,7 +245,7 @@ impl Index {
     }
 }
 
-impl Terms {
+impl ToolWords {
     fn new(spec: &ToolSpec) -> Self {
         let title = spec.title.as_deref().unwrap_or_default();
         let summary = words::first_sentence(&spec.description);

@@ -31,7 +31,7 @@ use futures_util::stream::{self, BoxStream};
 use serde_json::Value;
 
 use form::Form;
-use intent::Index;
+use intent::WordIndex;
 use shape::Shape;
 use tool_runtime::message::{AssistantPart, Message, Part, ToolCall, ToolMessage};
 use tool_runtime::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, ToolChoice, Usage};
@@ -109,40 +109,40 @@ pub struct Dialogue<'a> {
     /// The tools that may be called.
     pub tools: Vec<&'a ToolSpec>,
     /// Set if the request demands a call of the only tool, whatever the person says.
-    pub forced: bool,
+    pub must_call: bool,
     /// The state of the dialogue.
-    pub stage: Stage,
+    pub state: DialogueState,
     /// The text before the next question.
     pub note: String,
     /// Set if the note is the result of a call.
     pub has_result: bool,
     /// The form of the last call that succeeded.
-    pub last: Option<Form>,
-    index: OnceCell<Index>,
+    pub last_form: Option<Form>,
+    word_index: OnceCell<WordIndex>,
     shapes: Vec<OnceCell<Shape>>,
-    waiting: Vec<(String, Form)>,
-    ids: Vec<&'a str>,
+    pending_calls: Vec<(String, Form)>,
+    call_ids: Vec<&'a str>,
 }
 
 /// The state of a dialogue.
 #[derive(Clone, Debug, Default)]
-pub enum Stage {
+pub enum DialogueState {
     /// Nothing is in progress.
     #[default]
     Idle,
-    /// The model has shown these tools in answer to `text`. `quiet` is set if they need not be shown again.
-    Choosing { offered: Vec<usize>, text: String, quiet: bool },
+    /// The model has shown these tools in answer to `text`. `is_shown` is set if they need not be shown again.
+    Choosing { offered: Vec<usize>, text: String, is_shown: bool },
     /// A form is being filled. When it is complete, the model makes the call.
     Filling(Form),
     /// A form is complete, and the person must confirm the call.
-    Parked { form: Form, why: Pause },
+    Confirming { form: Form, reason: ConfirmationReason },
 }
 
 /// The reason for which a complete form does not become a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pause {
+pub enum ConfirmationReason {
     /// The call was not possible when the form became complete.
-    Whole,
+    NotCalled,
     Failed,
     /// A person denied the call.
     Denied,
@@ -158,12 +158,12 @@ pub enum Reply {
 
 /// Returns the reply to a request, as a pure function of the request.
 pub fn reply(request: Request<'_>) -> Result<Reply, ModelError> {
-    let asked = matches!(request.messages.last(), Some(Message::User { .. }));
-    Ok(standing(request)?.speak(asked && *request.tool_choice != ToolChoice::None))
+    let is_prompted = matches!(request.messages.last(), Some(Message::User { .. }));
+    Ok(read_dialogue(request)?.speak(is_prompted && *request.tool_choice != ToolChoice::None))
 }
 
 /// Returns the dialogue after all messages of a request.
-pub fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
+pub fn read_dialogue(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
     let specs = request.tools.specs().iter().map(|spec| &**spec);
     let tools: Vec<&ToolSpec> = match request.tool_choice {
         ToolChoice::Tool(name) => specs.filter(|spec| spec.name == *name).collect(),
@@ -173,131 +173,148 @@ pub fn standing(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
         let text = format!("the tool `{name}` must be called, but it is not on offer; add it to the toolset");
         return Err(ModelError::new(ModelErrorKind::Refused, text));
     }
-    let forced = matches!(request.tool_choice, ToolChoice::Tool(_) | ToolChoice::Required) && tools.len() == 1;
-    let mut dialogue = Dialogue::new(tools, forced);
+    let must_call = matches!(request.tool_choice, ToolChoice::Tool(_) | ToolChoice::Required) && tools.len() == 1;
+    let mut dialogue = Dialogue::new(tools, must_call);
     let results = request.messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
     for message in request.messages {
         if let Message::Assistant { content } = message {
-            dialogue.ids.extend(content.iter().filter_map(call_of).map(|call| call.id.as_str()));
+            dialogue.call_ids.extend(content.iter().filter_map(as_call).map(|call| call.id.as_str()));
         }
     }
-    for (at, message) in request.messages.iter().enumerate().skip(beginning(request.messages)) {
+    for (at, message) in request.messages.iter().enumerate().skip(find_first_relevant(request.messages)) {
         dialogue.read_message(message, results.is_none_or(|last| at > last));
     }
     Ok(dialogue)
 }
 
 /// Returns the index of the first relevant message. After a turn whose calls have all succeeded, earlier messages are irrelevant.
-fn beginning(messages: &[Message]) -> usize {
-    let done = |at: &usize| {
+fn find_first_relevant(messages: &[Message]) -> usize {
+    let is_done = |at: &usize| {
         let Message::Assistant { content } = &messages[*at] else { return false };
-        let calls: Vec<&ToolCall> = content.iter().filter_map(call_of).collect();
+        let calls: Vec<&ToolCall> = content.iter().filter_map(as_call).collect();
         let answers = messages[at + 1..].iter().map_while(|message| match message {
             Message::Tool(answer) => Some(answer),
             _ => None,
         });
         let succeeded = answers.filter(|answer| {
-            let known = calls.iter().any(|call| call.id == answer.call_id);
-            known && !answer.is_error && refusal::read(&text_of(&answer.content)).is_none()
+            let is_known = calls.iter().any(|call| call.id == answer.call_id);
+            is_known && !answer.is_error && refusal::read(&join_texts(&answer.content)).is_none()
         });
         !calls.is_empty() && succeeded.count() == calls.len()
     };
-    (0..messages.len()).rev().find(done).unwrap_or(0)
+    (0..messages.len()).rev().find(is_done).unwrap_or(0)
 }
 
-fn call_of(part: &AssistantPart) -> Option<&ToolCall> {
+fn as_call(part: &AssistantPart) -> Option<&ToolCall> {
     match part {
         AssistantPart::Call(call) => Some(call),
         _ => None,
     }
 }
 
-fn text_of(content: &[Part]) -> String {
+fn join_texts(content: &[Part]) -> String {
     content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
 }
 
 impl<'a> Dialogue<'a> {
-    fn new(tools: Vec<&'a ToolSpec>, forced: bool) -> Self {
+    fn new(tools: Vec<&'a ToolSpec>, must_call: bool) -> Self {
         Self {
             shapes: tools.iter().map(|_| OnceCell::new()).collect(),
             tools,
-            forced,
-            stage: Stage::Idle,
+            must_call,
+            state: DialogueState::Idle,
             note: String::new(),
             has_result: false,
-            last: None,
-            index: OnceCell::new(),
-            waiting: Vec::new(),
-            ids: Vec::new(),
+            last_form: None,
+            word_index: OnceCell::new(),
+            pending_calls: Vec::new(),
+            call_ids: Vec::new(),
         }
     }
 
-    /// Reads a message. `shown` is set if a result in it must still be shown.
-    fn read_message(&mut self, message: &Message, shown: bool) {
+    /// Reads a message. `must_show` is set if a result in it must still be shown.
+    fn read_message(&mut self, message: &Message, must_show: bool) {
         self.has_result = matches!(message, Message::Tool(_));
         match message {
             Message::User { content } => {
                 self.note.clear();
-                self.read_sentence(text_of(content).trim());
+                self.read_sentence(join_texts(content).trim());
             }
             Message::Assistant { content } => {
                 self.note.clear();
-                content.iter().filter_map(call_of).for_each(|call| self.record_call(call));
+                content.iter().filter_map(as_call).for_each(|call| self.record_call(call));
             }
-            Message::Tool(answer) => self.record_answer(answer, shown),
+            Message::Tool(answer) => self.record_answer(answer, must_show),
             Message::System { .. } => {}
         }
     }
 
     fn record_call(&mut self, call: &ToolCall) {
-        let mut form = Form::of_call(&call.name, &call.arguments);
-        if let Stage::Filling(own) | Stage::Parked { form: own, .. } = &mut self.stage
+        let mut form = Form::from_call(&call.name, &call.arguments);
+        if let DialogueState::Filling(own) | DialogueState::Confirming { form: own, .. } = &mut self.state
             && own.tool == call.name
         {
-            form = std::mem::take(own).with(form.values);
+            form = std::mem::take(own).with_values(form.values);
             form.wanted.clear();
         }
-        self.stage = Stage::Idle;
-        self.waiting.push((call.id.clone(), form));
+        self.state = DialogueState::Idle;
+        self.pending_calls.push((call.id.clone(), form));
     }
 
-    fn record_answer(&mut self, answer: &ToolMessage, shown: bool) {
-        let place = self.waiting.iter().position(|(id, _)| *id == answer.call_id);
-        let mut form = place.map_or_else(|| Form::new(&answer.tool), |place| self.waiting.remove(place).1);
-        let text = text_of(&answer.content);
-        let tool = self.place(&form.tool);
-        let (news, stage) = if let Some(refusal) = refusal::read(&text) {
+    fn record_answer(&mut self, answer: &ToolMessage, must_show: bool) {
+        let position = self.pending_calls.iter().position(|(id, _)| *id == answer.call_id);
+        let mut form =
+            position.map_or_else(|| Form::new(&answer.tool), |position| self.pending_calls.remove(position).1);
+        let text = join_texts(&answer.content);
+        let tool = self.tool_index(&form.tool);
+        let (report, state) = if let Some(refusal) = refusal::read(&text) {
             match tool {
                 Some(tool) => {
                     let root = self.shape(tool).clone();
-                    let (news, hope) = refusal::learn(&mut form, &root, &refusal);
-                    let asks = form.doubt.is_some() || form.next(&root).is_some();
-                    let stage = match (hope, asks) {
-                        (false, _) => Stage::Idle,
-                        (true, true) => Stage::Filling(form),
-                        (true, false) => Stage::Parked { form, why: Pause::Failed },
+                    let (report, may_succeed) = refusal::apply(&mut form, &root, &refusal);
+                    let has_question = form.clarification.is_some() || form.next_question(&root).is_some();
+                    let state = match (may_succeed, has_question) {
+                        (false, _) => DialogueState::Idle,
+                        (true, true) => DialogueState::Filling(form),
+                        (true, false) => DialogueState::Confirming { form, reason: ConfirmationReason::Failed },
                     };
-                    (news, stage)
+                    (report, state)
                 }
-                None => (refusal::reason(&text), Stage::Idle),
+                None => (refusal::read_failure_reason(&text), DialogueState::Idle),
             }
-        } else if let Some(news) = refusal::denial(&text).filter(|_| answer.is_error) {
-            (news, if tool.is_some() { Stage::Parked { form, why: Pause::Denied } } else { Stage::Idle })
+        } else if let Some(report) = refusal::describe_denial(&text).filter(|_| answer.is_error) {
+            (
+                report,
+                if tool.is_some() {
+                    DialogueState::Confirming { form, reason: ConfirmationReason::Denied }
+                } else {
+                    DialogueState::Idle
+                },
+            )
         } else if answer.is_error {
-            let news = format!("That did not work: {}.", refusal::reason(&text).trim_end_matches('.'));
-            (news, if tool.is_some() { Stage::Parked { form, why: Pause::Failed } } else { Stage::Idle })
+            let report = format!("That did not work: {}.", refusal::read_failure_reason(&text).trim_end_matches('.'));
+            (
+                report,
+                if tool.is_some() {
+                    DialogueState::Confirming { form, reason: ConfirmationReason::Failed }
+                } else {
+                    DialogueState::Idle
+                },
+            )
         } else {
-            self.last = tool.map(|_| form);
-            let news = if shown { render::render_content(&answer.content) } else { String::new() };
-            (if news.is_empty() { "Done.".to_owned() } else { news }, Stage::Idle)
+            self.last_form = tool.map(|_| form);
+            let report = if must_show { render::render_content(&answer.content) } else { String::new() };
+            (if report.is_empty() { "Done.".to_owned() } else { report }, DialogueState::Idle)
         };
         if !self.note.is_empty() {
             self.note.push_str("\n\n");
         }
-        self.note.push_str(&render::printable(&news));
+        self.note.push_str(&render::printable(&report));
         // Of several results, one that needs the person determines the next state.
-        if !matches!(stage, Stage::Idle) || !matches!(self.stage, Stage::Filling(_) | Stage::Parked { .. }) {
-            self.stage = stage;
+        if !matches!(state, DialogueState::Idle)
+            || !matches!(self.state, DialogueState::Filling(_) | DialogueState::Confirming { .. })
+        {
+            self.state = state;
         }
     }
 
@@ -307,7 +324,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Returns the index of a tool in the list.
-    pub fn place(&self, name: &str) -> Option<usize> {
+    pub fn tool_index(&self, name: &str) -> Option<usize> {
         self.tools.iter().position(|spec| spec.name == name)
     }
 
@@ -317,24 +334,24 @@ impl<'a> Dialogue<'a> {
 
     /// Returns the shape of a form's arguments, or `None` if its tool is no longer offered.
     pub fn shape_of(&self, form: &Form) -> Option<&Shape> {
-        self.place(&form.tool).map(|tool| self.shape(tool))
+        self.tool_index(&form.tool).map(|tool| self.shape(tool))
     }
 
     /// Returns the name of a tool for people.
     pub fn title(&self, name: &str) -> String {
-        let title = self.place(name).and_then(|tool| self.tools[tool].title.clone());
-        render::printable(&title.unwrap_or_else(|| words::capital(&words::human(name))))
+        let title = self.tool_index(name).and_then(|tool| self.tools[tool].title.clone());
+        render::printable(&title.unwrap_or_else(|| words::capitalize(&words::humanize(name))))
     }
 
     /// Returns the index of the tools' words.
-    pub fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::new(&self.tools))
+    pub fn word_index(&self) -> &WordIndex {
+        self.word_index.get_or_init(|| WordIndex::new(&self.tools))
     }
 
     /// Returns a call with a new id.
-    pub fn call(&self, name: &str, arguments: &Value) -> ToolCall {
-        let mut number = self.ids.len() + 1;
-        while self.ids.iter().any(|id| *id == format!("call_{number}")) {
+    pub fn make_call(&self, name: &str, arguments: &Value) -> ToolCall {
+        let mut number = self.call_ids.len() + 1;
+        while self.call_ids.iter().any(|id| *id == format!("call_{number}")) {
             number += 1;
         }
         ToolCall { id: format!("call_{number}"), name: name.to_owned(), arguments: arguments.to_string() }

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::answer::{self, ParsedAnswer};
-use super::extract::{self, Found};
-use super::form::{self, Doubt, FieldQuestion, Form};
+use super::extract::{self, FoundValues};
+use super::form::{self, Clarification, FieldQuestion, Form};
 use super::intent::{self, Command, Guess};
 use super::shape::{Choice, Kind, Shape};
-use super::{Dialogue, Pause, Stage};
+use super::{ConfirmationReason, Dialogue, DialogueState};
 use super::{phrase, scalar, words};
 use tool_schema::schema::pointer;
 
-/// The maximum length of a request. Longer texts are answers, and are not searched for words.
+/// The maximum length, in bytes, of a text that is searched for a tool and values. A longer one can only be an answer.
 const MAX_REQUEST_LENGTH: usize = 2000;
 
 impl Dialogue<'_> {
@@ -20,66 +20,73 @@ impl Dialogue<'_> {
         if text.is_empty() {
             return self.say("I did not get any text.");
         }
-        self.stage = match std::mem::take(&mut self.stage) {
-            Stage::Idle => self.request(text),
-            Stage::Choosing { offered, text: before, .. } => self.choose(offered, before, text),
-            Stage::Filling(form) => {
-                match self.shape_of(&form).map(|shape| form.doubt.is_none() && form.next(shape).is_none()) {
-                    Some(false) => self.fill(form, text),
-                    // The call was not possible when the form became complete, so the person must confirm it now.
-                    Some(true) => self.decide(form, Pause::Whole, text),
-                    None => self.request(text),
+        self.state = match std::mem::take(&mut self.state) {
+            DialogueState::Idle => self.read_request(text),
+            DialogueState::Choosing { offered, text: request, .. } => self.read_choice(offered, request, text),
+            DialogueState::Filling(form) => {
+                match self
+                    .shape_of(&form)
+                    .map(|shape| form.clarification.is_none() && form.next_question(shape).is_none())
+                {
+                    Some(false) => self.read_form_message(form, text),
+                    // The form is complete, but its call was not made. The person must confirm it.
+                    Some(true) => self.read_confirmation(form, ConfirmationReason::NotCalled, text),
+                    None => self.read_request(text),
                 }
             }
-            Stage::Parked { form, why } => self.decide(form, why, text),
+            DialogueState::Confirming { form, reason } => self.read_confirmation(form, reason, text),
         };
     }
 
-    /// Sets the text of the reply, and drops the form or the list in progress.
-    fn leave(&mut self, text: impl Into<String>) -> Stage {
+    /// Replies with `text`, and drops the current form or list.
+    fn reply_and_reset(&mut self, text: impl Into<String>) -> DialogueState {
         self.say(text);
-        Stage::Idle
+        DialogueState::Idle
     }
 
     /// Reads a new request.
-    fn request(&mut self, text: &str) -> Stage {
+    fn read_request(&mut self, text: &str) -> DialogueState {
         let folded = words::fold(text);
-        if let Some(tool) = (0..self.tools.len()).find(|tool| self.names(*tool).contains(&folded)) {
-            return self.start(tool, "");
+        if let Some(tool) = (0..self.tools.len()).find(|tool| self.folded_names(*tool).contains(&folded)) {
+            return self.open_form(tool, "");
         }
-        match intent::command(text) {
-            Some(Command::Thanks) => self.leave("You are welcome."),
-            Some(Command::Cancel | Command::Back) => self.leave("There is nothing to take back."),
+        match intent::read_command(text) {
+            Some(Command::Thanks) => self.reply_and_reset("You are welcome."),
+            Some(Command::Cancel | Command::Back) => self.reply_and_reset("There is nothing to take back."),
             Some(Command::Help | Command::Hello) => self.offer_all(""),
-            Some(Command::Again) if self.last.is_some() => self.last.take().map_or(Stage::Idle, Stage::Filling),
-            _ if self.forced => self.start(0, text),
+            Some(Command::Again) if self.last_form.is_some() => {
+                self.last_form.take().map_or(DialogueState::Idle, DialogueState::Filling)
+            }
+            _ if self.must_call => self.open_form(0, text),
             _ => self.guess(text),
         }
     }
 
-    fn guess(&mut self, text: &str) -> Stage {
-        if let Some(about) = intent::help_about(text) {
-            let offered = self.index().about(&about);
+    fn guess(&mut self, text: &str) -> DialogueState {
+        if let Some(about) = intent::find_help_topic(text) {
+            let offered = self.word_index().find_related(&about);
             if !offered.is_empty() {
-                return Stage::Choosing { offered, text: String::new(), quiet: false };
+                return DialogueState::Choosing { offered, text: String::new(), is_shown: false };
             }
         }
-        let short = text.len() <= MAX_REQUEST_LENGTH;
-        let guess = if short { self.guess_tool(text) } else { Guess::Unknown };
+        let is_short = text.len() <= MAX_REQUEST_LENGTH;
+        let guess = if is_short { self.guess_tool(text) } else { Guess::Unknown };
         if !matches!(guess, Guess::One(_))
-            && let Some(stage) = self.follow(text)
+            && let Some(state) = self.read_follow_up(text)
         {
-            return stage;
+            return state;
         }
         match guess {
-            Guess::One(tool) => self.start(tool, text),
-            Guess::Perhaps(offered) if matches!(offered[..], [tool] if self.finds(tool, text).0 > 0) => {
-                self.start(offered[0], text)
+            Guess::One(tool) => self.open_form(tool, text),
+            Guess::Perhaps(offered) if matches!(offered[..], [tool] if self.count_required_found(tool, text).0 > 0) => {
+                self.open_form(offered[0], text)
             }
-            Guess::Unknown if self.tools.len() == 1 && short && self.finds(0, text).0 > 0 => self.start(0, text),
+            Guess::Unknown if self.tools.len() == 1 && is_short && self.count_required_found(0, text).0 > 0 => {
+                self.open_form(0, text)
+            }
             Guess::Perhaps(offered) => {
                 self.note = if offered.len() > 1 { "Which of these do you mean?".into() } else { String::new() };
-                Stage::Choosing { offered, text: text.to_owned(), quiet: false }
+                DialogueState::Choosing { offered, text: text.to_owned(), is_shown: false }
             }
             Guess::Unknown => {
                 self.say("I am not sure what you mean.");
@@ -90,107 +97,109 @@ impl Dialogue<'_> {
 
     /// Guesses the tool that a sentence is about, by its words and by the required parameters that it contains.
     fn guess_tool(&self, text: &str) -> Guess {
-        self.index().guess(text, |tool| {
-            let (found, needed) = self.finds(tool, text);
+        self.word_index().guess(text, |tool| {
+            let (found, required) = self.count_required_found(tool, text);
             let share = [1.0, 1.3, 1.6, 1.9][found.min(3)];
-            if found > 0 && found == needed { share + 0.4 } else { share }
+            if found > 0 && found == required { share + 0.4 } else { share }
         })
     }
 
     /// Returns the number of a tool's required parameters that a sentence contains, and their total number.
-    fn finds(&self, tool: usize, text: &str) -> (usize, usize) {
+    fn count_required_found(&self, tool: usize, text: &str) -> (usize, usize) {
         let root = self.shape(tool);
-        let found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
-        let given = |name: &str| found.values.iter().any(|(pointer, _)| form::parameter(pointer) == name);
-        let required = root.fields().iter().filter(|field| field.required);
-        (required.clone().filter(|field| given(&field.name)).count(), required.count())
+        let found = extract::extract(root, &Value::Null, &self.word_index().name_stems(tool), text);
+        let is_given = |name: &str| found.values.iter().any(|(pointer, _)| form::parameter(pointer) == name);
+        let required = root.fields().iter().filter(|field| field.is_required);
+        (required.clone().filter(|field| is_given(&field.name)).count(), required.count())
     }
 
-    fn offer_all(&self, text: &str) -> Stage {
-        Stage::Choosing { offered: (0..self.tools.len()).collect(), text: text.to_owned(), quiet: false }
+    fn offer_all(&self, text: &str) -> DialogueState {
+        DialogueState::Choosing { offered: (0..self.tools.len()).collect(), text: text.to_owned(), is_shown: false }
     }
 
     /// Reads a choice from the tools that were shown.
-    fn choose(&mut self, offered: Vec<usize>, before: String, text: &str) -> Stage {
-        let (named, place, agreed) = (words::fold(text), scalar::list_index(text), scalar::yes_or_no(text));
-        let picked = match (place, &offered[..]) {
-            (Some(place), _) => offered.get(place).copied(),
+    fn read_choice(&mut self, offered: Vec<usize>, request: String, text: &str) -> DialogueState {
+        let (named, index, agreed) = (words::fold(text), scalar::parse_list_index(text), scalar::parse_yes_or_no(text));
+        let picked = match (index, &offered[..]) {
+            (Some(index), _) => offered.get(index).copied(),
             (None, [one]) if agreed == Some(true) => Some(*one),
             _ => None,
         };
-        let by_name = |tool: &usize| words::fold(&self.tools[*tool].name) == named;
-        let picked = picked.or_else(|| offered.iter().copied().find(by_name));
+        let is_named = |tool: &usize| words::fold(&self.tools[*tool].name) == named;
+        let picked = picked.or_else(|| offered.iter().copied().find(is_named));
         match picked {
-            Some(tool) => self.start(tool, &before),
+            Some(tool) => self.open_form(tool, &request),
             None if named.starts_with("none")
                 || agreed == Some(false)
-                || intent::command(text) == Some(Command::Cancel) =>
+                || intent::read_command(text) == Some(Command::Cancel) =>
             {
-                self.leave("All right. What would you like instead?")
+                self.reply_and_reset("All right. What would you like instead?")
             }
-            None if place.is_some() || agreed.is_some() => {
+            None if index.is_some() || agreed.is_some() => {
                 self.say(match offered.len() {
                     1 => "Shall I? Please say yes or no.".to_owned(),
                     count => format!("Which one? Please give a number from 1 to {count}."),
                 });
-                Stage::Choosing { offered, text: before, quiet: true }
+                DialogueState::Choosing { offered, text: request, is_shown: true }
             }
             None => {
                 // "book" may be unclear among all tools, and clear among those that were shown.
-                let fits = match self.guess_tool(text) {
-                    Guess::Perhaps(fits) => fits.into_iter().filter(|tool| offered.contains(tool)).collect(),
+                let candidates = match self.guess_tool(text) {
+                    Guess::Perhaps(candidates) => {
+                        candidates.into_iter().filter(|tool| offered.contains(tool)).collect()
+                    }
                     _ => Vec::new(),
                 };
-                if let ([one], true) = (&fits[..], offered.len() > 1 && words::tokens(text).len() < 2) {
-                    return self.start(*one, &format!("{before} {text}"));
+                if let ([one], true) = (&candidates[..], offered.len() > 1 && words::tokens(text).len() < 2) {
+                    return self.open_form(*one, &format!("{request} {text}"));
                 }
-                let stage = self.request(text);
+                let state = self.read_request(text);
                 let count = self.tools.len();
-                match stage {
+                match state {
                     // The list was just shown.
-                    Stage::Choosing { offered: all, text: before, .. }
-                        if intent::command(text).is_none() && all.len() == count && count > 1 =>
+                    DialogueState::Choosing { offered: all, text: request, .. }
+                        if intent::read_command(text).is_none() && all.len() == count && count > 1 =>
                     {
                         self.say("I am not sure what you mean. Give a number, or say “help” for all I can do.");
-                        Stage::Choosing { offered, text: before, quiet: true }
+                        DialogueState::Choosing { offered, text: request, is_shown: true }
                     }
-                    stage => stage,
+                    state => state,
                 }
             }
         }
     }
 
     /// Opens the form of a tool with the values in the sentence.
-    fn start(&mut self, tool: usize, text: &str) -> Stage {
+    fn open_form(&mut self, tool: usize, text: &str) -> DialogueState {
         let mut form = Form::new(&self.tools[tool].name);
         if text.len() <= MAX_REQUEST_LENGTH {
             let root = self.shape(tool);
-            let found = match after_name(&self.names(tool), text) {
-                Some(rest) => self.sole_text(tool, rest).unwrap_or_default(),
-                None => extract::extract(root, &form.values, &self.index().verbs(tool), text),
+            let found = match strip_tool_name(&self.folded_names(tool), text) {
+                Some(rest) => self.read_sole_text(tool, rest).unwrap_or_default(),
+                None => extract::extract(root, &form.values, &self.word_index().name_stems(tool), text),
             };
-            self.take_in(&mut form, found);
+            self.store_found(&mut form, found);
         }
-        let (title, known) = (self.title(&form.tool), form.settled());
-        self.say_first(if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") });
-        Stage::Filling(form)
+        let (title, known) = (self.title(&form.tool), form.describe_values());
+        self.prepend_note(if known.is_empty() { format!("{title}.") } else { format!("{title} – {known}.") });
+        DialogueState::Filling(form)
     }
 
-    /// Puts a text before the complaints about a sentence.
-    fn say_first(&mut self, text: String) {
+    /// Puts `text` before the messages about a sentence.
+    fn prepend_note(&mut self, text: String) {
         self.note = if self.note.is_empty() { text } else { format!("{text}\n{}", self.note) };
     }
 
-    /// Stores the values that were found in a sentence, and adds the complaints to the reply.
-    fn take_in(&mut self, form: &mut Form, found: Found) {
+    /// Stores the values that were found in a sentence, and adds the messages about it to the reply.
+    fn store_found(&mut self, form: &mut Form, found: FoundValues) {
         for (pointer, value) in found.values {
             form.set(&pointer, value);
         }
         let mut complaints = found.complaints;
         for (at, pointer) in found.named.into_iter().enumerate() {
-            if let Some(need) = form.lacks(&pointer) {
-                let (later, first) = (form::label(&pointer), form::label(need));
-                complaints.push(format!("{} comes after {first}.", words::capital(&later)));
+            if let Some(dependency) = form.find_missing_dependency(&pointer) {
+                let (later, first) = (form::label(&pointer), form::label(dependency));
+                complaints.push(format!("{} comes after {first}.", words::capitalize(&later)));
                 continue;
             }
             form.unset(&pointer);
@@ -203,268 +212,280 @@ impl Dialogue<'_> {
     }
 
     /// Reads a request that refers to the last one: "and in Rome?", "what about Rome?".
-    fn follow(&mut self, text: &str) -> Option<Stage> {
-        let last = self.last.clone()?;
-        let tool = self.place(&last.tool)?;
+    fn read_follow_up(&mut self, text: &str) -> Option<DialogueState> {
+        let last = self.last_form.clone()?;
+        let tool = self.tool_index(&last.tool)?;
         let lower = text.to_lowercase();
         let leads = ["and ", "what about ", "how about ", "now ", "the same ", "same ", "again "];
         let lead = leads.iter().find(|lead| lower.starts_with(**lead) && text.is_char_boundary(lead.len()))?;
         let rest = text[lead.len()..].trim().trim_end_matches(['?', '.', '!']);
         let root = self.shape(tool);
-        let mut found = extract::extract(root, &Value::Null, &self.index().verbs(tool), text);
+        let mut found = extract::extract(root, &Value::Null, &self.word_index().name_stems(tool), text);
         if found.values.is_empty() && rest.split(' ').count() <= 4 {
-            found = self.sole_text(tool, rest).unwrap_or_default();
+            found = self.read_sole_text(tool, rest).unwrap_or_default();
         }
         if found.values.is_empty() {
             return None;
         }
-        let mut form = Form::new(&last.tool).with(last.values);
-        self.take_in(&mut form, found);
-        self.say(format!("{} – {}.", self.title(&form.tool), form.settled()));
-        Some(Stage::Filling(form))
+        let mut form = Form::new(&last.tool).with_values(last.values);
+        self.store_found(&mut form, found);
+        self.say(format!("{} – {}.", self.title(&form.tool), form.describe_values()));
+        Some(DialogueState::Filling(form))
     }
 
     /// Returns the text as the value of the only required parameter, if that accepts any text.
-    fn sole_text(&self, tool: usize, text: &str) -> Option<Found> {
-        let mut required = self.shape(tool).fields().iter().filter(|field| field.required);
+    fn read_sole_text(&self, tool: usize, text: &str) -> Option<FoundValues> {
+        let mut required = self.shape(tool).fields().iter().filter(|field| field.is_required);
         let field = required.next().filter(|field| field.shape.is_free_text() && !text.is_empty())?;
-        let value = Value::from(answer::unquoted(text).unwrap_or(text));
-        let fits = required.next().is_none() && field.shape.check(&value).is_ok();
-        fits.then(|| Found { values: vec![(pointer::push("", &field.name), value)], ..Found::default() })
+        let value = Value::from(answer::unquote(text).unwrap_or(text));
+        let is_allowed = required.next().is_none() && field.shape.check(&value).is_ok();
+        is_allowed
+            .then(|| FoundValues { values: vec![(pointer::push("", &field.name), value)], ..FoundValues::default() })
     }
 
-    fn names(&self, tool: usize) -> Vec<String> {
+    fn folded_names(&self, tool: usize) -> Vec<String> {
         let spec = self.tools[tool];
         [Some(&spec.name), spec.title.as_ref()].into_iter().flatten().map(|name| words::fold(name)).collect()
     }
 
-    /// Reads the answer to the question whether to make the call of a complete form.
-    fn decide(&mut self, mut form: Form, why: Pause, text: &str) -> Stage {
-        let (command, agreed) = (intent::command(text), scalar::yes_or_no(text));
-        if agreed == Some(true) && why == Pause::Denied {
+    /// Reads the person's answer about a complete form, such as the answer to “Shall I go ahead?”.
+    fn read_confirmation(&mut self, mut form: Form, reason: ConfirmationReason, text: &str) -> DialogueState {
+        let (command, agreed) = (intent::read_command(text), scalar::parse_yes_or_no(text));
+        if agreed == Some(true) && reason == ConfirmationReason::Denied {
             self.say("Tell me what to change, or what else you need.");
-            return Stage::Parked { form, why };
+            return DialogueState::Confirming { form, reason };
         }
         if agreed == Some(true) || command == Some(Command::Again) {
-            form.mark();
-            return Stage::Filling(form);
+            form.save();
+            return DialogueState::Filling(form);
         }
         if agreed == Some(false) || matches!(command, Some(Command::Cancel | Command::Thanks | Command::Done)) {
-            return self.leave("All right, I did not do it.");
+            return self.reply_and_reset("All right, I did not do it.");
         }
-        let Some(root) = self.shape_of(&form) else { return self.request(text) };
+        let Some(root) = self.shape_of(&form) else { return self.read_request(text) };
         if command == Some(Command::Back) {
-            if form.back() {
-                return Stage::Filling(form);
+            if form.go_back() {
+                return DialogueState::Filling(form);
             }
             self.say("There is nothing to take back.");
-            return Stage::Parked { form, why };
+            return DialogueState::Confirming { form, reason };
         }
-        let short = text.len() <= MAX_REQUEST_LENGTH;
-        let correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
-        if !correction && short && matches!(self.guess_tool(text), Guess::One(_)) {
-            return self.request(text);
+        let is_short = text.len() <= MAX_REQUEST_LENGTH;
+        let is_correction = extract::begins_with_pair(root, text) || extract::is_correction(text);
+        if !is_correction && is_short && matches!(self.guess_tool(text), Guess::One(_)) {
+            return self.read_request(text);
         }
-        let folded = what_to_change(text);
+        let folded = read_name_to_change(text);
         let names = root.fields().iter().map(|field| field.name.clone()).find(|name| words::fold(name) == folded);
-        let mut found = extract::explicit(root, text);
+        let mut found = extract::extract_explicit(root, text);
         found.named.extend(names.map(|name| pointer::push("", &name)));
-        if found == Found::default() && command.is_none() && short {
-            let verbs = self.place(&form.tool).map(|tool| self.index().verbs(tool)).unwrap_or_default();
-            found = extract::extract(root, &Value::Null, &verbs, text);
+        if found == FoundValues::default() && command.is_none() && is_short {
+            let name_stems =
+                self.tool_index(&form.tool).map(|tool| self.word_index().name_stems(tool)).unwrap_or_default();
+            found = extract::extract(root, &Value::Null, &name_stems, text);
         }
-        if found == Found::default() {
+        if found == FoundValues::default() {
             return match command {
-                Some(Command::Help) => Stage::Parked { form, why },
-                _ => self.request(text),
+                Some(Command::Help) => DialogueState::Confirming { form, reason },
+                _ => self.read_request(text),
             };
         }
-        form.mark();
-        let complains = !found.complaints.is_empty();
-        self.take_in(&mut form, found);
-        if complains { Stage::Parked { form, why } } else { Stage::Filling(form) }
+        form.save();
+        let has_complaints = !found.complaints.is_empty();
+        self.store_found(&mut form, found);
+        if has_complaints { DialogueState::Confirming { form, reason } } else { DialogueState::Filling(form) }
     }
 }
 
 /// Returns the folded name in a request for a change: "change the city" names `city`.
-fn what_to_change(text: &str) -> String {
+fn read_name_to_change(text: &str) -> String {
     let folded = words::fold(text);
     folded.strip_prefix("change ").unwrap_or(&folded).trim_start_matches("the ").to_owned()
 }
 
-/// Returns what follows the name of a tool and a colon: `echo: hello`.
-fn after_name<'t>(names: &[String], text: &'t str) -> Option<&'t str> {
+/// Returns the text after a tool's name and a colon, as in `echo: hello`.
+fn strip_tool_name<'t>(names: &[String], text: &'t str) -> Option<&'t str> {
     let (name, rest) = text.split_once(':')?;
     names.contains(&words::fold(name)).then(|| rest.trim()).filter(|rest| !rest.is_empty())
 }
 
 impl Dialogue<'_> {
     /// Reads a message while a form is open.
-    fn fill(&mut self, mut form: Form, text: &str) -> Stage {
-        let Some(root) = self.shape_of(&form).cloned() else { return Stage::Idle };
+    fn read_form_message(&mut self, mut form: Form, text: &str) -> DialogueState {
+        let Some(root) = self.shape_of(&form).cloned() else { return DialogueState::Idle };
         // An allowed value may look like a command: `stop`, `default`.
-        let chosen = form.next(&root).is_some_and(|ask| ask.names(text));
-        let command = intent::command(text).filter(|_| !chosen);
+        let is_choice = form.next_question(&root).is_some_and(|question| question.has_choice(text));
+        let command = intent::read_command(text).filter(|_| !is_choice);
         match command {
             Some(Command::Cancel) => {
-                return self.leave(format!("I have dropped “{}”. What else can I do for you?", self.title(&form.tool)));
+                return self.reply_and_reset(format!(
+                    "I have dropped “{}”. What else can I do for you?",
+                    self.title(&form.tool)
+                ));
             }
             Some(Command::Back) => {
-                if !form.back() {
+                if !form.go_back() {
                     self.say("This is the first question; say “cancel” to drop it.");
                 }
-                return Stage::Filling(form);
+                return DialogueState::Filling(form);
             }
             Some(Command::Help) => {
                 self.note = self.explain(&form);
-                return Stage::Filling(form);
+                return DialogueState::Filling(form);
             }
             _ => {}
         }
-        if let Some(doubt) = form.doubt.take()
-            && let Some(stage) = self.clear(&mut form, &root, doubt, text)
+        if let Some(clarification) = form.clarification.take()
+            && let Some(state) = self.read_clarification(&mut form, &root, clarification, text)
         {
-            return stage;
+            return state;
         }
-        let Some(ask) = form.next(&root) else { return Stage::Parked { form, why: Pause::Whole } };
-        let correction = extract::begins_with_pair(&root, text) || extract::is_correction(text);
-        if text.len() <= MAX_REQUEST_LENGTH && correction {
-            let found = extract::explicit(&root, text);
-            if found != Found::default() {
-                return self.adopt(form, found);
+        let Some(question) = form.next_question(&root) else {
+            return DialogueState::Confirming { form, reason: ConfirmationReason::NotCalled };
+        };
+        let is_correction = extract::begins_with_pair(&root, text) || extract::is_correction(text);
+        if text.len() <= MAX_REQUEST_LENGTH && is_correction {
+            let found = extract::extract_explicit(&root, text);
+            if found != FoundValues::default() {
+                return self.store_several(form, found);
             }
         }
-        if self.command(&mut form, &ask, command) {
-            return Stage::Filling(form);
+        if self.execute_command(&mut form, &question, command) {
+            return DialogueState::Filling(form);
         }
-        self.answer(form, &root, &ask, text)
+        self.read_answer(form, &root, &question, text)
     }
 
     /// Reads the answer to the question.
-    fn answer(&mut self, mut form: Form, root: &Shape, ask: &FieldQuestion, text: &str) -> Stage {
-        let tool = self.place(&form.tool).unwrap_or_default();
-        let several =
+    fn read_answer(&mut self, mut form: Form, root: &Shape, question: &FieldQuestion, text: &str) -> DialogueState {
+        let tool = self.tool_index(&form.tool).unwrap_or_default();
+        let may_have_several =
             text.contains(char::is_whitespace) && text.len() <= MAX_REQUEST_LENGTH && !text.starts_with(['{', '[']);
-        let found = if several {
-            extract::extract(root, &form.values, &self.index().verbs(tool), text)
+        let found = if may_have_several {
+            extract::extract(root, &form.values, &self.word_index().name_stems(tool), text)
         } else {
-            Found::default()
+            FoundValues::default()
         };
-        let (mut text, mut also) = (text, Vec::new());
-        if ask.shape.is_free_text() && several && ask.choices.is_empty() {
+        let (mut text, mut other_values) = (text, Vec::new());
+        if question.shape.is_free_text() && may_have_several && question.choices.is_empty() {
             // A text stays unchanged, except a place name after a preposition: "from Paris to Rome", "in Oslo".
-            let lead = text.split(char::is_whitespace).next().unwrap_or_default().to_lowercase();
-            let small = matches!(lead.as_str(), "in" | "at" | "from" | "to" | "near" | "for");
-            if small && found.values.iter().any(|(pointer, _)| *pointer == ask.pointer) {
-                return self.adopt(form, found);
+            let first_word = text.split(char::is_whitespace).next().unwrap_or_default().to_lowercase();
+            let is_preposition = matches!(first_word.as_str(), "in" | "at" | "from" | "to" | "near" | "for");
+            if is_preposition && found.values.iter().any(|(pointer, _)| *pointer == question.pointer) {
+                return self.store_several(form, found);
             }
-            if small && text.split_whitespace().count() <= 5 && phrase::is_place(root, &ask.pointer) {
-                text = text[lead.len()..].trim_start();
+            if is_preposition && text.split_whitespace().count() <= 5 && phrase::is_place(root, &question.pointer) {
+                text = text[first_word.len()..].trim_start();
             }
             if let Some((head, tail)) = text.rsplit_once(" with ")
                 && tail.split(' ').count() <= 4
             {
                 let rest = format!("with {tail}");
-                also = extract::extract(root, &Value::Null, &[], &rest).values;
-                also.retain(|(pointer, _)| {
-                    *pointer != ask.pointer && root.at(pointer).is_some_and(|s| !s.is_free_text())
+                other_values = extract::extract(root, &Value::Null, &[], &rest).values;
+                other_values.retain(|(pointer, _)| {
+                    *pointer != question.pointer && root.at(pointer).is_some_and(|s| !s.is_free_text())
                 });
-                text = if also.is_empty() { text } else { head };
+                text = if other_values.is_empty() { text } else { head };
             }
-        } else if !answer::is_name(&ask.choices, text) && scalar::date(text).is_none() {
-            also = found.values.iter().filter(|(pointer, _)| *pointer != ask.pointer).cloned().collect();
+        } else if !answer::is_choice_name(&question.choices, text) && scalar::parse_date(text).is_none() {
+            other_values = found.values.iter().filter(|(pointer, _)| *pointer != question.pointer).cloned().collect();
         }
-        let parsed = answer::parse(ask, text);
-        let unsure = match &parsed {
+        let parsed = answer::parse(question, text);
+        let is_unsure = match &parsed {
             ParsedAnswer::Wrong(_) => found.values.is_empty(),
-            _ => ask.shape.is_free_text() && text.split_whitespace().count() <= 10 && answer::unquoted(text).is_none(),
+            _ => {
+                question.shape.is_free_text()
+                    && text.split_whitespace().count() <= 10
+                    && answer::unquote(text).is_none()
+            }
         };
-        let doubtful = unsure && several && !self.forced;
-        if let Some(tool) = self.index().surely(text, &form.tool).filter(|_| doubtful) {
-            form.doubt = Some(Doubt::Switch { tool, text: text.to_owned() });
-            return Stage::Filling(form);
+        let may_switch = is_unsure && may_have_several && !self.must_call;
+        if let Some(tool) = self.word_index().find_certain(text, &form.tool).filter(|_| may_switch) {
+            form.clarification = Some(Clarification::Switch { tool, text: text.to_owned() });
+            return DialogueState::Filling(form);
         }
         let parsed = match parsed {
-            ParsedAnswer::Items { items, more } => Self::items(&mut form, root, ask, items, more),
+            ParsedAnswer::Items { items, has_more } => Self::add_items(&mut form, root, question, items, has_more),
             ParsedAnswer::Value(value) => {
-                form.mark();
-                form.set(&ask.pointer, value);
+                form.save();
+                form.set(&question.pointer, value);
                 Ok(())
             }
             other => Err(other),
         };
         match parsed {
             Ok(()) => {
-                let mut changes = vec![form.repeat(ask)];
-                for (pointer, value) in also {
-                    changes.push(format!("{}: {}", form::label(&pointer), scalar::plain(&value)));
+                let mut changes = vec![form.describe_value(question)];
+                for (pointer, value) in other_values {
+                    changes.push(format!("{}: {}", form::label(&pointer), scalar::to_plain_text(&value)));
                     form.set(&pointer, value);
                 }
                 changes.retain(|text| !text.is_empty());
-                self.note = words::capital(&changes.join(", "));
+                self.note = words::capitalize(&changes.join(", "));
                 self.note.push_str(if changes.is_empty() { "" } else { "." });
             }
-            Err(_) if !found.values.is_empty() => return self.adopt(form, found),
-            Err(ParsedAnswer::Near(value)) => form.doubt = Some(Doubt::Meant { pointer: ask.pointer.clone(), value }),
+            Err(_) if !found.values.is_empty() => return self.store_several(form, found),
+            Err(ParsedAnswer::Near(value)) => {
+                form.clarification = Some(Clarification::Meant { pointer: question.pointer.clone(), value });
+            }
             Err(ParsedAnswer::Several(values)) => {
-                form.doubt = Some(Doubt::Which { pointer: ask.pointer.clone(), values });
+                form.clarification = Some(Clarification::Which { pointer: question.pointer.clone(), values });
             }
             Err(ParsedAnswer::Wrong(reason)) => self.note = reason,
             Err(_) => {}
         }
-        Stage::Filling(form)
+        DialogueState::Filling(form)
     }
 
     /// Adds items to a list. Fails with the reason if they cannot be added.
-    fn items(
+    fn add_items(
         form: &mut Form,
         root: &Shape,
-        ask: &FieldQuestion,
+        question: &FieldQuestion,
         items: Vec<Value>,
-        more: bool,
+        has_more: bool,
     ) -> Result<(), ParsedAnswer> {
-        let Kind::List { least, .. } = ask.shape.kind else { return Ok(()) };
-        let mut list = form.values.pointer(&ask.pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+        let Kind::List { least, .. } = question.shape.kind else { return Ok(()) };
+        let mut list = form.values.pointer(&question.pointer).and_then(Value::as_array).cloned().unwrap_or_default();
         list.extend(items);
-        let enough = list.len() >= least;
+        let has_enough = list.len() >= least;
         let list = Value::Array(list);
-        if enough && let Err(reason) = ask.shape.check(&list) {
+        if has_enough && let Err(reason) = question.shape.check(&list) {
             return Err(ParsedAnswer::Wrong(format!("That {reason}.")));
         }
-        form.mark();
-        form.set(&ask.pointer, list);
-        let required = root.at(&ask.pointer).is_some_and(|shape| matches!(shape.kind, Kind::List { .. }));
-        // A required list with too few items is asked for again in any case. It is not left open, because “done” would not be a
-        // valid answer.
-        let goes_on = if enough { more } else { !required };
-        if goes_on {
-            form.open = Some(ask.pointer.clone());
+        form.save();
+        form.set(&question.pointer, list);
+        let is_required = root.at(&question.pointer).is_some_and(|shape| matches!(shape.kind, Kind::List { .. }));
+        // The form asks again for a required list that is too short, so it need not stay open.
+        let stays_open = if has_enough { has_more } else { !is_required };
+        if stays_open {
+            form.open_list = Some(question.pointer.clone());
         }
         Ok(())
     }
 
     /// Executes `command` if it concerns the value in question. Returns whether it did.
-    fn command(&mut self, form: &mut Form, ask: &FieldQuestion, command: Option<Command>) -> bool {
-        let open = form.open.as_ref() == Some(&ask.pointer);
+    fn execute_command(&mut self, form: &mut Form, question: &FieldQuestion, command: Option<Command>) -> bool {
+        let is_open = form.open_list.as_ref() == Some(&question.pointer);
         match command {
-            Some(Command::Done | Command::Thanks | Command::Skip) if open => {
-                let list = form.values.pointer(&ask.pointer).cloned().unwrap_or_default();
-                match ask.shape.check(&list) {
-                    Ok(()) => form.open = None,
+            Some(Command::Done | Command::Thanks | Command::Skip) if is_open => {
+                let list = form.values.pointer(&question.pointer).cloned().unwrap_or_default();
+                match question.shape.check(&list) {
+                    Ok(()) => form.open_list = None,
                     Err(reason) => self.note = format!("That {reason}."),
                 }
             }
-            Some(Command::Default) if ask.shape.default.is_some() => {
-                let value = ask.shape.default.clone().unwrap_or_default();
-                self.settle(form, ask, value);
+            Some(Command::Default) if question.shape.default.is_some() => {
+                let value = question.shape.default.clone().unwrap_or_default();
+                self.store_and_repeat(form, question, value);
             }
-            Some(Command::Skip) if ask.optional => {
-                form.mark();
-                form.wanted.retain(|wanted| *wanted != ask.pointer);
+            Some(Command::Skip) if question.is_optional => {
+                form.save();
+                form.wanted.retain(|wanted| *wanted != question.pointer);
             }
-            Some(Command::Skip) if ask.shape.nullable => {
-                form.mark();
-                form.set(&ask.pointer, Value::Null);
+            Some(Command::Skip) if question.shape.is_nullable => {
+                form.save();
+                form.set(&question.pointer, Value::Null);
             }
             Some(Command::Skip) => self.say("I need this value. Say “cancel” to drop the request."),
             _ => return false,
@@ -473,29 +494,29 @@ impl Dialogue<'_> {
     }
 
     /// Stores several values as one answer, which “back” takes back as a whole.
-    fn adopt(&mut self, mut form: Form, found: Found) -> Stage {
-        form.mark();
+    fn store_several(&mut self, mut form: Form, found: FoundValues) -> DialogueState {
+        form.save();
         let changes: Vec<String> = (found.values.iter())
-            .map(|(pointer, value)| format!("{}: {}", form::label(pointer), scalar::brief(value)))
+            .map(|(pointer, value)| format!("{}: {}", form::label(pointer), scalar::to_short_text(value)))
             .collect();
-        self.take_in(&mut form, found);
+        self.store_found(&mut form, found);
         if !changes.is_empty() {
-            self.say_first(format!("{}.", words::capital(&changes.join(", "))));
+            self.prepend_note(format!("{}.", words::capitalize(&changes.join(", "))));
         }
-        Stage::Filling(form)
+        DialogueState::Filling(form)
     }
 
     /// Stores the value of a question, and repeats it to the person.
-    fn settle(&mut self, form: &mut Form, ask: &FieldQuestion, value: Value) {
-        form.mark();
-        form.set(&ask.pointer, value);
-        self.say(format!("{}.", words::capital(&form.repeat(ask))));
+    fn store_and_repeat(&mut self, form: &mut Form, question: &FieldQuestion, value: Value) {
+        form.save();
+        form.set(&question.pointer, value);
+        self.say(format!("{}.", words::capitalize(&form.describe_value(question))));
     }
 
     /// Explains the purpose of a form, and the possible inputs.
     fn explain(&self, form: &Form) -> String {
-        let about = self.place(&form.tool).map(|tool| self.line(tool)).unwrap_or_default();
-        let known = form.settled();
+        let about = self.tool_index(&form.tool).map(|tool| self.describe_tool(tool)).unwrap_or_default();
+        let known = form.describe_values();
         let known = if known.is_empty() { known } else { format!("\nSo far: {known}.") };
         let words = "Say “back” to take the last answer back, “cancel” to drop it, “name: value” to set something.";
         format!("{about}.{known}\n{words}")
@@ -503,61 +524,71 @@ impl Dialogue<'_> {
 }
 
 impl Dialogue<'_> {
-    /// Reads the answer to a doubt. Returns `None` if the text does not answer it. The caller then reads it as an answer to the
-    /// question itself.
-    fn clear(&mut self, form: &mut Form, root: &Shape, doubt: Doubt, text: &str) -> Option<Stage> {
-        match (doubt, scalar::yes_or_no(text)) {
-            (Doubt::Meant { pointer, value }, Some(true)) => {
-                let ask = form.ask(root, &pointer);
-                match ask.shape.check(&value) {
-                    Ok(()) => self.settle(form, &ask, value),
+    /// Resolves `clarification`. Returns `None` if the text answers the original question instead.
+    fn read_clarification(
+        &mut self,
+        form: &mut Form,
+        root: &Shape,
+        clarification: Clarification,
+        text: &str,
+    ) -> Option<DialogueState> {
+        match (clarification, scalar::parse_yes_or_no(text)) {
+            (Clarification::Meant { pointer, value }, Some(true)) => {
+                let question = form.question_about(root, &pointer);
+                match question.shape.check(&value) {
+                    Ok(()) => self.store_and_repeat(form, &question, value),
                     Err(reason) => self.say(format!("That {reason}.")),
                 }
             }
-            (Doubt::Meant { .. }, Some(false)) => self.say("All right."),
-            (Doubt::Which { pointer, values }, _) => {
-                let choices: Vec<Choice> = values.iter().map(Choice::plain).collect();
-                let chosen = answer::choose(&choices, form::numbered(values.iter()), text);
+            (Clarification::Meant { .. }, Some(false)) => self.say("All right."),
+            (Clarification::Which { pointer, values }, _) => {
+                let choices: Vec<Choice> = values.iter().map(Choice::without_label).collect();
+                let chosen = answer::choose(&choices, form::may_be_numbered(values.iter()), text);
                 let Some(ParsedAnswer::Value(value)) = chosen else { return None };
-                let ask = form.ask(root, &pointer);
-                self.settle(form, &ask, value);
+                let question = form.question_about(root, &pointer);
+                self.store_and_repeat(form, &question, value);
             }
-            (Doubt::Change { pointers }, _) => self.change(form, root, pointers, text),
-            (Doubt::Switch { tool, text: sentence }, Some(true)) => return Some(self.start(tool, &sentence)),
-            (Doubt::Switch { text: sentence, .. }, Some(false)) => {
-                let value = Value::from(answer::unquoted(&sentence).unwrap_or(&sentence));
-                match form.next(root).filter(|ask| ask.shape.is_free_text() && ask.shape.check(&value).is_ok()) {
-                    Some(ask) => self.settle(form, &ask, value),
+            (Clarification::Change { pointers }, _) => self.read_change(form, root, pointers, text),
+            (Clarification::Switch { tool, text: sentence }, Some(true)) => {
+                return Some(self.open_form(tool, &sentence));
+            }
+            (Clarification::Switch { text: sentence, .. }, Some(false)) => {
+                let value = Value::from(answer::unquote(&sentence).unwrap_or(&sentence));
+                match form
+                    .next_question(root)
+                    .filter(|question| question.shape.is_free_text() && question.shape.check(&value).is_ok())
+                {
+                    Some(question) => self.store_and_repeat(form, &question, value),
                     None => self.say("All right, we go on."),
                 }
             }
-            (Doubt::Meant { .. } | Doubt::Switch { .. }, None) => return None,
+            (Clarification::Meant { .. } | Clarification::Switch { .. }, None) => return None,
         }
-        Some(Stage::Filling(std::mem::take(form)))
+        Some(DialogueState::Filling(std::mem::take(form)))
     }
 
     /// Reads the choice of the parameter to change.
-    fn change(&mut self, form: &mut Form, root: &Shape, pointers: Vec<String>, text: &str) {
-        let folded = what_to_change(text);
-        let place = scalar::list_index(text).filter(|place| *place < pointers.len());
+    fn read_change(&mut self, form: &mut Form, root: &Shape, pointers: Vec<String>, text: &str) {
+        let folded = read_name_to_change(text);
+        let index = scalar::parse_list_index(text).filter(|index| *index < pointers.len());
         let named = || pointers.iter().position(|pointer| words::fold(&form::label(pointer)) == folded);
-        if let Some(place) = place.or_else(named) {
-            form.mark();
-            form.unset(&pointers[place]);
-            form.wanted.insert(0, pointers[place].clone());
+        if let Some(index) = index.or_else(named) {
+            form.save();
+            form.unset(&pointers[index]);
+            form.wanted.insert(0, pointers[index].clone());
             return;
         }
-        let mut found = extract::explicit(root, text);
-        if found == Found::default() && text.contains(char::is_whitespace) && text.len() <= MAX_REQUEST_LENGTH {
+        let mut found = extract::extract_explicit(root, text);
+        if found == FoundValues::default() && text.contains(char::is_whitespace) && text.len() <= MAX_REQUEST_LENGTH {
             // "from Berlin", "for 2 people".
             found = extract::extract(root, &Value::Null, &[], text);
         }
         if found.values.is_empty() && found.named.is_empty() {
             self.note = found.complaints.join("\n");
-            form.doubt = Some(Doubt::Change { pointers });
+            form.clarification = Some(Clarification::Change { pointers });
         } else {
-            form.mark();
-            self.take_in(form, found);
+            form.save();
+            self.store_found(form, found);
         }
     }
 }

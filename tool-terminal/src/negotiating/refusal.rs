@@ -2,24 +2,24 @@
 
 use serde_json::Value;
 
-use super::form::{self, Doubt, Form, Offer};
+use super::form::{self, Clarification, Form, ParameterFeedback};
 use super::shape::Shape;
 use super::{scalar, words};
 use tool_schema::feedback::{Answer, Choices, Reasons, Refusal, Report};
 use tool_schema::schema::pointer;
 
 /// The feedback about one parameter.
-struct Field<'a> {
+struct ParameterReport<'a> {
     pointer: String,
     /// The parameters that have to be valid first, by pointer.
     requires: Vec<String>,
     report: &'a Report,
 }
 
-impl<'a> Field<'a> {
+impl<'a> ParameterReport<'a> {
     fn new(root: &Shape, name: &str, report: &'a Report) -> Self {
-        let requires = report.refused.iter().flat_map(Reasons::required).map(|name| pointer_of(root, name)).collect();
-        Self { pointer: pointer_of(root, name), requires, report }
+        let requires = report.refused.iter().flat_map(Reasons::required).map(|name| find_pointer(root, name)).collect();
+        Self { pointer: find_pointer(root, name), requires, report }
     }
 
     /// Returns whether no value is allowed.
@@ -52,71 +52,75 @@ pub fn read(text: &str) -> Option<Refusal> {
 
 /// Applies a rejection to the form, so that only rejected parameters are asked again. Returns a text for the person, and whether
 /// the form can still be completed. It cannot if no value is possible and no earlier value is the cause.
-pub fn learn(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool) {
+pub fn apply(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool) {
     form.wanted.clear();
-    form.open = None;
-    form.doubt = None;
-    let fields: Vec<Field<'_>> =
-        refusal.reports().iter().map(|(name, report)| Field::new(root, name, report)).collect();
+    form.open_list = None;
+    form.clarification = None;
+    let fields: Vec<ParameterReport<'_>> =
+        refusal.reports().iter().map(|(name, report)| ParameterReport::new(root, name, report)).collect();
     let mut texts = refusal.problems().to_vec();
     for field in fields.iter().filter(|field| field.report.is_valid()) {
-        texts.extend(understood(form, field));
+        texts.extend(store_normalized(form, field));
         texts.extend(field.notes());
     }
     for field in &fields {
         let Report { choices, schema, .. } = field.report;
-        let valid = field.report.is_valid();
-        let absent = !valid && form.values.pointer(&field.pointer).is_none();
-        let needed = fields.iter().any(|other| other.requires.contains(&field.pointer));
-        let offer = form.offers.entry(field.pointer.clone()).or_default();
+        let is_valid = field.report.is_valid();
+        let is_absent = !is_valid && form.values.pointer(&field.pointer).is_none();
+        let is_required_by_others = fields.iter().any(|other| other.requires.contains(&field.pointer));
+        let feedback = form.feedback.entry(field.pointer.clone()).or_default();
         // Do not show again what the tool has already accepted.
-        let mut needs = std::mem::take(&mut offer.needs);
-        needs.extend(field.requires.iter().filter(|need| !needs.contains(need)).cloned().collect::<Vec<_>>());
-        let must = offer.must || absent || needed;
+        let mut dependencies = std::mem::take(&mut feedback.dependencies);
+        dependencies.extend(
+            field.requires.iter().filter(|dependency| !dependencies.contains(dependency)).cloned().collect::<Vec<_>>(),
+        );
+        let is_needed = feedback.is_needed || is_absent || is_required_by_others;
         // An accepted value can still be changed to the values that were offered for it.
-        let before = if valid { std::mem::take(offer) } else { Offer::default() };
+        let before = if is_valid { std::mem::take(feedback) } else { ParameterFeedback::default() };
         let (choices, shape) = if *choices == Choices::Open && schema.is_none() {
             (before.choices, before.shape)
         } else {
             (choices.clone(), schema.as_ref().filter(|schema| schema.is_object()).map(Shape::of))
         };
-        *offer = Offer { choices, shape, accepted: valid, must, needs };
+        *feedback = ParameterFeedback { choices, shape, is_accepted: is_valid, is_needed, dependencies };
     }
-    let mut hope = true;
+    let mut may_succeed = true;
     for field in fields.iter().filter(|field| !field.report.is_valid() && field.requires.is_empty()) {
         if field.is_dead_end() {
-            let (why, causes) = dead_end(form, &fields, field);
+            let (why, causes) = describe_dead_end(form, &fields, field);
             texts.push(why);
-            hope &= !causes.is_empty();
+            may_succeed &= !causes.is_empty();
             if !causes.is_empty() {
-                form.doubt.get_or_insert(Doubt::Change { pointers: causes });
+                form.clarification.get_or_insert(Clarification::Change { pointers: causes });
             }
         } else {
-            texts.extend(objection(form, root, field));
+            texts.extend(ask_again(form, root, field));
         }
         texts.extend(field.notes());
     }
-    if hope && form.wanted.is_empty() && form.doubt.is_none() && form.next(root).is_none() {
+    if may_succeed && form.wanted.is_empty() && form.clarification.is_none() && form.next_question(root).is_none() {
         // All rejected parameters depend on others, so ask for those.
         let held = fields.iter().filter(|field| !field.report.is_valid());
-        let held = held.flat_map(|field| field.requires.iter().map(|need| (&field.pointer, need)));
-        let lacks = |need: &String| form.values.pointer(need).is_none() && root.at(need).is_some();
-        let mut lacking: Vec<String> =
-            held.map(|(waits, need)| if lacks(need) { need.clone() } else { waits.clone() }).collect();
-        lacking.dedup();
-        for pointer in &lacking {
+        let held = held.flat_map(|field| field.requires.iter().map(|dependency| (&field.pointer, dependency)));
+        let is_missing =
+            |dependency: &String| form.values.pointer(dependency).is_none() && root.at(dependency).is_some();
+        let mut missing: Vec<String> = held
+            .map(|(waits, dependency)| if is_missing(dependency) { dependency.clone() } else { waits.clone() })
+            .collect();
+        missing.dedup();
+        for pointer in &missing {
             form.unset(pointer);
         }
-        form.wanted = lacking;
+        form.wanted = missing;
     }
     texts.extend(refusal.feedback().iter().chain(refusal.instructions()).cloned());
     let texts = texts.iter().map(|text| words::shorten(text.trim(), 600)).filter(|text| !text.is_empty());
-    (texts.collect::<Vec<_>>().join("\n"), hope)
+    (texts.collect::<Vec<_>>().join("\n"), may_succeed)
 }
 
 /// Returns the pointer of the parameter that feedback calls `name`. `leg.from` is inside `leg`, unless a parameter has that whole
 /// name.
-fn pointer_of(root: &Shape, name: &str) -> String {
+fn find_pointer(root: &Shape, name: &str) -> String {
     let whole = pointer::push("", name);
     let inside = name.split('.').fold(String::new(), |pointer, step| pointer::push(&pointer, step));
     if root.at(&whole).is_some() {
@@ -133,21 +137,22 @@ fn pointer_of(root: &Shape, name: &str) -> String {
 }
 
 /// Adopts a value as the tool normalized it, and returns a text that reports this.
-fn understood(form: &mut Form, field: &Field<'_>) -> Option<String> {
+fn store_normalized(form: &mut Form, field: &ParameterReport<'_>) -> Option<String> {
     let value = field.report.normalized.as_ref()?;
     let given = form.values.pointer(&field.pointer).cloned();
-    form.settle(&field.pointer, value.clone());
-    let shown = |value: &Value| scalar::brief(value);
+    form.store_value(&field.pointer, value.clone());
+    let shown = |value: &Value| scalar::to_short_text(value);
     Some(match given.filter(|given| given != value) {
         Some(given) => format!("“{}” is understood as {}.", shown(&given), shown(value)),
-        None => format!("{}: {}.", words::capital(&form::label(&field.pointer)), shown(value)),
+        None => format!("{}: {}.", words::capitalize(&form::label(&field.pointer)), shown(value)),
     })
 }
 
 /// Marks a rejected parameter to be asked again. Returns the reason, if it is useful to the person.
-fn objection(form: &mut Form, root: &Shape, field: &Field<'_>) -> Option<String> {
+fn ask_again(form: &mut Form, root: &Shape, field: &ParameterReport<'_>) -> Option<String> {
     let pointer = &field.pointer;
-    let nested: Vec<String> = field.problems().iter().filter_map(|problem| inner(root, pointer, problem)).collect();
+    let nested: Vec<String> =
+        field.problems().iter().filter_map(|problem| find_inner_pointer(root, pointer, problem)).collect();
     if !nested.is_empty() {
         for inside in &nested {
             form.unset(inside);
@@ -162,31 +167,35 @@ fn objection(form: &mut Form, root: &Shape, field: &Field<'_>) -> Option<String>
     let reasons = field.reasons();
     if let Some(value) = given {
         let reasons = if reasons.is_empty() { ".".to_owned() } else { format!(": {reasons}.") };
-        return Some(format!("“{}” does not work for {label}{reasons}", scalar::brief(&value)));
+        return Some(format!("“{}” does not work for {label}{reasons}", scalar::to_short_text(&value)));
     }
     // No value was given yet: the question itself shows that one is needed, and the possible values.
     let folded = words::fold(&reasons);
     let plain = ["required", "missing", "expected", "needed", "must be given", "provide"];
-    let silent = reasons.is_empty()
+    let is_obvious = reasons.is_empty()
         || reasons.ends_with('?')
         || field.report.choices != Choices::Open
         || plain.iter().any(|word| folded.contains(word));
-    (!silent).then(|| format!("{}: {reasons}.", words::capital(&label)))
+    (!is_obvious).then(|| format!("{}: {reasons}.", words::capitalize(&label)))
 }
 
 /// Returns a text for the person if no value is possible for a parameter, and the earlier values that can be changed.
-fn dead_end(form: &mut Form, fields: &[Field<'_>], field: &Field<'_>) -> (String, Vec<String>) {
+fn describe_dead_end(
+    form: &mut Form,
+    fields: &[ParameterReport<'_>],
+    field: &ParameterReport<'_>,
+) -> (String, Vec<String>) {
     let pointer = &field.pointer;
-    let needs = form.offers.get(pointer).map(|offer| offer.needs.clone()).unwrap_or_default();
+    let dependencies = form.feedback.get(pointer).map(|feedback| feedback.dependencies.clone()).unwrap_or_default();
     let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.report.is_valid());
     // Values that the tool accepted earlier are not among the needs that it reports.
     let mut causes: Vec<String> = earlier.map(|other| other.pointer.clone()).collect();
-    causes.extend(needs.into_iter().filter(|need| !causes.contains(need)).collect::<Vec<_>>());
+    causes.extend(dependencies.into_iter().filter(|dependency| !causes.contains(dependency)).collect::<Vec<_>>());
     // A dependent parameter may be the cause: three passengers, and no day with three free seats.
     causes.extend(fields.iter().filter(|other| other.requires.contains(pointer)).map(|other| other.pointer.clone()));
     causes.retain(|at| form.values.pointer(at).is_some());
     for cause in &causes {
-        form.offers.entry(cause.clone()).or_default().must = true;
+        form.feedback.entry(cause.clone()).or_default().is_needed = true;
     }
     let reasons = field.reasons();
     let label = form::label(pointer);
@@ -196,7 +205,7 @@ fn dead_end(form: &mut Form, fields: &[Field<'_>], field: &Field<'_>) -> (String
         return (format!("There is no {label} to choose from{why}."), causes);
     }
     let known = causes.iter().map(|cause| {
-        let value = form.values.pointer(cause).map(scalar::plain).unwrap_or_default();
+        let value = form.values.pointer(cause).map(scalar::to_plain_text).unwrap_or_default();
         format!("{}: {}", form::label(cause), words::shorten(&value, 60))
     });
     let known = known.collect::<Vec<_>>().join(", ");
@@ -205,7 +214,7 @@ fn dead_end(form: &mut Form, fields: &[Field<'_>], field: &Field<'_>) -> (String
 }
 
 /// Returns the pointer inside a parameter that a problem belongs to. Such a problem begins with a path in backticks.
-fn inner(root: &Shape, pointer: &str, problem: &str) -> Option<String> {
+fn find_inner_pointer(root: &Shape, pointer: &str, problem: &str) -> Option<String> {
     let path = problem.strip_prefix('`')?.split_once('`')?.0;
     let inside = format!("/{}", path.replace('.', "/"));
     let below = inside.strip_prefix(pointer)?.starts_with('/');
@@ -214,7 +223,7 @@ fn inner(root: &Shape, pointer: &str, problem: &str) -> Option<String> {
 }
 
 /// Returns the reason why a call failed, in the words of the tool.
-pub fn reason(text: &str) -> String {
+pub fn read_failure_reason(text: &str) -> String {
     let text = text.trim();
     let read: Option<Value> = serde_json::from_str(text).ok();
     let field = |name: &str| read.as_ref()?.get(name)?.as_str().map(str::to_owned);
@@ -224,12 +233,12 @@ pub fn reason(text: &str) -> String {
 }
 
 /// Returns a sentence if a failure is a person's denial, and `None` otherwise.
-pub fn denial(text: &str) -> Option<String> {
+pub fn describe_denial(text: &str) -> Option<String> {
     let folded = words::fold(text);
-    let who = ["by the user", "by a human", "by the person", "by the operator"];
+    let people = ["by the user", "by a human", "by the person", "by the operator"];
     let refused = ["denied", "declined", "rejected", "refused"];
-    let by = refused.iter().any(|verb| who.iter().any(|who| folded.contains(&format!("{verb} {who}"))));
-    if !by && !folded.starts_with("the call was denied") {
+    let is_denial = refused.iter().any(|verb| people.iter().any(|person| folded.contains(&format!("{verb} {person}"))));
+    if !is_denial && !folded.starts_with("the call was denied") {
         return None;
     }
     let why = text.split_once(": ").map(|(_, why)| words::shorten(why.trim().trim_end_matches('.'), 300));

@@ -6,9 +6,9 @@ use super::{scalar, words};
 use tool_runtime::message::Part;
 
 /// The maximum number of items that are shown.
-pub const SHOWN: usize = 20;
+pub const MAX_ITEMS: usize = 20;
 /// The depth below which values are shown as JSON.
-const DEPTH: usize = 5;
+const MAX_DEPTH: usize = 5;
 
 /// Returns the content of a result as text, without control characters.
 pub fn render_content(parts: &[Part]) -> String {
@@ -59,8 +59,8 @@ pub fn render_value(value: &Value) -> String {
 fn write_lines(value: &Value, depth: usize, lines: &mut Vec<String>) {
     let indent = "  ".repeat(depth);
     match value {
-        Value::Object(map) if depth < DEPTH => {
-            let labels: Vec<String> = map.keys().map(|key| words::human(&printable(key))).collect();
+        Value::Object(map) if depth < MAX_DEPTH => {
+            let labels: Vec<String> = map.keys().map(|key| words::humanize(&printable(key))).collect();
             let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).min(24);
             for (label, value) in labels.iter().zip(map.values()) {
                 if is_nested(value) {
@@ -73,12 +73,12 @@ fn write_lines(value: &Value, depth: usize, lines: &mut Vec<String>) {
                 }
             }
         }
-        Value::Array(items) if depth < DEPTH && is_nested(value) => {
+        Value::Array(items) if depth < MAX_DEPTH && is_nested(value) => {
             if let Some(table) = render_table(items) {
                 lines.extend(table.into_iter().map(|line| format!("{indent}{line}")));
                 return;
             }
-            for item in items.iter().take(SHOWN) {
+            for item in items.iter().take(MAX_ITEMS) {
                 let from = lines.len();
                 write_lines(item, depth + 1, lines);
                 if let Some(first) = lines.get_mut(from) {
@@ -95,7 +95,7 @@ fn write_lines(value: &Value, depth: usize, lines: &mut Vec<String>) {
 
 /// Returns the line with the number of items that are not shown.
 pub fn render_rest(items: &[Value]) -> Option<String> {
-    let more = items.len().checked_sub(SHOWN).filter(|more| *more > 0)?;
+    let more = items.len().checked_sub(MAX_ITEMS).filter(|more| *more > 0)?;
     Some(format!("… and {more} more"))
 }
 
@@ -116,7 +116,7 @@ pub fn render_inline(value: &Value) -> String {
         Value::Null => "–".to_owned(),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
         Value::Object(map) if map.is_empty() => "none".to_owned(),
-        value => scalar::plain(value),
+        value => scalar::to_plain_text(value),
     }
 }
 
@@ -129,9 +129,9 @@ pub fn printable(text: &str) -> String {
 }
 
 /// The maximum number of columns in a table.
-const COLUMNS: usize = 10;
+const MAX_COLUMNS: usize = 10;
 /// The maximum number of characters in a line of a table.
-const WIDTH: usize = 100;
+const MAX_LINE_WIDTH: usize = 100;
 
 /// Returns the lines of a table, if the items are similar and small enough.
 pub fn render_table(items: &[Value]) -> Option<Vec<String>> {
@@ -149,18 +149,18 @@ pub fn render_table(items: &[Value]) -> Option<Vec<String>> {
                 keys.push(key);
             }
         }
-        if keys.len() > COLUMNS {
+        if keys.len() > MAX_COLUMNS {
             return None;
         }
     }
-    let mut rows = vec![keys.iter().map(|key| words::human(&printable(key))).collect::<Vec<_>>()];
-    for item in items.iter().take(SHOWN) {
+    let mut rows = vec![keys.iter().map(|key| words::humanize(&printable(key))).collect::<Vec<_>>()];
+    for item in items.iter().take(MAX_ITEMS) {
         rows.push(keys.iter().map(|key| item.get(key.as_str()).map_or(String::new(), render_inline)).collect());
     }
     let count = |text: &String| text.chars().count();
     let widths: Vec<usize> =
         (0..keys.len()).map(|at| rows.iter().map(|row| count(&row[at])).max().unwrap_or(0)).collect();
-    if widths.iter().sum::<usize>() + 2 * widths.len() > WIDTH {
+    if widths.iter().sum::<usize>() + 2 * widths.len() > MAX_LINE_WIDTH {
         return None;
     }
     let numeric: Vec<bool> =

@@ -9,34 +9,34 @@ use serde_json::{Number, Value, json};
 use super::words;
 use tool_schema::schema::CompiledSchema;
 
-const NUMBERS: [&str; 13] =
+const NUMBER_WORDS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-const PLACES: [&str; 10] =
+const ORDINALS: [&str; 10] =
     ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 
 /// Returns a value for people: texts without quotes, yes and no, everything else as JSON.
-pub fn plain(value: &Value) -> String {
+pub fn to_plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         Value::Null => "none".to_owned(),
         Value::Array(items) if !items.iter().any(|item| item.is_array() || item.is_object()) => {
-            items.iter().map(plain).collect::<Vec<_>>().join(", ")
+            items.iter().map(to_plain_text).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
     }
 }
 
 /// Returns the first characters of a value for people.
-pub fn brief(value: &Value) -> String {
-    words::shorten(&plain(value), 60)
+pub fn to_short_text(value: &Value) -> String {
+    words::shorten(&to_plain_text(value), 60)
 }
 
 /// Reads a number: digits, with thousands separated by commas, or a word up to twelve.
-pub fn number(text: &str) -> Option<Number> {
+pub fn parse_number(text: &str) -> Option<Number> {
     let text = text.trim();
-    if let Some(word) = NUMBERS.iter().position(|word| text.eq_ignore_ascii_case(word)) {
+    if let Some(word) = NUMBER_WORDS.iter().position(|word| text.eq_ignore_ascii_case(word)) {
         return Some(Number::from(word));
     }
     let digits = text.strip_prefix('+').unwrap_or(text);
@@ -69,26 +69,26 @@ pub fn number(text: &str) -> Option<Number> {
 }
 
 /// Returns the only number among the words of a text, or `None` if there is none or more than one.
-pub fn only_number(text: &str) -> Option<Number> {
-    let mut found = words::words(text).into_iter().filter_map(|range| number(&text[range]));
+pub fn find_only_number(text: &str) -> Option<Number> {
+    let mut found = words::word_ranges(text).into_iter().filter_map(|range| parse_number(&text[range]));
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
 
 /// Reads an index in a list that a person names: `2`, `2.`, `#2`, `number 2`, `the second one`. Counts from 0.
-pub fn list_index(text: &str) -> Option<usize> {
+pub fn parse_list_index(text: &str) -> Option<usize> {
     let folded = words::fold(text);
     let bare = folded.trim_start_matches("the ").trim_start_matches("number ").trim_start_matches("option ");
     let bare = bare.trim_end_matches(" please").trim_end_matches(" one");
-    if let Some(place) = PLACES.iter().position(|word| *word == bare) {
+    if let Some(place) = ORDINALS.iter().position(|word| *word == bare) {
         return Some(place);
     }
     let digits: &str = bare;
-    let number = number(digits)?.as_u64()?;
+    let number = parse_number(digits)?.as_u64()?;
     usize::try_from(number).ok()?.checked_sub(1)
 }
 
-pub fn yes_or_no(text: &str) -> Option<bool> {
+pub fn parse_yes_or_no(text: &str) -> Option<bool> {
     let folded = words::fold(text);
     let bare = folded.trim_end_matches(" please").trim_end_matches(" thanks").trim_end_matches(" thank you");
     match bare {
@@ -143,14 +143,14 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// Returns the number of a month from its name or the name's first letters.
-pub fn month(word: &str) -> Option<usize> {
+pub fn parse_month(word: &str) -> Option<usize> {
     let word = word.trim_end_matches('.').to_lowercase();
     let at = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(&word))?;
     Some(at + 1)
 }
 
 /// Reads a date in any unambiguous form, and returns it as `YYYY-MM-DD`.
-pub fn date(text: &str) -> Option<String> {
+pub fn parse_date(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches('.').to_lowercase();
     let pieces: Vec<&str> = text
         .split([' ', ',', '-', '/', '.'])
@@ -162,10 +162,10 @@ pub fn date(text: &str) -> Option<String> {
         word.parse::<usize>().ok()
     };
     let (year, month, day) = if a.len() == 4 {
-        (count(a)?, month(b).or_else(|| count(b))?, count(c)?)
-    } else if let Some(month) = month(a) {
+        (count(a)?, parse_month(b).or_else(|| count(b))?, count(c)?)
+    } else if let Some(month) = parse_month(a) {
         (count(c)?, month, count(b)?)
-    } else if let Some(month) = month(b) {
+    } else if let Some(month) = parse_month(b) {
         (count(c)?, month, count(a)?)
     } else if text.contains('.') {
         (count(c)?, count(b)?, count(a)?)
@@ -177,19 +177,19 @@ pub fn date(text: &str) -> Option<String> {
 }
 
 /// Returns a day for people: `2026-12-01` is `Tuesday, 1 December`.
-pub fn day(text: &str) -> Option<String> {
+pub fn describe_day(text: &str) -> Option<String> {
     const WEEK: [&str; 7] = ["Saturday", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday"];
     let count = |range: std::ops::Range<usize>| text.get(range)?.parse::<usize>().ok();
     let (year, month, day) = (count(0..4)?, count(5..7)?, count(8..10).filter(|_| has_format("date", text))?);
     // Zeller's congruence: January and February belong to the year before.
     let (moved, era) = if month < 3 { (month + 12, year + 399) } else { (month, year + 400) };
     let place = (day + 13 * (moved + 1) / 5 + era + era / 4 - era / 100 + era / 400) % 7;
-    let name = words::capital(MONTHS[month - 1]);
+    let name = words::capitalize(MONTHS[month - 1]);
     Some(format!("{}, {day} {name}", WEEK[place]))
 }
 
 /// Reads a date and time, possibly with a space between them, and returns them as in RFC 3339.
-pub fn date_time(text: &str) -> Option<String> {
+pub fn parse_date_time(text: &str) -> Option<String> {
     let text = text.trim();
     let (day, time) = text.split_once([' ', 'T', 't'])?;
     let written = format!("{day}T{}", time.trim().to_uppercase().replace(' ', ""));
@@ -201,11 +201,11 @@ const MAX_SAMPLE_LENGTH: usize = 60;
 
 /// Returns a short text that a pattern accepts, to show its form to a person: `ABC-1` for `^[A-Z]{3}-\d+$`. Returns `None` if
 /// there is no short text, or the engine cannot read the pattern.
-pub fn sample(pattern: &str) -> Option<String> {
+pub fn make_sample(pattern: &str) -> Option<String> {
     let mut out = String::new();
     write_sample(&regex_syntax::parse(pattern).ok()?, 0, &mut out)?;
-    let fits = !out.is_empty() && out.len() <= MAX_SAMPLE_LENGTH && Regex::new(pattern).ok()?.is_match(&out);
-    fits.then_some(out)
+    let is_usable = !out.is_empty() && out.len() <= MAX_SAMPLE_LENGTH && Regex::new(pattern).ok()?.is_match(&out);
+    is_usable.then_some(out)
 }
 
 /// Adds a sample of one part of a pattern, for the repetition `nth` of that part.
@@ -218,8 +218,8 @@ fn write_sample(part: &Hir, nth: usize, out: &mut String) -> Option<()> {
         HirKind::Empty | HirKind::Look(_) => {}
         HirKind::Literal(literal) => out.push_str(std::str::from_utf8(&literal.0).ok()?),
         HirKind::Class(Class::Unicode(class)) => {
-            let has = |c: &char| class.ranges().iter().any(|range| (range.start()..=range.end()).contains(c));
-            let plain: Vec<char> = PLAIN.chars().filter(has).collect();
+            let contains = |c: &char| class.ranges().iter().any(|range| (range.start()..=range.end()).contains(c));
+            let plain: Vec<char> = PLAIN.chars().filter(contains).collect();
             match plain.len() {
                 0 => out.push(class.ranges().first()?.start()),
                 count => out.push(plain[nth % count]),
@@ -249,22 +249,22 @@ mod tests {
         for (text, expected) in
             [("2", "2"), ("Two", "2"), ("-1.5", "-1.5"), ("1,000", "1000"), ("2.0", "2"), ("+7", "7")]
         {
-            assert_eq!(number(text).map(|n| n.to_string()).as_deref(), Some(expected), "{text}");
+            assert_eq!(parse_number(text).map(|n| n.to_string()).as_deref(), Some(expected), "{text}");
         }
         for text in ["", "x", "1,00", "12a", "-", "1e5x", "inf", "NaN", "1-2"] {
-            assert_eq!(number(text), None, "{text}");
+            assert_eq!(parse_number(text), None, "{text}");
         }
-        assert_eq!(only_number("two passengers, please").map(|n| n.to_string()).as_deref(), Some("2"));
-        assert_eq!(only_number("2 or 3"), None);
+        assert_eq!(find_only_number("two passengers, please").map(|n| n.to_string()).as_deref(), Some("2"));
+        assert_eq!(find_only_number("2 or 3"), None);
     }
 
     #[test]
     fn places_in_a_list() {
         for (text, expected) in [("2", 1), ("2.", 1), ("#2", 1), ("number 2", 1), ("the second one", 1), ("First", 0)] {
-            assert_eq!(list_index(text), Some(expected), "{text}");
+            assert_eq!(parse_list_index(text), Some(expected), "{text}");
         }
-        assert_eq!(list_index("0"), None);
-        assert_eq!(list_index("two flights"), None);
+        assert_eq!(parse_list_index("0"), None);
+        assert_eq!(parse_list_index("two flights"), None);
     }
 
     #[test]
@@ -284,9 +284,9 @@ mod tests {
 
     #[test]
     fn yes_and_no() {
-        assert_eq!(yes_or_no("Yes, please!"), Some(true));
-        assert_eq!(yes_or_no("no thanks"), Some(false));
-        assert_eq!(yes_or_no("yesterday"), None);
+        assert_eq!(parse_yes_or_no("Yes, please!"), Some(true));
+        assert_eq!(parse_yes_or_no("no thanks"), Some(false));
+        assert_eq!(parse_yes_or_no("yesterday"), None);
     }
 
     #[test]
@@ -300,11 +300,11 @@ mod tests {
             "1.10.2026",
             "the 1st of Oct 2026",
         ] {
-            assert_eq!(date(text).as_deref(), Some("2026-10-01"), "{text}");
+            assert_eq!(parse_date(text).as_deref(), Some("2026-10-01"), "{text}");
         }
-        assert_eq!(date_time("2026-10-01 14:30:00z").as_deref(), Some("2026-10-01T14:30:00Z"));
+        assert_eq!(parse_date_time("2026-10-01 14:30:00z").as_deref(), Some("2026-10-01T14:30:00Z"));
         for text in ["10/01/2026", "2026-02-30", "tomorrow", "", "2026", "1 Foo 2026", "31.4.2026"] {
-            assert_eq!(date(text), None, "{text}");
+            assert_eq!(parse_date(text), None, "{text}");
         }
     }
 
@@ -316,10 +316,10 @@ mod tests {
             ("1900-01-01", "Monday, 1 January"),
             ("0000-03-01", "Wednesday, 1 March"),
         ] {
-            assert_eq!(day(text).as_deref(), Some(expected), "{text}");
+            assert_eq!(describe_day(text).as_deref(), Some(expected), "{text}");
         }
-        assert_eq!(day("2026-02-30"), None);
-        assert_eq!(day("dé"), None);
+        assert_eq!(describe_day("2026-02-30"), None);
+        assert_eq!(describe_day("dé"), None);
     }
 
     #[test]
@@ -332,10 +332,10 @@ mod tests {
             ("^\\w+$", "ABC"),
             ("^x+$", "x"),
         ] {
-            assert_eq!(sample(pattern).as_deref(), Some(expected), "{pattern}");
+            assert_eq!(make_sample(pattern).as_deref(), Some(expected), "{pattern}");
         }
         for pattern in ["", "(?=x)", "a{1000}", "[", "^((((a{40}){40}){40}){40})$", r"[^\s\S]"] {
-            assert_eq!(sample(pattern), None, "{pattern}");
+            assert_eq!(make_sample(pattern), None, "{pattern}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Shape {
     pub default: Option<Value>,
     pub examples: Vec<Value>,
     /// Set if `null` is valid.
-    pub nullable: bool,
+    pub is_nullable: bool,
 }
 
 /// One allowed value.
@@ -40,14 +40,14 @@ pub struct Choice {
 pub enum Kind {
     /// A text.
     Text(Text),
-    /// A number, without a fraction if `integer` is set.
+    /// A number, without a fraction if `is_integer` is set.
     Number(Number),
     /// Yes or no.
     Bool,
     /// A list of values of one shape.
-    List { item: Box<Shape>, least: usize, most: Option<usize>, unique: bool },
+    List { item: Box<Shape>, least: usize, most: Option<usize>, has_unique_items: bool },
     /// Named values.
-    Object { fields: Vec<Field>, open: bool },
+    Object { fields: Vec<Field>, is_open: bool },
     /// A value of one of several simple kinds.
     Either(Vec<Shape>),
     /// Any JSON.
@@ -65,7 +65,7 @@ pub struct Text {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    pub integer: bool,
+    pub is_integer: bool,
     pub range: (Bound<f64>, Bound<f64>),
     pub step: Option<f64>,
 }
@@ -75,7 +75,7 @@ pub struct Number {
 pub struct Field {
     /// The name on the wire.
     pub name: String,
-    pub required: bool,
+    pub is_required: bool,
     /// The values that it may have.
     pub shape: Shape,
 }
@@ -83,7 +83,7 @@ pub struct Field {
 impl Shape {
     /// Reads a schema. Unsupported parts become [`Kind::Anything`].
     pub fn of(schema: &Value) -> Self {
-        Reader { root: schema, nodes: NODES }.read(schema, 0)
+        Reader { root: schema, nodes_left: MAX_NODES }.read(schema, 0)
     }
 
     /// Returns the fields of an object; none for other kinds.
@@ -110,16 +110,16 @@ impl Shape {
         Some(shape)
     }
 
-    pub fn only(&self) -> Option<&Value> {
+    pub fn only_value(&self) -> Option<&Value> {
         match &self.allowed[..] {
-            [one] if !self.nullable => Some(&one.value),
+            [one] if !self.is_nullable => Some(&one.value),
             _ => None,
         }
     }
 
     /// Returns whether the value is an object that is asked for field by field.
     pub fn is_form(&self) -> bool {
-        self.allowed.is_empty() && self.fields().iter().any(|field| field.required)
+        self.allowed.is_empty() && self.fields().iter().any(|field| field.is_required)
     }
 
     /// Returns whether the value is the number of a month. `name` is the parameter's name.
@@ -145,14 +145,14 @@ impl Shape {
 
     /// Checks a value. Returns the problem as a phrase that follows the parameter's name.
     pub fn check(&self, value: &Value) -> Result<(), String> {
-        if value.is_null() && self.nullable {
+        if value.is_null() && self.is_nullable {
             return Ok(());
         }
         if !self.allowed.is_empty() {
             if self.allowed.iter().any(|choice| choice.value == *value) {
                 return Ok(());
             }
-            let some: Vec<_> = self.allowed.iter().take(5).map(|choice| scalar::plain(&choice.value)).collect();
+            let some: Vec<_> = self.allowed.iter().take(5).map(|choice| scalar::to_plain_text(&choice.value)).collect();
             let more = if self.allowed.len() > 5 { ", …" } else { "" };
             return Err(format!("must be one of {}{more}", some.join(", ")));
         }
@@ -165,31 +165,31 @@ impl Shape {
                     shapes.iter().map(|shape| shape.check(value).err().ok_or(())).collect();
                 reasons.map_or(Ok(()), |reasons| Err(reasons.join(", or ")))
             }
-            (Kind::List { item, least, most, unique }, Value::Array(items)) => {
+            (Kind::List { item, least, most, has_unique_items }, Value::Array(items)) => {
                 if items.len() < *least {
                     return Err(format!("needs at least {least}"));
                 }
                 if let Some(most) = most.filter(|most| items.len() > *most) {
                     return Err(format!("takes at most {most}"));
                 }
-                if *unique && items.iter().enumerate().any(|(at, item)| items[..at].contains(item)) {
+                if *has_unique_items && items.iter().enumerate().any(|(at, item)| items[..at].contains(item)) {
                     return Err("must not hold the same value twice".to_owned());
                 }
                 items.iter().enumerate().try_for_each(|(at, value)| {
                     item.check(value).map_err(|reason| format!("(number {}) {reason}", at + 1))
                 })
             }
-            (Kind::Object { fields, open }, Value::Object(map)) => {
+            (Kind::Object { fields, is_open }, Value::Object(map)) => {
                 for field in fields {
                     match map.get(&field.name) {
                         Some(value) => {
                             field.shape.check(value).map_err(|reason| format!("({}) {reason}", field.name))?;
                         }
-                        None if field.required => return Err(format!("needs `{}`", field.name)),
+                        None if field.is_required => return Err(format!("needs `{}`", field.name)),
                         None => {}
                     }
                 }
-                match map.keys().find(|key| !open && fields.iter().all(|field| field.name != **key)) {
+                match map.keys().find(|key| !is_open && fields.iter().all(|field| field.name != **key)) {
                     Some(key) => Err(format!("has no field `{key}`")),
                     None => Ok(()),
                 }
@@ -201,29 +201,29 @@ impl Shape {
 
 impl Choice {
     /// Creates a choice without a label.
-    pub fn plain(value: &Value) -> Self {
+    pub fn without_label(value: &Value) -> Self {
         Self { value: value.clone(), label: String::new() }
     }
 }
 
 /// The depth to which schema references are followed. Deeper values are asked for as JSON.
-const DEPTH: usize = 6;
+const MAX_DEPTH: usize = 6;
 /// The maximum number of nodes that are read from a schema, because references can multiply a small text into a huge tree.
-const NODES: usize = 2000;
+const MAX_NODES: usize = 2000;
 
 /// A reader of schemas that may refer to one another.
 struct Reader<'a> {
     root: &'a Value,
-    nodes: usize,
+    nodes_left: usize,
 }
 
 impl Reader<'_> {
     fn read(&mut self, schema: &Value, depth: usize) -> Shape {
-        let Some(known) = schema.as_object().filter(|_| depth <= DEPTH && self.nodes > 0) else {
+        let Some(known) = schema.as_object().filter(|_| depth <= MAX_DEPTH && self.nodes_left > 0) else {
             return Shape::default();
         };
-        self.nodes -= 1;
-        let merged = self.merged(known, 0);
+        self.nodes_left -= 1;
+        let merged = self.merge(known, 0);
         let word = |key: &str| merged.get(key).and_then(Value::as_str).map(str::trim);
         let mut shape = Shape {
             title: word("title").map(str::to_owned),
@@ -233,35 +233,35 @@ impl Reader<'_> {
             ..Shape::default()
         };
         shape.examples.extend(merged.get("example").cloned());
-        let types = types(&merged);
-        shape.nullable = types.contains(&"null") || merged.get("nullable") == Some(&Value::Bool(true));
+        let types = type_names(&merged);
+        shape.is_nullable = types.contains(&"null") || merged.get("nullable") == Some(&Value::Bool(true));
         let types: Vec<_> = types.into_iter().filter(|kind| *kind != "null").collect();
         if let Some(values) = merged.get("enum").and_then(Value::as_array) {
-            shape.nullable |= values.contains(&Value::Null);
-            shape.allowed = values.iter().filter(|value| !value.is_null()).map(Choice::plain).collect();
+            shape.is_nullable |= values.contains(&Value::Null);
+            shape.allowed = values.iter().filter(|value| !value.is_null()).map(Choice::without_label).collect();
         }
         if let Some(value) = merged.get("const").filter(|value| !value.is_null()) {
-            shape.allowed = vec![Choice::plain(value)];
+            shape.allowed = vec![Choice::without_label(value)];
         }
         shape.kind = match &types[..] {
-            [one] => self.kind(one, &merged, depth),
-            [] => self.alternatives(&mut shape, &merged, depth),
-            several => either(
+            [one] => self.read_kind(one, &merged, depth),
+            [] => self.read_alternatives(&mut shape, &merged, depth),
+            several => unite_kinds(
                 several
                     .iter()
-                    .map(|kind| self.kind(kind, &merged, depth))
+                    .map(|kind| self.read_kind(kind, &merged, depth))
                     .map(|kind| Shape { kind, ..Shape::default() })
                     .collect(),
             ),
         };
         if !shape.allowed.is_empty() && shape.kind == Kind::Anything {
-            shape.kind = kind_of(&shape.allowed[0].value);
+            shape.kind = kind_of_value(&shape.allowed[0].value);
         }
         shape
     }
 
     /// Merges the schema with its reference and its `allOf`. Its own keywords take precedence.
-    fn merged(&mut self, schema: &Map<String, Value>, links: usize) -> Map<String, Value> {
+    fn merge(&mut self, schema: &Map<String, Value>, links: usize) -> Map<String, Value> {
         let mut out = schema.clone();
         let reference = out.remove("$ref");
         let target = reference.as_ref().and_then(Value::as_str).and_then(|link| {
@@ -270,11 +270,11 @@ impl Reader<'_> {
         });
         let parts = out.get("allOf").and_then(Value::as_array).cloned().unwrap_or_default();
         for part in target.into_iter().chain(parts.iter().filter_map(Value::as_object).cloned()) {
-            if links >= DEPTH || self.nodes == 0 {
+            if links >= MAX_DEPTH || self.nodes_left == 0 {
                 break;
             }
-            self.nodes -= 1;
-            for (key, value) in self.merged(&part, links + 1) {
+            self.nodes_left -= 1;
+            for (key, value) in self.merge(&part, links + 1) {
                 match (out.get_mut(&key), value) {
                     (Some(Value::Object(own)), Value::Object(more)) if key == "properties" => {
                         more.into_iter().for_each(|(name, property)| {
@@ -292,7 +292,7 @@ impl Reader<'_> {
         out
     }
 
-    fn kind(&mut self, name: &str, schema: &Map<String, Value>, depth: usize) -> Kind {
+    fn read_kind(&mut self, name: &str, schema: &Map<String, Value>, depth: usize) -> Kind {
         let number = |key: &str| schema.get(key).and_then(Value::as_f64);
         let count = |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
         let word = |key: &str| schema.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -304,10 +304,10 @@ impl Reader<'_> {
                 format: word("format"),
             }),
             "integer" | "number" => Kind::Number(Number {
-                integer: name == "integer",
+                is_integer: name == "integer",
                 range: (
-                    bound(number("minimum"), number("exclusiveMinimum"), f64::gt),
-                    bound(number("maximum"), number("exclusiveMaximum"), f64::lt),
+                    stricter_bound(number("minimum"), number("exclusiveMinimum"), f64::gt),
+                    stricter_bound(number("maximum"), number("exclusiveMaximum"), f64::lt),
                 ),
                 step: number("multipleOf").filter(|step| *step > 0.0),
             }),
@@ -316,34 +316,39 @@ impl Reader<'_> {
                 item: Box::new(schema.get("items").map(|items| self.read(items, depth + 1)).unwrap_or_default()),
                 least: count("minItems").unwrap_or(0),
                 most: count("maxItems"),
-                unique: schema.get("uniqueItems") == Some(&Value::Bool(true)),
+                has_unique_items: schema.get("uniqueItems") == Some(&Value::Bool(true)),
             },
             "object" => {
                 let names = schema.get("required").and_then(Value::as_array);
-                let required = |name: &str| names.is_some_and(|names| names.iter().any(|known| known == name));
+                let is_required = |name: &str| names.is_some_and(|names| names.iter().any(|known| known == name));
                 let mut fields = Vec::new();
                 for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
                     let shape = self.read(property, depth + 1);
-                    fields.push(Field { name: name.clone(), required: required(name), shape });
+                    fields.push(Field { name: name.clone(), is_required: is_required(name), shape });
                 }
-                let open = schema.get("additionalProperties") != Some(&Value::Bool(false));
-                Kind::Object { fields, open }
+                let is_open = schema.get("additionalProperties") != Some(&Value::Bool(false));
+                Kind::Object { fields, is_open }
             }
             _ => Kind::Anything,
         }
     }
 
     /// Reads `anyOf` and `oneOf`: a nullable value, a list of constants, or several kinds.
-    fn alternatives(&mut self, shape: &mut Shape, schema: &Map<String, Value>, depth: usize) -> Kind {
+    fn read_alternatives(&mut self, shape: &mut Shape, schema: &Map<String, Value>, depth: usize) -> Kind {
         let Some(parts) = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(*key)?.as_array()) else {
-            return if schema.contains_key("properties") { self.kind("object", schema, depth) } else { Kind::Anything };
+            return if schema.contains_key("properties") {
+                self.read_kind("object", schema, depth)
+            } else {
+                Kind::Anything
+            };
         };
         let mut shapes = Vec::new();
         for part in parts {
             let read = self.read(part, depth + 1);
-            let null = part.get("type").is_some_and(|kind| kind == "null") || part.get("const") == Some(&Value::Null);
-            shape.nullable |= null || read.nullable;
-            if !null {
+            let is_null =
+                part.get("type").is_some_and(|kind| kind == "null") || part.get("const") == Some(&Value::Null);
+            shape.is_nullable |= is_null || read.is_nullable;
+            if !is_null {
                 shapes.push(read);
             }
         }
@@ -358,20 +363,20 @@ impl Reader<'_> {
         if !shapes.is_empty() && shapes.iter().all(|part| !part.allowed.is_empty()) {
             for part in shapes {
                 let label = Some(part.description).filter(|text| !text.is_empty()).or(part.title).unwrap_or_default();
-                let single = part.allowed.len() == 1;
+                let is_single = part.allowed.len() == 1;
                 let named = part.allowed.into_iter();
                 shape
                     .allowed
-                    .extend(named.map(|one| if single { Choice { label: label.clone(), ..one } } else { one }));
+                    .extend(named.map(|one| if is_single { Choice { label: label.clone(), ..one } } else { one }));
             }
-            return shape.allowed.first().map_or(Kind::Anything, |one| kind_of(&one.value));
+            return shape.allowed.first().map_or(Kind::Anything, |one| kind_of_value(&one.value));
         }
-        either(shapes)
+        unite_kinds(shapes)
     }
 }
 
 /// Returns the stricter of an inclusive and an exclusive limit.
-fn bound(included: Option<f64>, excluded: Option<f64>, stricter: fn(&f64, &f64) -> bool) -> Bound<f64> {
+fn stricter_bound(included: Option<f64>, excluded: Option<f64>, stricter: fn(&f64, &f64) -> bool) -> Bound<f64> {
     match (included, excluded) {
         (Some(included), Some(excluded)) if stricter(&included, &excluded) => Included(included),
         (_, Some(excluded)) => Excluded(excluded),
@@ -380,12 +385,12 @@ fn bound(included: Option<f64>, excluded: Option<f64>, stricter: fn(&f64, &f64) 
 }
 
 /// Returns a union of kinds, if each is simple enough to be distinguished from the others.
-fn either(shapes: Vec<Shape>) -> Kind {
-    let simple = |shape: &Shape| matches!(shape.kind, Kind::Text(_) | Kind::Number(_) | Kind::Bool);
-    if !shapes.is_empty() && shapes.iter().all(simple) { Kind::Either(shapes) } else { Kind::Anything }
+fn unite_kinds(shapes: Vec<Shape>) -> Kind {
+    let is_simple = |shape: &Shape| matches!(shape.kind, Kind::Text(_) | Kind::Number(_) | Kind::Bool);
+    if !shapes.is_empty() && shapes.iter().all(is_simple) { Kind::Either(shapes) } else { Kind::Anything }
 }
 
-fn types(schema: &Map<String, Value>) -> Vec<&str> {
+fn type_names(schema: &Map<String, Value>) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
@@ -393,10 +398,10 @@ fn types(schema: &Map<String, Value>) -> Vec<&str> {
     }
 }
 
-fn kind_of(value: &Value) -> Kind {
+fn kind_of_value(value: &Value) -> Kind {
     match value {
         Value::String(_) => Kind::Text(Text::default()),
-        Value::Number(_) => Kind::Number(Number { integer: false, range: (Unbounded, Unbounded), step: None }),
+        Value::Number(_) => Kind::Number(Number { is_integer: false, range: (Unbounded, Unbounded), step: None }),
         Value::Bool(_) => Kind::Bool,
         _ => Kind::Anything,
     }
@@ -415,7 +420,7 @@ impl Kind {
                 Some("uuid") => "a UUID",
                 _ => "a text",
             },
-            Kind::Number(Number { integer: true, .. }) => "a whole number",
+            Kind::Number(Number { is_integer: true, .. }) => "a whole number",
             Kind::Number(_) => "a number",
             Kind::Bool => "yes or no",
             Kind::List { .. } => "a list",
@@ -443,21 +448,21 @@ impl Text {
         if let Some(pattern) = &self.pattern
             && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
         {
-            let example = example.map(scalar::brief).or_else(|| scalar::sample(pattern));
+            let example = example.map(scalar::to_short_text).or_else(|| scalar::make_sample(pattern));
             return Err(match example {
                 Some(example) => format!("must look like {example}"),
                 None => "does not have the form that is needed".to_owned(),
             });
         }
-        let fits = self.format.as_deref().is_none_or(|format| scalar::has_format(format, text));
-        if fits { Ok(()) } else { Err(format!("must be {}", Kind::Text(self.clone()).noun())) }
+        let has_format = self.format.as_deref().is_none_or(|format| scalar::has_format(format, text));
+        if has_format { Ok(()) } else { Err(format!("must be {}", Kind::Text(self.clone()).noun())) }
     }
 }
 
 impl Number {
     fn check(&self, number: &serde_json::Number) -> Result<(), String> {
         let value = number.as_f64().unwrap_or(f64::NAN);
-        if self.integer && (number.is_f64() || value.fract() != 0.0) {
+        if self.is_integer && (number.is_f64() || value.fract() != 0.0) {
             return Err("must be a whole number".to_owned());
         }
         if !self.range.contains(&value) {
@@ -506,21 +511,21 @@ mod tests {
         let shape = Shape::of(&json!({"$ref": "#/$defs/A", "description": "mine", "$defs": {
             "A": {"description": "its", "allOf": [{"properties": {"x": {"type": "boolean"}}, "required": ["x"]}],
                 "type": "object", "properties": {"y": {"const": 1}}}}}));
-        let fields: Vec<_> = shape.fields().iter().map(|field| (field.name.as_str(), field.required)).collect();
+        let fields: Vec<_> = shape.fields().iter().map(|field| (field.name.as_str(), field.is_required)).collect();
         assert_eq!((shape.description.as_str(), fields), ("mine", vec![("y", false), ("x", true)]));
-        assert_eq!(shape.at("/y").and_then(Shape::only), Some(&json!(1)));
+        assert_eq!(shape.at("/y").and_then(Shape::only_value), Some(&json!(1)));
     }
 
     #[test]
     fn nullables_and_alternatives() {
         let shape = Shape::of(&json!({"anyOf": [{"type": "string", "description": "a text"}, {"type": "null"}]}));
-        assert!(shape.nullable && shape.description == "a text" && matches!(shape.kind, Kind::Text(_)));
+        assert!(shape.is_nullable && shape.description == "a text" && matches!(shape.kind, Kind::Text(_)));
         let shape = Shape::of(&json!({"oneOf": [{"const": "a", "description": "first"}, {"enum": ["b", "c"]}]}));
         let labels: Vec<_> = shape.allowed.iter().map(|choice| choice.label.as_str()).collect();
         assert_eq!(labels, ["first", "", ""]);
         assert!(matches!(kind(&json!({"type": ["integer", "boolean"]})), Kind::Either(shapes) if shapes.len() == 2));
         assert_eq!(kind(&json!({"anyOf": [{"type": "object"}, {"type": "string"}]})), Kind::Anything);
-        assert!(Shape::of(&json!({"enum": ["a", null]})).nullable);
+        assert!(Shape::of(&json!({"enum": ["a", null]})).is_nullable);
     }
 
     #[test]
@@ -529,7 +534,7 @@ mod tests {
         let tree = json!({"$ref": "#/$defs/T", "$defs": {"T": {"type": "object", "properties": {
             "a": {"$ref": "#/$defs/T"}, "b": {"$ref": "#/$defs/T"}, "c": {"$ref": "#/$defs/T"}, "d": {"$ref": "#/$defs/T"},
             "e": {"$ref": "#/$defs/T"}, "f": {"$ref": "#/$defs/T"}, "g": {"$ref": "#/$defs/T"}}}}});
-        assert!(count(&Shape::of(&tree)) < 4 * NODES);
+        assert!(count(&Shape::of(&tree)) < 4 * MAX_NODES);
         for odd in
             [json!(true), json!(null), json!({"$ref": 1}), json!({"allOf": [true], "type": 3}), json!({"$ref": "#/x"})]
         {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Words without meaning for the search.
-const STOP: &[&str] = &[
+const STOP_WORDS: &[&str] = &[
     "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for",
     "from", "give", "hello", "help", "hey", "hi", "how", "i", "i'd", "i'm", "if", "in", "into", "is", "it", "it's",
     "its", "just", "kindly", "let", "let's", "like", "may", "me", "my", "need", "now", "of", "off", "ok", "okay", "on",
@@ -13,7 +13,7 @@ const STOP: &[&str] = &[
 ];
 
 /// Verbs that people and authors of tools use as synonyms, one meaning per row.
-const VERBS: &[&[&str]] = &[
+const VERB_SYNONYMS: &[&[&str]] = &[
     &["delete", "remove", "erase", "drop", "destroy"],
     &["get", "fetch", "read", "retrieve", "return", "show", "display", "tell", "view", "check", "print"],
     &["list", "show", "display", "enumerate"],
@@ -27,11 +27,11 @@ const VERBS: &[&[&str]] = &[
 ];
 
 /// Other synonyms.
-const NOUNS: &[&[&str]] = &[&["weather", "forecast"], &["flight", "fly"]];
+const NOUN_SYNONYMS: &[&[&str]] = &[&["weather", "forecast"], &["flight", "fly"]];
 
 /// Returns whether the word, in lower case, does not help to find the meaning.
-pub fn is_stop(word: &str) -> bool {
-    STOP.binary_search(&word).is_ok()
+pub fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
 }
 
 /// Returns the text in lower case. Each run of other characters than letters and digits becomes one space, and `camelCase` is
@@ -40,8 +40,8 @@ pub fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     for c in text.chars() {
-        let joined = c == '\'' && before.is_alphanumeric();
-        if c.is_alphanumeric() || joined {
+        let is_joined = c == '\'' && before.is_alphanumeric();
+        if c.is_alphanumeric() || is_joined {
             if c.is_uppercase() && before.is_lowercase() {
                 out.push(' ');
             }
@@ -55,7 +55,7 @@ pub fn fold(text: &str) -> String {
 }
 
 /// Returns a name for people: `first_name` and `firstName` become `first name`; acronyms stay as they are.
-pub fn human(name: &str) -> String {
+pub fn humanize(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut chars = name.chars().peekable();
     let mut before = ' ';
@@ -68,8 +68,8 @@ pub fn human(name: &str) -> String {
             if before.is_alphanumeric() {
                 out.push(' ');
             }
-            let acronym = chars.peek().is_none_or(|next| !next.is_lowercase());
-            if acronym { out.push(c) } else { out.extend(c.to_lowercase()) }
+            let is_acronym = chars.peek().is_none_or(|next| !next.is_lowercase());
+            if is_acronym { out.push(c) } else { out.extend(c.to_lowercase()) }
         } else {
             out.push(c);
         }
@@ -79,25 +79,25 @@ pub fn human(name: &str) -> String {
 }
 
 /// Returns the text with its first letter in upper case.
-pub fn capital(text: &str) -> String {
+pub fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Returns the stems of a text's meaningful words, in order.
 pub fn tokens(text: &str) -> Vec<String> {
-    fold(text).split(' ').filter(|word| !word.is_empty() && !is_stop(word)).map(stem).collect()
+    fold(text).split(' ').filter(|word| !word.is_empty() && !is_stop_word(word)).map(stem).collect()
 }
 
 /// Returns the stems of a word's synonyms.
-pub fn alike(token: &str) -> impl Iterator<Item = String> {
-    let rows = VERBS.iter().chain(NOUNS).filter(move |row| row.iter().any(|word| stem(word) == token));
+pub fn synonyms(token: &str) -> impl Iterator<Item = String> {
+    let rows = VERB_SYNONYMS.iter().chain(NOUN_SYNONYMS).filter(move |row| row.iter().any(|word| stem(word) == token));
     rows.flat_map(|row| row.iter().map(|word| stem(word)))
 }
 
 /// Returns whether a stem belongs to a verb that is common in tool names.
 pub fn is_verb(token: &str) -> bool {
-    VERBS.iter().any(|row| row.iter().any(|word| stem(word) == token))
+    VERB_SYNONYMS.iter().any(|row| row.iter().any(|word| stem(word) == token))
 }
 
 /// Returns the word without plural, `-ing` and `-ed`. Stemming is light, so that different words stay different.
@@ -123,8 +123,9 @@ pub fn stem(word: &str) -> String {
             if bare.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
                 stem.truncate(bare.len());
                 let tail = stem.as_bytes();
-                let doubled = tail.len() > 3 && tail[tail.len() - 1] == tail[tail.len() - 2] && !stem.ends_with("ll");
-                if doubled && !stem.ends_with("ss") {
+                let is_doubled =
+                    tail.len() > 3 && tail[tail.len() - 1] == tail[tail.len() - 2] && !stem.ends_with("ll");
+                if is_doubled && !stem.ends_with("ss") {
                     stem.pop();
                 }
                 break;
@@ -138,7 +139,7 @@ pub fn stem(word: &str) -> String {
 }
 
 /// Returns the ranges of a text's words: runs without space and without surrounding punctuation.
-pub fn words(text: &str) -> Vec<Range<usize>> {
+pub fn word_ranges(text: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
     for run in text.split(char::is_whitespace) {
@@ -185,19 +186,19 @@ mod tests {
 
     #[test]
     fn stop_words_are_sorted_for_the_search() {
-        assert!(STOP.is_sorted());
-        assert!(is_stop("please") && !is_stop("weather"));
+        assert!(STOP_WORDS.is_sorted());
+        assert!(is_stop_word("please") && !is_stop_word("weather"));
     }
 
     #[test]
     fn folds_and_humanises_names() {
         assert_eq!(fold("get_weather: Now!"), "get weather now");
         assert_eq!(fold("maxResults"), "max results");
-        assert_eq!(human("first_name"), "first name");
-        assert_eq!(human("userID"), "user ID");
-        assert_eq!(human("pullNumber"), "pull number");
-        assert_eq!(human("IATA_code"), "IATA code");
-        assert_eq!(human("Departure"), "departure");
+        assert_eq!(humanize("first_name"), "first name");
+        assert_eq!(humanize("userID"), "user ID");
+        assert_eq!(humanize("pullNumber"), "pull number");
+        assert_eq!(humanize("IATA_code"), "IATA code");
+        assert_eq!(humanize("Departure"), "departure");
     }
 
     #[test]
@@ -213,7 +214,7 @@ mod tests {
     #[test]
     fn words_keep_what_belongs_to_them() {
         let text = "mail bob@x.com,\u{2003}(2026-10-01)!  \"hi\"";
-        let found: Vec<_> = words(text).into_iter().map(|range| &text[range]).collect();
+        let found: Vec<_> = word_ranges(text).into_iter().map(|range| &text[range]).collect();
         assert_eq!(found, ["mail", "bob@x.com", "2026-10-01", "hi"]);
     }
 

@@ -18,29 +18,31 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
     let id = &request.interrupt.id;
     // The arguments that the person would allow, edited or not.
     let mut arguments = request.arguments.clone();
-    let mut fits = true;
+    let mut is_valid = true;
     if let Some(feedback) = &request.feedback {
         show_feedback(terminal, feedback);
-        if let Some(refused) = terminal.last(id) {
-            (arguments, fits) = (refused, false);
+        if let Some(refused) = terminal.last_value(id) {
+            (arguments, is_valid) = (refused, false);
         }
     }
-    show(terminal, &request.spec, &request.interrupt.shown);
-    let question = question(request);
+    show_waiting_call(terminal, &request.spec, &request.interrupt.shown);
+    let question = write_approval_question(request);
     loop {
-        let Some(answer) = choice(terminal, &question).await else { return deny_unanswered() };
+        let Some(answer) = ask_choice(terminal, &question).await else { return deny_unanswered() };
         let is_edited = arguments != request.arguments;
         match answer.as_str() {
-            "a" | "always" if offer(request).is_some() && !is_edited => return Decision::ApproveForRun,
+            "a" | "always" if offered_pattern(request).is_some() && !is_edited => return Decision::ApproveForRun,
             "y" | "yes" if !is_edited => return Decision::Approve,
-            "y" | "yes" if !fits => {
+            "y" | "yes" if !is_valid => {
                 terminal.say("The tool rejects these arguments. Answer e to edit them again, or n to deny the call.");
             }
             "y" | "yes" => return Decision::Edit { arguments: terminal.keep(id, arguments) },
-            "n" | "no" => return Decision::Deny { reason: reason(terminal).await },
+            "n" | "no" => return Decision::Deny { reason: ask_reason(terminal).await },
             "e" | "edit" => {
-                let Some(edited) = edit(terminal, &request.spec, &arguments).await else { return deny_unanswered() };
-                fits = false;
+                let Some(edited) = edit_arguments(terminal, &request.spec, &arguments).await else {
+                    return deny_unanswered();
+                };
+                is_valid = false;
                 arguments = edited;
                 match request.check(&arguments).await {
                     Err(feedback) => {
@@ -48,7 +50,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
                         terminal.say("  Your edit is kept. Answer e to continue it.");
                     }
                     Ok(shown) => {
-                        fits = true;
+                        is_valid = true;
                         terminal.say(if shown.arguments != arguments {
                             "  The tool has changed your arguments. With them, the call is:"
                         } else if arguments == request.arguments {
@@ -57,7 +59,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
                             "  Your edit is kept. With it, the call is:"
                         });
                         arguments = shown.arguments.clone();
-                        show(terminal, &request.spec, &shown);
+                        show_waiting_call(terminal, &request.spec, &shown);
                     }
                 }
             }
@@ -67,7 +69,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
 }
 
 /// Asks for one of a few words, and returns it in lower case. Returns `None` if the input has ended.
-async fn choice(terminal: &Terminal, question: &str) -> Option<String> {
+async fn ask_choice(terminal: &Terminal, question: &str) -> Option<String> {
     Some(terminal.ask(question).await.ok()??.trim().to_lowercase())
 }
 
@@ -76,15 +78,15 @@ fn deny_unanswered() -> Decision {
     Decision::deny("nobody answered")
 }
 
-fn offer(request: &ApprovalRequest) -> Option<&ArgumentPattern> {
+fn offered_pattern(request: &ApprovalRequest) -> Option<&ArgumentPattern> {
     match &request.interrupt.innermost().kind {
         InterruptKind::Approval { offer } => offer.as_ref(),
         _ => None,
     }
 }
 
-fn question(request: &ApprovalRequest) -> String {
-    let Some(pattern) = offer(request) else { return "Allow it? [y]es, [n]o, [e]dit: ".to_owned() };
+fn write_approval_question(request: &ApprovalRequest) -> String {
+    let Some(pattern) = offered_pattern(request) else { return "Allow it? [y]es, [n]o, [e]dit: ".to_owned() };
     let same = pattern.0.iter().map(|(name, value)| format!("{} {}", one_line(name), one_line(&value.to_string())));
     let same = same.collect::<Vec<_>>().join(", ");
     let same = if same.is_empty() { String::new() } else { format!(" with {same}") };
@@ -92,7 +94,7 @@ fn question(request: &ApprovalRequest) -> String {
 }
 
 /// Asks for the reason of a denial.
-async fn reason(terminal: &Terminal) -> Option<String> {
+async fn ask_reason(terminal: &Terminal) -> Option<String> {
     let reason = terminal.ask("Why? (the model sees it; empty for no reason) ").await.ok().flatten();
     reason.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
@@ -103,8 +105,8 @@ pub async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<String>
         Some(feedback) => show_feedback(terminal, feedback),
         None => show_call(terminal, &call.spec, &call.written),
     }
-    let last = call.feedback.as_ref().and_then(|_| terminal.last(&call.call_id));
-    let value = value(terminal, "answer", output(&call.spec), last).await?;
+    let last = call.feedback.as_ref().and_then(|_| terminal.last_value(&call.call_id));
+    let value = ask_value(terminal, "answer", output_schema(&call.spec), last).await?;
     Some(terminal.keep(&call.call_id, value).to_string())
 }
 
@@ -115,7 +117,7 @@ fn show_feedback(terminal: &Terminal, feedback: &Rejection) {
 }
 
 /// Shows the call that waits, and its taint.
-fn show(terminal: &Terminal, spec: &ToolSpec, shown: &CallView) {
+fn show_waiting_call(terminal: &Terminal, spec: &ToolSpec, shown: &CallView) {
     show_call(terminal, spec, &shown.lines);
     if !shown.tainted_by.is_empty() {
         terminal.say(&format!("  (the conversation contains untrusted text from {})", shown.tainted_by.join(", ")));
@@ -156,9 +158,9 @@ pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision 
             terminal.say(&format!("\n{} asks: {}", one_line(name), one_line(&request.question.text)));
         }
     }
-    let Some(schema) = &request.question.schema else { return permit(terminal).await };
-    let last = request.feedback.as_ref().and_then(|_| terminal.last(&request.call_id));
-    match value(terminal, "answer", schema, last).await {
+    let Some(schema) = &request.question.schema else { return ask_permission(terminal).await };
+    let last = request.feedback.as_ref().and_then(|_| terminal.last_value(&request.call_id));
+    match ask_value(terminal, "answer", schema, last).await {
         // The person has typed nothing.
         Some(value) if value.is_null() => Decision::Deny { reason: None },
         Some(value) => Decision::Answer { value: terminal.keep(&request.call_id, value) },
@@ -166,12 +168,12 @@ pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision 
     }
 }
 
-async fn permit(terminal: &Terminal) -> Decision {
+async fn ask_permission(terminal: &Terminal) -> Decision {
     loop {
-        let Some(answer) = choice(terminal, "Allow it? [y]es, [n]o: ").await else { return deny_unanswered() };
+        let Some(answer) = ask_choice(terminal, "Allow it? [y]es, [n]o: ").await else { return deny_unanswered() };
         match answer.as_str() {
             "y" | "yes" => return Decision::Approve,
-            "n" | "no" => return Decision::Deny { reason: reason(terminal).await },
+            "n" | "no" => return Decision::Deny { reason: ask_reason(terminal).await },
             _ => terminal.say("Please answer y or n."),
         }
     }
@@ -183,13 +185,13 @@ pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decisi
         show_feedback(terminal, feedback);
     }
     terminal.say("\nThe program stopped while this call ran. Nobody knows whether it took effect:");
-    show(terminal, &request.spec, &request.interrupt.shown);
+    show_waiting_call(terminal, &request.spec, &request.interrupt.shown);
     loop {
         let question = "What happened? [d]one, [f]ailed, [a]gain (run it once more), [l]eave it: ";
-        let Some(answer) = choice(terminal, question).await else { return Decision::Deny { reason: None } };
+        let Some(answer) = ask_choice(terminal, question).await else { return Decision::Deny { reason: None } };
         match answer.as_str() {
             "d" | "done" => {
-                let output = value(terminal, "its output", output(&request.spec), None).await;
+                let output = ask_value(terminal, "its output", output_schema(&request.spec), None).await;
                 return output.map_or(Decision::Deny { reason: None }, |output| Decision::Respond { output });
             }
             "f" | "failed" => {
@@ -206,23 +208,23 @@ pub async fn reconcile(terminal: &Terminal, request: &ApprovalRequest) -> Decisi
 }
 
 /// Asks for each parameter. An empty answer keeps the current value. Returns `None` if the input has ended.
-async fn edit(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) -> Option<Value> {
+async fn edit_arguments(terminal: &Terminal, spec: &ToolSpec, arguments: &Value) -> Option<Value> {
     let schema = spec.input.neutral();
     terminal.say("  Press Enter to keep the value in brackets.");
     let mut edited = arguments.as_object().cloned().unwrap_or_default();
-    Questions { terminal, root: schema }.entries(schema, &mut edited, 0).await?;
+    Questions { terminal, root: schema }.ask_entries(schema, &mut edited, 0).await?;
     Some(Value::Object(edited))
 }
 
 /// Asks for a value of `schema`. An empty answer keeps `current`. Returns `None` if the input has ended.
-async fn value(terminal: &Terminal, name: &str, schema: &Value, current: Option<Value>) -> Option<Value> {
+async fn ask_value(terminal: &Terminal, name: &str, schema: &Value, current: Option<Value>) -> Option<Value> {
     let (questions, resolved) = (Questions { terminal, root: schema }, resolve(schema, schema));
     match current {
         Some(Value::Object(mut object)) if resolved["properties"].is_object() => {
-            questions.entries(resolved, &mut object, 1).await?;
+            questions.ask_entries(resolved, &mut object, 1).await?;
             Some(Value::Object(object))
         }
-        current => questions.value(name, schema, current.as_ref(), 0).await,
+        current => questions.ask_value(name, schema, current.as_ref(), 0).await,
     }
 }
 
@@ -233,15 +235,15 @@ struct Questions<'a> {
 }
 
 impl Questions<'_> {
-    async fn entries(&self, schema: &Value, object: &mut Map<String, Value>, depth: usize) -> Option<()> {
+    async fn ask_entries(&self, schema: &Value, object: &mut Map<String, Value>, depth: usize) -> Option<()> {
         let names = schema["required"].as_array();
-        let required = |name: &str| names.is_some_and(|names| names.iter().any(|one| one == name));
+        let is_required = |name: &str| names.is_some_and(|names| names.iter().any(|one| one == name));
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             let current = object.get(name).or_else(|| property.get("default").filter(|_| depth > 0));
-            let given = Box::pin(self.value(name, property, current, depth)).await?;
+            let given = Box::pin(self.ask_value(name, property, current, depth)).await?;
             // The person has typed nothing for an optional entry.
-            let empty = given.is_null() || given.as_object().is_some_and(Map::is_empty) && !required(name);
-            if !empty || object.contains_key(name) {
+            let is_empty = given.is_null() || given.as_object().is_some_and(Map::is_empty) && !is_required(name);
+            if !is_empty || object.contains_key(name) {
                 object.insert(name.clone(), given);
             }
         }
@@ -249,11 +251,11 @@ impl Questions<'_> {
     }
 
     /// Asks for one value. The person types JSON, or plain text if a text is allowed.
-    async fn value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
+    async fn ask_value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
         let resolved = resolve(schema, self.root);
         if current.is_none() && resolved["properties"].is_object() && depth < MAX_DEPTH {
             let mut object = Map::new();
-            self.entries(resolved, &mut object, depth + 1).await?;
+            self.ask_entries(resolved, &mut object, depth + 1).await?;
             return Some(Value::Object(object));
         }
         let shown = match current {
@@ -275,7 +277,7 @@ impl Questions<'_> {
     }
 }
 
-fn output(spec: &ToolSpec) -> &Value {
+fn output_schema(spec: &ToolSpec) -> &Value {
     spec.output.as_ref().map_or(&Value::Null, |schema| schema.neutral())
 }
 

@@ -15,11 +15,11 @@ use std::{
 use tokio::sync::{oneshot, watch};
 
 /// If a question replaces another one, a line within this time may still answer the earlier question.
-const MOMENT: Duration = Duration::from_millis(700);
+const STALE_PERIOD: Duration = Duration::from_millis(700);
 
 /// A reader of lines. A separate thread reads a line on request, so that a program can end without waiting for it.
 pub struct Input {
-    asks: mpsc::Sender<oneshot::Sender<Line>>,
+    requests: mpsc::Sender<oneshot::Sender<Line>>,
     /// The line that the thread is reading. It stays here if the question is withdrawn.
     pending: Option<oneshot::Receiver<Line>>,
 }
@@ -28,7 +28,7 @@ pub struct Input {
 type Line = io::Result<Option<String>>;
 
 /// The outcome of a question.
-pub enum Typed {
+pub enum TypedLine {
     Line(Option<String>),
     /// A line that was meant for an earlier question.
     Stale,
@@ -36,35 +36,35 @@ pub enum Typed {
 
 impl Input {
     pub fn new(mut reader: impl BufRead + Send + 'static) -> Self {
-        let (asks, asked) = mpsc::channel::<oneshot::Sender<Line>>();
+        let (requests, received_requests) = mpsc::channel::<oneshot::Sender<Line>>();
         // If the thread cannot be started, each question fails.
         let _ = thread::Builder::new().name("terminal".to_owned()).spawn(move || {
-            for reply in asked {
+            for reply in received_requests {
                 // The question may have been withdrawn; then the next one gets the line.
-                let _ = reply.send(next(&mut reader));
+                let _ = reply.send(read_line(&mut reader));
             }
         });
-        Self { asks, pending: None }
+        Self { requests, pending: None }
     }
 
-    /// Returns the next line. If `decides` is set, a line that was meant for an earlier question is [`Typed::Stale`].
-    pub async fn line(&mut self, decides: bool) -> io::Result<Typed> {
-        let since = Instant::now();
+    /// Returns the next line. If `must_be_fresh` is set, a line that was meant for an earlier question is [`TypedLine::Stale`].
+    pub async fn read_line(&mut self, must_be_fresh: bool) -> io::Result<TypedLine> {
+        let asked_at = Instant::now();
         let is_left = self.pending.is_some();
         let pending = self.pending.get_or_insert_with(|| {
             let (reply, line) = oneshot::channel();
-            let _ = self.asks.send(reply);
+            let _ = self.requests.send(reply);
             line
         });
         let line = pending.await.unwrap_or_else(|_| Err(io::Error::other("the input is closed")));
         self.pending = None;
         let line = line?;
-        let is_stale = is_left && decides && line.is_some() && since.elapsed() < MOMENT;
-        Ok(if is_stale { Typed::Stale } else { Typed::Line(line) })
+        let is_stale = is_left && must_be_fresh && line.is_some() && asked_at.elapsed() < STALE_PERIOD;
+        Ok(if is_stale { TypedLine::Stale } else { TypedLine::Line(line) })
     }
 }
 
-fn next(reader: &mut impl BufRead) -> Line {
+fn read_line(reader: &mut impl BufRead) -> Line {
     let mut line = Vec::new();
     let length = reader.read_until(b'\n', &mut line)?;
     // Invalid UTF-8 must not end a conversation.
@@ -73,62 +73,65 @@ fn next(reader: &mut impl BufRead) -> Line {
 }
 
 /// The exit status that a shell expects of a program that Ctrl-C has ended.
-const STATUS: i32 = 130;
+const EXIT_STATUS: i32 = 130;
 
 /// The number of conversations that listen in this process, and the number of presses of Ctrl-C. A process that handles Ctrl-C
 /// once does so until its end. So if no conversation listens, Ctrl-C ends the program explicitly.
-struct Keys {
-    listening: AtomicUsize,
-    pressed: watch::Sender<usize>,
+struct CtrlCState {
+    listeners: AtomicUsize,
+    press_count: watch::Sender<usize>,
 }
 
-static KEYS: OnceLock<Option<Keys>> = OnceLock::new();
+static CTRL_C: OnceLock<Option<CtrlCState>> = OnceLock::new();
 
 /// The presses of Ctrl-C for one conversation. One that does not listen sees no presses.
 pub struct Interrupts {
-    pressed: Option<watch::Receiver<usize>>,
+    press_count: Option<watch::Receiver<usize>>,
     /// The number of presses before the current work began.
-    before: usize,
+    forgotten_presses: usize,
 }
 
 impl Interrupts {
     /// Begins to listen, if that is possible.
     pub fn listen() -> Self {
-        let keys = KEYS.get_or_init(|| {
-            let (pressed, _) = watch::channel(0);
+        let ctrl_c = CTRL_C.get_or_init(|| {
+            let (press_count, _) = watch::channel(0);
+            let (ready, started) = mpsc::channel();
             // A separate thread, which works even if all workers of the program's runtime are busy.
-            let listener = thread::Builder::new().name("ctrl-c".to_owned()).spawn(count_presses);
-            listener.is_ok().then(|| Keys { listening: AtomicUsize::new(0), pressed })
+            let listener = thread::Builder::new().name("ctrl-c".to_owned()).spawn(move || count_presses(&ready));
+            // From then on, the listener receives every press.
+            let is_listening = listener.is_ok() && started.recv().is_ok();
+            is_listening.then(|| CtrlCState { listeners: AtomicUsize::new(0), press_count })
         });
-        let Some(keys) = keys else { return Self::none() };
-        keys.listening.fetch_add(1, Ordering::SeqCst);
-        let pressed = keys.pressed.subscribe();
-        let before = *pressed.borrow();
-        Self { pressed: Some(pressed), before }
+        let Some(ctrl_c) = ctrl_c else { return Self::none() };
+        ctrl_c.listeners.fetch_add(1, Ordering::SeqCst);
+        let press_count = ctrl_c.press_count.subscribe();
+        let forgotten_presses = *press_count.borrow();
+        Self { press_count: Some(press_count), forgotten_presses }
     }
 
     pub fn none() -> Self {
-        Self { pressed: None, before: 0 }
+        Self { press_count: None, forgotten_presses: 0 }
     }
 
     /// Forgets the presses so far.
     pub fn forget(&mut self) {
-        if let Some(pressed) = &self.pressed {
-            self.before = *pressed.borrow();
+        if let Some(press_count) = &self.press_count {
+            self.forgotten_presses = *press_count.borrow();
         }
     }
 
     /// Returns whether Ctrl-C was pressed since the last [`forget`](Self::forget).
     pub fn is_pressed(&self) -> bool {
-        self.pressed.as_ref().is_some_and(|pressed| *pressed.borrow() > self.before)
+        self.press_count.as_ref().is_some_and(|press_count| *press_count.borrow() > self.forgotten_presses)
     }
 
     /// Waits until Ctrl-C was pressed `times` since the last [`forget`](Self::forget).
-    pub fn pressed(&self, times: usize) -> impl Future<Output = ()> + Send + use<> {
-        let (pressed, most) = (self.pressed.clone(), self.before + times);
+    pub fn wait_for_presses(&self, times: usize) -> impl Future<Output = ()> + Send + use<> {
+        let (press_count, target) = (self.press_count.clone(), self.forgotten_presses + times);
         async move {
-            if let Some(mut pressed) = pressed
-                && pressed.wait_for(|count| *count >= most).await.is_ok()
+            if let Some(mut press_count) = press_count
+                && press_count.wait_for(|count| *count >= target).await.is_ok()
             {
                 return;
             }
@@ -139,22 +142,36 @@ impl Interrupts {
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        if let (Some(_), Some(Some(keys))) = (&self.pressed, KEYS.get()) {
-            keys.listening.fetch_sub(1, Ordering::SeqCst);
+        if let (Some(_), Some(Some(ctrl_c))) = (&self.press_count, CTRL_C.get()) {
+            ctrl_c.listeners.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
 
-/// Counts presses of Ctrl-C until the program ends.
-fn count_presses() {
+/// Returns the presses of Ctrl-C from now on.
+#[cfg(unix)]
+fn listen_for_presses() -> io::Result<tokio::signal::unix::Signal> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())
+}
+
+/// Returns the presses of Ctrl-C from now on.
+#[cfg(windows)]
+fn listen_for_presses() -> io::Result<tokio::signal::windows::CtrlC> {
+    tokio::signal::windows::ctrl_c()
+}
+
+/// Counts presses of Ctrl-C until the program ends. Sends to `ready` once it receives them.
+fn count_presses(ready: &mpsc::Sender<()>) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            match KEYS.get() {
-                Some(Some(keys)) if keys.listening.load(Ordering::SeqCst) > 0 => {
-                    keys.pressed.send_modify(|count| *count += 1);
+        let Ok(mut presses) = listen_for_presses() else { return };
+        let _ = ready.send(());
+        while presses.recv().await.is_some() {
+            match CTRL_C.get() {
+                Some(Some(ctrl_c)) if ctrl_c.listeners.load(Ordering::SeqCst) > 0 => {
+                    ctrl_c.press_count.send_modify(|count| *count += 1);
                 }
-                _ => process::exit(STATUS),
+                _ => process::exit(EXIT_STATUS),
             }
         }
     });

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 
 use serde_json::Value;
 
-use input::{Input, Interrupts, Typed};
+use input::{Input, Interrupts, TypedLine};
 use screen::Screen;
 use tool_runtime::agent::{
     Agent, AgentError, ApprovalRequest, Decision, Event, ExternalCall, Observer, Operator, QuestionRequest,
@@ -37,7 +37,7 @@ struct Inner {
     /// Set if the input is a terminal, where a person may press Ctrl-C.
     is_person: bool,
     /// The last value that the person gave for a call. If it is refused, the person need not type it again.
-    last: std::sync::Mutex<Option<(String, Value)>>,
+    last_value: std::sync::Mutex<Option<(String, Value)>>,
 }
 
 impl Terminal {
@@ -61,37 +61,37 @@ impl Terminal {
         let screen = &self.inner.screen;
         screen.line(&escape(greeting));
         let mut session = agent.observer(self.clone()).operator(self.clone()).session();
-        let mut keys = if self.inner.is_person { Interrupts::listen() } else { Interrupts::none() };
+        let mut interrupts = if self.inner.is_person { Interrupts::listen() } else { Interrupts::none() };
         loop {
-            let before = keys.is_pressed();
+            let was_pressed = interrupts.is_pressed();
             let line = tokio::select! {
                 biased;
-                () = keys.pressed(if before { 2 } else { 1 }) => {
-                    if before {
+                () = interrupts.wait_for_presses(if was_pressed { 2 } else { 1 }) => {
+                    if was_pressed {
                         return Ok(());
                     }
                     screen.line("(Ctrl-C again ends the conversation)");
                     continue;
                 }
-                line = self.line("\n> ", false) => line?,
+                line = self.read_line("\n> ", false) => line?,
             };
             let Some(prompt) = line else {
                 screen.line("");
                 return Ok(());
             };
-            keys.forget();
+            interrupts.forget();
             match prompt.trim() {
                 "" => continue,
                 "exit" | "quit" => return Ok(()),
                 _ => {}
             }
             let stop = async {
-                keys.pressed(1).await;
+                interrupts.wait_for_presses(1).await;
                 screen.line("(stopped; Ctrl-C again ends the conversation)");
             };
             let reply = tokio::select! {
                 biased;
-                () = keys.pressed(2) => return Ok(()),
+                () = interrupts.wait_for_presses(2) => return Ok(()),
                 reply = session.send_until(prompt.trim(), stop) => reply,
             };
             match reply {
@@ -102,7 +102,7 @@ impl Terminal {
                         screen.line(&format!("(stopped: {})", one_line(&reply.phase.to_string())));
                     }
                 }
-                Err(AgentError::Cancelled) if keys.is_pressed() => {}
+                Err(AgentError::Cancelled) if interrupts.is_pressed() => {}
                 Err(AgentError::Cancelled) => return Ok(()),
                 Err(error) => screen.line(&format!("! {}", one_line(&error.to_string()))),
             }
@@ -110,24 +110,24 @@ impl Terminal {
     }
 
     fn with_screen(screen: Screen, input: Input, is_person: bool) -> Self {
-        let last = std::sync::Mutex::new(None);
-        Self { inner: Arc::new(Inner { screen, input: Mutex::new(input), is_person, last }) }
+        let last_value = std::sync::Mutex::new(None);
+        Self { inner: Arc::new(Inner { screen, input: Mutex::new(input), is_person, last_value }) }
     }
 
     /// Asks for a line that contains a decision. Returns `None` if the input has ended.
     async fn ask(&self, question: &str) -> io::Result<Option<String>> {
-        self.line(question, true).await
+        self.read_line(question, true).await
     }
 
-    /// Asks for a line. If `decides` is set, a line that was meant for an earlier question is not accepted.
-    async fn line(&self, question: &str, decides: bool) -> io::Result<Option<String>> {
+    /// Asks for a line. If `must_be_fresh` is set, a line that was meant for an earlier question is not accepted.
+    async fn read_line(&self, question: &str, must_be_fresh: bool) -> io::Result<Option<String>> {
         loop {
-            let asking = self.inner.screen.ask(question);
-            let typed = self.inner.input.lock().await.line(decides).await;
-            asking.end();
+            let open_question = self.inner.screen.ask(question);
+            let typed = self.inner.input.lock().await.read_line(must_be_fresh).await;
+            open_question.end();
             match typed? {
-                Typed::Line(line) => return Ok(line),
-                Typed::Stale => self.say("(that came too soon: the question has changed)"),
+                TypedLine::Line(line) => return Ok(line),
+                TypedLine::Stale => self.say("(that came too soon: the question has changed)"),
             }
         }
     }
@@ -138,15 +138,15 @@ impl Terminal {
 
     /// Keeps the person's value for `id`, and returns it.
     fn keep(&self, id: &impl ToString, value: Value) -> Value {
-        let mut last = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some((id.to_string(), value.clone()));
+        let mut last_value = self.inner.last_value.lock().unwrap_or_else(PoisonError::into_inner);
+        *last_value = Some((id.to_string(), value.clone()));
         value
     }
 
     /// Returns the person's last value for `id`.
-    fn last(&self, id: &impl ToString) -> Option<Value> {
-        let last = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().filter(|(known, _)| *known == id.to_string()).map(|(_, value)| value.clone())
+    fn last_value(&self, id: &impl ToString) -> Option<Value> {
+        let last_value = self.inner.last_value.lock().unwrap_or_else(PoisonError::into_inner);
+        last_value.as_ref().filter(|(known, _)| *known == id.to_string()).map(|(_, value)| value.clone())
     }
 }
 

@@ -15,7 +15,7 @@ use tool_runtime::tool::Progress;
 use tool_schema::feedback::excerpt;
 
 /// The width of a bar, in characters.
-const WIDTH: usize = 20;
+const BAR_WIDTH: usize = 20;
 
 /// The maximum number of bars.
 const MAX_BARS: usize = 8;
@@ -24,7 +24,7 @@ const MAX_BARS: usize = 8;
 const MAX_EXCERPT: usize = 100;
 
 /// The minimum time between redraws of the bars. A report within this time is shown with the next one, or never.
-const PAUSE: Duration = Duration::from_millis(30);
+const MIN_REDRAW_INTERVAL: Duration = Duration::from_millis(30);
 
 /// The screen. It ignores write errors, because a closed terminal must not stop a run.
 pub struct Screen {
@@ -34,17 +34,22 @@ pub struct Screen {
 struct State {
     output: Box<dyn Write + Send>,
     /// Set if the last line is not ended yet.
-    open: bool,
-    live: Live,
+    is_line_open: bool,
+    running: RunningCalls,
     /// The text that has arrived while a question is open. The screen shows it after the answer, so that it does not disturb the
     /// typing.
-    held: Option<String>,
+    buffered: Option<String>,
 }
 
 impl Screen {
     /// Creates a screen. `is_terminal` is set if output can be overwritten.
     pub fn new(output: impl Write + Send + 'static, is_terminal: bool) -> Self {
-        let state = State { output: Box::new(output), open: false, live: Live::new(is_terminal), held: None };
+        let state = State {
+            output: Box::new(output),
+            is_line_open: false,
+            running: RunningCalls::new(is_terminal),
+            buffered: None,
+        };
         Self { state: Mutex::new(state) }
     }
 
@@ -65,9 +70,9 @@ impl Screen {
         state.clear();
         state.end_line();
         state.write(question);
-        state.open = false;
-        if state.live.is_on() {
-            state.held = Some(String::new());
+        state.is_line_open = false;
+        if state.running.draws_bars() {
+            state.buffered = Some(String::new());
         }
         OpenQuestion { screen: self, is_answered: false }
     }
@@ -91,27 +96,27 @@ impl Screen {
                 // A line break in accepted arguments is white space between values: inside strings, JSON escapes it.
                 let arguments = call.arguments().text.replace(['\n', '\r', '\t'], " ");
                 state.line(&format!("· {} {}", one_line(&call.name), one_line(&arguments)));
-                state.live.start(call);
+                state.running.start(call);
             }
             Event::CallProgress(progress) => {
-                if let Some(line) = state.live.report(progress) {
+                if let Some(line) = state.running.report(progress) {
                     state.line(&line);
-                } else if state.live.is_due() {
+                } else if state.running.is_due() {
                     state.clear();
                     state.draw();
                 }
             }
             Event::CallFinished { call, result, .. } => {
                 state.clear();
-                state.live.end(&call.id);
+                state.running.end(&call.id);
                 if !result.is_success() {
-                    state.failed(&call.name, result, &call.arguments().text, call.attempts > 0);
+                    state.write_failure(&call.name, result, &call.arguments().text, call.attempts > 0);
                 }
                 state.draw();
             }
             Event::RunAtRest(_) => {
                 state.clear();
-                state.live.end_all();
+                state.running.end_all();
             }
             _ => {}
         }
@@ -138,11 +143,11 @@ impl OpenQuestion<'_> {
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let mut state = self.screen.lock();
-        let held = state.held.take();
-        if !self.is_answered && held.is_some() {
+        let buffered = state.buffered.take();
+        if !self.is_answered && buffered.is_some() {
             state.write("\n");
         }
-        state.write(&held.unwrap_or_default());
+        state.write(&buffered.unwrap_or_default());
         state.draw();
     }
 }
@@ -156,10 +161,10 @@ impl State {
         self.draw();
     }
 
-    fn failed(&mut self, name: &str, result: &CallResult, arguments: &str, started: bool) {
+    fn write_failure(&mut self, name: &str, result: &CallResult, arguments: &str, has_started: bool) {
         let text = match result {
-            CallResult::Rejected { feedback } => refusal(feedback, arguments),
-            other => format!(": {}", other.for_people(name, started)),
+            CallResult::Rejected { feedback } => describe_rejection(feedback, arguments),
+            other => format!(": {}", other.for_people(name, has_started)),
         };
         let mut start = format!("· {}", one_line(name));
         for line in text.lines() {
@@ -172,56 +177,56 @@ impl State {
         if text.is_empty() {
             return;
         }
-        self.open = !text.ends_with('\n');
-        match &mut self.held {
-            Some(held) => held.push_str(text),
-            None => self.put(text),
+        self.is_line_open = !text.ends_with('\n');
+        match &mut self.buffered {
+            Some(buffered) => buffered.push_str(text),
+            None => self.write_now(text),
         }
     }
 
-    fn put(&mut self, text: &str) {
+    fn write_now(&mut self, text: &str) {
         let _ = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
     }
 
     fn end_line(&mut self) {
-        if self.open {
+        if self.is_line_open {
             self.write("\n");
         }
     }
 
     /// Removes the bars from the screen.
     fn clear(&mut self) {
-        if let Some(codes) = self.live.clear() {
-            self.put(&codes);
+        if let Some(codes) = self.running.clear() {
+            self.write_now(&codes);
         }
     }
 
     /// Draws the bars, unless a line or a question is open.
     fn draw(&mut self) {
-        if self.open || self.held.is_some() {
+        if self.is_line_open || self.buffered.is_some() {
             return;
         }
-        if let Some(codes) = self.live.draw() {
-            self.put(&codes);
+        if let Some(codes) = self.running.draw() {
+            self.write_now(&codes);
         }
     }
 }
 
 /// Returns the part of a rejection that the person sees: the problems of the given values, or the values that the tool asks for.
 /// The model receives the rest, and explains it in its own words.
-fn refusal(feedback: &Rejection, arguments: &str) -> String {
+fn describe_rejection(feedback: &Rejection, arguments: &str) -> String {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-    let given = |name: &str| {
+    let is_given = |name: &str| {
         let inside = || name.split('.').try_fold(&arguments, |value, step| value.get(step));
         arguments.get(name).or_else(inside).is_some()
     };
     let refused: Vec<_> = feedback.reports().filter(|(_, report)| !report.is_valid()).collect();
-    let judged = |report: &Report| report.refused.as_ref().is_some_and(|reasons| reasons.required().is_empty());
-    let wrong = refused.iter().filter(|(name, report)| given(name) && judged(report));
+    let is_judged = |report: &Report| report.refused.as_ref().is_some_and(|reasons| reasons.required().is_empty());
+    let wrong = refused.iter().filter(|(name, report)| is_given(name) && is_judged(report));
     let wrong: Vec<_> = wrong.map(|(name, report)| ((*name).to_owned(), (*report).clone())).collect();
     match (feedback.problems().is_empty() && !refused.is_empty(), wrong.is_empty()) {
         (true, true) => {
-            let asked = refused.iter().map(|(name, _)| *name).filter(|name| !given(name));
+            let asked = refused.iter().map(|(name, _)| *name).filter(|name| !is_given(name));
             format!(" {arguments} still needs {}", asked.collect::<Vec<_>>().join(", "))
         }
         (_, false) => format!(": {}", Rejection::reported(feedback.problems().to_vec(), wrong)),
@@ -230,34 +235,39 @@ fn refusal(feedback: &Rejection, arguments: &str) -> String {
 }
 
 /// The running calls, in the order of their starts.
-pub struct Live {
+pub struct RunningCalls {
     is_terminal: bool,
-    calls: Vec<Running>,
+    calls: Vec<RunningCall>,
     /// The number of lines that are drawn.
-    drawn: usize,
-    last: Option<Instant>,
+    drawn_lines: usize,
+    last_draw: Option<Instant>,
 }
 
-struct Running {
+struct RunningCall {
     id: CallId,
     name: String,
     progress: Option<Progress>,
     /// The last progress line: the completed tenths, and the message.
-    shown: Option<(Option<u8>, String)>,
+    last_line: Option<(Option<u8>, String)>,
 }
 
-impl Live {
+impl RunningCalls {
     pub fn new(is_terminal: bool) -> Self {
-        Self { is_terminal, calls: Vec::new(), drawn: 0, last: None }
+        Self { is_terminal, calls: Vec::new(), drawn_lines: 0, last_draw: None }
     }
 
-    pub fn is_on(&self) -> bool {
+    pub fn draws_bars(&self) -> bool {
         self.is_terminal
     }
 
     pub fn start(&mut self, call: &Call) {
         self.end(&call.id);
-        self.calls.push(Running { id: call.id.clone(), name: one_line(&call.name), progress: None, shown: None });
+        self.calls.push(RunningCall {
+            id: call.id.clone(),
+            name: one_line(&call.name),
+            progress: None,
+            last_line: None,
+        });
     }
 
     /// Receives a call's progress. Returns the line to write, if any.
@@ -271,19 +281,23 @@ impl Live {
         // One line per report would be too much for a tool that reports often.
         let message = message_of(progress);
         let tenth = fraction(progress).map(tenth);
-        if call.shown.as_ref().is_some_and(|(shown, before)| *shown == tenth && *before == message && tenth.is_some()) {
+        if call
+            .last_line
+            .as_ref()
+            .is_some_and(|(shown, before)| *shown == tenth && *before == message && tenth.is_some())
+        {
             return None;
         }
         let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
         let is_output = progress.preliminary.is_some() && progress.message.is_none();
         let line = if is_output { format!("  {message}") } else { format!("  {}{total} {message}", progress.done) };
-        call.shown = Some((tenth, message));
+        call.last_line = Some((tenth, message));
         Some(line)
     }
 
     /// Returns whether the bars should be redrawn.
     pub fn is_due(&self) -> bool {
-        self.is_terminal && self.last.is_none_or(|last| last.elapsed() >= PAUSE)
+        self.is_terminal && self.last_draw.is_none_or(|last_draw| last_draw.elapsed() >= MIN_REDRAW_INTERVAL)
     }
 
     pub fn end(&mut self, call: &CallId) {
@@ -296,13 +310,13 @@ impl Live {
 
     /// Returns the control codes that remove the bars.
     pub fn clear(&mut self) -> Option<String> {
-        let drawn = std::mem::take(&mut self.drawn);
-        (drawn > 0).then(|| format!("\r\u{1b}[{drawn}A\u{1b}[J"))
+        let drawn_lines = std::mem::take(&mut self.drawn_lines);
+        (drawn_lines > 0).then(|| format!("\r\u{1b}[{drawn_lines}A\u{1b}[J"))
     }
 
     /// Returns the control codes that draw the bars. The terminal cuts each at its edge, so that a bar is one line.
     pub fn draw(&mut self) -> Option<String> {
-        if !self.is_terminal || self.drawn > 0 {
+        if !self.is_terminal || self.drawn_lines > 0 {
             return None;
         }
         let reporting: Vec<_> = self.calls.iter().filter_map(|call| Some((call, call.progress.as_ref()?))).collect();
@@ -311,12 +325,12 @@ impl Live {
         }
         let more = reporting.len().saturating_sub(MAX_BARS);
         let mut lines: Vec<String> =
-            reporting.iter().take(MAX_BARS).map(|(call, progress)| bar(&call.name, progress)).collect();
+            reporting.iter().take(MAX_BARS).map(|(call, progress)| render_bar(&call.name, progress)).collect();
         if more > 0 {
             lines.push(format!("  and {more} more"));
         }
-        self.drawn = lines.len();
-        self.last = Some(Instant::now());
+        self.drawn_lines = lines.len();
+        self.last_draw = Some(Instant::now());
         Some(format!("\u{1b}[?7l{}\n\u{1b}[?7h", lines.join("\n")))
     }
 }
@@ -347,12 +361,12 @@ fn message_of(progress: &Progress) -> String {
     clippy::cast_precision_loss,
     reason = "small numbers"
 )]
-fn bar(name: &str, progress: &Progress) -> String {
+fn render_bar(name: &str, progress: &Progress) -> String {
     let message = message_of(progress);
     match fraction(progress) {
         Some(done) => {
-            let full = (done * WIDTH as f64).round() as usize;
-            let (full, rest) = ("━".repeat(full), "─".repeat(WIDTH - full));
+            let full = (done * BAR_WIDTH as f64).round() as usize;
+            let (full, rest) = ("━".repeat(full), "─".repeat(BAR_WIDTH - full));
             format!("  {name} {full}{rest} {:3.0} % {message}", done * 100.0)
         }
         None if progress.preliminary.is_some() && progress.message.is_none() => format!("  {name} … {message}"),
@@ -370,46 +384,46 @@ mod tests {
         progress
     }
 
-    fn live(is_terminal: bool) -> Live {
-        let mut live = Live::new(is_terminal);
-        live.calls.push(Running { id: "c".into(), name: "t".into(), progress: None, shown: None });
-        live
+    fn running(is_terminal: bool) -> RunningCalls {
+        let mut running = RunningCalls::new(is_terminal);
+        running.calls.push(RunningCall { id: "c".into(), name: "t".into(), progress: None, last_line: None });
+        running
     }
 
     #[test]
     fn the_length_of_a_bar_is_the_completed_part() {
-        assert_eq!(bar("t", &progress(5.0, Some(20.0), "x")), "  t ━━━━━─────────────── \u{20}25 % x");
-        assert_eq!(bar("t", &progress(9.0, Some(3.0), "x")), "  t ━━━━━━━━━━━━━━━━━━━━ 100 % x");
+        assert_eq!(render_bar("t", &progress(5.0, Some(20.0), "x")), "  t ━━━━━─────────────── \u{20}25 % x");
+        assert_eq!(render_bar("t", &progress(9.0, Some(3.0), "x")), "  t ━━━━━━━━━━━━━━━━━━━━ 100 % x");
         for odd in
             [progress(f64::NAN, Some(1.0), "x"), progress(1.0, Some(f64::NAN), "x"), progress(1.0, Some(0.0), "x")]
         {
-            assert!(bar("t", &odd).starts_with("  t … "), "{odd:?}");
+            assert!(render_bar("t", &odd).starts_with("  t … "), "{odd:?}");
         }
     }
 
     #[test]
     fn bars_are_drawn_and_taken_away() {
-        let mut live = live(true);
-        assert_eq!((live.draw(), live.clear()), (None, None), "a call without progress has no bar");
-        assert_eq!(live.report(&progress(1.0, Some(2.0), "a")), None);
-        let drawn = live.draw().unwrap();
+        let mut running = running(true);
+        assert_eq!((running.draw(), running.clear()), (None, None), "a call without progress has no bar");
+        assert_eq!(running.report(&progress(1.0, Some(2.0), "a")), None);
+        let drawn = running.draw().unwrap();
         assert!(drawn.starts_with("\u{1b}[?7l  t ━") && drawn.ends_with("a\n\u{1b}[?7h"), "{drawn:?}");
-        assert!(!live.is_due(), "not again at once");
-        assert_eq!(live.clear().unwrap(), "\r\u{1b}[1A\u{1b}[J");
-        live.end(&"c".into());
-        assert_eq!(live.draw(), None);
+        assert!(!running.is_due(), "not again at once");
+        assert_eq!(running.clear().unwrap(), "\r\u{1b}[1A\u{1b}[J");
+        running.end(&"c".into());
+        assert_eq!(running.draw(), None);
     }
 
     #[test]
     fn lines_are_only_written_when_there_is_something_new() {
-        let mut live = live(false);
+        let mut running = running(false);
         let lines: Vec<_> =
-            (0..1000).filter_map(|done| live.report(&progress(f64::from(done), Some(1000.0), "a"))).collect();
+            (0..1000).filter_map(|done| running.report(&progress(f64::from(done), Some(1000.0), "a"))).collect();
         assert_eq!(lines.len(), 10, "{lines:?}");
         assert_eq!(lines[1], "  100 of 1000 a");
-        assert_eq!(live.report(&progress(999.0, Some(1000.0), "b")).as_deref(), Some("  999 of 1000 b"));
+        assert_eq!(running.report(&progress(999.0, Some(1000.0), "b")).as_deref(), Some("  999 of 1000 b"));
         let mut output = Progress::new("c", 0.0, None);
         output.preliminary = Some(serde_json::json!({"a": 1}));
-        assert_eq!(live.report(&output).as_deref(), Some("  {\"a\":1}"));
+        assert_eq!(running.report(&output).as_deref(), Some("  {\"a\":1}"));
     }
 }

@@ -8,8 +8,8 @@
 //! approvals resume                                 # the money moves
 //! ```
 //!
-//! The runs are in a SQLite file, or in PostgreSQL if `DATABASE_URL` names a server. On an engine, its server lets them go on in a
-//! process that serves, and all other processes only ask and decide:
+//! The runs are in a SQLite file, or in PostgreSQL if `DATABASE_URL` names a server. With an engine, one serving process drives the
+//! runs; all others ask and decide:
 //!
 //! ```sh
 //! scripts/engine restate bash                      # a shell with a server; or `temporal`, in all of these lines
@@ -21,8 +21,8 @@
 
 mod command;
 mod desk;
-mod place;
-mod show;
+mod print;
+mod storage;
 
 use std::{process::ExitCode, time::Duration};
 
@@ -36,7 +36,7 @@ use tool_runtime::{
 use tool_terminal::Terminal;
 
 use command::{Cli, Command, Id};
-use place::Place;
+use storage::Storage;
 
 const INSTRUCTIONS: &str = "You are the desk of a small shop. Look an order up before you pay money back.";
 
@@ -52,15 +52,15 @@ async fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<(), String> {
-    let place = Place::open(cli.on, cli.store).await?;
+    let storage = Storage::open(cli.on, cli.store).await?;
     let agent = Agent::new(examples::model())
-        .tools(desk::tools(place.ledger.clone()))
+        .tools(desk::tools(storage.ledger.clone()))
         .instructions(INSTRUCTIONS)
         .principal(&cli.user)
         // Whoever started the program sees what happens, but is not asked: decisions come from other processes.
         .observer(Terminal::with(std::io::empty(), std::io::stdout()))
         .operator(Suspend)
-        .store(place.store.clone())
+        .store(storage.store.clone())
         // How long a run is left alone whose process died.
         .lease_time(Duration::from_secs(5));
     let user = cli.user.as_str();
@@ -75,14 +75,14 @@ async fn run(cli: Cli) -> Result<(), String> {
         }
         Command::List { all } => {
             let filter = if all { WaitingFilter::new() } else { WaitingFilter::new().for_principal(user) };
-            show::list(&agent.waiting(&filter).await.map_err(|error| error.to_string())?, user, all);
+            print::list(&agent.waiting(&filter).await.map_err(|error| error.to_string())?, user, all);
             Ok(())
         }
         Command::Show { id } => {
             let (run, interrupt) = find(&agent, &id).await?;
             let session = open(&agent, run.as_str()).await?;
             let open = session.run().interrupt(&interrupt);
-            show::one(session.run(), open.ok_or_else(|| format!("{id} does not wait; `list` shows what does"))?);
+            print::one(session.run(), open.ok_or_else(|| format!("{id} does not wait; `list` shows what does"))?);
             Ok(())
         }
         Command::Approve { id } => decide(&agent, &id, Decision::Approve, user).await,
@@ -102,7 +102,7 @@ async fn run(cli: Cli) -> Result<(), String> {
             println!("\n{count} {} taken up", if count == 1 { "run was" } else { "runs were" });
             Ok(())
         }
-        Command::Serve => place.serve(agent).await,
+        Command::Serve => storage.serve(agent).await,
     }
 }
 
@@ -123,7 +123,7 @@ fn ended(session: &Session, came: Result<(), AgentError>) -> Result<(), String> 
 
 async fn decide(agent: &Agent, id: &Id, decision: Decision, user: &str) -> Result<(), String> {
     let (run, interrupt) = find(agent, id).await?;
-    agent.decide(&run, &interrupt, decision, user).await.map_err(|error| show::refused(&error, id, user))?;
+    agent.decide(&run, &interrupt, decision, user).await.map_err(|error| print::refused(&error, id, user))?;
     println!("decided; `resume {run}` goes on");
     Ok(())
 }

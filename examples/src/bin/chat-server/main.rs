@@ -6,7 +6,7 @@
 
 mod options;
 mod page;
-mod slowly;
+mod slow_model;
 mod tools;
 mod users;
 
@@ -20,7 +20,7 @@ use tool_server::{AgUi, BearerToken, Server};
 use tool_terminal::NegotiatingModel;
 
 use options::Options;
-use slowly::SlowModel;
+use slow_model::SlowModel;
 
 const INSTRUCTIONS: &str = "You help with weather, train tickets and a small folder of notes. Use the tools; never invent \
                             what they could tell you.";

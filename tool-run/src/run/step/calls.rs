@@ -1,4 +1,4 @@
-//! The calls of a run: their checks, repairs, starts and reports.
+//! The inputs about calls: checks, repairs, ends, questions and durable steps.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::message::Usage;
 use crate::run::{
-    Action, Allowance, Author, CallId, CallResult, CallView, GrantedBy, InterruptKind, InterruptedBy, LogEntry,
+    AbortCause, Action, Allowance, Author, CallId, CallResult, CallView, GrantedBy, InterruptKind, LogEntry,
     NestedUsage, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
     judge::{Accepted, CheckedCall, Finding, View},
     step::Draft,
@@ -15,19 +15,20 @@ use crate::tool::spec::Digest;
 use crate::tool::{CallError, Identity, Output, Permission};
 
 impl Draft<'_> {
-    pub fn inspected(&mut self, id: &CallId, inspection: CheckedCall) {
+    /// Acts on a check of a call, unless the call has changed since.
+    pub fn record_check(&mut self, id: &CallId, checked: CheckedCall) {
         let Some(at) = self.find(id) else { return };
-        if inspection.call != *id || inspection.arguments != self.call(at).arguments.digest {
-            // The check is about another call, or the arguments were replaced since.
+        if checked.call != *id || checked.arguments != self.call(at).arguments.digest {
+            // The check concerns another call, or older arguments.
             return;
         }
-        let CheckedCall { normalized, author, tool, finding, .. } = inspection;
+        let CheckedCall { normalized, author, tool, finding, .. } = checked;
         let normalized = normalized.map(|text| (text, author));
         match self.stage(at) {
             Stage::Proposed => self.check_first(at, finding, tool, normalized),
             Stage::Ready if normalized.is_some() => {
                 let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
-                self.end_unstarted(at, result, InterruptedBy::NotAllowed);
+                self.end_unstarted(at, result, AbortCause::NotAllowed);
             }
             Stage::Ready => self.check_again(at, finding, tool),
             Stage::Open => self.check_waiting(at, finding, tool),
@@ -36,7 +37,7 @@ impl Draft<'_> {
         self.schedule();
     }
 
-    /// Handles the first check of a call with complete arguments: accepted or not, allowed or not.
+    /// Acts on the first check of a call: grants the call, asks a person about it, or ends it.
     fn check_first(
         &mut self,
         at: usize,
@@ -46,7 +47,7 @@ impl Draft<'_> {
     ) {
         let Accepted { tool, permission, touches, view } = match finding {
             Finding::Accepted(accepted) => accepted,
-            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed),
+            Finding::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
         };
         if self.turn_end.is_none()
             && !(tool.may_be_early() && self.run.tighten(&tool, permission.clone()) == Permission::Allow)
@@ -83,92 +84,88 @@ impl Draft<'_> {
         }
     }
 
-    /// Handles the last check before a start. Since the grant, a policy may have become stricter, the tool may have changed,
+    /// Acts on the last check before a start. Since the grant, a policy may have become stricter, the tool may have changed,
     /// or the grant may have expired.
     fn check_again(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
         let Some(grant) = self.run.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= self.now) {
-            return self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer);
+            return self.end_unstarted(at, CallResult::Expired, AbortCause::NoAnswer);
         }
         let Accepted { tool, permission, view, .. } = match finding {
             Finding::Accepted(accepted) => accepted,
-            Finding::Ended(result) => return self.end_unstarted(at, result, InterruptedBy::NotAllowed),
+            Finding::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
         };
         if !identity.is_some_and(|tool| tool.is(grant.tool)) {
-            return self.replaced(at, &tool);
+            return self.handle_changed_tool(at, &tool);
         }
         if self.call(at).arguments.digest != grant.arguments {
             let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
-            return self.end_unstarted(at, result, InterruptedBy::NotAllowed);
+            return self.end_unstarted(at, result, AbortCause::NotAllowed);
         }
         match self.run.tighten(&tool, permission) {
             Permission::Deny { reason } => {
-                self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed);
+                self.end_unstarted(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
             }
-            // A policy alone had allowed the call, and requires an approval now. A person's decision stands.
+            // Policies alone granted the call, but it now needs an approval. A person's grant remains valid.
             Permission::Ask if grant.by == GrantedBy::Policy => self.ask(at, view),
-            // The log had ended between the grant and the announcement of the call.
+            // An external call was granted but not announced: it waited for another call, or the process died.
             _ if tool.external && self.is_held(at) => {}
             _ if tool.external && self.is_full() => {
                 self.end(at, CallResult::OverBudget { limit: self.open_limit() });
             }
             _ if tool.external => match view {
-                Some(view) => self.hand_out(at, view.shown, view.deciders),
+                Some(view) => self.announce(at, view.shown, view.deciders),
                 None => self.ask(at, None),
             },
             _ => self.fresh = Some(at),
         }
     }
 
-    /// Handles the check of a waiting call when its run is loaded, because its tool may have changed.
+    /// Acts on the new check of a waiting call. A process makes it when it loads the run, because the tool may have changed.
     fn check_waiting(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
         let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.is(before));
         match finding {
-            // If a validator rejects the arguments now, this does not matter yet: it is asked again before the call starts.
+            // A rejection changes nothing yet: the validators run again before the call starts.
             Finding::Ended(CallResult::Rejected { .. }) | Finding::Accepted(_) if is_same => {}
-            Finding::Accepted(accepted) => self.replaced(at, &accepted.tool),
-            // The client brings its tool again with its next request. It may have executed the call by now.
+            Finding::Accepted(accepted) => self.handle_changed_tool(at, &accepted.tool),
+            // The client's next request declares its tool again. The client may already have executed the call.
             Finding::Ended(CallResult::NotAvailable { .. })
                 if self.call(at).interrupt().is_some_and(|open| open.kind == InterruptKind::External) => {}
-            // A policy's refusal or an error in this check changes nothing, because the call is checked again before it
-            // starts.
+            // A policy's refusal or an error changes nothing yet: the call is checked again before it starts.
             Finding::Ended(result)
                 if !matches!(result, CallResult::Rejected { .. } | CallResult::NotAvailable { .. }) => {}
             Finding::Ended(_) => {
                 let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
-                self.end_unstarted(at, result, InterruptedBy::ToolChanged);
+                self.end_unstarted(at, result, AbortCause::ToolChanged);
             }
         }
     }
 
-    /// Handles a tool that changed while the call waited: the new version takes the call over, or the call ends.
-    fn replaced(&mut self, at: usize, now: &ToolRef) {
+    /// Moves a call that was not started to the changed tool, if `migrate_from` allows it; otherwise ends the call.
+    fn handle_changed_tool(&mut self, at: usize, now: &ToolRef) {
         let call = self.call(at);
         let from = call.tool.as_ref().and_then(|tool| tool.version.clone());
         let migrates = call.attempts == 0 && from.as_ref().is_some_and(|from| now.migrate_from.contains(from));
         if migrates {
             self.log.push(LogEntry::Migrated { call: call.id.clone(), from });
             self.enter(at, Stage::Proposed);
-            self.actions.push(Action::Inspect(call.id.clone()));
+            self.actions.push(Action::Check(call.id.clone()));
         } else {
             let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
-            self.end_unstarted(at, result, InterruptedBy::ToolChanged);
+            self.end_unstarted(at, result, AbortCause::ToolChanged);
         }
     }
 
+    /// Opens an approval. Ends the call instead if a person cannot see it, or if too many calls wait.
     fn ask(&mut self, at: usize, view: Option<Box<View>>) {
         let Some(view) = view else {
-            let reason = Some("a person cannot be asked about a call that cannot be shown".to_owned());
-            return self.end_unstarted(at, CallResult::PolicyDenied { reason }, InterruptedBy::NotAllowed);
+            let reason = Some("the call needs a decision, but its arguments cannot be shown to a person".to_owned());
+            return self.end_unstarted(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
         };
         let View { shown, offer, deciders, .. } = *view;
         if self.is_full() {
-            return self.end_unstarted(
-                at,
-                CallResult::OverBudget { limit: self.open_limit() },
-                InterruptedBy::NotAllowed,
-            );
+            return self.end_unstarted(at, CallResult::OverBudget { limit: self.open_limit() }, AbortCause::NotAllowed);
         }
         let expiry = self.run.options.approval_expiry;
         self.open(at, InterruptKind::Approval { offer }, shown, deciders, expiry);
@@ -182,29 +179,31 @@ impl Draft<'_> {
         self.grant_for(at, tool.fingerprint, arguments, by, None);
         match (tool.external, view) {
             (true, _) if self.is_held(at) => {}
-            (true, Some(view)) => self.hand_out(at, view.shown, view.deciders),
+            (true, Some(view)) => self.announce(at, view.shown, view.deciders),
             (true, None) => self.ask(at, None),
             (false, _) => self.fresh = Some(at),
         }
     }
 
     /// Announces a granted call to its outside executor.
-    pub fn hand_out(&mut self, at: usize, shown: CallView, deciders: Vec<Principal>) {
+    pub fn announce(&mut self, at: usize, shown: CallView, deciders: Vec<Principal>) {
         let expiry = self.run.options.external_expiry;
         self.open(at, InterruptKind::External, shown, deciders, expiry);
     }
 
+    /// Returns whether as many calls wait as the run allows.
     fn is_full(&self) -> bool {
         self.count(Stage::Open) >= self.run.options.limits.open
     }
 
+    /// Returns the text about the limit on waiting calls.
     fn open_limit(&self) -> String {
-        format!("at most {} calls wait for decisions at one time", self.run.options.limits.open)
+        format!("too many calls wait for decisions: the limit is {}", self.run.options.limits.open)
     }
 
-    /// Records the repair of a refused call, and checks the call again. This happens at most once, before any decision about
-    /// it.
-    pub fn repaired(
+    /// Records the repair of a refused call, and requests another check of it. Fails if the call was changed or granted
+    /// before, if its turn has not ended, or if the repair is not allowed.
+    pub fn record_repair(
         &mut self,
         id: CallId,
         name: Option<String>,
@@ -225,7 +224,7 @@ impl Draft<'_> {
             return Err(Refusal::Misplaced { reason: "the repaired call names a tool that was not on offer" });
         }
         self.log.push(LogEntry::Repaired { call: id.clone(), name, arguments: arguments.into(), by, usage });
-        self.actions.push(Action::Inspect(id));
+        self.actions.push(Action::Check(id));
         Ok(())
     }
 }
@@ -233,7 +232,8 @@ impl Draft<'_> {
 const NOT_RUNNING: Refusal = Refusal::Misplaced { reason: "the call is not running" };
 
 impl Draft<'_> {
-    pub fn ended(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>) {
+    /// Ends a running call with its tool's outcome, or grants a retry. Ignores the outcome of another attempt.
+    pub fn record_end(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>) {
         let Some(at) = self.running(id, attempt) else { return };
         if outcome.as_ref().is_err_and(|error| self.may_retry(at, error)) {
             self.grant(at, GrantedBy::Retry, None);
@@ -255,16 +255,18 @@ impl Draft<'_> {
         is_safe && call.retries < tool.retries && self.run.retries < self.run.options.limits.retries
     }
 
-    pub fn asked(&mut self, id: &CallId, attempt: u32, question: Question) -> Result<(), Refusal> {
+    /// Opens the question of a running tool.
+    pub fn open_question(&mut self, id: &CallId, attempt: u32, question: Question) -> Result<(), Refusal> {
         let at = self.may_ask(id, attempt)?;
         let expiry = self.run.options.approval_expiry;
         let shown = CallView::of_running(self.call(at));
-        self.open(at, InterruptKind::Answer { question }, shown, Vec::new(), expiry);
+        self.open(at, InterruptKind::Question { question }, shown, Vec::new(), expiry);
         self.schedule();
         Ok(())
     }
 
-    pub fn asked_inside(&mut self, id: &CallId, attempt: u32, kind: InterruptKind) -> Result<(), Refusal> {
+    /// Opens the interrupt that the run inside a running call reported.
+    pub fn open_inner_interrupt(&mut self, id: &CallId, attempt: u32, kind: InterruptKind) -> Result<(), Refusal> {
         let at = self.may_ask(id, attempt)?;
         let InterruptKind::Inner { interrupt, .. } = &kind else { return Err(NOT_RUNNING) };
         let options = &self.run.options;
@@ -288,14 +290,16 @@ impl Draft<'_> {
         Ok(at)
     }
 
-    pub fn stepping(&mut self, id: CallId, attempt: u32, name: String) -> Result<(), Refusal> {
-        let at = self.stepper(&id, attempt)?;
+    /// Records the start of a durable step.
+    pub fn record_step_start(&mut self, id: CallId, attempt: u32, name: String) -> Result<(), Refusal> {
+        let at = self.find_step_owner(&id, attempt)?;
         self.is_recordable(at)?;
-        self.log.push(LogEntry::Stepping { call: id, name });
+        self.log.push(LogEntry::StepStarted { call: id, name });
         Ok(())
     }
 
-    pub fn stepped(
+    /// Records the result of a durable step, and the share of the limits that the step used.
+    pub fn record_step_end(
         &mut self,
         id: CallId,
         attempt: u32,
@@ -303,28 +307,29 @@ impl Draft<'_> {
         value: Value,
         spent: NestedUsage,
     ) -> Result<(), Refusal> {
-        let at = self.stepper(&id, attempt)?;
-        // A step that was begun has its place among the records already.
-        if !self.call(at).begun_steps().contains(&name) {
+        let at = self.find_step_owner(&id, attempt)?;
+        // The limit already counts a step whose start is recorded.
+        if !self.call(at).started_steps().contains(&name) {
             self.is_recordable(at)?;
         }
-        self.log.push(LogEntry::Stepped { call: id, name, value, spent });
+        self.log.push(LogEntry::StepEnded { call: id, name, value, spent });
         Ok(())
     }
 
     /// Returns the position of a call that may take a step now.
-    fn stepper(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
+    fn find_step_owner(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
         let asks = |at: &usize| self.stage(*at) == Stage::Open && self.call(*at).is_asking();
         let asking = || self.find(id).filter(|at| self.call(*at).attempts == attempt && asks(at));
         self.running(id, attempt).or_else(asking).ok_or(NOT_RUNNING)
     }
 
+    /// Fails if the call has reached its limit of recorded steps and answers.
     fn is_recordable(&self, at: usize) -> Result<(), Refusal> {
         let limit = self.run.options.limits.records;
         let call = self.call(at);
         // A place is reserved for the answer to an open question.
         let awaited = usize::from(self.stage(at) == Stage::Open && call.is_asking());
-        if call.answers().len() + call.steps().len() + call.begun_steps().len() + awaited < limit as usize {
+        if call.answers().len() + call.steps().len() + call.started_steps().len() + awaited < limit as usize {
             return Ok(());
         }
         Err(Refusal::OverBudget { limit: format!("a call records at most {limit} steps and answers") })
@@ -339,7 +344,7 @@ impl Draft<'_> {
                 None => self.run.grant_of(at).and_then(crate::run::Grant::expires),
             };
             if expires.is_some_and(|expires| expires <= self.now) {
-                self.end_unstarted(at, CallResult::Expired, InterruptedBy::NoAnswer);
+                self.end_unstarted(at, CallResult::Expired, AbortCause::NoAnswer);
             }
         }
         self.schedule();

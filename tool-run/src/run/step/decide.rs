@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Draft;
 use crate::run::judge::{Accepted, Finding};
 use crate::run::{
-    Allowance, ArgumentPattern, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId,
-    InterruptKind, InterruptedBy, LogEntry, Principal, QuestionAnswer, Refusal, Stage,
+    AbortCause, Allowance, ArgumentPattern, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId,
+    InterruptKind, LogEntry, Principal, QuestionAnswer, Refusal, Stage,
 };
 use crate::tool::Permission;
 use crate::tool::spec::Digest;
@@ -47,7 +47,7 @@ impl Draft<'_> {
         }
         match &open.kind {
             InterruptKind::Approval { offer } => self.decide_approval(at, open, offer.as_ref(), ruling, by)?,
-            InterruptKind::Answer { .. } | InterruptKind::Inner { .. } => {
+            InterruptKind::Question { .. } | InterruptKind::Inner { .. } => {
                 self.decide_question(at, open, ruling.decision, by);
             }
             InterruptKind::External | InterruptKind::Reconcile => self.decide_outcome(at, open, ruling, by)?,
@@ -66,20 +66,20 @@ impl Draft<'_> {
     ) -> Result<(), Refusal> {
         let decision = ruling.decision.clone();
         let Some(tool) = &self.call(at).tool else { return Err(Refusal::ToolChanged) };
-        let mut handed_out = open.shown.clone();
-        match (ruling.decision, ruling.inspection, ruling.output) {
+        let mut announced = open.shown.clone();
+        match (ruling.decision, ruling.checked, ruling.output) {
             (Decision::Approve, ..) => {
-                self.decided(open, decision, by.clone());
+                self.record_decision(open, decision, by.clone());
                 self.permit(at, open, by);
             }
             (Decision::ApproveForRun, ..) => {
-                self.decided(open, decision, by.clone());
+                self.record_decision(open, decision, by.clone());
                 let allow = |pattern| Allowance { tool: tool.fingerprint, pattern, by: by.clone() };
                 self.log.extend(offer.cloned().map(allow).map(|allowance| LogEntry::Allowed { allowance }));
                 self.permit(at, open, by);
             }
-            (Decision::Edit { .. }, Some(inspection), _) => {
-                let Accepted { permission, touches, view, .. } = match inspection.finding {
+            (Decision::Edit { .. }, Some(checked), _) => {
+                let Accepted { permission, touches, view, .. } = match checked.finding {
                     Finding::Accepted(accepted) => accepted,
                     Finding::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
                     Finding::Ended(CallResult::PolicyDenied { reason }) => {
@@ -87,7 +87,7 @@ impl Draft<'_> {
                     }
                     Finding::Ended(_) => return Err(Refusal::ToolChanged),
                 };
-                if !inspection.tool.is_some_and(|now| now.is(tool.fingerprint)) {
+                if !checked.tool.is_some_and(|now| now.is(tool.fingerprint)) {
                     return Err(Refusal::ToolChanged);
                 }
                 if let Permission::Deny { reason } = permission {
@@ -95,35 +95,35 @@ impl Draft<'_> {
                 }
                 // The log's fingerprint of the tool.
                 let granted = tool.fingerprint;
-                let (arguments, digest) = match inspection.normalized {
+                let (arguments, digest) = match checked.normalized {
                     Some(text) => (Arc::clone(&text), Digest::of(text.as_bytes())),
-                    None => (inspection.text, inspection.arguments),
+                    None => (checked.text, checked.arguments),
                 };
                 if let Some(limit) = self.run.options.limits.too_large(&arguments) {
                     return Err(Refusal::OverBudget { limit });
                 }
                 let call = self.call(at).id.clone();
-                self.decided(open, decision, by.clone());
+                self.record_decision(open, decision, by.clone());
                 self.log.push(LogEntry::Edited { call, arguments, by: by.clone(), touches: touches.clone() });
                 self.touched = Some((at, touches));
                 let seen = view.as_ref().map(|view| view.shown.digest());
-                handed_out = view.map_or(handed_out, |view| view.shown);
+                announced = view.map_or(announced, |view| view.shown);
                 self.grant_for(at, granted, digest, GrantedBy::Person(by), seen);
             }
             (Decision::Deny { reason }, ..) => {
-                self.decided(open, decision, by.clone());
-                self.end_unstarted(at, CallResult::Denied { reason, by }, InterruptedBy::Denial);
+                self.record_decision(open, decision, by.clone());
+                self.end_unstarted(at, CallResult::Denied { reason, by }, AbortCause::Denial);
                 self.stop_turn();
             }
             (Decision::Respond { .. }, _, Some(output)) => {
-                self.decided(open, decision, by.clone());
-                self.end_unstarted(at, CallResult::Responded { output, by }, InterruptedBy::NotAllowed);
+                self.record_decision(open, decision, by.clone());
+                self.end_unstarted(at, CallResult::Responded { output, by }, AbortCause::NotAllowed);
             }
             _ => return Err(not_offered(&decision, open)),
         }
         if tool.external && self.stage(at) == Stage::Ready && !self.is_held(at) {
             // An approval is not an execution: only now is the call announced to its outside executor.
-            self.hand_out(at, handed_out, open.deciders.clone());
+            self.announce(at, announced, open.deciders.clone());
         }
         Ok(())
     }
@@ -134,17 +134,17 @@ impl Draft<'_> {
             (InterruptKind::Inner { interrupt, .. }, _) => {
                 (interrupt.digest(), QuestionAnswer::Given(serde_json::json!([decision, by])))
             }
-            (InterruptKind::Answer { question }, Decision::Answer { value }) => {
+            (InterruptKind::Question { question }, Decision::Answer { value }) => {
                 (question.digest(), QuestionAnswer::Given(value.clone()))
             }
-            (InterruptKind::Answer { question }, Decision::Deny { reason }) => {
+            (InterruptKind::Question { question }, Decision::Deny { reason }) => {
                 (question.digest(), QuestionAnswer::Denied(reason.clone()))
             }
-            (InterruptKind::Answer { question }, _) => (question.digest(), QuestionAnswer::Approved),
+            (InterruptKind::Question { question }, _) => (question.digest(), QuestionAnswer::Approved),
             _ => return,
         };
         let call = self.call(at).id.clone();
-        self.decided(open, decision, by.clone());
+        self.record_decision(open, decision, by.clone());
         self.log.push(LogEntry::Answered { call, question, answer });
         self.permit(at, open, by);
     }
@@ -162,17 +162,17 @@ impl Draft<'_> {
         let is_denial = matches!(decision, Decision::Deny { .. });
         let result = match (&decision, ruling.output) {
             (Decision::Approve, _) => {
-                self.decided(open, decision, by.clone());
+                self.record_decision(open, decision, by.clone());
                 self.permit(at, open, by);
                 return Ok(());
             }
             (Decision::Respond { .. }, Some(output)) => CallResult::Succeeded { output },
             (Decision::Fail { error }, _) => CallResult::Failed { error: error.clone(), feedback: None },
-            (Decision::Deny { .. }, _) if is_lost => CallResult::Interrupted { by: InterruptedBy::LostProcess },
+            (Decision::Deny { .. }, _) if is_lost => CallResult::Aborted { by: AbortCause::LostProcess },
             (Decision::Deny { reason }, _) => CallResult::Denied { reason: reason.clone(), by: by.clone() },
             (other, _) => return Err(not_offered(other, open)),
         };
-        self.decided(open, decision, by);
+        self.record_decision(open, decision, by);
         self.end(at, result);
         if is_denial && !is_lost {
             self.stop_turn();
@@ -185,7 +185,7 @@ impl Draft<'_> {
         self.grant(at, GrantedBy::Person(by), Some(open.shown.digest()));
     }
 
-    fn decided(&mut self, open: &Interrupt, decision: Decision, by: Principal) {
+    fn record_decision(&mut self, open: &Interrupt, decision: Decision, by: Principal) {
         self.log.push(LogEntry::Decided { interrupt: open.id.clone(), decision, by, at: self.now });
     }
 }

@@ -7,7 +7,7 @@ mod turn;
 use std::{collections::HashSet, sync::Arc};
 
 use crate::run::{
-    Action, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, InterruptedBy, LogEntry, OnDeny, Phase,
+    AbortCause, Action, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, LogEntry, OnDeny, Phase,
     Principal, Refusal, Run, Stage, StepInput, StopReason, SupersededBy, Time,
     call::Call,
     state::{Activity, STAGES, TurnEnd},
@@ -36,26 +36,32 @@ pub fn step_into(
     match input {
         StepInput::Prompt(prompt) => draft.prompt(prompt)?,
         StepInput::Continue { by, .. } => draft.go_on(&by)?,
-        StepInput::Offered { tools } => draft.offered(tools)?,
+        StepInput::Offered { tools } => draft.record_offer(tools)?,
         StepInput::Called { index, provider_id, name, arguments } => {
-            draft.called(index, provider_id, name, arguments)?;
+            draft.record_call(index, provider_id, name, arguments)?;
         }
         StepInput::TurnEnded { parts, finish, usage, model, .. } => {
-            draft.turn_ended(parts, finish, usage, model)?;
+            draft.record_turn_end(parts, finish, usage, model)?;
         }
-        StepInput::TurnFailed { error, again, usage, model, .. } => draft.turn_failed(error, again, usage, model)?,
-        StepInput::Inspected { call, inspection, .. } => draft.inspected(&call, inspection),
+        StepInput::TurnFailed { error, again, usage, model, .. } => {
+            draft.record_turn_failure(error, again, usage, model)?
+        }
+        StepInput::Checked { call, checked, .. } => draft.record_check(&call, checked),
         StepInput::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
-        StepInput::Ended { call, attempt, outcome, .. } => draft.ended(&call, attempt, outcome),
-        StepInput::Asked { call, attempt, question, .. } => draft.asked(&call, attempt, question)?,
+        StepInput::Ended { call, attempt, outcome, .. } => draft.record_end(&call, attempt, outcome),
+        StepInput::Asked { call, attempt, question, .. } => draft.open_question(&call, attempt, question)?,
         StepInput::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
-            draft.asked_inside(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;
+            draft.open_inner_interrupt(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;
         }
-        StepInput::Stepping { call, attempt, name } => draft.stepping(call, attempt, name)?,
-        StepInput::Stepped { call, attempt, name, value, spent } => draft.stepped(call, attempt, name, value, spent)?,
+        StepInput::StepStarted { call, attempt, name } => draft.record_step_start(call, attempt, name)?,
+        StepInput::StepEnded { call, attempt, name, value, spent } => {
+            draft.record_step_end(call, attempt, name, value, spent)?
+        }
         StepInput::Tick { .. } => draft.tick(),
         StepInput::Recover { .. } => draft.recover(),
-        StepInput::Repaired { call, name, arguments, by, usage } => draft.repaired(call, name, arguments, by, usage)?,
+        StepInput::Repaired { call, name, arguments, by, usage } => {
+            draft.record_repair(call, name, arguments, by, usage)?
+        }
         StepInput::StopRequested { by, .. } => draft.stop(by)?,
         StepInput::Title { title, by, .. } => draft.title(title, by)?,
         StepInput::Cancel { by, .. } => draft.cancel(&by)?,
@@ -71,7 +77,7 @@ fn time_of(input: &StepInput) -> Time {
         StepInput::Continue { at, .. }
         | StepInput::TurnEnded { at, .. }
         | StepInput::TurnFailed { at, .. }
-        | StepInput::Inspected { at, .. }
+        | StepInput::Checked { at, .. }
         | StepInput::Decide { at, .. }
         | StepInput::Ended { at, .. }
         | StepInput::Asked { at, .. }
@@ -84,8 +90,8 @@ fn time_of(input: &StepInput) -> Time {
         | StepInput::Cancel { at, .. } => *at,
         StepInput::Offered { .. }
         | StepInput::Called { .. }
-        | StepInput::Stepping { .. }
-        | StepInput::Stepped { .. }
+        | StepInput::StepStarted { .. }
+        | StepInput::StepEnded { .. }
         | StepInput::Repaired { .. } => Time::default(),
     }
 }
@@ -160,6 +166,7 @@ impl<'a> Draft<'a> {
         self.stages[stage as usize]
     }
 
+    /// Sets the stage that the call at `at` will have.
     pub fn enter(&mut self, at: usize, stage: Stage) {
         self.stages[self.stage(at) as usize] -= 1;
         self.stages[stage as usize] += 1;
@@ -167,6 +174,7 @@ impl<'a> Draft<'a> {
         self.changed.extend(before.filter(|(call, _)| *call != at));
     }
 
+    /// Returns the call at `at` as the run has it, without the changes of this input.
     pub fn call(&self, at: usize) -> &'a Call {
         &self.run.calls[at]
     }
@@ -181,6 +189,7 @@ impl<'a> Draft<'a> {
         self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)
     }
 
+    /// Ends the call at `at` with `result`.
     pub fn end(&mut self, at: usize, result: CallResult) {
         let call = self.call(at).id.clone();
         self.log.push(LogEntry::Ended { call, result: Arc::new(result), at: self.now });
@@ -200,16 +209,16 @@ impl<'a> Draft<'a> {
     }
 
     /// Ends a call that does not run, with `result`; or with the interruption `or` if it was started before.
-    pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: InterruptedBy) {
+    pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: AbortCause) {
         let was_started = self.call(at).attempts > 0;
         if was_started {
             self.actions.push(Action::Abort(self.call(at).id.clone()));
         }
-        self.end(at, if was_started { CallResult::Interrupted { by: or } } else { result });
+        self.end(at, if was_started { CallResult::Aborted { by: or } } else { result });
     }
 
     /// Ends every call that has not ended and does not run.
-    pub fn end_waiting(&mut self, by: SupersededBy, or: InterruptedBy) {
+    pub fn end_waiting(&mut self, by: SupersededBy, or: AbortCause) {
         for at in self.run.current_range() {
             if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
                 self.end_unstarted(at, CallResult::Superseded { by }, or);
@@ -217,6 +226,7 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Opens and announces an interrupt of the call at `at`, which expires after `expiry` milliseconds.
     pub fn open(
         &mut self,
         at: usize,
@@ -243,6 +253,7 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Grants the call at `at` for this tool and these arguments. Only a person's grant can expire.
     pub fn grant_for(&mut self, at: usize, tool: Fingerprint, arguments: Digest, by: GrantedBy, shown: Option<Digest>) {
         let expires = match by {
             GrantedBy::Person(_) => self.run.options.grant_expiry.map(|millis| self.now.plus(millis)),
@@ -333,7 +344,7 @@ impl<'a> Draft<'a> {
     fn start(&mut self, at: usize) {
         let call = self.call(at);
         if self.fresh != Some(at) {
-            self.actions.push(Action::Inspect(call.id.clone()));
+            self.actions.push(Action::Check(call.id.clone()));
             return;
         }
         self.fresh = None;
@@ -412,7 +423,7 @@ impl<'a> Draft<'a> {
     pub fn stop_turn(&mut self) {
         self.denied = true;
         if self.run.options.on_deny == OnDeny::StopTurn {
-            self.end_waiting(SupersededBy::Denial, InterruptedBy::Denial);
+            self.end_waiting(SupersededBy::Denial, AbortCause::Denial);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
 use crate::run::{
-    Action, CallId, CallResult, CallState, CallView, GrantedBy, InterruptId, InterruptKind, InterruptedBy, LogEntry,
+    AbortCause, Action, CallId, CallResult, CallState, CallView, GrantedBy, InterruptId, InterruptKind, LogEntry,
     OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart,
     fold::as_u32,
     state::{Activity, TurnEnd},
@@ -106,7 +106,7 @@ impl Draft<'_> {
     /// Ends everything under way, because a new prompt comes first.
     fn supersede(&mut self) {
         self.give_up("a new prompt came first");
-        self.end_waiting(SupersededBy::Prompt, InterruptedBy::Prompt);
+        self.end_waiting(SupersededBy::Prompt, AbortCause::Prompt);
         self.end_all();
     }
 
@@ -130,7 +130,7 @@ impl Draft<'_> {
         self.end_at(&[Proposed, Open, Ready, Running, Unknown], &CallResult::Cancelled);
     }
 
-    pub fn offered(&mut self, tools: Vec<String>) -> Result<(), Refusal> {
+    pub fn record_offer(&mut self, tools: Vec<String>) -> Result<(), Refusal> {
         self.is_asked()?;
         if !self.run.current_calls().is_empty() {
             return Err(Refusal::Misplaced { reason: "`Offered` must come before the first call" });
@@ -139,7 +139,13 @@ impl Draft<'_> {
         Ok(())
     }
 
-    pub fn called(&mut self, index: u32, provider_id: String, name: String, arguments: String) -> Result<(), Refusal> {
+    pub fn record_call(
+        &mut self,
+        index: u32,
+        provider_id: String,
+        name: String,
+        arguments: String,
+    ) -> Result<(), Refusal> {
         self.is_asked()?;
         let known = as_u32(self.run.current_calls().len());
         if index < known {
@@ -150,11 +156,11 @@ impl Draft<'_> {
             return Ok(());
         }
         let call = self.log_call(ToolCall { id: provider_id, name, arguments });
-        self.actions.push(Action::Inspect(call));
+        self.actions.push(Action::Check(call));
         Ok(())
     }
 
-    pub fn turn_ended(
+    pub fn record_turn_end(
         &mut self,
         parts: Vec<AssistantPart>,
         finish: FinishReason,
@@ -182,7 +188,7 @@ impl Draft<'_> {
                     let id = self.log_call(call);
                     match (refused, cut) {
                         (Some(result), _) => ended.push((id.clone(), result)),
-                        (None, Some(by)) => ended.push((id.clone(), CallResult::Interrupted { by })),
+                        (None, Some(by)) => ended.push((id.clone(), CallResult::Aborted { by })),
                         (None, None) => kept.push(id.clone()),
                     }
                     id
@@ -206,12 +212,12 @@ impl Draft<'_> {
         }
         let early = self.run.current_range().filter(|at| self.stage(*at) == Stage::Proposed);
         let early: Vec<CallId> = early.map(|at| self.call(at).id.clone()).collect();
-        self.actions.extend(early.into_iter().chain(kept).map(Action::Inspect));
+        self.actions.extend(early.into_iter().chain(kept).map(Action::Check));
         self.schedule();
         Ok(())
     }
 
-    pub fn turn_failed(
+    pub fn record_turn_failure(
         &mut self,
         error: String,
         again: bool,
@@ -223,7 +229,7 @@ impl Draft<'_> {
         let again = again && self.run.retries < self.run.options.limits.retries;
         self.log.push(LogEntry::TurnFailed { error: error.clone(), again, usage, model, at: self.now });
         self.turn_end = Some(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
-        self.interrupt(InterruptedBy::UnfinishedTurn);
+        self.interrupt(AbortCause::UnfinishedTurn);
         self.schedule();
         Ok(())
     }
@@ -237,8 +243,8 @@ impl Draft<'_> {
     }
 
     /// Ends the calls that have not started.
-    pub fn interrupt(&mut self, by: InterruptedBy) {
-        self.end_at(&[Stage::Proposed, Stage::Ready, Stage::Open], &CallResult::Interrupted { by });
+    pub fn interrupt(&mut self, by: AbortCause) {
+        self.end_at(&[Stage::Proposed, Stage::Ready, Stage::Open], &CallResult::Aborted { by });
     }
 
     fn log_call(&mut self, called: ToolCall) -> CallId {
@@ -280,7 +286,7 @@ impl Draft<'_> {
         if gave_up {
             self.log_failure("the process that asked the model is gone", true);
             self.turn_end = Some(TurnEnd::Again);
-            self.interrupt(InterruptedBy::UnfinishedTurn);
+            self.interrupt(AbortCause::UnfinishedTurn);
         }
         for at in self.run.current_range() {
             let call = self.call(at);
@@ -305,7 +311,7 @@ impl Draft<'_> {
         for action in pending(self.run) {
             let is_stale = match &action {
                 Action::CallModel => gave_up,
-                Action::Inspect(id) | Action::Announce(InterruptId { call: id, .. }) => {
+                Action::Check(id) | Action::Announce(InterruptId { call: id, .. }) => {
                     self.find(id).is_some_and(|at| self.stage(at) == Stage::Done)
                 }
                 _ => false,
@@ -318,12 +324,12 @@ impl Draft<'_> {
 }
 
 /// Returns how a turn's end interrupts its calls, or `None` if they may run.
-fn interruption(finish: &FinishReason) -> Option<InterruptedBy> {
+fn interruption(finish: &FinishReason) -> Option<AbortCause> {
     match finish {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Paused => None,
-        FinishReason::Length => Some(InterruptedBy::Length),
-        FinishReason::ContentFilter => Some(InterruptedBy::ContentFilter),
-        FinishReason::Other(_) => Some(InterruptedBy::UnfinishedTurn),
+        FinishReason::Length => Some(AbortCause::Length),
+        FinishReason::ContentFilter => Some(AbortCause::ContentFilter),
+        FinishReason::Other(_) => Some(AbortCause::UnfinishedTurn),
     }
 }
 
@@ -342,14 +348,14 @@ pub fn pending(run: &Run) -> Vec<Action> {
     }
     for call in run.current_calls() {
         match &call.state {
-            CallState::Proposed => actions.push(Action::Inspect(call.id.clone())),
+            CallState::Proposed => actions.push(Action::Check(call.id.clone())),
             CallState::Ready(grant) => {
-                actions.push(Action::Inspect(call.id.clone()));
+                actions.push(Action::Check(call.id.clone()));
                 actions.extend(grant.expires.map(Action::Wake));
             }
             CallState::Open(open) => {
                 // The tool may have changed.
-                actions.push(Action::Inspect(call.id.clone()));
+                actions.push(Action::Check(call.id.clone()));
                 actions.push(Action::Announce(open.id.clone()));
                 actions.extend(open.expires.map(Action::Wake));
             }

@@ -10,7 +10,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{Calls, Inbox, TaskEnd};
+use super::{Calls, Inbox};
 use crate::agent::{
     AgentError, Event, Observer, Operator,
     log::Log,
@@ -18,7 +18,7 @@ use crate::agent::{
 };
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
-use crate::tool::{CallError, DynTool, Failure, Journal, Output, Progress};
+use crate::tool::{DynTool, Failure, Journal, Progress};
 use tool_run::run::{AnsweredQuestion, NestedUsage, Question, QuestionAnswer, Stage, StepInput, StepResult};
 
 /// A request of a running tool to its run.
@@ -112,7 +112,7 @@ impl InitialState {
         let is_first = given.is_none() && answers.is_empty() && steps.is_empty() && outer.is_none();
         let before = || Box::new(Before { given, answers: answers.to_vec(), steps: steps.to_vec(), outer });
         Self {
-            keeps_begun: call.tool.as_ref().is_some_and(|tool| tool.keeps_begun_steps()),
+            keeps_begun: call.tool.as_ref().is_some_and(|tool| tool.records_step_starts()),
             before: (!is_first).then(before),
         }
     }
@@ -139,11 +139,6 @@ impl CallJournal {
     /// Sets the number of the start with which the call goes on.
     pub(super) fn resume(&self, attempt: u32) {
         self.attempt.store(attempt, Ordering::SeqCst);
-    }
-
-    pub(super) fn end(journal: Arc<Self>, outcome: Result<Output, CallError>) {
-        let channels = Arc::clone(&journal.channels);
-        channels.inbox.send_ended(TaskEnd { journal, outcome });
     }
 
     /// Closes the journal of a call that has ended: later reports of its tool are dropped.
@@ -305,9 +300,9 @@ impl Calls {
                 self.open(&call, input, reply, log);
                 return Ok(());
             }
-            JournalRequest::Begin { name, reply } => (StepInput::Stepping { call, attempt, name }, reply),
+            JournalRequest::Begin { name, reply } => (StepInput::StepStarted { call, attempt, name }, reply),
             JournalRequest::Keep { name, value, spent, reply } => {
-                (StepInput::Stepped { call, attempt, name, value, spent }, reply)
+                (StepInput::StepEnded { call, attempt, name, value, spent }, reply)
             }
         };
         let recorded = log.record(input);

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::agent::{Agent, AgentError, Observer, log::Log, observers::Observers};
-use crate::gate::{Gate, PendingRead, ReadCall, Reading};
+use crate::gate::{Gate, ReadCall, Reading};
 use crate::run::{Call, CallId, Time};
 use crate::tool::{CallError, Cancellation, Context, DynTool, Output, QuestionAnswer};
 use crate::toolset::{Prepared, Toolset, panicked};
@@ -150,10 +150,10 @@ impl Calls {
                 let checked = CallToJudge { call: id.clone(), read, start };
                 self.judge(checked, &cx, at, log, observers);
             }
-            Reading::Pending(asking) => {
-                let asking = read_in_time(self.gate.tools(), &call.name, asking);
+            pending @ Reading::Pending(_) => {
+                let reading = read_in_time(self.gate.tools(), &call.name, pending);
                 let call = id.clone();
-                let work = async move { Done::Checked(Box::new(CallToJudge { call, read: asking.await, start })) };
+                let work = async move { Done::Checked(Box::new(CallToJudge { call, read: reading.await, start })) };
                 self.work.spawn(super::observers::in_current_span(work));
             }
         }
@@ -178,14 +178,14 @@ impl Calls {
         let CallToJudge { call: id, read: ReadCall { read, prepared }, start } = checked;
         let Some(call) = log.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
-        let inspection = self.gate.judge(log.run(), call, read, cx);
-        if let Some(cause) = inspection.cause() {
+        let checked = self.gate.judge(log.run(), call, read, cx);
+        if let Some(cause) = checked.cause() {
             observers.add_detail(&id, cause);
         }
-        let Some(inspection) = self.repairs.begin(&mut self.work, &self.agent, &self.gate, &id, inspection, log) else {
+        let Some(checked) = self.repairs.begin(&mut self.work, &self.agent, &self.gate, &id, checked, log) else {
             return;
         };
-        log.record_late(StepInput::Inspected { call: id.clone(), inspection, at });
+        log.record_late(StepInput::Checked { call: id.clone(), checked, at });
         // A call that does not start at once is read again before its start, because much may have changed by then. So is a
         // call whose arguments differ from the model's, because its tool reports the changes in its answer.
         if let Some(prepared) = prepared
@@ -197,7 +197,7 @@ impl Calls {
 
     /// Starts a call, or continues it with the answer that it waits for.
     pub fn execute(&mut self, id: CallId, attempt: u32, log: &Log, observers: &mut Observers) {
-        let call = log.run().call_behind(&mut self.last, &id).filter(|call| call.stage() == Stage::Running);
+        let call = log.run().call_near(&mut self.last, &id).filter(|call| call.stage() == Stage::Running);
         let Some(call) = call else { return };
         if let Some(answered) = call.answers().last()
             && let Some(live) = self.live.get_mut(&id)
@@ -321,10 +321,15 @@ fn record_end(
     log.record_late(StepInput::Ended { call, attempt, outcome, at });
 }
 
-/// Returns the result of `asking`, or a timeout after the time limit of the tool `name`.
-pub fn read_in_time(tools: &Toolset, name: &str, asking: PendingRead) -> impl Future<Output = ReadCall> + use<> {
+/// Returns the result of `reading`, or a timeout after the time limit of the tool `name`.
+pub fn read_in_time(tools: &Toolset, name: &str, reading: Reading) -> impl Future<Output = ReadCall> + use<> {
     let limit = tools.get(name).and_then(|tool| tool.spec().options.timeout).unwrap_or(CHECK_TIMEOUT);
-    async move { asking.within(limit, tokio::time::sleep(limit)).await }
+    async move {
+        match reading {
+            Reading::Done(call) => call,
+            Reading::Pending(asking) => asking.within(limit, tokio::time::sleep(limit)).await,
+        }
+    }
 }
 
 /// The end of a call's task.
@@ -441,7 +446,8 @@ struct TaskEndGuard(Option<Arc<CallJournal>>);
 impl TaskEndGuard {
     fn report(&mut self, outcome: Result<Output, CallError>) {
         if let Some(journal) = self.0.take() {
-            CallJournal::end(journal, outcome);
+            let channels = Arc::clone(&journal.channels);
+            channels.inbox.send_ended(TaskEnd { journal, outcome });
         }
     }
 }

@@ -74,31 +74,31 @@ pub struct Repairs {
 /// A refused call, and its replacement, if there is one.
 pub struct RepairOutcome {
     call: CallId,
-    inspection: CheckedCall,
+    checked: CheckedCall,
     replacement: Option<(RepairedCall, Usage)>,
     by: Author,
 }
 
 impl Repairs {
-    /// Starts the repair of a refused call, if the agent has a repairer. Otherwise returns the inspection.
+    /// Starts the repair of a refused call, if the agent has a repairer. Otherwise returns the checked.
     pub fn begin(
         &mut self,
         tasks: &mut JoinSet<Done>,
         agent: &Agent,
         gate: &Gate,
         id: &CallId,
-        inspection: CheckedCall,
+        checked: CheckedCall,
         log: &Log,
     ) -> Option<CheckedCall> {
-        let Some(repair) = agent.setup.repair.clone() else { return Some(inspection) };
-        let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(inspection) };
-        let Some(answer) = inspection.refused(&call.name) else { return Some(inspection) };
+        let Some(repair) = agent.setup.repair.clone() else { return Some(checked) };
+        let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(checked) };
+        let Some(answer) = checked.refused(&call.name) else { return Some(checked) };
         if log.run().phase() == Phase::Generating || self.calls.contains(id) {
             // The call is checked again after the turn, or it is under repair already.
             return None;
         }
         self.calls.push(id.clone());
-        let bad = bad_call(call, answer, &inspection, gate, log);
+        let bad = bad_call(call, answer, &checked, gate, log);
         let by = match repair {
             Repairer::Application(_) => Author::Repair,
             Repairer::Model => Author::Model,
@@ -114,14 +114,14 @@ impl Repairs {
             // A repairer that fails or panics repairs nothing.
             let work = tokio::time::timeout(REPAIR_TIMEOUT, AssertUnwindSafe(work).catch_unwind()).await;
             let replacement = work.ok().and_then(Result::ok).flatten();
-            Done::Repaired(Box::new(RepairOutcome { call, inspection, replacement, by }))
+            Done::Repaired(Box::new(RepairOutcome { call, checked, replacement, by }))
         });
         None
     }
 
     /// Records a repaired call in the log, or the refusal of a call that was not repaired.
     pub fn finish(&mut self, repaired: RepairOutcome, log: &mut Log) {
-        let RepairOutcome { call, inspection, replacement, by } = repaired;
+        let RepairOutcome { call, checked, replacement, by } = repaired;
         self.calls.retain(|known| *known != call);
         if let Some((RepairedCall { name, arguments }, usage)) = replacement {
             let input = StepInput::Repaired { call: call.clone(), name, arguments, by, usage };
@@ -129,7 +129,7 @@ impl Repairs {
                 return;
             }
         }
-        log.record_late(StepInput::Inspected { call, inspection, at: log.now() });
+        log.record_late(StepInput::Checked { call, checked, at: log.now() });
     }
 }
 
@@ -138,7 +138,7 @@ fn may_be_repaired(call: &Call) -> bool {
     call.stage() == Stage::Proposed && call.attempts == 0 && call.revisions().is_empty()
 }
 
-fn bad_call(call: &Call, answer: Vec<Part>, inspection: &CheckedCall, gate: &Gate, log: &Log) -> InvalidCall {
+fn bad_call(call: &Call, answer: Vec<Part>, checked: &CheckedCall, gate: &Gate, log: &Log) -> InvalidCall {
     InvalidCall {
         call: ToolCall {
             id: call.id.to_string(),
@@ -146,7 +146,7 @@ fn bad_call(call: &Call, answer: Vec<Part>, inspection: &CheckedCall, gate: &Gat
             arguments: call.arguments().text.to_string(),
         },
         refusal: answer,
-        rejection: inspection.rejection().cloned(),
+        rejection: checked.rejection().cloned(),
         spec: gate.tools().get(&call.name).map(|tool| Arc::clone(tool.spec())),
         tools: gate.tools().clone(),
         messages: log.shared_context().shared_messages(),

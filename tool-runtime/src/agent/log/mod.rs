@@ -108,7 +108,7 @@ impl Tail {
 impl Queue {
     fn add(&mut self, action: Action) {
         match action {
-            Action::Inspect(call) => self.checks.push_back(call),
+            Action::Check(call) => self.checks.push_back(call),
             action => {
                 self.actions.push_back(action);
                 self.is_due = false;
@@ -324,7 +324,7 @@ impl Log {
     /// entries that they follow from are stored.
     pub fn next_action(&mut self) -> Option<Action> {
         if let Some(call) = self.queue.checks.pop_front() {
-            return Some(Action::Inspect(call));
+            return Some(Action::Check(call));
         }
         if !self.queue.is_due {
             return None;

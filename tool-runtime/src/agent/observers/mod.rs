@@ -1,7 +1,7 @@
 //! The receivers of a run's events: its observer, its hooks and its trace.
 
-mod foreign;
-mod shown;
+mod followed;
+mod reported;
 #[cfg_attr(not(feature = "tracing"), path = "untraced.rs")]
 mod trace;
 
@@ -23,7 +23,7 @@ use crate::json::Incremental;
 use crate::run::{CallId, Phase, Run};
 use crate::tool::{CallError, Context, DynTool, InputHooks, Output};
 use crate::toolset::Toolset;
-pub use foreign::ForeignEntries;
+pub use followed::ForeignEntries;
 use tool_run::run::LogEntry;
 use trace::Trace;
 pub use trace::{chat, in_current_span, spawn, within};
@@ -89,12 +89,12 @@ impl Observers {
                     run.call(interrupt.call()).map(|call| Event::CallDecided { call, interrupt, decision, by })
                 }
                 LogEntry::Checked { call, .. } | LogEntry::Edited { call, .. } => {
-                    run.call_behind(&mut last, call).map(Event::CallAccepted)
+                    run.call_near(&mut last, call).map(Event::CallAccepted)
                 }
-                LogEntry::Started { call, .. } => run.call_behind(&mut last, call).map(Event::CallStarted),
+                LogEntry::Started { call, .. } => run.call_near(&mut last, call).map(Event::CallStarted),
                 LogEntry::Ended { call, result, .. } => {
                     let detail = self.details.remove(call);
-                    if let Some(call) = run.call_behind(&mut last, call) {
+                    if let Some(call) = run.call_near(&mut last, call) {
                         self.report(Event::CallFinished { call, result, detail: detail.as_deref() });
                     }
                     None

@@ -10,7 +10,7 @@ use std::{
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use serde_json::Value;
 
-use super::{Board, Settled, values::StoredValue};
+use super::{ParameterResult, ParameterResults, values::StoredValue};
 use crate::feedback::{Problem, Reasons, Rejection, Report};
 use crate::tool::{Context, Def};
 use tool_schema::feedback::Reports;
@@ -21,21 +21,21 @@ pub(crate) const UNCHECKED: &str = "the value could not be checked; try again la
 
 /// The answer of a validator: now, or later.
 #[allow(clippy::large_enum_variant, reason = "it is moved once; a box for each parameter would cost more")]
-pub enum Asking<'a> {
+pub enum ValidatorAnswer<'a> {
     /// The answer is there.
-    Now(Settled),
+    Now(ParameterResult),
     /// The answer is a future.
-    Later(BoxFuture<'a, Settled>),
+    Later(BoxFuture<'a, ParameterResult>),
 }
 
-impl Asking<'_> {
+impl ValidatorAnswer<'_> {
     /// Returns the answer that the value could not be checked.
     pub fn unchecked() -> Self {
-        Self::Now(Settled::refused(Report::refused(UNCHECKED)))
+        Self::Now(ParameterResult::refused(Report::refused(UNCHECKED)))
     }
 }
 
-impl fmt::Debug for Asking<'_> {
+impl fmt::Debug for ValidatorAnswer<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Now(_) => "Now",
@@ -45,13 +45,13 @@ impl fmt::Debug for Asking<'_> {
 }
 
 /// Returns the answer of the validator that `ask` asks; a panic in it refuses the value.
-pub fn contained<'b>(ask: impl FnOnce() -> Asking<'b>) -> Asking<'b> {
+pub fn contained<'b>(ask: impl FnOnce() -> ValidatorAnswer<'b>) -> ValidatorAnswer<'b> {
     match catch_unwind(AssertUnwindSafe(ask)) {
-        Ok(Asking::Now(settled)) => Asking::Now(settled),
-        Ok(Asking::Later(work)) => {
-            Asking::Later(AssertUnwindSafe(work).catch_unwind().map(|done| done.unwrap_or_else(panicked)).boxed())
-        }
-        Err(panic) => Asking::Now(panicked(panic)),
+        Ok(ValidatorAnswer::Now(settled)) => ValidatorAnswer::Now(settled),
+        Ok(ValidatorAnswer::Later(work)) => ValidatorAnswer::Later(
+            AssertUnwindSafe(work).catch_unwind().map(|done| done.unwrap_or_else(panicked)).boxed(),
+        ),
+        Err(panic) => ValidatorAnswer::Now(panicked(panic)),
     }
 }
 
@@ -60,9 +60,9 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> Option<&str> {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
-fn panicked(panic: Box<dyn Any + Send>) -> Settled {
+fn panicked(panic: Box<dyn Any + Send>) -> ParameterResult {
     let cause = format!("a validator panicked: {}", panic_text(&*panic).unwrap_or("without a text"));
-    Settled::refused(Report::refused(UNCHECKED)).because([cause])
+    ParameterResult::refused(Report::refused(UNCHECKED)).because([cause])
 }
 
 /// A dynamic parameter among the others. The nodes of a tool are in the order in which their validators are asked, and their
@@ -167,7 +167,7 @@ pub(crate) struct Call<'c, S, F> {
     ask: F,
 }
 
-impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> Asking<'b>> Call<'c, S, F> {
+impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'b>> Call<'c, S, F> {
     /// Creates a call of a tool with this shape, from the value and the fault of each parameter. `ask` asks the validator of the
     /// parameter at a node.
     pub(crate) fn new(
@@ -181,7 +181,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> Asking<'b>> Call<
 
     /// Settles the static parameters as they were read. Then asks the validators of the others, each when what it waits for is
     /// settled. Afterwards the board is full.
-    pub(crate) async fn settle(mut self, board: &'b Board) {
+    pub(crate) async fn settle(mut self, board: &'b ParameterResults) {
         self.settle_static(board);
         // Most tools' validators all answer at once.
         let mut running = None;
@@ -194,8 +194,8 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> Asking<'b>> Call<
                 }
                 let field = self.shape.field(*node);
                 match self.begin(*node, field, board) {
-                    Asking::Now(settled) => board.settle(field, settled),
-                    Asking::Later(work) => {
+                    ValidatorAnswer::Now(settled) => board.settle(field, settled),
+                    ValidatorAnswer::Later(work) => {
                         let work = work.map(move |settled| (field, settled));
                         running.get_or_insert_with(FuturesUnordered::new).push(work);
                     }
@@ -208,17 +208,17 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> Asking<'b>> Call<
         }
     }
 
-    fn settle_static(&mut self, board: &Board) {
+    fn settle_static(&mut self, board: &ParameterResults) {
         for index in (0..self.shape.fields()).filter(|field| !self.shape.is_dynamic(*field)) {
             let settled = match (self.faults[index].take(), self.values[index].take()) {
-                (None, Some(value)) => Settled::accepted(value),
+                (None, Some(value)) => ParameterResult::accepted(value),
                 (fault, _) => {
                     let name = self.shape.name(index);
                     self.bad = Some(match self.bad.take() {
                         Some(bad) => bad.and_requires(name),
                         None => Reasons::requires(name),
                     });
-                    Settled::refused(fault.unwrap_or_else(|| Report::accepted().into()))
+                    ParameterResult::refused(fault.unwrap_or_else(|| Report::accepted().into()))
                 }
             };
             board.settle(index, settled);
@@ -226,7 +226,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> Asking<'b>> Call<
     }
 
     /// Asks the validator of the parameter `field`, unless something that it needs is missing. Contains its panics.
-    fn begin(&mut self, node: usize, field: usize, board: &Board) -> Asking<'b> {
+    fn begin(&mut self, node: usize, field: usize, board: &ParameterResults) -> ValidatorAnswer<'b> {
         let missing = self.shape.requires(node).iter().filter(|field| !board.has(**field));
         let mut missing = missing.flat_map(|field| {
             let name = self.shape.name(*field);
@@ -243,13 +243,15 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> Asking<'b>> Call<
                 Some(first) => first.and(reasons),
                 None => reasons,
             });
-            return Asking::Now(Settled::refused(report));
+            return ValidatorAnswer::Now(ParameterResult::refused(report));
         }
         let given = self.values[field].take().filter(|_| fault.is_none());
         match (contained(|| (self.ask)(node, given)), fault) {
             (asking, None) => asking,
-            (Asking::Now(settled), fault) => Asking::Now(settled.with_fault(fault)),
-            (Asking::Later(work), fault) => Asking::Later(work.map(|settled| settled.with_fault(fault)).boxed()),
+            (ValidatorAnswer::Now(settled), fault) => ValidatorAnswer::Now(settled.with_fault(fault)),
+            (ValidatorAnswer::Later(work), fault) => {
+                ValidatorAnswer::Later(work.map(|settled| settled.with_fault(fault)).boxed())
+            }
         }
     }
 }
@@ -258,7 +260,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> Asking<'b>> Call<
 ///
 /// A change may date from the check of the call, before it was started. Then `text` has it already, and the context has the
 /// arguments before the change.
-fn remarks(shape: &impl Shape, settled: &[Option<Settled>], text: &str, cx: &Context) -> Vec<String> {
+fn remarks(shape: &impl Shape, settled: &[Option<ParameterResult>], text: &str, cx: &Context) -> Vec<String> {
     let mut remarks = Vec::new();
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let given = cx.journal().and_then(|journal| journal.given());
@@ -285,19 +287,19 @@ pub(crate) fn conclude(
     shape: &impl Shape,
     text: &str,
     problems: Vec<Problem>,
-    settled: &mut [Option<Settled>],
+    settled: &mut [Option<ParameterResult>],
     cx: &Context,
 ) -> Result<(Option<Box<str>>, Vec<String>), Rejection> {
     if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
         let reports = take_reports(shape, settled);
-        let causes = settled.iter_mut().flatten().flat_map(Settled::take_causes);
+        let causes = settled.iter_mut().flatten().flat_map(ParameterResult::take_causes);
         return Err(Rejection::distinct(problems, reports).with_causes(causes));
     }
     Ok((rewritten(shape, text, settled), remarks(shape, settled, text, cx)))
 }
 
 /// Takes the reports about the dynamic parameters, in the order in which they are asked.
-pub fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Reports {
+pub fn take_reports(shape: &impl Shape, settled: &mut [Option<ParameterResult>]) -> Reports {
     let mut reports = Vec::with_capacity(shape.nodes());
     for field in shape.dynamic_fields() {
         if let Some(settled) = &mut settled[field] {
@@ -308,7 +310,7 @@ pub fn take_reports(shape: &impl Shape, settled: &mut [Option<Settled>]) -> Repo
 }
 
 /// Returns the object `text` with the changes of validators, if there are any.
-pub fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<Settled>]) -> Option<Box<str>> {
+pub fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<ParameterResult>]) -> Option<Box<str>> {
     let fields = shape.dynamic_fields();
     let changed = |field: usize| Some((shape.name(field), settled[field].as_ref()?.changed()?));
     let changes: Vec<(&str, &str)> = fields.filter_map(changed).collect();

@@ -10,13 +10,18 @@ mod start;
 mod validator;
 mod values;
 
-pub use engine::{Asking, Node};
 pub(crate) use engine::{Call, Shape, UNCHECKED, conclude, panic_text};
-pub use nested::{DynamicInput, Judging, Lend, Lent, One, Wanted, whole};
+pub use engine::{Node, ValidatorAnswer};
+pub use nested::{DynamicInput, NestedState, NestedValidation, OneState, ProvideNested, StateParts, whole};
 pub(crate) use start::ReadProblems;
-pub use start::{Choosing, Chosen, Known, Raw, Settling, Understood, Validators, Variants};
-pub use validator::{
-    Asks, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Checks, Choice, IntoValidation, LaterValidation,
-    Validate, Validation, Validator, ValidatorReturned,
+pub use start::{
+    AcceptedInput, ArgumentValidation, GivenArguments, ReadVariant, ValidatorInputs, Validators, VariantValidation,
+    Variants,
 };
-pub use values::{Board, Judged, Keep, Keepable, Keeping, Seen, Settled, StoredValue, Whole};
+pub use validator::{
+    CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker, Choice, IntoValidation, LaterValidation,
+    ParameterValidator, Validate, Validation, Validator, ValidatorReturned,
+};
+pub use values::{
+    ParameterResult, ParameterResults, Seen, SlotType, SlotWitness, StoredValue, ValueSlot, VisibleToValidators, Whole,
+};

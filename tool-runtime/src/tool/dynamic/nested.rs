@@ -6,9 +6,9 @@ use futures_util::future::BoxFuture;
 use serde::de::Error as _;
 
 use super::{
-    Asking, Board, Keep, Known, Node, Raw, Settled, Shape as _,
+    GivenArguments, Node, ParameterResult, ParameterResults, Shape as _, ValidatorAnswer, ValidatorInputs, ValueSlot,
     engine::{Declared, conclude, rewritten, take_reports},
-    start::{Understood, collect_values, judge},
+    start::{AcceptedInput, collect_values, judge},
     validator::failed,
     values::StoredValue,
 };
@@ -28,16 +28,16 @@ use tool_schema::schema::pointer;
 pub trait DynamicInput: Sized + 'static {
     /// The part of the application's state that it takes.
     #[doc(hidden)]
-    type Wants: Wanted;
+    type Wants: StateParts;
     /// The types of the fields, in order.
     #[doc(hidden)]
     type Values: Values;
     /// The code that moves a value.
     #[doc(hidden)]
-    const KEEP: Keep;
+    const KEEP: ValueSlot;
     /// The code that moves the fields' values, in the order of the declaration.
     #[doc(hidden)]
-    const KEEPS: &'static [Keep];
+    const KEEPS: &'static [ValueSlot];
     /// The dynamic fields, in the order in which they are asked.
     #[doc(hidden)]
     const NODES: &'static [Node];
@@ -60,15 +60,23 @@ pub trait DynamicInput: Sized + 'static {
 
     /// Asks the validator of the node about the given value.
     #[doc(hidden)]
-    fn ask<'a: 'b, 'b>(node: usize, given: Option<StoredValue>, known: Known<'b, Lent<'a, Self>>) -> Asking<'b>;
+    fn ask<'a: 'b, 'b>(
+        node: usize,
+        given: Option<StoredValue>,
+        known: ValidatorInputs<'b, NestedState<'a, Self>>,
+    ) -> ValidatorAnswer<'b>;
 
     /// Judges the object that `known` has under the name `name`.
     #[doc(hidden)]
-    fn judge<'a: 'b, 'b, X>(name: &str, known: Known<'b, X>, states: &'b Lent<'a, Self>) -> Asking<'b>;
+    fn judge<'a: 'b, 'b, X>(
+        name: &str,
+        known: ValidatorInputs<'b, X>,
+        states: &'b NestedState<'a, Self>,
+    ) -> ValidatorAnswer<'b>;
 }
 
 /// The part of the application's state that an input takes.
-pub type Lent<'a, T> = <<T as DynamicInput>::Wants as Wanted>::Given<'a>;
+pub type NestedState<'a, T> = <<T as DynamicInput>::Wants as StateParts>::Given<'a>;
 
 /// Reads an object that was judged before.
 pub fn whole<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, DecodeError> {
@@ -88,21 +96,21 @@ fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
 
 /// Judges objects that are read as a `T`, which takes `X` of the state.
 ///
-/// State that threads cannot share is reported where the tools get it. In that case `JudgingFallback` requires nothing more.
+/// `NestedValidationFallback` handles a state that threads cannot share: see the module `expansion`.
 #[derive(Debug)]
-pub struct Judging<T, X>(PhantomData<fn() -> (T, X)>);
+pub struct NestedValidation<T, X>(PhantomData<fn() -> (T, X)>);
 
-impl<T, X: Send + Sync> Judging<T, X> {
+impl<T, X: Send + Sync> NestedValidation<T, X> {
     /// Judges the object that `known` has under the name `name`.
-    pub fn judge<'a: 'b, 'b, K>(name: &str, known: Known<'b, K>, states: &'b X) -> Asking<'b>
+    pub fn judge<'a: 'b, 'b, K>(name: &str, known: ValidatorInputs<'b, K>, states: &'b X) -> ValidatorAnswer<'b>
     where
-        T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+        T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
         X: 'a,
     {
         let place = pointer::push(known.at, name);
         let text = known.raw.text(name).unwrap_or("{}");
         let cx = known.call;
-        Asking::Later(Box::pin(async move {
+        ValidatorAnswer::Later(Box::pin(async move {
             match attempt::<T, X>(text, &place, states, cx).await {
                 Ok(settled) => settled,
                 Err(DecodeError::Failed(failure)) => failed(&failure),
@@ -112,7 +120,7 @@ impl<T, X: Send + Sync> Judging<T, X> {
                     rejection.problems().iter().for_each(|problem| report(&mut fault, &place, problem));
                     match attempt::<T, X>("{}", &place, states, cx).await {
                         Ok(settled) => settled.with_fault(Some(fault.into())),
-                        Err(_) => Settled::refused(fault),
+                        Err(_) => ParameterResult::refused(fault),
                     }
                 }
             }
@@ -124,23 +132,23 @@ impl<T, X: Send + Sync> Judging<T, X> {
         text: &'b str,
         states: X,
         cx: &'b Context,
-    ) -> BoxFuture<'b, Result<Understood<T>, DecodeError>>
+    ) -> BoxFuture<'b, Result<AcceptedInput<T>, DecodeError>>
     where
-        T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+        T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
         X: 'a,
     {
         Box::pin(async move {
             let (shape, problems, mut settled) = fields::<T, X>(text, "", &states, cx).await?;
             let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(DecodeError::Arguments)?;
             let (normalized, remarks) = understood;
-            Ok(Understood { input: T::input(collect_values(T::KEEPS, settled)), normalized, remarks })
+            Ok(AcceptedInput { input: T::input(collect_values(T::KEEPS, settled)), normalized, remarks })
         })
     }
 }
 
-async fn attempt<'a, T, X>(text: &str, place: &str, states: &X, cx: &Context) -> Result<Settled, DecodeError>
+async fn attempt<'a, T, X>(text: &str, place: &str, states: &X, cx: &Context) -> Result<ParameterResult, DecodeError>
 where
-    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
     X: Send + Sync + 'a,
 {
     let (shape, problems, mut settled) = fields::<T, X>(text, place, states, cx).await?;
@@ -150,7 +158,7 @@ where
     problems.iter().filter(is_own).for_each(|problem| report(&mut whole, place, problem));
     let is_accepted = whole.is_valid() && settled.iter().flatten().all(|settled| settled.value.is_some());
     let changed = if is_accepted { rewritten(&shape, text, &settled) } else { None };
-    let causes: Vec<_> = settled.iter_mut().flatten().flat_map(Settled::take_causes).collect();
+    let causes: Vec<_> = settled.iter_mut().flatten().flat_map(ParameterResult::take_causes).collect();
     let mut parts = Vec::with_capacity(settled.len());
     for field in (0..shape.fields()).filter(|field| !shape.is_dynamic(*field)) {
         let refused = settled[field].iter_mut().filter(|settled| settled.value.is_none());
@@ -159,7 +167,7 @@ where
     parts.extend(take_reports(&shape, &mut settled));
     let mut value = is_accepted.then(|| T::input(collect_values(T::KEEPS, settled)));
     let value = (T::KEEP.take)(&mut value);
-    let mut settled = Settled::of_parts(value, whole, parts);
+    let mut settled = ParameterResult::of_parts(value, whole, parts);
     settled.change(changed);
     Ok(settled.because(causes))
 }
@@ -170,15 +178,15 @@ async fn fields<'a, T, X>(
     place: &str,
     states: &X,
     cx: &Context,
-) -> Result<(Declared, Vec<Problem>, Vec<Option<Settled>>), DecodeError>
+) -> Result<(Declared, Vec<Problem>, Vec<Option<ParameterResult>>), DecodeError>
 where
-    T: DynamicInput<Wants: Wanted<Given<'a> = X>>,
+    T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
     X: Send + Sync + 'a,
 {
     let shape = Declared { def: T::def(), nodes: T::NODES };
-    let board = Board::new(shape.fields());
-    let raw = Raw::new(text);
-    let known = Known { board: &board, raw: &raw, at: place, states, call: cx };
+    let board = ParameterResults::new(shape.fields());
+    let raw = GivenArguments::new(text);
+    let known = ValidatorInputs { board: &board, raw: &raw, at: place, states, call: cx };
     let problems = judge::<T::Values>(shape, T::KEEPS, known, |node, given| T::ask(node, given, known)).await?;
     Ok((shape, problems, board.into_settled().collect()))
 }
@@ -188,25 +196,25 @@ fn report(report: &mut Report, place: &str, problem: &Problem) {
     if problem.path.is_empty() { report.add(problem) } else { report.add(&problem.below(place)) }
 }
 
-/// The part of a state that an input takes: nothing (`()`), one type ([`One`]), or two such parts (a pair).
-pub trait Wanted: 'static {
+/// The part of a state that an input takes: nothing (`()`), one type ([`OneState`]), or two such parts (a pair).
+pub trait StateParts: 'static {
     /// The type of that part.
     type Given<'a>: Copy + 'a;
 }
 
 /// A state of type `T`.
 #[derive(Debug)]
-pub struct One<T>(PhantomData<fn() -> T>);
+pub struct OneState<T>(PhantomData<fn() -> T>);
 
-impl Wanted for () {
+impl StateParts for () {
     type Given<'a> = ();
 }
 
-impl<T: 'static> Wanted for One<T> {
+impl<T: 'static> StateParts for OneState<T> {
     type Given<'a> = &'a T;
 }
 
-impl<A: Wanted, B: Wanted> Wanted for (A, B) {
+impl<A: StateParts, B: StateParts> StateParts for (A, B) {
     type Given<'a> = (A::Given<'a>, B::Given<'a>);
 }
 
@@ -216,23 +224,23 @@ impl<A: Wanted, B: Wanted> Wanted for (A, B) {
     label = "lacks the state of a nested parameter",
     note = "the parameter's type names its state in `#[dynamic_input(state = ...)]`; a state struct provides its fields with `#[derive(tool_runtime::Provide)]`"
 )]
-pub trait Lend<W: Wanted> {
+pub trait ProvideNested<W: StateParts> {
     /// Returns the part that the input takes.
     fn lend(&self) -> W::Given<'_>;
 }
 
-impl<S> Lend<()> for S {
+impl<S> ProvideNested<()> for S {
     fn lend(&self) {}
 }
 
-impl<S: Provide<T>, T: 'static> Lend<One<T>> for S {
+impl<S: Provide<T>, T: 'static> ProvideNested<OneState<T>> for S {
     fn lend(&self) -> &T {
         self.provide()
     }
 }
 
-impl<S: Lend<A> + Lend<B>, A: Wanted, B: Wanted> Lend<(A, B)> for S {
+impl<S: ProvideNested<A> + ProvideNested<B>, A: StateParts, B: StateParts> ProvideNested<(A, B)> for S {
     fn lend(&self) -> (A::Given<'_>, B::Given<'_>) {
-        (Lend::<A>::lend(self), Lend::<B>::lend(self))
+        (ProvideNested::<A>::lend(self), ProvideNested::<B>::lend(self))
     }
 }

@@ -7,9 +7,9 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
-    Asking, Call, Checked, Keep, Node, Settled, Shape, conclude,
+    Call, Checked, Node, ParameterResult, Shape, ValidatorAnswer, ValueSlot, conclude,
     engine::Declared,
-    values::{Board, StoredValue},
+    values::{ParameterResults, StoredValue},
 };
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
@@ -110,16 +110,23 @@ pub trait Validators: Tool {
     type States<'a>;
 
     /// The code that moves the parameters' values, in the order of the declaration.
-    const KEEPS: &'static [Keep];
+    const KEEPS: &'static [ValueSlot];
 
     /// The dynamic parameters, in the order in which they are asked.
     const NODES: &'static [Node];
 
     /// Asks the validator of the node about the given value.
-    fn ask<'a: 'b, 'b>(node: usize, given: Option<StoredValue>, known: Known<'b, Self::States<'a>>) -> Asking<'b>;
+    fn ask<'a: 'b, 'b>(
+        node: usize,
+        given: Option<StoredValue>,
+        known: ValidatorInputs<'b, Self::States<'a>>,
+    ) -> ValidatorAnswer<'b>;
 
     /// Checks the parameters together, after all of them are accepted.
-    fn check<'a: 'b, 'b>(_input: &'b Self::Input, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
+    fn check<'a: 'b, 'b>(
+        _input: &'b Self::Input,
+        _known: ValidatorInputs<'b, Self::States<'a>>,
+    ) -> BoxFuture<'b, Checked> {
         std::future::ready(Ok(())).boxed()
     }
 
@@ -129,11 +136,11 @@ pub trait Validators: Tool {
 
 /// The data from which the contexts of validators are made.
 #[derive(Debug)]
-pub struct Known<'b, X> {
+pub struct ValidatorInputs<'b, X> {
     /// The parameters' values.
-    pub board: &'b Board,
+    pub board: &'b ParameterResults,
     /// The given arguments, not validated.
-    pub raw: &'b Raw<'b>,
+    pub raw: &'b GivenArguments<'b>,
     /// The place of the parameters in the arguments of the call, as a JSON Pointer.
     pub at: &'b str,
     /// The application's state.
@@ -142,15 +149,15 @@ pub struct Known<'b, X> {
     pub call: &'b Context,
 }
 
-impl<X> Clone for Known<'_, X> {
+impl<X> Clone for ValidatorInputs<'_, X> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<X> Copy for Known<'_, X> {}
+impl<X> Copy for ValidatorInputs<'_, X> {}
 
-impl<'b, X> Known<'b, X> {
+impl<'b, X> ValidatorInputs<'b, X> {
     /// Returns a value that must be there, because its parameter is required or static.
     ///
     /// # Panics
@@ -168,12 +175,12 @@ impl<'b, X> Known<'b, X> {
 
 /// Arguments as they were given.
 #[derive(Debug)]
-pub struct Raw<'t> {
+pub struct GivenArguments<'t> {
     text: &'t str,
     entries: OnceLock<Map<String, Value>>,
 }
 
-impl<'t> Raw<'t> {
+impl<'t> GivenArguments<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self { text, entries: OnceLock::new() }
     }
@@ -197,11 +204,11 @@ impl<'t> Raw<'t> {
 
 /// Starts calls of the tool `T`, which takes the states `X`.
 ///
-/// A parameter or state that threads cannot share is reported elsewhere. In that case `SettlingFallback` requires nothing more.
+/// `ArgumentValidationFallback` handles a parameter or a state that threads cannot share: see the module `expansion`.
 #[derive(Debug)]
-pub struct Settling<T, X>(PhantomData<fn() -> (T, X)>);
+pub struct ArgumentValidation<T, X>(PhantomData<fn() -> (T, X)>);
 
-impl<T, X> Settling<T, X>
+impl<T, X> ArgumentValidation<T, X>
 where
     T: Validators<Input: Send + Sync>,
     X: Send + Sync,
@@ -214,17 +221,17 @@ where
     {
         Box::pin(async move {
             let shape = Declared { def: T::def(), nodes: T::NODES };
-            let board = Board::new(shape.fields());
-            let raw = Raw::new(text);
-            let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
+            let board = ParameterResults::new(shape.fields());
+            let raw = GivenArguments::new(text);
+            let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             let ask = |node, given| T::ask(node, given, known);
             let problems = judge::<T::Values>(shape, T::KEEPS, known, ask).await?;
             let mut settled: Vec<_> = board.into_settled().collect();
             let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(DecodeError::Arguments)?;
             let (normalized, remarks) = understood;
             let input = T::input(collect_values(T::KEEPS, settled));
-            let board = Board::new(0);
-            let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
+            let board = ParameterResults::new(0);
+            let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(DecodeError::Arguments)?;
             Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))
         })
@@ -235,9 +242,9 @@ where
 /// as a whole, and of static parameters.
 pub async fn judge<'b, V: Values>(
     shape: Declared,
-    keeps: &'static [Keep],
-    Known { board, raw, at, call, .. }: Known<'b, impl Sync>,
-    ask: impl FnMut(usize, Option<StoredValue>) -> Asking<'b> + Send,
+    keeps: &'static [ValueSlot],
+    ValidatorInputs { board, raw, at, call, .. }: ValidatorInputs<'b, impl Sync>,
+    ask: impl FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'b> + Send,
 ) -> Result<Vec<Problem>, DecodeError> {
     let fields = shape.def.fields;
     let (values, reading) = {
@@ -258,7 +265,7 @@ pub async fn judge<'b, V: Values>(
 }
 
 /// Returns the parameters' values, which are all there.
-pub fn collect_values<V: Values>(keeps: &'static [Keep], settled: Vec<Option<Settled>>) -> V {
+pub fn collect_values<V: Values>(keeps: &'static [ValueSlot], settled: Vec<Option<ParameterResult>>) -> V {
     let mut places = V::empty();
     let mut each = Vec::with_capacity(settled.len());
     V::each(&mut places, &mut each);
@@ -284,10 +291,10 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
         text: &'b str,
         states: &'b Self::States<'a>,
         cx: &'b Context,
-    ) -> BoxFuture<'b, Result<Understood<Self>, DecodeError>>;
+    ) -> BoxFuture<'b, Result<AcceptedInput<Self>, DecodeError>>;
 
     /// Checks the parameters together, after all of them are accepted.
-    fn check<'a: 'b, 'b>(_input: &'b Self, _known: Known<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
+    fn check<'a: 'b, 'b>(_input: &'b Self, _known: ValidatorInputs<'b, Self::States<'a>>) -> BoxFuture<'b, Checked> {
         std::future::ready(Ok(())).boxed()
     }
 
@@ -297,26 +304,26 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
 
 /// Arguments that are accepted.
 #[derive(Debug)]
-pub struct Understood<T> {
+pub struct AcceptedInput<T> {
     pub(super) input: T,
     pub(super) normalized: Option<Box<str>>,
     pub(super) remarks: Vec<String>,
 }
 
-impl<T> Understood<T> {
+impl<T> AcceptedInput<T> {
     /// Converts the input to another type.
-    pub fn map<U>(self, to: impl FnOnce(T) -> U) -> Understood<U> {
-        Understood { input: to(self.input), normalized: self.normalized, remarks: self.remarks }
+    pub fn map<U>(self, to: impl FnOnce(T) -> U) -> AcceptedInput<U> {
+        AcceptedInput { input: to(self.input), normalized: self.normalized, remarks: self.remarks }
     }
 }
 
 /// Starts calls of the tool `T`, whose input is an enum and which takes the states `X`.
 ///
-/// A type that threads cannot share is reported elsewhere. In that case `SettlingFallback` requires nothing more.
+/// `ArgumentValidationFallback` handles a type that threads cannot share: see the module `expansion`.
 #[derive(Debug)]
-pub struct Choosing<T, X>(PhantomData<fn() -> (T, X)>);
+pub struct VariantValidation<T, X>(PhantomData<fn() -> (T, X)>);
 
-impl<T, X> Choosing<T, X>
+impl<T, X> VariantValidation<T, X>
 where
     T: Variants<Input: Send + Sync>,
     X: Send + Sync,
@@ -329,9 +336,9 @@ where
     {
         Box::pin(async move {
             let variant = select_variant(T::def(), text).map_err(DecodeError::Arguments)?;
-            let Understood { input, normalized, remarks } = T::judge(variant, text, &states, cx).await?;
-            let (board, raw) = (Board::new(0), Raw::new(text));
-            let known = Known { board: &board, raw: &raw, at: "", states: &states, call: cx };
+            let AcceptedInput { input, normalized, remarks } = T::judge(variant, text, &states, cx).await?;
+            let (board, raw) = (ParameterResults::new(0), GivenArguments::new(text));
+            let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(DecodeError::Arguments)?;
             Ok(T::begin(input, states, cx).understood(normalized, T::def().form(), remarks))
         })
@@ -353,9 +360,9 @@ fn select_variant(def: &'static Def, text: &str) -> Result<usize, Rejection> {
 
 /// The value of a tool whose input is an enum, read as a whole.
 #[derive(Debug)]
-pub struct Chosen<T>(pub T);
+pub struct ReadVariant<T>(pub T);
 
-impl<T: Variants> Values for Chosen<T> {
+impl<T: Variants> Values for ReadVariant<T> {
     type Places = Option<T>;
 
     fn empty() -> Option<T> {

@@ -6,13 +6,13 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Asking, Judged, Settled, engine::UNCHECKED, values::StoredValue};
+use super::{ParameterResult, ValidatorAnswer, VisibleToValidators, engine::UNCHECKED, values::StoredValue};
 use crate::feedback::{Choices, Reasons, Rejection, Report};
 use crate::tool::Failure;
 
 /// A function that can judge a `T` with the known values in `C`: `fn(Option<T>, C) -> Validation<T>`, or async.
 ///
-/// Nothing implements it. [`Asks::ask`] calls such a function, and anything else is required to implement this trait. So a
+/// Nothing implements it. [`ParameterValidator::ask`] calls such a function, and anything else is required to implement this trait. So a
 /// mistake is reported with this trait's message, not with the compiler's message about signatures.
 #[diagnostic::on_unimplemented(
     message = "this is not a validator of a `{T}`",
@@ -23,29 +23,29 @@ pub trait Validate<T, C> {}
 
 /// Wraps validators of a `T` that know a `C`.
 ///
-/// A type that validators cannot see is reported at its parameter. State that threads cannot share is reported where the tools
-/// get it. In both cases `ValidatorFallback` requires nothing more.
+/// `ValidatorFallback` handles a type that validators cannot see, and a state that threads cannot share: see the module
+/// `expansion`.
 #[derive(Debug)]
 pub struct Validator<T, C>(PhantomData<fn() -> (T, C)>);
 
-impl<T: Judged, C: Send> Validator<T, C> {
+impl<T: VisibleToValidators, C: Send> Validator<T, C> {
     /// Wraps a validator.
-    pub fn of<F>(validator: F) -> Asks<F, T, C> {
-        Asks { validator, of: PhantomData }
+    pub fn of<F>(validator: F) -> ParameterValidator<F, T, C> {
+        ParameterValidator { validator, of: PhantomData }
     }
 }
 
 /// A validator of a `T` that knows a `C`, if it is one.
 #[derive(Debug)]
-pub struct Asks<F, T, C> {
+pub struct ParameterValidator<F, T, C> {
     validator: F,
     of: PhantomData<fn() -> (T, C)>,
 }
 
-impl<F, T, C, R> Asks<F, T, C>
+impl<F, T, C, R> ParameterValidator<F, T, C>
 where
     F: FnOnce(Option<T>, C) -> R,
-    T: Judged,
+    T: VisibleToValidators,
 {
     /// Calls the validator.
     pub fn ask(self, given: Option<StoredValue>, known: C) -> ValidatorReturned<T, R> {
@@ -57,8 +57,7 @@ where
     }
 }
 
-/// The return value of a validator of a `T`. A future gives its answer later, anything else at once. The compiler finds an
-/// inherent method before a trait's.
+/// The return value of a validator of a `T`. A future gives its answer later, anything else at once: see the module `expansion`.
 #[derive(Debug)]
 pub struct ValidatorReturned<T, R> {
     pub(in crate::tool) answer: R,
@@ -73,10 +72,10 @@ pub struct Before<T> {
     text: Option<String>,
 }
 
-impl<T: Judged, R: IntoValidation<T>> ValidatorReturned<T, R> {
+impl<T: VisibleToValidators, R: IntoValidation<T>> ValidatorReturned<T, R> {
     /// Returns the result for the parameter.
-    pub fn settle<'a>(self) -> Asking<'a> {
-        Asking::Now(settle(self.answer.into_verdict(), self.before))
+    pub fn settle<'a>(self) -> ValidatorAnswer<'a> {
+        ValidatorAnswer::Now(settle(self.answer.into_verdict(), self.before))
     }
 }
 
@@ -88,7 +87,7 @@ impl<T: Judged, R: IntoValidation<T>> ValidatorReturned<T, R> {
 )]
 pub trait LaterValidation<T> {
     /// Returns the result for the parameter that was given as `before`.
-    fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, Settled>
+    fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, ParameterResult>
     where
         Self: Send + 'a;
 }
@@ -96,10 +95,10 @@ pub trait LaterValidation<T> {
 #[diagnostic::do_not_recommend]
 impl<T, R> LaterValidation<T> for R
 where
-    T: Judged,
+    T: VisibleToValidators,
     R: Future<Output: IntoValidation<T>>,
 {
-    fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, Settled>
+    fn settled<'a>(self, before: Before<T>) -> BoxFuture<'a, ParameterResult>
     where
         Self: Send + 'a,
     {
@@ -107,14 +106,14 @@ where
     }
 }
 
-fn settle<T: Judged>(verdict: Result<Validation<T>, Failure>, before: Before<T>) -> Settled {
+fn settle<T: VisibleToValidators>(verdict: Result<Validation<T>, Failure>, before: Before<T>) -> ParameterResult {
     let validation = match verdict {
         Ok(validation) => validation,
         Err(failure) => return failed(&failure),
     };
     let (value, report) = validation.into_parts(|value| serde_json::to_value(value).ok());
     let Some(value) = value else {
-        return Settled::refused(report.unwrap_or_else(|| Report::refused(UNCHECKED).into()));
+        return ParameterResult::refused(report.unwrap_or_else(|| Report::refused(UNCHECKED).into()));
     };
     let text = match serde_json::to_string(&value) {
         Ok(text) => text,
@@ -122,7 +121,7 @@ fn settle<T: Judged>(verdict: Result<Validation<T>, Failure>, before: Before<T>)
     };
     let mut place = before.place.unwrap_or_default();
     *place = Some(value);
-    let mut settled = Settled::accepted(place);
+    let mut settled = ParameterResult::accepted(place);
     settled.report = report;
     if before.text.as_ref() != Some(&text) {
         settled.report.get_or_insert_with(|| Report::accepted().into()).normalized = serde_json::from_str(&text).ok();
@@ -132,8 +131,8 @@ fn settle<T: Judged>(verdict: Result<Validation<T>, Failure>, before: Before<T>)
 }
 
 /// Refuses a value because its validator failed. The model receives the failure's own message only.
-pub fn failed(failure: &Failure) -> Settled {
-    Settled::refused(Report::refused(failure.message().unwrap_or(UNCHECKED))).because([failure.for_log()])
+pub fn failed(failure: &Failure) -> ParameterResult {
+    ParameterResult::refused(Report::refused(failure.message().unwrap_or(UNCHECKED))).because([failure.for_log()])
 }
 
 /// The answer of a validator about the value of a parameter. The value is accepted, as the tool gets it, or refused with reasons.
@@ -301,26 +300,26 @@ pub type Checked = Result<(), Rejection>;
 )]
 pub trait CheckCall<I, C> {}
 
-/// Wraps the check of a call with the input `I`, which knows a `C`. A type that threads cannot share is reported elsewhere. In
-/// that case `CheckerFallback` requires nothing more.
+/// Wraps the check of a call with the input `I`, which knows a `C`. `CheckerFallback` handles a type that threads cannot share:
+/// see the module `expansion`.
 #[derive(Debug)]
 pub struct Checker<I, C>(PhantomData<fn() -> (I, C)>);
 
 impl<I: Sync, C: Send> Checker<I, C> {
     /// Wraps a check.
-    pub fn of<'b, F>(check: F) -> Checks<F, &'b I, C> {
-        Checks { check, of: PhantomData }
+    pub fn of<'b, F>(check: F) -> CallCheck<F, &'b I, C> {
+        CallCheck { check, of: PhantomData }
     }
 }
 
 /// A check of a call with the input `I`, a reference, that knows a `C`, if it is one.
 #[derive(Debug)]
-pub struct Checks<F, I, C> {
+pub struct CallCheck<F, I, C> {
     check: F,
     of: PhantomData<fn() -> (I, C)>,
 }
 
-impl<'b, F, I: 'b, C, R> Checks<F, &'b I, C>
+impl<'b, F, I: 'b, C, R> CallCheck<F, &'b I, C>
 where
     F: FnOnce(&'b I, C) -> R,
 {
@@ -330,8 +329,7 @@ where
     }
 }
 
-/// The return value of a check. A future gives its answer later, anything else at once. The compiler finds an inherent method
-/// before a trait's.
+/// The return value of a check. A future gives its answer later, anything else at once: see the module `expansion`.
 #[derive(Debug)]
 pub struct CheckReturned<R>(pub(in crate::tool) R);
 

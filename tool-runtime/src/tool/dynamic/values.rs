@@ -1,4 +1,4 @@
-//! The known values of the parameters of one call, and the evidence that validators can see the values of a type.
+//! The known values of the parameters of one call, and the witnesses that validators can see the values of a type.
 
 use std::{any::Any, borrow::Cow, fmt, marker::PhantomData, sync::OnceLock};
 
@@ -12,7 +12,7 @@ use tool_schema::feedback::{Brief, Reports};
 pub type StoredValue = Box<dyn Any + Send + Sync>;
 
 /// The result for one parameter.
-pub struct Settled {
+pub struct ParameterResult {
     /// The value, if it is accepted.
     pub(crate) value: Option<StoredValue>,
     /// The report about it; most accepted parameters have none.
@@ -29,7 +29,7 @@ struct Rare {
     causes: Vec<String>,
 }
 
-impl Settled {
+impl ParameterResult {
     /// Creates the result of a value that was accepted without a report.
     pub(crate) fn accepted(value: StoredValue) -> Self {
         Self { value: Some(value), report: None, rare: None }
@@ -134,17 +134,17 @@ fn dotted(name: &str, part: &str) -> String {
     format!("{name}.{part}")
 }
 
-impl fmt::Debug for Settled {
+impl fmt::Debug for ParameterResult {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Settled").field("report", &self.report).finish_non_exhaustive()
+        out.debug_struct("ParameterResult").field("report", &self.report).finish_non_exhaustive()
     }
 }
 
 /// The results so far for the parameters of one call: a place for each, in the order of the declaration.
 #[derive(Debug)]
-pub struct Board(Vec<OnceLock<Settled>>);
+pub struct ParameterResults(Vec<OnceLock<ParameterResult>>);
 
-impl Board {
+impl ParameterResults {
     pub(crate) fn new(parameters: usize) -> Self {
         Self(std::iter::repeat_with(OnceLock::new).take(parameters).collect())
     }
@@ -155,7 +155,7 @@ impl Board {
     }
 
     /// Returns the result for a parameter.
-    pub(crate) fn settled(&self, field: usize) -> Option<&Settled> {
+    pub(crate) fn settled(&self, field: usize) -> Option<&ParameterResult> {
         self.0[field].get()
     }
 
@@ -164,25 +164,25 @@ impl Board {
         self.settled(field).is_some_and(|settled| settled.value.is_some())
     }
 
-    pub(crate) fn settle(&self, field: usize, settled: Settled) {
+    pub(crate) fn settle(&self, field: usize, settled: ParameterResult) {
         let twice = self.0[field].set(settled).is_err();
         debug_assert!(!twice, "a parameter is settled once");
     }
 
     /// Takes the results of every parameter.
-    pub(crate) fn into_settled(self) -> impl Iterator<Item = Option<Settled>> {
+    pub(crate) fn into_settled(self) -> impl Iterator<Item = Option<ParameterResult>> {
         self.0.into_iter().map(OnceLock::into_inner)
     }
 }
 
 /// The code that moves a parameter's value between a board and the place where it was decoded, an `Option` of its type.
 #[derive(Clone, Copy, Debug)]
-pub struct Keep {
+pub struct ValueSlot {
     pub(super) take: fn(&mut dyn Any) -> Option<StoredValue>,
     pub(super) put: fn(&mut dyn Any, StoredValue) -> bool,
 }
 
-impl Keep {
+impl ValueSlot {
     /// Code that moves nothing.
     pub const NOTHING: Self = Self { take: |_| None, put: |_, _| false };
 }
@@ -193,10 +193,10 @@ impl Keep {
     label = "cannot be written as JSON, or shared between threads",
     note = "add `#[derive(serde::Serialize)]` to it, because allowed and changed values are written as JSON; and hold nothing that is not `Send` and `Sync`, because validators run side by side"
 )]
-pub trait Judged: Serialize + Send + Sync + 'static {}
+pub trait VisibleToValidators: Serialize + Send + Sync + 'static {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + Send + Sync + 'static> Judged for T {}
+impl<T: Serialize + Send + Sync + 'static> VisibleToValidators for T {}
 
 /// A type that a parameter beside dynamic ones can have.
 #[diagnostic::on_unimplemented(
@@ -209,31 +209,31 @@ pub trait Seen: Send + Sync + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> Seen for T {}
 
-/// Distinguishes a type that a parameter can have from one that it cannot, which is reported where it is decoded. The compiler
-/// finds an inherent constant before a trait's.
+/// Distinguishes a type that a parameter can have from any other, which the compiler reports where it is decoded: see the module
+/// `expansion`.
 #[derive(Debug)]
-pub struct Keeping<T>(PhantomData<fn() -> T>);
+pub struct SlotWitness<T>(PhantomData<fn() -> T>);
 
 /// The kind of a type that a parameter can have.
 #[derive(Debug)]
-pub struct Keepable<T>(PhantomData<fn() -> T>);
+pub struct SlotType<T>(PhantomData<fn() -> T>);
 
-impl<T: ToolSecret> Keeping<T> {
+impl<T: ToolSecret> SlotWitness<T> {
     /// The kind of the type.
-    pub const KIND: Keepable<T> = Keepable(PhantomData);
+    pub const KIND: SlotType<T> = SlotType(PhantomData);
 }
 
-impl<T> Keepable<T> {
-    /// Returns the evidence for a dynamic parameter.
-    pub const fn dynamic(self) -> Keep
+impl<T> SlotType<T> {
+    /// Returns the witness for a dynamic parameter.
+    pub const fn dynamic(self) -> ValueSlot
     where
-        T: Judged,
+        T: VisibleToValidators,
     {
         keep::<T>()
     }
 
-    /// Returns the evidence for any other parameter.
-    pub const fn fixed(self) -> Keep
+    /// Returns the witness for any other parameter.
+    pub const fn fixed(self) -> ValueSlot
     where
         T: Seen,
     {
@@ -241,23 +241,23 @@ impl<T> Keepable<T> {
     }
 }
 
-/// Distinguishes a struct that can be an input from one with a field that cannot, which is reported at that field. The compiler
-/// finds an inherent constant before a trait's.
+/// Distinguishes a struct that can be an input from one with an unsuitable field, which the compiler reports: see the module
+/// `expansion`.
 #[derive(Debug)]
 pub struct Whole<T>(PhantomData<fn() -> T>);
 
 impl<T: Send + Sync + 'static> Whole<T> {
-    /// The evidence.
-    pub const KEEP: Keep = keep::<T>();
+    /// The witness.
+    pub const KEEP: ValueSlot = keep::<T>();
 }
 
 impl Tag {
-    /// The evidence.
-    pub const KEEP: Keep = keep::<Self>();
+    /// The witness.
+    pub const KEEP: ValueSlot = keep::<Self>();
 }
 
-const fn keep<T: Send + Sync + 'static>() -> Keep {
-    Keep {
+const fn keep<T: Send + Sync + 'static>() -> ValueSlot {
+    ValueSlot {
         take: |place| {
             let value = place.downcast_mut::<Option<T>>()?.take()?;
             Some(Box::new(Some(value)))

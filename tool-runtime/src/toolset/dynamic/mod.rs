@@ -12,7 +12,10 @@ use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
 use crate::tool::{
     CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, StartFuture, StartedCall, ToolSpec,
-    dynamic::{self, Asking, Board, Call, ReadProblems, Settled, Shape, StoredValue, UNCHECKED, conclude},
+    dynamic::{
+        self, Call, ParameterResult, ParameterResults, ReadProblems, Shape, StoredValue, UNCHECKED, ValidatorAnswer,
+        conclude,
+    },
     expansion::ReturnedFallback,
 };
 pub use parameters::DynamicError;
@@ -167,10 +170,6 @@ impl DynamicTool {
 }
 
 impl DynTool for DynamicTool {
-    fn name(&self) -> &str {
-        self.tool.name()
-    }
-
     fn spec(&self) -> &Arc<ToolSpec> {
         self.tool.spec()
     }
@@ -207,7 +206,7 @@ impl fmt::Debug for DynamicToolBuilder {
 }
 
 /// The code that asks a validator about a given value.
-pub type ValidatorFn = dyn Fn(Option<StoredValue>, KnownValues) -> Asking<'static> + Send + Sync;
+pub type ValidatorFn = dyn Fn(Option<StoredValue>, KnownValues) -> ValidatorAnswer<'static> + Send + Sync;
 
 /// A parameter that a validator of the application judges: its dependencies, and its validator.
 #[must_use = "add it to a tool"]
@@ -322,7 +321,7 @@ impl KnownValues {
         parameters: &Arc<Parameters>,
         given: &Arc<Map<String, Value>>,
         node: usize,
-        board: &Board,
+        board: &ParameterResults,
         call: &Context,
     ) -> Self {
         let seen = parameters.requires(node).iter().chain(parameters.after(node));
@@ -373,7 +372,7 @@ impl DynamicTool {
         let (mut arguments, reading) = self.read(text, cx)?;
         let values = self.values(&mut arguments, &reading);
         let given = Arc::new(arguments);
-        let board = Board::new(shape.fields());
+        let board = ParameterResults::new(shape.fields());
         let call = Call::new(shape, values, reading.faults, |node, value| {
             (self.validators[node])(value, KnownValues::new(&self.parameters, &given, node, &board, cx))
         });
@@ -427,7 +426,7 @@ impl DynamicTool {
         values
     }
 
-    fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<Settled>>) -> Value {
+    fn accepted(&self, mut arguments: Map<String, Value>, mut settled: Vec<Option<ParameterResult>>) -> Value {
         for field in self.parameters.dynamic_fields() {
             let value = settled[field].take().and_then(|settled| settled.value);
             if let Some(value) = value.and_then(|value| *value.downcast::<Option<Value>>().ok()?) {

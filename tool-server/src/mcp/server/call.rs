@@ -324,7 +324,7 @@ impl Exchange<'_> {
         let content: Vec<ContentBlock> = parts.into_iter().map(block).collect();
         if !result.is_success() {
             let mut ended = CallToolResult::error(content);
-            match feedback(result) {
+            match result.feedback().map(Rejection::to_json) {
                 Some(feedback) if has_schema => {
                     let mut meta = MetaObject::new();
                     meta.insert(FEEDBACK.to_owned(), feedback);
@@ -383,16 +383,6 @@ fn run_error(error: AgentError) -> ErrorData {
 
 /// The metadata key of feedback for clients that know an output schema, because feedback does not fit the schema.
 const FEEDBACK: &str = "tool-runtime/feedback";
-
-/// Returns the problems of the arguments, in the format of tool2agent.
-fn feedback(result: &CallResult) -> Option<Value> {
-    let feedback = match result {
-        CallResult::Rejected { feedback } => feedback,
-        CallResult::Failed { feedback: Some(feedback), .. } => feedback,
-        _ => return None,
-    };
-    serde_json::from_str(&Rejection::to_json_text(feedback)).ok()
-}
 
 /// Returns the result for a call that was not made, or that cannot be finished.
 fn refused(text: impl Into<String>) -> CallToolResult {

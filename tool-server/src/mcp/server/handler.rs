@@ -155,7 +155,7 @@ impl ServerHandler for Handler {
 /// Returns the error for a request that rmcp does not recognize.
 ///
 /// rmcp 3.11 reads a request with malformed parameters as one of an unknown method (`ClientRequest` is an untagged enum). The
-/// test `a_failure_is_told_to_who_can_do_something_about_it` fails without this.
+/// test `a_failure_reaches_the_model_or_the_client` fails without this.
 fn refusal(request: &CustomRequest, has_tasks: bool) -> ErrorData {
     let reason = match request.method.as_str() {
         CallToolRequestMethod::VALUE => reason::<CallToolRequestParams>(request),

@@ -133,7 +133,7 @@ impl Operator for CallOperator {
     }
 
     fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
-        let kind = InterruptKind::Answer { question: request.question.clone() };
+        let kind = InterruptKind::Question { question: request.question.clone() };
         let form = shown(&request.spec, &Value::Object(serde_json::Map::new()))
             .and_then(|shown| Form::of(&kind, &shown, None, request.feedback.as_ref()));
         Box::pin(self.ask(form))
@@ -242,7 +242,7 @@ impl Form {
                 );
                 (described(question, shown), Wants::Permission, permission())
             }
-            InterruptKind::Answer { question } => match &question.schema {
+            InterruptKind::Question { question } => match &question.schema {
                 None => (question.text.clone(), Wants::Permission, permission()),
                 Some(schema) => {
                     let (schema, key) = fields(schema, ANSWER)?;
@@ -269,7 +269,7 @@ impl Form {
 /// Returns the form's key: the type of a question's answer, if it has a title, or the kind of decision.
 fn key(kind: &InterruptKind) -> String {
     match kind {
-        InterruptKind::Answer { question } => {
+        InterruptKind::Question { question } => {
             let title = question.schema.as_ref().and_then(|schema| schema.get("title")).and_then(Value::as_str);
             title.map(snake).filter(|key| !key.is_empty()).unwrap_or_else(|| "answer".to_owned())
         }

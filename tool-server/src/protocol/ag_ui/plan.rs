@@ -295,7 +295,7 @@ fn decision(open: &Interrupt, entry: &ResumeEntry) -> Result<Decision, &'static 
     if entry.status == ResumeStatus::Cancelled {
         return Ok(Decision::Deny { reason: reason(payload).or_else(|| Some("the request was dismissed".to_owned())) });
     }
-    if let InterruptKind::Answer { question } = &open.innermost().kind
+    if let InterruptKind::Question { question } = &open.innermost().kind
         && question.schema.is_some()
     {
         let value = payload.cloned().ok_or("the answer as the payload")?;

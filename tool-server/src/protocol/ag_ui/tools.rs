@@ -165,10 +165,6 @@ impl Guest {
 }
 
 impl DynTool for Guest {
-    fn name(&self) -> &str {
-        self.tool.name()
-    }
-
     fn spec(&self) -> &Arc<ToolSpec> {
         self.tool.spec()
     }

@@ -216,13 +216,13 @@ impl UiStream {
         match &open.innermost().kind {
             InterruptKind::External if is_inside => self.write_client_call(open, out),
             InterruptKind::External => self.available(at, call, out),
-            InterruptKind::Answer { question } if question.schema.is_some() => {
+            InterruptKind::Question { question } if question.schema.is_some() => {
                 let id = approval_id(&self.run, open);
                 let data = json!({ "toolCallId": call.id, "approvalId": id, "question": question });
                 let (name, data) = ("question", Json::Value(&data));
                 self.frame(&Chunk::Data { name, id: Some(&id), data, transient: None }, out);
             }
-            InterruptKind::Answer { question } => {
+            InterruptKind::Question { question } => {
                 let text = question.text.clone();
                 self.request(at, open, Some(&text), out);
             }

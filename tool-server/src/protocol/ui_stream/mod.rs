@@ -127,11 +127,7 @@ impl StreamSettings {
     /// Returns the feedback on a call's arguments as data, from which a frontend can build a form. The error text has the same
     /// content in words.
     fn feedback(&self, result: &CallResult) -> Option<Value> {
-        let feedback = match result {
-            CallResult::Rejected { feedback } => feedback,
-            CallResult::Failed { feedback: Some(feedback), .. } => feedback,
-            _ => return None,
-        };
+        let feedback = result.feedback()?;
         (self.tool_errors == Errors::Full).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
     }
 

@@ -147,8 +147,8 @@ async fn a_result_of_the_client_finishes_its_call_once() {
     let world = World::new();
     let mut client = Client::new("t");
     let script = [call("locate", "{}"), call("remove", r#"{"what":"b"}"#)];
-    let handed_out = client.say(&world, &script).await;
-    let id = handed_out.event("TOOL_CALL_START")["toolCallId"].clone();
+    let announced = client.say(&world, &script).await;
+    let id = announced.event("TOOL_CALL_START")["toolCallId"].clone();
     client.messages.push(json!({ "id": "r", "role": "tool", "toolCallId": id, "content": "{\"at\":1}" }));
     let before = client.clone();
     let asked = client.run(&world, json!({})).await;

@@ -77,7 +77,7 @@ fn set(tool: impl tool_runtime::tool::DynTool + 'static) -> Toolset {
     Toolset::new().with(tool).expect("its name is its own")
 }
 
-pub fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
+pub fn call_tool(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
     let cx = Context::new(&call.id);
     match tools.call(&call.name, &call.arguments, &cx).now_or_never().expect("nothing waits") {
         Ok(output) => (answer(call, &output.text(), false), None),
@@ -88,7 +88,7 @@ pub fn ask(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
 
 #[track_caller]
 fn check(tools: &Toolset, script: &str) {
-    check_with(tools.list(), script, Some(&|call| ask(tools, call).0));
+    check_with(tools.list(), script, Some(&|call| call_tool(tools, call).0));
 }
 
 #[test]

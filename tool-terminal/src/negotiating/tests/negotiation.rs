@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::super::form::Doubt;
-use super::super::{Dialogue, Reply, Stage, standing};
-use super::dynamic::ask as answer_call;
+use super::super::form::Clarification;
+use super::super::{Dialogue, DialogueState, Reply, read_dialogue};
+use super::dynamic::call_tool;
 use super::{assistant, reply};
 use tool_runtime::message::Message;
 use tool_runtime::model::Request;
@@ -103,10 +103,10 @@ impl Person {
 
     /// Returns the person's text, and the parameters that it changes; `None` means all of them.
     fn say(&mut self, dialogue: &Dialogue<'_>, accepted: &BTreeSet<String>) -> (String, Option<Vec<String>>) {
-        let Stage::Filling(form) = &dialogue.stage else { return ("fill".into(), Some(Vec::new())) };
+        let DialogueState::Filling(form) = &dialogue.state else { return ("fill".into(), Some(Vec::new())) };
         let nothing = || Some(Vec::new());
-        match &form.doubt {
-            Some(Doubt::Change { pointers }) => {
+        match &form.clarification {
+            Some(Clarification::Change { pointers }) => {
                 self.dead_ends += 1;
                 if self.dead_ends > PATIENCE {
                     return ("cancel".into(), nothing());
@@ -114,11 +114,11 @@ impl Person {
                 let place = self.roll(pointers.len());
                 return (format!("{}", place + 1), Some(vec![pointers[place].clone()]));
             }
-            Some(doubt) => panic!("the dialogue doubts a clear answer: {doubt:?}"),
+            Some(clarification) => panic!("the dialogue doubts a clear answer: {clarification:?}"),
             None => {}
         }
-        let ask = form.next(dialogue.shape(0)).expect("there is a question");
-        assert!(!accepted.contains(&ask.pointer), "`{}` was accepted, but is asked for again", ask.pointer);
+        let question = form.next_question(dialogue.shape(0)).expect("there is a question");
+        assert!(!accepted.contains(&question.pointer), "`{}` was accepted, but is asked for again", question.pointer);
         match self.roll(8) {
             0 if self.backs < 5 => {
                 self.backs += 1;
@@ -132,15 +132,15 @@ impl Person {
             }
             _ => {}
         }
-        if ask.pointer == "/fixed" {
+        if question.pointer == "/fixed" {
             return ("2".into(), nothing());
         }
-        if ask.choices.is_empty() {
+        if question.choices.is_empty() {
             // The parameter was just accepted. The person wants to change it.
             return (ANIMALS[self.roll(4)].to_owned(), nothing());
         }
-        let place = self.roll(ask.choices.len());
-        let value = ask.choices[place].value.as_str().expect("an animal").to_owned();
+        let place = self.roll(question.choices.len());
+        let value = question.choices[place].value.as_str().expect("an animal").to_owned();
         let text = match self.roll(3) {
             0 => (place + 1).to_string(),
             1 => value.to_lowercase(),
@@ -162,7 +162,7 @@ proptest! {
             let next = reply(tools.list(), &messages);
             messages.push(assistant(&next));
             if let Reply::Call(call) = &next {
-                let (message, refusal) = answer_call(&tools, call);
+                let (message, refusal) = call_tool(&tools, call);
                 messages.push(message);
                 let Some(refusal) = refusal else {
                     let arguments: Value = serde_json::from_str(&call.arguments).expect("a call has JSON");
@@ -173,9 +173,9 @@ proptest! {
                 accepted = valid.map(|(name, _)| format!("/{name}")).collect();
                 continue;
             }
-            let dialogue = standing(Request::new(&messages[..messages.len() - 1], tools.list()));
+            let dialogue = read_dialogue(Request::new(&messages[..messages.len() - 1], tools.list()));
             let dialogue = dialogue.expect("the request forces no tool");
-            if matches!(dialogue.stage, Stage::Idle) {
+            if matches!(dialogue.state, DialogueState::Idle) {
                 // The person learned that the call is impossible: at once, or after too many dead ends.
                 let hopeless = fields.iter().any(|field| field.requires.is_empty() && field.rows[0] == 0);
                 prop_assert!(hopeless || person.dead_ends > PATIENCE, "gave up: {:?}", messages.last());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::form::FieldQuestion;
 use super::super::scalar;
 use super::super::shape::{Kind, Shape};
-use super::super::{Reply, Stage, standing};
+use super::super::{DialogueState, Reply, read_dialogue};
 use super::{answer, assistant, reply, tool};
 use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
 use tool_runtime::model::Request;
@@ -161,16 +161,16 @@ fn message() -> impl Strategy<Value = Message> {
 }
 
 /// Returns an answer that fits a question.
-fn fitting(ask: &FieldQuestion) -> String {
-    if let Some(choice) = ask.choices.first() {
-        return scalar::plain(&choice.value);
+fn fitting(question: &FieldQuestion) -> String {
+    if let Some(choice) = question.choices.first() {
+        return scalar::to_plain_text(&choice.value);
     }
-    text_of(&ask.shape)
+    text_of(&question.shape)
 }
 
 fn text_of(shape: &Shape) -> String {
     if let Some(choice) = shape.allowed.first() {
-        return scalar::plain(&choice.value);
+        return scalar::to_plain_text(&choice.value);
     }
     match &shape.kind {
         Kind::Text(text) => match (text.format.as_deref(), &text.pattern) {
@@ -202,14 +202,14 @@ fn value_of(shape: &Shape) -> Value {
     match &shape.kind {
         Kind::List { item, least, .. } => vec![value_of(item); *least].into(),
         Kind::Object { fields, .. } => {
-            let required = fields.iter().filter(|field| field.required);
+            let required = fields.iter().filter(|field| field.is_required);
             Value::Object(required.map(|field| (field.name.clone(), value_of(&field.shape))).collect())
         }
         Kind::Text(_) => text_of(shape).into(),
-        Kind::Number(_) => scalar::number(&text_of(shape)).map_or(Value::Null, Value::Number),
+        Kind::Number(_) => scalar::parse_number(&text_of(shape)).map_or(Value::Null, Value::Number),
         Kind::Bool => true.into(),
         Kind::Either(shapes) => value_of(&shapes[0]),
-        Kind::Anything => shape.only().cloned().unwrap_or(json!({})),
+        Kind::Anything => shape.only_value().cloned().unwrap_or(json!({})),
     }
 }
 
@@ -246,15 +246,15 @@ proptest! {
                 prop_assert_eq!(fits(&root, &call.arguments), Ok(()), "{} of {}", call.arguments, root);
                 return Ok(());
             }
-            let dialogue = standing(Request::new(&messages, &tools)).expect("nothing is forced");
-            let sensible = match &dialogue.stage {
-                Stage::Filling(form) if form.doubt.is_none() => match form.next(dialogue.shape(0)) {
-                    Some(ask) if form.open.is_some() && form.is_enough(&ask) => "done".to_owned(),
-                    Some(ask) => fitting(&ask),
+            let dialogue = read_dialogue(Request::new(&messages, &tools)).expect("nothing is forced");
+            let sensible = match &dialogue.state {
+                DialogueState::Filling(form) if form.clarification.is_none() => match form.next_question(dialogue.shape(0)) {
+                    Some(question) if form.open_list.is_some() && form.is_complete(&question) => "done".to_owned(),
+                    Some(question) => fitting(&question),
                     None => "yes".to_owned(),
                 },
-                Stage::Filling(_) => "no".to_owned(),
-                Stage::Parked { .. } => "yes".to_owned(),
+                DialogueState::Filling(_) => "no".to_owned(),
+                DialogueState::Confirming { .. } => "yes".to_owned(),
                 _ => "fill".to_owned(),
             };
             messages.push(assistant(&reply));

@@ -1,4 +1,4 @@
-//! Tickets: a tool that says what is possible while a call is put together.
+//! The tool for train tickets, with dynamic parameters.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -8,7 +8,7 @@ use tool_runtime::{
     model::{FunctionModel, Model, Turn},
 };
 
-use example_agents::middleware;
+use example_shared::middleware;
 
 use super::compare;
 use crate::case;

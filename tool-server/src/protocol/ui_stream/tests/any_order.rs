@@ -76,8 +76,8 @@ fn interrupt(run: &Run, at: usize, kind: u8) -> Interrupt {
         0 => InterruptKind::Approval { offer: None },
         1 => InterruptKind::External,
         2 => InterruptKind::Reconcile,
-        3 => InterruptKind::Answer { question: Question::ask("How many?", json!({ "type": "integer" })) },
-        _ => InterruptKind::Answer { question: Question::approval("May I?") },
+        3 => InterruptKind::Question { question: Question::ask("How many?", json!({ "type": "integer" })) },
+        _ => InterruptKind::Question { question: Question::approval("May I?") },
     };
     let id = format!("{}.1", run.calls()[at].id).parse().unwrap();
     let tools = tools();

@@ -1,4 +1,4 @@
-//! The model that an example talks with.
+//! Selects the model of an example: from the environment, or one without a network.
 
 use tool_models::from_env;
 use tool_runtime::model::Model;

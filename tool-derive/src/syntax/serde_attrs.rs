@@ -1,32 +1,33 @@
-//! The parts of `#[serde(…)]` that determine names on the wire, and serde's rules for names. Serde reports what cannot be read.
+//! Reads the parts of `#[serde(…)]` that determine names in JSON, and applies serde's rules for names. Serde itself reports
+//! invalid attributes.
 
 use proc_macro2::{Span, TokenTree};
 use syn::{Attribute, LitStr, Meta, Path, Token, parse::ParseBuffer, token::Paren};
 
 /// The direction of a name, if the two differ: `rename(serialize = "…", deserialize = "…")`.
 #[derive(Clone, Copy)]
-pub enum Way {
+pub enum Direction {
     Serialize,
     Deserialize,
 }
 
 /// Returns the text of `#[serde(key = "…")]`.
-pub fn text(attrs: &[Attribute], key: &str, way: Way) -> Option<LitStr> {
-    let way = match way {
-        Way::Serialize => "serialize",
-        Way::Deserialize => "deserialize",
+pub fn text(attrs: &[Attribute], key: &str, direction: Direction) -> Option<LitStr> {
+    let direction = match direction {
+        Direction::Serialize => "serialize",
+        Direction::Deserialize => "deserialize",
     };
     let mut found = None;
-    each(attrs, |path, inner, text| {
-        if path.is_ident(key) && inner.is_none_or(|inner| inner.is_ident(way)) {
+    each_entry(attrs, |path, inner, text| {
+        if path.is_ident(key) && inner.is_none_or(|inner| inner.is_ident(direction)) {
             found = text.or(found.take());
         }
     });
     found
 }
 
-/// Returns the words with which the entries of attributes called `name` begin, with their places.
-pub fn words(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
+/// Returns the first word of each entry in the attributes called `name`, with its place.
+pub fn entry_keys(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
     let mut words = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(name)) {
         let Meta::List(list) = &attr.meta else { continue };
@@ -45,28 +46,28 @@ pub fn words(attrs: &[Attribute], name: &str) -> Vec<(String, Span)> {
     words
 }
 
-/// Returns whether one of `words` is given: `#[serde(word)]`.
-pub fn says(attrs: &[Attribute], words: &[&str]) -> bool {
+/// Returns whether an entry is one of `words`, as in `#[serde(word)]`.
+pub fn has_flag(attrs: &[Attribute], words: &[&str]) -> bool {
     let mut found = false;
-    each(attrs, |path, _, _| found |= words.iter().any(|word| path.is_ident(word)));
+    each_entry(attrs, |path, _, _| found |= words.iter().any(|word| path.is_ident(word)));
     found
 }
 
-/// Calls `look` with each entry of `#[serde(…)]`: its key and its text, or its key, a key in its brackets, and the text of that.
-fn each(attrs: &[Attribute], mut look: impl FnMut(&Path, Option<&Path>, Option<LitStr>)) {
+/// Calls `visit` with the key, the inner key and the text of each entry: `key`, `key = "text"` or `key(inner = "text")`.
+fn each_entry(attrs: &[Attribute], mut visit: impl FnMut(&Path, Option<&Path>, Option<LitStr>)) {
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
         let _ = attr.parse_nested_meta(|meta| {
             if meta.input.peek(Token![=]) {
                 let value = meta.value()?;
-                look(&meta.path, None, value.fork().parse().ok());
+                visit(&meta.path, None, value.fork().parse().ok());
                 value.parse::<syn::Expr>()?;
                 return Ok(());
             }
-            look(&meta.path, None, None);
+            visit(&meta.path, None, None);
             if meta.input.peek(Paren) {
                 meta.parse_nested_meta(|inner| {
                     let text = inner.value().and_then(ParseBuffer::parse)?;
-                    look(&meta.path, Some(&inner.path), Some(text));
+                    visit(&meta.path, Some(&inner.path), Some(text));
                     Ok(())
                 })?;
             }
@@ -77,7 +78,7 @@ fn each(attrs: &[Attribute], mut look: impl FnMut(&Path, Option<&Path>, Option<L
 
 /// A value of `#[serde(rename_all = "…")]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum RenameRule {
     Lower,
     Upper,
     Pascal,
@@ -88,9 +89,9 @@ pub enum Rule {
     ScreamingKebab,
 }
 
-impl Rule {
+impl RenameRule {
     /// Returns the rule that serde calls `name`.
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "lowercase" => Self::Lower,
             "UPPERCASE" => Self::Upper,
@@ -105,7 +106,7 @@ impl Rule {
     }
 
     /// Applies the rule to the name of a variant, which is written `LikeThis`.
-    pub fn apply(self, variant: &str) -> String {
+    pub fn apply_to_variant(self, variant: &str) -> String {
         match self {
             Self::Pascal => variant.to_owned(),
             Self::Lower => variant.to_ascii_lowercase(),
@@ -134,14 +135,14 @@ impl Rule {
             Self::Pascal | Self::Camel => {
                 let pascal: String =
                     field.split('_').map(|word| with_first(word, |first| first.to_ascii_uppercase())).collect();
-                if self == Self::Pascal { pascal } else { self.apply(&pascal) }
+                if self == Self::Pascal { pascal } else { self.apply_to_variant(&pascal) }
             }
         }
     }
 }
 
 /// Returns `a_name` in the form of a type's name: `AName`.
-pub fn pascal(name: &str) -> String {
+pub fn pascal_case(name: &str) -> String {
     let capital = |word: &str| with_first(word, |first| first.to_uppercase().collect::<String>());
     name.split('_').map(capital).collect()
 }
@@ -155,7 +156,7 @@ fn with_first<T: ToString>(word: &str, change: impl FnOnce(char) -> T) -> String
 
 #[cfg(test)]
 mod tests {
-    use super::Rule;
+    use super::RenameRule;
 
     #[test]
     fn as_serde_does() {
@@ -170,9 +171,13 @@ mod tests {
             ("SCREAMING-KEBAB-CASE", "NIGHT-BUS", "NIGHT-BUS"),
         ];
         for (name, variant, field) in all {
-            let rule = Rule::of(name).expect(name);
-            assert_eq!((&*rule.apply("NightBus"), &*rule.apply_to_field("night_bus")), (variant, field), "{name}");
+            let rule = RenameRule::from_name(name).expect(name);
+            assert_eq!(
+                (&*rule.apply_to_variant("NightBus"), &*rule.apply_to_field("night_bus")),
+                (variant, field),
+                "{name}"
+            );
         }
-        assert_eq!(Rule::of("Snake"), None);
+        assert_eq!(RenameRule::from_name("Snake"), None);
     }
 }

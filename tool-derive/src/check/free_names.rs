@@ -4,8 +4,8 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 
 /// Returns where an expression uses the value `name`.
 ///
-/// Skips one with a closure, `match` or `let`, which may bind the name themselves: the compiler reports mistakes in these.
-pub fn find_name(expr: TokenStream, name: &Ident) -> Option<Span> {
+/// Returns `None` for an expression with a closure, `match` or `let`, because it may bind the name itself.
+pub fn find_free_name(expr: TokenStream, name: &Ident) -> Option<Span> {
     if binds(expr.clone()) { None } else { find(expr, name) }
 }
 
@@ -21,13 +21,13 @@ fn binds(tokens: TokenStream) -> bool {
 /// Returns the place of the word `name`, unless it is part of a path, a field, a call or a macro.
 fn find(tokens: TokenStream, name: &Ident) -> Option<Span> {
     let tokens = Vec::from_iter(tokens);
-    let is = |at: Option<usize>, marks: &str| matches!(at.and_then(|at| tokens.get(at)), Some(TokenTree::Punct(punct)) if marks.contains(punct.as_char()));
+    let is_punct = |at: Option<usize>, punctuation: &str| matches!(at.and_then(|at| tokens.get(at)), Some(TokenTree::Punct(punct)) if punctuation.contains(punct.as_char()));
     tokens.iter().enumerate().find_map(|(at, token)| match token {
         TokenTree::Group(group) => find(group.stream(), name),
         TokenTree::Ident(word) if word == name => {
-            let follows = is(at.checked_sub(1), ".:") && !is(at.checked_sub(2), ".");
+            let is_path_or_field = is_punct(at.checked_sub(1), ".:") && !is_punct(at.checked_sub(2), ".");
             let is_called = matches!(tokens.get(at + 1), Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis);
-            (!follows && !is_called && !is(Some(at + 1), ":!")).then(|| word.span())
+            (!is_path_or_field && !is_called && !is_punct(Some(at + 1), ":!")).then(|| word.span())
         }
         _ => None,
     })
@@ -37,10 +37,10 @@ fn find(tokens: TokenStream, name: &Ident) -> Option<Span> {
 mod tests {
     use quote::format_ident;
 
-    use super::find_name;
+    use super::find_free_name;
 
     fn finds(expr: &str) -> bool {
-        find_name(expr.parse().expect("an expression"), &format_ident!("city")).is_some()
+        find_free_name(expr.parse().expect("an expression"), &format_ident!("city")).is_some()
     }
 
     #[test]

@@ -73,10 +73,10 @@ async fn resume_of<const VERSION: u8>(
     Caller(principal): Caller,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    if let Some(replay) = shared.replay(Protocol::Ui, &principal, &id)? {
+    if let Some(replay) = shared.replay(Protocol::AiSdk, &principal, &id)? {
         return Ok(with_stream_header(replay));
     }
-    let mut chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
+    let mut chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
     let data = add_data_parts(&mut chat);
     let Some((session, start)) = chat.open_elsewhere().await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -98,7 +98,7 @@ async fn stop(
         // At once: the request that began the answer may hold the chat's lock.
         active.cancel.cancel();
     } else if !shared.keeps_nothing() {
-        let chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
+        let chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
         detach(Box::pin(async move { chat.stop().await })).await?;
     }
     Ok(StatusCode::NO_CONTENT)
@@ -114,7 +114,7 @@ async fn steer(
     let chat_message = run_sized(body.len(), move || ChatMessage::read(&body)).await?;
     let chat_message = chat_message.map_err(|error| ApiError::bad_request(error.to_string()))?;
     check_readable(&chat_message)?;
-    let chat = Chat::enter(&shared, Protocol::Ui, principal, &id).await?;
+    let chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
     detach(Box::pin(async move { chat.steer(chat_message.id, chat_message.content).await })).await?;
     Ok(StatusCode::ACCEPTED)
 }
@@ -135,7 +135,7 @@ async fn answer(
     if let Some(last) = request.messages.last() {
         check_readable(last)?;
     }
-    let mut chat = Chat::enter(shared, Protocol::Ui, principal, &request.chat).await?;
+    let mut chat = Chat::enter(shared, Protocol::AiSdk, principal, &request.chat).await?;
     chat.check_room()?;
     let data = add_data_parts(&mut chat);
     detach(Box::pin(async move {

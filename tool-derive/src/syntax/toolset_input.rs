@@ -6,17 +6,17 @@ use syn::{
     parse::{Parse, ParseStream},
 };
 
-use super::{grammar::skip, serde::pascal};
+use super::{grammar::skip_to_comma, serde_attrs::pascal_case};
 use crate::diag::{Errors, text};
 
-/// The input of `toolset!`, after the crate in which the macro was found: `[$crate] state; tool, …`.
-pub struct List {
+/// The tokens of `toolset!`: `[$crate] state; tool, …`. `$crate` is the path of the runtime.
+pub struct ToolsetInput {
     pub krate: Path,
     pub state: Option<Expr>,
     pub tools: Vec<Path>,
 }
 
-impl Parse for List {
+impl Parse for ToolsetInput {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let content;
         bracketed!(content in input);
@@ -36,11 +36,11 @@ impl Parse for List {
         let mut errors = Errors::default();
         let mut tools = Vec::new();
         while !input.is_empty() {
-            match member(input) {
+            match parse_tool(input) {
                 Ok(tool) => tools.push(tool),
                 Err(error) => {
                     errors.push(error);
-                    skip(input)?;
+                    skip_to_comma(input)?;
                 }
             }
             let _: Option<Token![,]> = input.parse()?;
@@ -50,16 +50,16 @@ impl Parse for List {
     }
 }
 
-/// Reads one tool. The error for anything else says what was probably meant.
-fn member(input: ParseStream<'_>) -> syn::Result<Path> {
+/// Parses the path of one tool. For other input, returns an error with the likely correction.
+fn parse_tool(input: ParseStream<'_>) -> syn::Result<Path> {
     let ends = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
     let fork = input.fork();
     if fork.parse::<Path>().is_ok() {
         if ends(&fork) {
             let path: Path = input.parse()?;
-            return match as_method(&path) {
+            return match method_tool_name(&path) {
                 None if path.is_ident("self") => Err(syn::Error::new_spanned(path, text::TOOLSET_STATE)),
-                Some(marker) => Err(syn::Error::new_spanned(path, text::toolset_method(&marker))),
+                Some(tool_type) => Err(syn::Error::new_spanned(path, text::toolset_method(&tool_type))),
                 None => Ok(path),
             };
         }
@@ -75,9 +75,9 @@ fn member(input: ParseStream<'_>) -> syn::Result<Path> {
 }
 
 /// Returns the name of a method's tool, if `path` is the path of a method: `ShopLook` for `Shop::look`.
-fn as_method(path: &Path) -> Option<String> {
+fn method_tool_name(path: &Path) -> Option<String> {
     let mut words = path.segments.iter().rev().map(|segment| segment.ident.unraw().to_string());
     let (method, owner) = (words.next()?, words.next()?);
     let is_method = owner.starts_with(char::is_uppercase) && method.starts_with(char::is_lowercase);
-    is_method.then(|| format!("{owner}{}", pascal(&method)))
+    is_method.then(|| format!("{owner}{}", pascal_case(&method)))
 }

@@ -13,25 +13,25 @@ use crate::run::RunId;
 /// The number of pieces that wait for a slow follower. It misses those beyond.
 const MAX_QUEUED_PIECES: usize = 1024;
 
-/// The lines between the drivers and the followers of runs.
+/// The channels between the drivers and the followers of runs.
 #[derive(Clone, Debug, Default)]
-pub struct Lines(Arc<Mutex<HashMap<RunId, Line>>>);
+pub struct PieceChannels(Arc<Mutex<HashMap<RunId, RunChannels>>>);
 
 #[derive(Debug, Default)]
-struct Line {
+struct RunChannels {
     followers: Vec<mpsc::Sender<String>>,
     drivers: Vec<mpsc::UnboundedSender<bool>>,
 }
 
-impl Line {
+impl RunChannels {
     fn report(&self, is_followed: bool) {
         // A driver may have gone already.
         self.drivers.iter().for_each(|driver| drop(driver.unbounded_send(is_followed)));
     }
 }
 
-impl Lines {
-    fn all(&self) -> MutexGuard<'_, HashMap<RunId, Line>> {
+impl PieceChannels {
+    fn all(&self) -> MutexGuard<'_, HashMap<RunId, RunChannels>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl Lines {
     }
 
     fn connect<R: Stream + Send + Unpin + 'static>(&self, run: &RunId, receive: R) -> BoxStream<'static, R::Item> {
-        let end = End { receive, _hangs_up: HangsUp { lines: self.clone(), run: run.clone() } };
+        let end = End { receive, _hangs_up: HangsUp { channels: self.clone(), run: run.clone() } };
         unfold(end, |mut end| async move { Some((end.receive.next().await?, end)) }).boxed()
     }
 }
@@ -79,13 +79,13 @@ struct End<R> {
 
 /// Removes the ends of a line that are gone, and the line with the last one.
 struct HangsUp {
-    lines: Lines,
+    channels: PieceChannels,
     run: RunId,
 }
 
 impl Drop for HangsUp {
     fn drop(&mut self) {
-        let mut all = self.lines.all();
+        let mut all = self.channels.all();
         let Some(line) = all.get_mut(&self.run) else { return };
         let was_followed = !line.followers.is_empty();
         line.followers.retain(|follower| !follower.is_closed());

@@ -1,4 +1,4 @@
-//! The place where runs are kept and driven.
+//! Opens the store of the runs, and serves them.
 
 use std::{
     env, fs,
@@ -13,7 +13,7 @@ use tool_stores::{PostgresStore, SqliteStore};
 use crate::command::On;
 
 /// The stores of the runs and of the shop's ledger.
-pub(crate) struct Place {
+pub(crate) struct Storage {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ledger: PathBuf,
     engine: Engine,
@@ -29,8 +29,8 @@ enum Engine {
     Temporal(tool_temporal::TemporalStore),
 }
 
-impl Place {
-    /// Opens the place `on`. Without one, that is the file `path`, or PostgreSQL if `DATABASE_URL` is set.
+impl Storage {
+    /// Opens the storage `on`. Without one, that is the file `path`, or PostgreSQL if `DATABASE_URL` is set.
     pub(crate) async fn open(on: Option<On>, path: Option<PathBuf>) -> Result<Self, String> {
         let path = path.unwrap_or_else(|| state_folder().join("runs.db"));
         let folder = path.parent().unwrap_or(Path::new(""));

@@ -1,4 +1,4 @@
-//! The model of the user's declarations: resolved, and with the places where they were written.
+//! The user's declarations: resolved, and with the places where they were written.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -6,15 +6,15 @@ use syn::{Attribute, Expr, Generics, Member, Path, Type, Visibility, ext::IdentE
 
 use crate::diag::text::{self, Advice};
 use crate::syntax::{
-    attribute::Doc,
+    attribute::Description,
     options::{Approval, Options, Spanned},
     params::{Dynamic, ParamAttrs},
-    serde::pascal,
+    serde_attrs::pascal_case,
 };
 
 /// A tool.
 pub struct ToolDef {
-    pub head: Head,
+    pub head: DeclarationHead,
     pub options: Options,
     pub input: Input,
     pub body: Body,
@@ -22,13 +22,13 @@ pub struct ToolDef {
 }
 
 /// The names and the visibility of a declaration.
-pub struct Head {
-    /// The type on which everything is implemented: a tool's marker, a nested input, or the prefix of a variant's contexts.
+pub struct DeclarationHead {
+    /// The type on which everything is implemented: a tool's type, a nested input, or the prefix of a variant's contexts.
     pub ident: Ident,
     pub vis: Visibility,
     /// The name by which the model calls the tool. For a variant and a nested input, the name for people.
     pub name: String,
-    pub description: Option<Doc>,
+    pub description: Option<Description>,
     /// The path of the runtime, if one is given.
     pub krate: Option<Path>,
     /// Set if the types of the declaration can be used.
@@ -38,7 +38,7 @@ pub struct Head {
 /// The arguments of a tool.
 pub enum Input {
     Params(Params),
-    Enum(Union),
+    Enum(EnumInput),
 }
 
 /// Parameters that form one value.
@@ -58,7 +58,7 @@ pub struct Tag {
 }
 
 /// The variants of an enum, which a tag distinguishes.
-pub struct Union {
+pub struct EnumInput {
     /// The name of the tag.
     pub tag: Spanned<String>,
     pub variants: Vec<Variant>,
@@ -66,15 +66,15 @@ pub struct Union {
 
 /// One variant of an enum.
 pub struct Variant {
-    pub head: Head,
+    pub head: DeclarationHead,
     pub params: Params,
     /// The state that the enum takes.
     pub state: Option<Type>,
 }
 
-/// A struct whose fields are judged when it is nested in a tool's arguments.
+/// A struct whose fields are validated when it is nested in a tool's arguments.
 pub struct NestedInput {
-    pub head: Head,
+    pub head: DeclarationHead,
     pub params: Params,
     /// The state that its validators take.
     pub state: Option<Type>,
@@ -88,7 +88,7 @@ pub struct Param {
     pub ty: Type,
     /// The name in the arguments.
     pub name: String,
-    pub doc: Option<Doc>,
+    pub description: Option<Description>,
     pub attrs: ParamAttrs,
 }
 
@@ -143,29 +143,29 @@ pub struct StateArg {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// At once, without state.
-    Free,
+    Stateless,
     /// At once, with its part of the state.
-    Bound,
+    WithState,
     /// After its validators, or its check, have accepted the arguments.
-    Asking,
+    Validated,
 }
 
 /// Parameters together with everything that their validators can know.
 #[derive(Clone, Copy)]
-pub struct Judged<'m> {
-    pub head: &'m Head,
-    pub tag: Option<&'m Tag>,
-    pub fields: &'m [Param],
+pub struct ValidatorScope<'d> {
+    pub head: &'d DeclarationHead,
+    pub tag: Option<&'d Tag>,
+    pub fields: &'d [Param],
     /// The state of a method, which is its type, or that of a struct.
-    pub owner: Option<&'m Type>,
+    pub own_state: Option<&'d Type>,
     /// The arguments of the tool's function.
-    pub args: &'m [Argument],
+    pub args: &'d [Argument],
 }
 
 /// A method of an impl that is a tool.
 pub struct MethodTool {
     /// The type of the tool: `ShopSearchItems` for `Shop::search_items`.
-    pub marker: Ident,
+    pub tool_type: Ident,
     /// The `cfg` attributes that decide whether it exists.
     pub cfg: Vec<Attribute>,
 }
@@ -185,7 +185,7 @@ pub struct CallsDef {
 }
 
 impl Param {
-    /// Returns whether the parameter's own fields are judged.
+    /// Returns whether the parameter's own fields are validated.
     pub fn is_nested(&self) -> bool {
         self.attrs.dynamic.as_ref().is_some_and(|dynamic| dynamic.options.nested.is_some())
     }
@@ -205,13 +205,13 @@ impl Param {
 }
 
 impl Params {
-    /// Returns the types of the parameters whose own fields are judged, in order.
-    pub fn nested(&self) -> impl Iterator<Item = &Type> {
+    /// Returns the types of the parameters whose own fields are validated, in order.
+    pub fn nested_types(&self) -> impl Iterator<Item = &Type> {
         self.fields.iter().filter(|param| param.is_nested()).map(|param| &param.ty)
     }
 
     /// Returns the parameters with their indexes; a tag has the first index.
-    pub fn placed(&self) -> impl Iterator<Item = (usize, &Param)> {
+    pub fn indexed(&self) -> impl Iterator<Item = (usize, &Param)> {
         (usize::from(self.tag.is_some())..).zip(&self.fields)
     }
 }
@@ -229,7 +229,7 @@ impl ToolDef {
     pub fn variants(&self) -> &[Variant] {
         match &self.input {
             Input::Params(_) => &[],
-            Input::Enum(union) => &union.variants,
+            Input::Enum(enum_input) => &enum_input.variants,
         }
     }
 
@@ -238,13 +238,13 @@ impl ToolDef {
         self.fields().iter().chain(self.variants().iter().flat_map(|variant| &variant.params.fields))
     }
 
-    /// Returns the types of all parameters whose own fields are judged, in order.
-    pub fn nested(&self) -> impl Iterator<Item = &Type> {
+    /// Returns the types of all parameters whose own fields are validated, in order.
+    pub fn nested_types(&self) -> impl Iterator<Item = &Type> {
         self.all_fields().filter(|param| param.is_nested()).map(|param| &param.ty)
     }
 
     /// Returns the types that the state must provide, each once.
-    pub fn states(&self) -> Vec<&Type> {
+    pub fn distinct_state_types(&self) -> Vec<&Type> {
         let mut states: Vec<&Type> = Vec::new();
         for ty in self.body.state_types() {
             if !states.iter().any(|known| is_same_type(known, ty)) {
@@ -260,7 +260,7 @@ impl ToolDef {
     }
 
     /// Returns the predicate that decides whether a call needs approval.
-    pub fn predicate(&self) -> Option<&Expr> {
+    pub fn approval_predicate(&self) -> Option<&Expr> {
         match self.approval() {
             Approval::When(predicate) => Some(predicate),
             Approval::Never | Approval::Always => None,
@@ -268,14 +268,20 @@ impl ToolDef {
     }
 
     /// Returns the parameters, with what their validators and the check of the whole call can know.
-    pub fn judged(&self) -> Judged<'_> {
-        Judged { head: &self.head, tag: None, fields: self.fields(), owner: self.body.owner(), args: self.body.args() }
+    pub fn validator_scope(&self) -> ValidatorScope<'_> {
+        ValidatorScope {
+            head: &self.head,
+            tag: None,
+            fields: self.fields(),
+            own_state: self.body.own_state(),
+            args: self.body.args(),
+        }
     }
 }
 
 impl Body {
     /// Returns the state of a method, which is its type, or that of a struct.
-    pub fn owner(&self) -> Option<&Type> {
+    pub fn own_state(&self) -> Option<&Type> {
         match self {
             Self::Function(function) => function.owner.as_ref(),
             Self::Struct { state } | Self::External { state, .. } => state.as_ref(),
@@ -292,58 +298,58 @@ impl Body {
 
     /// Returns the types that it takes from the state, in order.
     pub fn state_types(&self) -> impl Iterator<Item = &Type> {
-        self.owner().into_iter().chain(states(self.args()).map(|state| &state.ty))
+        self.own_state().into_iter().chain(state_args(self.args()).map(|state| &state.ty))
     }
 }
 
 impl Variant {
     /// Returns the fields, with what their validators can know.
-    pub fn judged(&self) -> Judged<'_> {
+    pub fn validator_scope(&self) -> ValidatorScope<'_> {
         let Self { head, params, state } = self;
-        Judged { head, tag: params.tag.as_ref(), fields: &params.fields, owner: state.as_ref(), args: &[] }
+        ValidatorScope { head, tag: params.tag.as_ref(), fields: &params.fields, own_state: state.as_ref(), args: &[] }
     }
 }
 
 impl NestedInput {
     /// Returns the fields, with what their validators can know.
-    pub fn judged(&self) -> Judged<'_> {
+    pub fn validator_scope(&self) -> ValidatorScope<'_> {
         let Self { head, params, state, .. } = self;
-        Judged { head, tag: None, fields: &params.fields, owner: state.as_ref(), args: &[] }
+        ValidatorScope { head, tag: None, fields: &params.fields, own_state: state.as_ref(), args: &[] }
     }
 }
 
-impl<'m> Judged<'m> {
+impl<'d> ValidatorScope<'d> {
     /// Returns the parameters with their indexes; a tag has the first index.
-    pub fn placed(self) -> impl Iterator<Item = (usize, &'m Param)> {
+    pub fn indexed(self) -> impl Iterator<Item = (usize, &'d Param)> {
         (usize::from(self.tag.is_some())..).zip(self.fields)
     }
 
     /// Returns the dynamic parameters that have a validator of their own, in order.
-    pub fn validated(self) -> impl Iterator<Item = (&'m Param, &'m Dynamic)> {
-        let judged = self.fields.iter().filter(|param| !param.is_nested());
-        judged.filter_map(|param| Some((param, param.attrs.dynamic.as_ref()?)))
+    pub fn with_validators(self) -> impl Iterator<Item = (&'d Param, &'d Dynamic)> {
+        let validated = self.fields.iter().filter(|param| !param.is_nested());
+        validated.filter_map(|param| Some((param, param.attrs.dynamic.as_ref()?)))
     }
 
     /// Returns the arguments of the function that are states.
-    pub fn states(self) -> impl Iterator<Item = &'m StateArg> {
-        states(self.args)
+    pub fn state_args(self) -> impl Iterator<Item = &'d StateArg> {
+        state_args(self.args)
     }
 
     /// Returns the type of the context for the validator of the parameter `ident`: `BookFlightArrival` for `arrival` of
     /// `book_flight`.
-    pub fn context(self, ident: &Ident) -> Ident {
-        let (tool, own) = (pascal(&self.head.ident.unraw().to_string()), pascal(&ident.unraw().to_string()));
+    pub fn context_ident(self, ident: &Ident) -> Ident {
+        let (tool, own) = (pascal_case(&self.head.ident.unraw().to_string()), pascal_case(&ident.unraw().to_string()));
         format_ident!("{tool}{own}", span = ident.span())
     }
 
     /// Returns the type of the context for the check of the whole call.
-    pub fn check_context(self) -> Ident {
-        self.context(&Ident::new("check", self.head.ident.span()))
+    pub fn check_context_ident(self) -> Ident {
+        self.context_ident(&Ident::new("check", self.head.ident.span()))
     }
 }
 
 /// Returns the arguments that are states.
-fn states(args: &[Argument]) -> impl Iterator<Item = &StateArg> {
+fn state_args(args: &[Argument]) -> impl Iterator<Item = &StateArg> {
     args.iter().filter_map(|arg| match arg {
         Argument::State(state) => Some(state),
         Argument::Param | Argument::Context { .. } => None,
@@ -355,9 +361,9 @@ fn is_same_type(a: &Type, b: &Type) -> bool {
 }
 
 /// The dependency graph of parameters: each parameter with the indexes of those that it waits for.
-pub struct Graph<'t> {
+pub struct DependencyGraph<'t> {
     params: &'t [Param],
-    before: Vec<Vec<(usize, &'t Ident)>>,
+    dependencies: Vec<Vec<(usize, &'t Ident)>>,
 }
 
 /// A cycle of parameters that wait for each other: the place where one names the next, and the path from the first back to
@@ -368,34 +374,37 @@ pub struct Cycle<'t> {
 }
 
 /// Returns whether two identifiers are the same word.
-pub fn same(a: &Ident, b: &Ident) -> bool {
+pub fn is_same_ident(a: &Ident, b: &Ident) -> bool {
     a.unraw() == b.unraw()
 }
 
-/// Returns the error about a `name` in the options of `own` that is none of `params`; with `waits`, only a dynamic one fits.
-pub fn unknown(params: &[Param], own: &Ident, name: &Ident, waits: bool) -> syn::Error {
+/// Returns the error about a `name` in the options of `own` that is none of `params`; with `must_be_dynamic`, only a dynamic one
+/// fits.
+pub fn unknown_parameter_error(params: &[Param], own: &Ident, name: &Ident, must_be_dynamic: bool) -> syn::Error {
     let can_be = |param: &&Param| {
-        let fits = if waits { param.is_dynamic() } else { !param.is_secret() };
-        fits && !same(&param.ident, own)
+        let fits = if must_be_dynamic { param.is_dynamic() } else { !param.is_secret() };
+        fits && !is_same_ident(&param.ident, own)
     };
     let known: Vec<String> = params.iter().filter(can_be).map(|param| param.ident.unraw().to_string()).collect();
     syn::Error::new(name.span(), text::unknown_parameter(&name.unraw().to_string(), &known))
 }
 
-impl<'t> Graph<'t> {
+impl<'t> DependencyGraph<'t> {
     /// Returns the graph over names of dynamic parameters; other names have been reported.
     pub fn of(params: &'t [Param]) -> Self {
-        let place = |own: &Param, name: &Ident| {
-            params.iter().position(|param| same(&param.ident, name) && !same(&own.ident, name) && param.is_dynamic())
+        let index = |own: &Param, name: &Ident| {
+            params.iter().position(|param| {
+                is_same_ident(&param.ident, name) && !is_same_ident(&own.ident, name) && param.is_dynamic()
+            })
         };
-        let before = params
+        let dependencies = params
             .iter()
             .map(|param| {
-                let names = param.attrs.dynamic.iter().flat_map(Dynamic::before);
-                names.filter_map(|name| Some((place(param, name)?, name))).collect()
+                let names = param.attrs.dynamic.iter().flat_map(Dynamic::dependencies);
+                names.filter_map(|name| Some((index(param, name)?, name))).collect()
             })
             .collect();
-        Self { params, before }
+        Self { params, dependencies }
     }
 
     /// Returns the dynamic parameters in the order in which they are asked: each after those that it waits for. If several may
@@ -404,8 +413,10 @@ impl<'t> Graph<'t> {
         let mut left: Vec<usize> = (0..self.params.len()).filter(|&param| self.params[param].is_dynamic()).collect();
         left.sort_by(|a, b| self.params[*a].name.cmp(&self.params[*b].name));
         let mut order: Vec<usize> = Vec::with_capacity(left.len());
-        let ready = |arg: &usize, order: &[usize]| self.before[*arg].iter().all(|(before, _)| order.contains(before));
-        while let Some(next) = left.iter().position(|arg| ready(arg, &order)) {
+        let ready = |param: &usize, order: &[usize]| {
+            self.dependencies[*param].iter().all(|(dependency, _)| order.contains(dependency))
+        };
+        while let Some(next) = left.iter().position(|param| ready(param, &order)) {
             order.push(left.remove(next));
         }
         order
@@ -414,25 +425,25 @@ impl<'t> Graph<'t> {
     /// Returns every cycle.
     pub fn cycles(&self) -> Vec<Cycle<'t>> {
         let (mut done, mut found) = (vec![false; self.params.len()], Vec::new());
-        (0..self.params.len()).for_each(|arg| self.visit(arg, &mut Vec::new(), &mut done, &mut found));
+        (0..self.params.len()).for_each(|param| self.visit(param, &mut Vec::new(), &mut done, &mut found));
         found
     }
 
-    /// Visits the parameters that `arg`, at the end of `path`, waits for.
-    fn visit(&self, arg: usize, path: &mut Vec<usize>, done: &mut [bool], found: &mut Vec<Cycle<'t>>) {
-        if done[arg] {
+    /// Visits the parameters that `param`, at the end of `path`, waits for.
+    fn visit(&self, param: usize, path: &mut Vec<usize>, done: &mut [bool], found: &mut Vec<Cycle<'t>>) {
+        if done[param] {
             return;
         }
-        path.push(arg);
-        for &(before, at) in &self.before[arg] {
-            if let Some(start) = path.iter().position(|&earlier| earlier == before) {
-                let path = path[start..].iter().chain([&before]).map(|&arg| &self.params[arg].ident);
+        path.push(param);
+        for &(dependency, at) in &self.dependencies[param] {
+            if let Some(start) = path.iter().position(|&earlier| earlier == dependency) {
+                let path = path[start..].iter().chain([&dependency]).map(|&param| &self.params[param].ident);
                 found.push(Cycle { at, path: path.collect() });
             } else {
-                self.visit(before, path, done, found);
+                self.visit(dependency, path, done, found);
             }
         }
         path.pop();
-        done[arg] = true;
+        done[param] = true;
     }
 }

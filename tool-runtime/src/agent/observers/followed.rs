@@ -1,6 +1,6 @@
 //! Entries that another process added to the log, reported as its driver reported them, and the pieces of its model's turns.
 
-use super::{Observers, shown::Shown};
+use super::{Observers, reported::Shown};
 use crate::agent::{Event, pieces::Piece};
 use crate::run::{Phase, Run};
 use tool_run::run::LogEntry;

@@ -521,7 +521,7 @@ fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> ev
     let of_call = if is_of_call { "tool_call" } else { "confirmation" };
     let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
     let (reason, message, schema) = match &open.innermost().kind {
-        InterruptKind::Answer { question } => match &question.schema {
+        InterruptKind::Question { question } => match &question.schema {
             Some(Value::Object(schema)) => ("input_required", question.text.clone(), schema.clone()),
             Some(_) => ("input_required", question.text.clone(), Object::new()),
             None => ("confirmation", question.text.clone(), approval(None)),

@@ -1,0 +1,245 @@
+//! Generates a context struct for each validator. Users name these structs.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Type, ext::IdentExt};
+
+use super::runtime_path;
+use crate::declaration::{
+    NestedInput, Param, StateArg, ToolDef, ValidatorScope, Variant, is_same_ident, unknown_parameter_error,
+};
+use crate::syntax::{
+    params::Dynamic,
+    types::{find_borrow, find_impl_trait},
+};
+
+/// The context of one validator, or of the check of the whole call.
+pub struct ValidatorContext<'d> {
+    pub name: Ident,
+    /// The words for its validator, in the documentation.
+    validator_text: String,
+    scope: ValidatorScope<'d>,
+    fields: Vec<ContextField<'d>>,
+}
+
+/// A field of the context: one value that the validator knows.
+struct ContextField<'d> {
+    ident: &'d Ident,
+    source: Source<'d>,
+}
+
+/// The source of a field's value.
+enum Source<'d> {
+    /// The value of the parameter at this index, which is accepted or static.
+    Value(usize, &'d Param),
+    /// The accepted value of a parameter, if there is one.
+    IfAccepted(usize, &'d Param),
+    /// The value as it was given.
+    Given(&'d Param),
+    /// No source: the name is unknown. The tokens report the error.
+    Error(TokenStream),
+    /// A state, by its index among those that the tool takes.
+    State(usize, &'d Type),
+}
+
+/// Returns every context of a tool, each name once.
+pub fn tool_contexts(tool: &ToolDef) -> Vec<ValidatorContext<'_>> {
+    let scope = tool.validator_scope();
+    let check = tool.options.check.iter().map(|_| ValidatorContext::of_check(scope));
+    let variants = tool.variants().iter().map(Variant::validator_scope).flat_map(contexts_of_params);
+    distinct(contexts_of_params(scope).chain(check).chain(variants))
+}
+
+/// Returns every context of a nested input, each name once.
+pub fn input_contexts(input: &NestedInput) -> Vec<ValidatorContext<'_>> {
+    distinct(contexts_of_params(input.validator_scope()))
+}
+
+fn contexts_of_params(scope: ValidatorScope<'_>) -> impl Iterator<Item = ValidatorContext<'_>> {
+    scope.with_validators().map(move |(param, dynamic)| ValidatorContext::of_param(scope, param, dynamic))
+}
+
+fn distinct<'d>(all: impl Iterator<Item = ValidatorContext<'d>>) -> Vec<ValidatorContext<'d>> {
+    let mut names = HashSet::new();
+    all.filter(|context| names.insert(context.name.clone())).collect()
+}
+
+impl<'d> ValidatorContext<'d> {
+    /// Creates the context for the validator of the parameter `own`.
+    pub fn of_param(scope: ValidatorScope<'d>, own: &Param, dynamic: &'d Dynamic) -> Self {
+        let (name, validator_text) = (scope.context_ident(&own.ident), format!("the validator of `{}`", own.name));
+        let mut context = Self { name, validator_text, scope, fields: Vec::new() };
+        let options = &dynamic.options;
+        options.requires.iter().for_each(|name| context.add_field(&own.ident, name, true, Source::Value));
+        options.after.iter().for_each(|name| context.add_field(&own.ident, name, true, Source::IfAccepted));
+        options
+            .hints
+            .iter()
+            .for_each(|name| context.add_field(&own.ident, name, false, |_, param| Source::Given(param)));
+        let shown = scope.fields.iter().filter(|param| !param.is_dynamic() && !param.is_secret());
+        shown.for_each(|param| context.add_field(&own.ident, &param.ident, false, Source::Value));
+        context.fields.extend(state_fields(scope));
+        context
+    }
+
+    /// Creates the context for the check of the whole call.
+    pub fn of_check(scope: ValidatorScope<'d>) -> Self {
+        let (name, validator_text) = (scope.check_context_ident(), "the check".to_owned());
+        Self { name, validator_text, scope, fields: state_fields(scope).collect() }
+    }
+
+    /// Adds a field for `name`, if there is none. An unknown name becomes a field, too, so its uses cause no second
+    /// error.
+    fn add_field(
+        &mut self,
+        own: &Ident,
+        name: &'d Ident,
+        must_be_dynamic: bool,
+        source: fn(usize, &'d Param) -> Source<'d>,
+    ) {
+        if self.fields.iter().any(|earlier| is_same_ident(earlier.ident, name)) {
+            return;
+        }
+        match self.scope.indexed().find(|(_, param)| is_same_ident(&param.ident, name)) {
+            Some((index, param)) if is_usable(&param.ty) => {
+                self.fields.push(ContextField { ident: &param.ident, source: source(index, param) });
+            }
+            Some(_) => {}
+            None => {
+                let error = unknown_parameter_error(self.scope.fields, own, name, must_be_dynamic).into_compile_error();
+                self.fields.push(ContextField { ident: name, source: Source::Error(error) });
+            }
+        }
+    }
+
+    /// Returns the struct.
+    pub fn struct_item(&self) -> TokenStream {
+        let (name, head) = (&self.name, self.scope.head);
+        let (vis, runtime) = (&head.vis, runtime_path(head.krate.as_ref()));
+        let [call, state] = ["call", "state"].map(|name| private_field(self.scope, name));
+        let own_state = self.own_state().into_iter();
+        let fields = self.fields.iter().map(|field| field.definition(&runtime));
+        let doc = format!("The context of {} of `{}`.", self.validator_text, head.name);
+        quote! {
+            #[doc = #doc]
+            #[derive(::core::clone::Clone, ::core::marker::Copy)]
+            #[allow(
+                dead_code,
+                missing_debug_implementations,
+                private_interfaces,
+                unreachable_pub,
+            )]
+            #vis struct #name<'a> {
+                #(#fields,)*
+                #call: &'a #runtime::Context,
+                #(#state: &'a #own_state,)*
+            }
+        }
+    }
+
+    /// Returns the struct's methods.
+    pub fn accessors(&self) -> TokenStream {
+        let (name, vis) = (&self.name, &self.scope.head.vis);
+        let [call, state] = ["call", "state"].map(|name| private_field(self.scope, name));
+        let own_state = self.own_state().map(|ty| {
+            quote! {
+                /// The state.
+                #vis fn state(&self) -> &'a #ty {
+                    self.#state
+                }
+            }
+        });
+        quote! {
+            #[automatically_derived]
+            #[allow(dead_code, unreachable_pub)]
+            impl<'a> #name<'a> {
+                /// The call.
+                #vis fn call(&self) -> &'a __rt::Context {
+                    self.#call
+                }
+                #own_state
+            }
+        }
+    }
+
+    /// Returns the context as a value, from `known`.
+    pub fn value(&self, known: &Ident) -> TokenStream {
+        let [call, state] = ["call", "state"].map(|name| private_field(self.scope, name));
+        let fields = self.fields.iter().map(|ContextField { ident, source }| {
+            let value = match source {
+                Source::Value(index, _) => quote!(#known.value(#index)),
+                Source::IfAccepted(index, _) => quote!(#known.maybe(#index)),
+                Source::Given(Param { name, .. }) => quote!(#known.raw.get(#name)),
+                Source::Error(error) => error.clone(),
+                Source::State(index, _) => {
+                    let index = syn::Index::from(*index);
+                    quote!(#known.states.#index)
+                }
+            };
+            quote!(#ident: #value)
+        });
+        let name = &self.name;
+        let own_state = self.scope.own_state.map(|_| quote!(#state: #known.states.0,));
+        quote!(#name { #(#fields,)* #call: #known.call, #own_state })
+    }
+
+    /// Returns the state type of a method or a struct, unless that type borrows. The borrow is reported elsewhere.
+    fn own_state(&self) -> Option<&'d Type> {
+        self.scope.own_state.filter(|ty| find_borrow(ty, true).is_none())
+    }
+}
+
+impl ContextField<'_> {
+    /// Returns its field in the struct.
+    fn definition(&self, runtime: &TokenStream) -> TokenStream {
+        let Self { ident, source } = self;
+        let word = ident.unraw().to_string();
+        let (doc, ty) = match source {
+            Source::Value(_, param) => {
+                let accepted = if param.is_dynamic() { ", which is accepted" } else { "" };
+                let ty = &param.ty;
+                (format!("The parameter `{word}`{accepted}."), quote!(&'a #ty))
+            }
+            Source::IfAccepted(_, Param { ty, .. }) => {
+                (format!("The parameter `{word}`, if it is accepted."), quote!(::core::option::Option<&'a #ty>))
+            }
+            Source::Given(_) => {
+                let doc = format!("The value given for `{word}`, valid or not.");
+                (doc, quote!(::core::option::Option<&'a #runtime::Value>))
+            }
+            // An array type whose length is a `compile_error!` causes no further error.
+            Source::Error(error) => (String::new(), quote!([(); { #error }])),
+            Source::State(_, ty) => (format!("The state `{word}`."), quote!(&'a #ty)),
+        };
+        quote!(#[doc = #doc] pub #ident: #ty)
+    }
+}
+
+/// Returns the states of a function, each under its own name.
+fn state_fields(scope: ValidatorScope<'_>) -> impl Iterator<Item = ContextField<'_>> {
+    let first = usize::from(scope.own_state.is_some());
+    let owned = scope.state_args().enumerate().filter(|(_, state)| find_borrow(&state.ty, true).is_none());
+    owned.filter_map(move |(index, StateArg { ident, ty, .. })| {
+        Some(ContextField { ident: ident.as_ref()?, source: Source::State(first + index, ty) })
+    })
+}
+
+/// Returns whether a struct can have a field of this type.
+fn is_usable(ty: &Type) -> bool {
+    find_borrow(ty, false).is_none() && find_impl_trait(ty).is_none()
+}
+
+/// Returns a name for a private field that no parameter has.
+fn private_field(scope: ValidatorScope<'_>, name: &str) -> Ident {
+    let mut ident = format_ident!("__{name}");
+    let is_used = |ident: &Ident| {
+        scope.fields.iter().any(|param| is_same_ident(&param.ident, ident))
+            || scope.state_args().any(|state| state.ident.as_ref().is_some_and(|own| is_same_ident(own, ident)))
+    };
+    while is_used(&ident) {
+        ident = format_ident!("{ident}_");
+    }
+    ident
+}
