@@ -223,7 +223,7 @@ fn every_compile_error_is_pinned() {
 
 /// Traits of expansions without a message: a missing implementation is reported elsewhere, or is impossible.
 const SILENT: [&str; 9] = [
-    "AnyGiven",
+    "AnyDefault",
     "Collect",
     "Stateless",
     "StartStateless",
@@ -231,7 +231,7 @@ const SILENT: [&str; 9] = [
     "Validators",
     "Values",
     "Variants",
-    "Wanted",
+    "StateParts",
 ];
 
 /// Returns whether users or expansions can name the trait `name`: a list of public names has it, or `__private`.

@@ -20,7 +20,7 @@ pub struct Calls {
     message_count: usize,
     /// The ids that the conversation uses.
     used_ids: HashSet<String>,
-    calls: Vec<CallState>,
+    states: Vec<CallState>,
 }
 
 #[derive(Debug)]
@@ -47,24 +47,24 @@ impl Calls {
             format,
             message_count: messages.len(),
             used_ids: used_ids.collect(),
-            calls: Vec::new(),
+            states: Vec::new(),
         }
     }
 
     /// Begins a call. An empty or used `id` is replaced, so that ids are unique.
     pub fn start(&mut self, id: &str, name: &str, out: &mut Vec<Delta>) -> usize {
-        let index = self.calls.len();
+        let index = self.states.len();
         let id = self.make_unique_id(id, index);
         let is_buffered =
             self.tools.get(name).is_some_and(|spec| spec.input.lowered(self.format.dialect(spec).0).raises());
-        self.calls.push(CallState { name: name.to_owned(), text: String::new(), is_buffered, is_ended: false });
+        self.states.push(CallState { name: name.to_owned(), text: String::new(), is_buffered, is_ended: false });
         out.push(Delta::CallStart { index, id, name: name.to_owned() });
         index
     }
 
     /// Adds to the arguments of a call that has begun.
     pub fn push(&mut self, index: usize, text: &str, out: &mut Vec<Delta>) {
-        let call = &mut self.calls[index];
+        let call = &mut self.states[index];
         if text.is_empty() {
             return;
         }
@@ -76,7 +76,7 @@ impl Calls {
 
     /// Ends a call whose arguments are complete.
     pub fn end(&mut self, index: usize, out: &mut Vec<Delta>) {
-        if !std::mem::replace(&mut self.calls[index].is_ended, true) {
+        if !std::mem::replace(&mut self.states[index].is_ended, true) {
             self.flush(index, out);
             out.push(Delta::CallEnd { index });
         }
@@ -85,7 +85,7 @@ impl Calls {
     /// Ends the turn. `is_complete` is set if the model finished its calls. Otherwise its calls stay open, with the text that
     /// they have.
     pub fn finish(&mut self, is_complete: bool, out: &mut Vec<Delta>) {
-        for index in 0..self.calls.len() {
+        for index in 0..self.states.len() {
             if is_complete {
                 self.end(index, out);
             } else {
@@ -95,7 +95,7 @@ impl Calls {
     }
 
     fn flush(&mut self, index: usize, out: &mut Vec<Delta>) {
-        let call = &mut self.calls[index];
+        let call = &mut self.states[index];
         if !std::mem::take(&mut call.is_buffered) || call.text.is_empty() {
             return;
         }
@@ -122,23 +122,23 @@ impl Calls {
 impl Calls {
     /// Returns the number of calls that have begun.
     pub fn len(&self) -> usize {
-        self.calls.len()
+        self.states.len()
     }
 
     /// Returns whether the arguments of a call are a complete object.
     pub fn has_complete_arguments(&self, index: usize) -> bool {
-        let text = self.calls[index].text.trim_ascii();
+        let text = self.states[index].text.trim_ascii();
         text.starts_with('{') && text.ends_with('}') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     }
 
     /// Returns whether `text` repeats all arguments that a call has.
     pub fn is_repetition(&self, index: usize, text: &str) -> bool {
-        let (text, known) = (text.trim_ascii(), self.calls[index].text.trim_ascii());
+        let (text, known) = (text.trim_ascii(), self.states[index].text.trim_ascii());
         !text.is_empty() && text == known && self.has_complete_arguments(index)
     }
 
     pub fn is_ended(&self, index: usize) -> bool {
-        self.calls[index].is_ended
+        self.states[index].is_ended
     }
 }
 

@@ -108,7 +108,7 @@ impl Options {
         let mut own = attrs.iter().filter(|attr| attr.path().is_ident("dynamic_input"));
         match own.next().map(|attr| (attr, &attr.meta)) {
             Some((_, Meta::List(list))) => {
-                read_subset(list.tokens.clone(), &INPUT_KEYS.0, INPUT_KEYS.1, &mut options, errors)
+                read_subset(list.tokens.clone(), &INPUT_KEYS.0, INPUT_KEYS.1, &mut options, errors);
             }
             Some((attr, _)) => errors.over(attr, text::INPUT_OPTIONS),
             None => {}

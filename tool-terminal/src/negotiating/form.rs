@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn wanted_parameters_come_first_and_offers_expire() {
+    fn wanted_parameters_come_first_and_feedback_expires() {
         let mut form = Form::new("plan");
         form.wanted.push("/note".into());
         assert!(

@@ -44,7 +44,7 @@ pub fn step_into(
             draft.record_turn_end(parts, finish, usage, model)?;
         }
         StepInput::TurnFailed { error, again, usage, model, .. } => {
-            draft.record_turn_failure(error, again, usage, model)?
+            draft.record_turn_failure(error, again, usage, model)?;
         }
         StepInput::Checked { call, checked, .. } => draft.record_check(&call, checked),
         StepInput::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
@@ -55,12 +55,12 @@ pub fn step_into(
         }
         StepInput::StepStarted { call, attempt, name } => draft.record_step_start(call, attempt, name)?,
         StepInput::StepEnded { call, attempt, name, value, spent } => {
-            draft.record_step_end(call, attempt, name, value, spent)?
+            draft.record_step_end(call, attempt, name, value, spent)?;
         }
         StepInput::Tick { .. } => draft.tick(),
         StepInput::Recover { .. } => draft.recover(),
         StepInput::Repaired { call, name, arguments, by, usage } => {
-            draft.record_repair(call, name, arguments, by, usage)?
+            draft.record_repair(call, name, arguments, by, usage)?;
         }
         StepInput::StopRequested { by, .. } => draft.stop(by)?,
         StepInput::Title { title, by, .. } => draft.title(title, by)?,
