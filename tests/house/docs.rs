@@ -1,6 +1,7 @@
 //! Rules for the guide: pages are listed, links have targets, and readers see the code that is compiled.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -172,16 +173,67 @@ fn every_dev_page_is_listed() {
     report(&broken);
 }
 
-/// A path in backticks must exist, like a link's target. Decisions are exempt, because they describe the code of their date.
+/// Returns the pages that describe the present code, with their texts. Decisions describe the code of their date.
+fn present() -> Vec<(PathBuf, String)> {
+    let mut all = dev();
+    all.retain(|page| page.parent().is_none_or(|folder| !folder.ends_with("decisions")));
+    all.extend(["README.md", "CONTRIBUTING.md", "tests/README.md"].map(|name| root().join(name)));
+    let guide = guide().into_iter().filter(|(page, _)| !page.starts_with(SIDE_BY_SIDE));
+    all.extend(guide.map(|(page, _)| root().join("docs").join(page)));
+    all.into_iter().map(|page| (page.clone(), fs::read_to_string(&page).unwrap())).collect()
+}
+
+/// Returns the code in backticks outside of code blocks.
+fn inline_code(text: &str) -> Vec<&str> {
+    let prose = text.split("```").step_by(2);
+    prose.flat_map(|prose| prose.split('`').skip(1).step_by(2)).collect()
+}
+
+/// Returns `path` with each choice of its first `{a,b}`.
+fn choices(path: &str) -> Vec<String> {
+    let group = path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    let Some((before, (group, after))) = group else { return vec![path.to_owned()] };
+    group.split(',').map(|choice| format!("{before}{choice}{after}")).collect()
+}
+
+/// A path in backticks must exist, like a link's target.
 #[test]
 fn paths_lead_somewhere() {
     let mut broken = Vec::new();
-    for page in dev().into_iter().filter(|page| page.parent().is_none_or(|folder| !folder.ends_with("decisions"))) {
-        let text = fs::read_to_string(&page).unwrap();
-        for path in text.split('`').skip(1).step_by(2).filter(|code| code.find('/').is_some_and(|at| at > 0)) {
+    for (page, text) in present() {
+        let paths = inline_code(&text).into_iter().filter(|code| code.find('/').is_some_and(|at| at > 0));
+        for path in paths.flat_map(choices) {
             let is_ours = root().join(path.split('/').next().unwrap()).is_dir();
-            if is_ours && !path.contains([' ', '*', '{']) && !root().join(path).exists() {
+            if is_ours && !path.contains([' ', '*', '<']) && !root().join(&path).exists() {
                 broken.push(format!("{}: `{path}` is not there", page.display()));
+            }
+        }
+    }
+    report(&broken);
+}
+
+/// Types of others that the pages name.
+const FOREIGN: [&str; 2] = ["CopilotKitProvider", "ServiceBuilder"];
+
+/// A type or a variant in backticks must be in a source, or in a code block of the page.
+#[test]
+fn names_in_backticks_exist() {
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+    }
+    let sources = super::files(&["tool-derive", "examples", "tests", "benches"]);
+    let sources: Vec<_> = sources.into_iter().chain(super::files(&super::sources())).collect();
+    let known: HashSet<&str> = sources.iter().flat_map(|(_, text)| words(text)).chain(FOREIGN).collect();
+    let is_name = |part: &&str| {
+        part.starts_with(|c: char| c.is_ascii_uppercase()) && part.contains(|c: char| c.is_ascii_lowercase())
+    };
+    let mut broken = Vec::new();
+    for (page, text) in present() {
+        let blocks: HashSet<&str> = text.split("```").skip(1).step_by(2).flat_map(words).collect();
+        let parts = inline_code(&text).into_iter().flat_map(|code| code.split("::"));
+        for name in parts.filter(is_name).filter(|part| part.chars().all(|c| c.is_alphanumeric() || c == '_')) {
+            if !known.contains(name) && !blocks.contains(name) {
+                broken.push(format!("{}: `{name}` is in no source", page.display()));
             }
         }
     }

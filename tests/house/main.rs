@@ -5,6 +5,7 @@ mod names;
 mod prose;
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -35,7 +36,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
         "tool-runtime",
         &[
             // Re-exported from tool-schema and tool-run.
-            &["json", "schema", "feedback", "text", "message"],
+            &["json", "schema", "feedback", "message"],
             &["tool"],
             &["run"],
             &["toolset"],
@@ -53,7 +54,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
     // Each of the two objects calls the other, and both are clients of the server.
     ("tool-restate", &[&["wire"], &["drive", "engine", "log", "keeper", "store"], &["lib"]]),
     // The workflow names the activity, which opens the store of its own workflow.
-    ("tool-temporal", &[&["log", "notify"], &["drive", "keeper", "store", "workflow"], &["lib"]]),
+    ("tool-temporal", &[&["log"], &["drive", "keeper", "store", "workflow"], &["lib"]]),
     ("tool-stores", &[&["convert"], &["sealed"], &["postgres", "sqlite"], &["lib"]]),
     (
         "tool-server",
@@ -150,10 +151,12 @@ fn layers_point_downwards() {
     report(&broken);
 }
 
-/// Returns each use of a higher module in the sources of a crate, whose `layers` are given from the bottom up.
+/// Returns each use of a higher module in the sources of a crate, and each module of `layers` that does not exist. `layers` are
+/// given from the bottom up.
 fn upward_uses(src: &str, layers: &[&[&str]]) -> Vec<String> {
     let layer = |module: &str| layers.iter().position(|layer| layer.contains(&module));
     let mut broken = Vec::new();
+    let mut used = HashSet::new();
     for (path, text) in files(&[src]) {
         let relative = path.strip_prefix(root().join(src)).unwrap_or(&path);
         let first = relative.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
@@ -170,11 +173,18 @@ fn upward_uses(src: &str, layers: &[&[&str]]) -> Vec<String> {
         let starts = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         for (at, _) in code.match_indices("crate::").filter(|(at, _)| starts(*at)) {
             for module in modules(&code[at + "crate::".len()..]) {
+                used.insert(module.to_owned());
                 if layer(module).is_none_or(|used| used > own_layer) {
                     let line = code[..at].matches('\n').count() + 1;
                     broken.push(format!("{}:{line}: `{own}` must not use `crate::{module}`", path.display()));
                 }
             }
+        }
+    }
+    for module in layers.concat() {
+        let place = root().join(src).join(module);
+        if !place.is_dir() && !place.with_extension("rs").is_file() && !used.contains(module) {
+            broken.push(format!("{src} has no module {module}; delete it from the table in tests/house/main.rs"));
         }
     }
     broken

@@ -20,7 +20,8 @@ macro_rules! nothing {
 }
 
 nothing!(Option String Vec Box Some None Ok Err Rc Arc HashMap Future Pin BoxFuture Value Any OnceLock Cow PhantomData
-    Input Output Tool Toolset WithState Stateless Binding Def Field Typed Kind Work StartedCall DecodeError Values Schema Name Options Union);
+    Input Output Tool Toolset WithState Stateless Binding Def Field TypeWitness BuiltInType Kind Work StartedCall
+    DecodeError Values Schema Name Options Union);
 
 pub trait From {}
 pub trait Into {}
