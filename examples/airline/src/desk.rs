@@ -76,7 +76,7 @@ impl Desk {
         self.possible(wish, look).into_iter().map(str::to_owned).collect()
     }
 
-    /// The days on which so many people can fly together.
+    /// Returns the days on which so many people can fly together.
     pub(crate) fn days(&self, wish: Wish<'_>, seats: u64) -> Vec<NaiveDate> {
         let days = self.possible(wish, |flight| (flight.seats, flight.date)).into_iter();
         let mut days: Vec<_> = days.filter(|(free, _)| u64::from(*free) >= seats).map(|(_, date)| date).collect();
@@ -89,7 +89,7 @@ impl Desk {
         self.possible(wish, |flight| flight.seats).into_iter().max().unwrap_or(0)
     }
 
-    /// Books, in one go from the look to the booking: two calls cannot get the same seat.
+    /// Books seats under one lock, so two calls cannot get the same seat.
     pub(crate) fn book(&self, wish: Wish<'_>, passengers: u32) -> Option<Booking> {
         let mut books = self.books();
         let number = books.bookings.len() + 1;

@@ -22,16 +22,16 @@ struct Found {
     results: Vec<String>,
 }
 
-/// Searches for something. It finds the query, read backwards.
+/// Search for something. It returns the query, read backwards.
 #[tool(effect = read_only)]
 fn search(
-    /** What to search for. */
+    /** The query. */
     query: String,
 ) -> Found {
     Found { results: vec![format!("Query reversed: {}", query.chars().rev().collect::<String>())] }
 }
 
-/// The search, asked for nothing evil and giving no secrets away: the filter for secrets is the outermost.
+/// Returns the search behind two filters; the one for secrets is the outermost.
 pub fn filtered(judge: impl Model + 'static) -> Arc<dyn DynTool> {
     let chain =
         EvilFilter { judge: Agent::new(judge) }.pipe(Secrets::new(["secret1", "password1"])).pipe(Problems::new());
@@ -39,7 +39,7 @@ pub fn filtered(judge: impl Model + 'static) -> Arc<dyn DynTool> {
     Arc::new(chain).apply(Arc::clone(tools.get("search").unwrap_or_else(|| unreachable!("it was just put in"))))
 }
 
-/// Lets no query through that a model considers evil; and none that it could not be asked about.
+/// A layer that rejects a query if a model calls it evil, or cannot judge it.
 struct EvilFilter {
     judge: Agent,
 }
