@@ -91,7 +91,7 @@ fn by_hand(tools: &Toolset, steps: usize) {
         let finish = FinishReason::ToolCalls;
         feed(&mut run, StepInput::TurnEnded { parts, finish, usage, model: None, at: Time(2) });
         let call = &run.current_calls()[0];
-        let checked = gate.inspect(&run, call, &cx).now_or_never().expect("nobody is asked");
+        let checked = gate.check_call(&run, call, &cx).now_or_never().expect("nobody is asked");
         let call = call.id.clone();
         let actions = feed(&mut run, StepInput::Checked { call: call.clone(), checked, at: Time(2) });
         let [Action::Execute { attempt, .. }] = actions[..] else { panic!("the call starts: {actions:?}") };

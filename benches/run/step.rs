@@ -16,7 +16,7 @@ use tool_runtime::{
 
 use crate::{clock, report::Report};
 
-const NAMES: [&str; 3] = ["run/step-ended", "run/step-inspected", "run/step-length"];
+const NAMES: [&str; 3] = ["run/step-ended", "run/step-checked", "run/step-length"];
 
 /// Prints the targets of the state machine.
 pub(crate) fn measure(report: &mut Report) {
@@ -31,12 +31,12 @@ pub(crate) fn measure(report: &mut Report) {
             }
         }
     });
-    let mut inspected = |rounds| {
+    let mut checked = |rounds| {
         for _ in 0..rounds {
-            short.inspected();
+            short.checked();
         }
     };
-    let times = clock::least(&mut [&mut ended_short, &mut ended_long, &mut inspected], 1000, 60);
+    let times = clock::least(&mut [&mut ended_short, &mut ended_long, &mut checked], 1000, 60);
     report.at_most(NAMES[0], times[0] / 1000.0, 1.0, "µs of CPU: one of four calls ends; event and answer included");
     report.at_most(NAMES[1], times[2] / 1000.0, 1.0, "µs of CPU: a call was looked at, and starts; the look included");
     let how = format!("a run of 1000 turns {:.0} ns, of 10 turns {:.0} ns", times[1], times[0]);
@@ -103,7 +103,7 @@ impl Bench {
         for id in ids {
             let checked = self
                 .gate
-                .inspect(&self.run, self.run.call(&id).expect("it is there"), &self.cx)
+                .check_call(&self.run, self.run.call(&id).expect("it is there"), &self.cx)
                 .now_or_never()
                 .expect("nobody is asked");
             for effect in self.feed(StepInput::Checked { call: id, checked, at: Time(2) }) {
@@ -123,9 +123,9 @@ impl Bench {
         black_box((log, actions));
     }
 
-    fn inspected(&self) {
+    fn checked(&self) {
         let call = &self.run.current_calls()[3];
-        let checked = self.gate.inspect(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
+        let checked = self.gate.check_call(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
         let event = StepInput::Checked { call: call.id.clone(), checked, at: Time(3) };
         let (log, actions) = step(black_box(&self.run), black_box(event)).expect("the event fits");
         assert_eq!(log.len(), 3);

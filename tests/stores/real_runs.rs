@@ -91,7 +91,7 @@ impl Process {
                 }
                 Action::Check(call) => {
                     let found = self.run.call(&call).unwrap();
-                    let checked = self.gate.inspect(&self.run, found, &Context::new(call.as_str())).await;
+                    let checked = self.gate.check_call(&self.run, found, &Context::new(call.as_str())).await;
                     StepInput::Checked { call, checked, at }
                 }
                 Action::Execute { call, attempt } => {

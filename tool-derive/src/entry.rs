@@ -43,12 +43,16 @@ pub fn output(item: TokenStream) -> TokenStream {
 
 /// Expands `#[derive(Provide)]`.
 pub fn provide(item: TokenStream) -> TokenStream {
-    derive(item, "provide", |item, krate, errors| data::provide(item, errors).map(|item| expand::provide(&item, krate)))
+    derive(item, "provide", |item, krate, errors| {
+        data::resolve_provide(item, errors).map(|item| expand::provide(&item, krate))
+    })
 }
 
 /// Expands `#[derive(Calls)]`.
 pub fn calls(item: TokenStream) -> TokenStream {
-    derive(item, "calls", |item, krate, errors| data::calls(item, errors).map(|item| expand::calls(&item, krate)))
+    derive(item, "calls", |item, krate, errors| {
+        data::resolve_calls(item, errors).map(|item| expand::calls(&item, krate))
+    })
 }
 
 /// Expands a derive whose own attribute can name the path of the runtime: `#[attribute(crate = path)]`.
@@ -81,7 +85,7 @@ pub fn dynamic_input(item: TokenStream) -> TokenStream {
         Ok(item) => item,
         Err(error) => return error.into_compile_error(),
     };
-    let Some(input) = data::nested_input(&item, &mut errors) else { return errors.finish() };
+    let Some(input) = data::resolve_nested_input(&item, &mut errors) else { return errors.finish() };
     check::check_input(&input, &mut errors);
     let contexts = expand::input_contexts(&input);
     let mut out: TokenStream = contexts.iter().map(expand::ValidatorContext::struct_item).collect();
@@ -208,7 +212,7 @@ fn enumeration(args: TokenStream, mut item: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
     remove_misplaced(&mut item.attrs, &mut errors);
-    let tool = data::enumeration(&item, options, &mut errors);
+    let tool = data::resolve_enum(&item, options, &mut errors);
     for variant in &mut item.variants {
         variant.attrs.retain(|attr| !is_parameter_attribute(attr));
         variant.fields.iter_mut().for_each(|field| field.attrs.retain(|attr| !is_parameter_attribute(attr)));
@@ -220,7 +224,7 @@ fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
     remove_misplaced(&mut structure.attrs, &mut errors);
-    let tool = data::structure(&structure, options, &mut errors);
+    let tool = data::resolve_struct(&structure, options, &mut errors);
     for field in &mut structure.fields {
         field.attrs.retain(|attr| !is_parameter_attribute(attr));
     }

@@ -113,7 +113,7 @@ impl Gate {
 
     /// Checks whether a call of `run` has acceptable arguments, and whether it may run. Waits for the tool's validators, if it
     /// has any.
-    pub async fn inspect(&self, run: &Run, call: &Call, cx: &Context) -> CheckedCall {
+    pub async fn check_call(&self, run: &Run, call: &Call, cx: &Context) -> CheckedCall {
         let read = self.read(call, self.tools.get(&call.name), cx).done().await.read;
         self.judge(run, call, read, cx)
     }

@@ -84,15 +84,16 @@ pub mod toolset;
 ///
 /// The other types, and the functions that write the texts, are in [`tool_schema::feedback`].
 pub mod feedback {
+    pub use tool_schema::feedback::{Choices, Problem, ProblemKind, Reasons, Report};
     #[doc(no_inline)]
-    pub use tool_schema::feedback::Rejection;
-    pub use tool_schema::feedback::{Choices, PROTOCOL, Problem, ProblemKind, Reasons, Report, escape, one_line};
+    pub use tool_schema::feedback::{PROTOCOL, Rejection, escape, one_line};
 }
 
 /// JSON text that arrives piece by piece.
 ///
 /// The rest, such as an exact comparison of texts, is in [`tool_schema::json`].
 pub mod json {
+    #[doc(no_inline)]
     pub use tool_schema::json::Incremental;
 }
 
@@ -100,18 +101,18 @@ pub mod json {
 ///
 /// The functions that read and repair a history are in [`tool_run::message`].
 pub mod message {
-    pub use tool_run::message::{
-        AssistantPart, FinishReason, ProviderPart, ProviderPartKind, Prune, Repair, ToolCall, ToolMessage, Usage,
-    };
+    pub use tool_run::message::{AssistantPart, FinishReason, Prune, ToolCall, ToolMessage, Usage};
     #[doc(no_inline)]
-    pub use tool_run::message::{Contents, Message, Part};
+    pub use tool_run::message::{Contents, Message, Part, ProviderPart, ProviderPartKind, Repair};
 }
 
 /// JSON Schemas of inputs and outputs, and their forms for each provider.
 ///
 /// The rest, such as places in a schema and the losses of a dialect, is in [`tool_schema::schema`].
 pub mod schema {
-    pub use tool_schema::schema::{CompiledSchema, Dialect, Lowered, Schema, Severity};
+    pub use tool_schema::schema::{CompiledSchema, Dialect, Schema};
+    #[doc(no_inline)]
+    pub use tool_schema::schema::{Lowered, Severity};
 }
 
 #[doc = include_str!("docs/observability.md")]

@@ -4,11 +4,10 @@
 //! driver, use the state machine, its log and its records in [`tool_run::run`].
 
 #[doc(no_inline)]
-pub use tool_run::run::Decision;
+pub use tool_run::run::{AbortCause, CallOrder, Decision, Grant, GrantedBy, SupersededBy};
 pub use tool_run::run::{
-    AbortCause, ArgumentPattern, Call, CallId, CallOrder, CallResult, Grant, GrantedBy, Interrupt, InterruptId,
-    InterruptKind, Limits, OnDeny, OnPrompt, OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions,
-    StopReason, SupersededBy, Time,
+    ArgumentPattern, Call, CallId, CallResult, Interrupt, InterruptId, InterruptKind, Limits, OnDeny, OnPrompt,
+    OnTaint, Phase, Principal, Prompt, Refusal, Run, RunId, RunOptions, StopReason, Time,
 };
 
 use crate::tool::Tool;

@@ -64,7 +64,7 @@ async fn chat_of<const VERSION: u8>(
 
 fn settings<const VERSION: u8>(shared: &Shared) -> StreamSettings {
     let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
-    shared.ui_settings(version)
+    shared.ai_sdk_settings(version)
 }
 
 /// Streams the answer in progress, from its beginning. An answer of another server is followed.

@@ -67,7 +67,7 @@ async fn messages_of<const VERSION: u8>(
 ) -> Result<Json<Vec<UiMessage>>, ApiError> {
     let version = if VERSION == 6 { SdkVersion::V6 } else { SdkVersion::V7 };
     let chat = enter(&shared, principal, &id).await?;
-    let settings = shared.ui_settings(version);
+    let settings = shared.ai_sdk_settings(version);
     let (session, active, is_elsewhere) = chat.reload_and_keep().await?;
     let read = move || {
         let run = session.run();

@@ -72,6 +72,7 @@ impl Parser<'_> {
         self.skip_space();
         let start = self.text.len() - self.unread.len();
         self.string()?;
+        // An entry of the outermost object.
         if depth == MAX_DEPTH - 1 {
             self.keys.push(&self.text[start + 1..self.text.len() - self.unread.len() - 1]);
         }

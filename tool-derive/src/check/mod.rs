@@ -329,7 +329,7 @@ fn as_type(argument: &GenericArgument) -> Option<&Type> {
 /// The keys that the runtime itself writes into a tool's answer.
 const RESERVED_ANSWER_KEYS: [&str; 6] = ["ok", "value", "feedback", "instructions", "problems", "validationResults"];
 
-/// Refuses each field whose key is also a key of the answer. Only structs are checked.
+/// Checks that no field has a key of the answer. Only structs are checked.
 pub fn check_answer_keys(item: &DeriveInput, errors: &mut Errors) {
     let Data::Struct(data) = &item.data else { return };
     let Fields::Named(fields) = &data.fields else { return };

@@ -78,7 +78,7 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
         }
     };
     let (structs, union_setter) = variants.unzip();
-    let (executor, returned) = work::output_witness(tool);
+    let (executor, returned) = work::output_tokens(tool);
     let output = work::output_type(tool);
     let (when, touches) = (work::when_static(tool), work::touches_static(tool));
     let (hooks, hooks_setter) = options::hooks(tool).unzip();
@@ -167,14 +167,14 @@ fn as_input(ty: &Type) -> TokenStream {
     quote_spanned!(ty.span()=> <#ty as __rt::DynamicInput>)
 }
 
-/// Returns bounds that nested parameters implement `DynamicInput`, so that the code inside causes no further errors. The unused
-/// lifetime `'__n` delays the compiler's check.
+/// Returns bounds that require `DynamicInput` of nested parameters, so that the code inside causes no further errors. The
+/// unused lifetime `'__n` delays the compiler's check.
 fn nested_bounds<'d>(nested: impl Iterator<Item = &'d Type>) -> Vec<TokenStream> {
     let bounds = nested.map(|ty| quote_spanned!(ty.span()=> #ty: __rt::DynamicInput));
     bounds.map(|bound| quote!(for<'__n> #bound)).collect()
 }
 
-/// Returns the witness `kind` for a type, as an expression whose errors point at the type.
+/// Returns the expression `kind::<ty>`, whose errors point at the type.
 fn witness(ty: &Type, kind: &str) -> TokenStream {
     let span = ty.span();
     let kind = Ident::new(kind, span);

@@ -282,7 +282,7 @@ fn settle_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
     }
 }
 
-/// Returns a variant's part of the state, in the form of `Wanted`.
+/// Returns a variant's part of the state, in the form of `StateParts`.
 fn variant_state_expr(variant: &Variant, source: StateSource) -> TokenStream {
     let own = variant.state.as_ref().map_or_else(|| quote!(()), |ty| source.state_expr(ty));
     let nested: Vec<_> = variant.params.nested_types().map(|ty| source.lent_expr(ty)).collect();

@@ -15,9 +15,8 @@ use crate::syntax::{params::last_word_span, toolset_input::ToolsetInput};
 /// Returns the set of the listed tools.
 pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> TokenStream {
     let runtime = runtime_path(Some(krate));
-    // Each path is written once, in an alias, so that a wrong path is one error. The compiler reports a path that is a function
-    // without `#[tool]`, or a local variable, in its own words. With an import, a type of ours could report it. But an import is
-    // ambiguous if the tool has the name of a crate or shadows another item.
+    // An alias writes each path once, so a wrong path is one error, in the compiler's words. An import would allow our own
+    // words. But it is ambiguous if the tool has a crate's name or shadows an item.
     let aliases: Vec<Ident> = tools
         .iter()
         .enumerate()
@@ -25,8 +24,8 @@ pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> Tok
         .collect();
     let alias_items = aliases.iter().zip(tools).map(|(alias, tool)| quote!(type #alias = #tool;));
     let names = aliases.iter().map(|alias| quote_spanned!(alias.span()=> <#alias as __rt::Tool>::NAME));
-    // The compiler takes long for each constant, but reports only the first failure in each. So several tools share a constant,
-    // except those whose last path segment is a repeated one.
+    // Each constant costs compile time, and the compiler reports only its first failure. So up to 16 tools share one. A tool
+    // whose last path segment occurred before gets its own.
     let last_word = |index: usize| tools[index].segments.last().map(|last| &last.ident);
     let mut seen = HashSet::new();
     let (first_uses, repeated): (Vec<_>, Vec<_>) = (0..aliases.len()).partition(|&index| seen.insert(last_word(index)));
@@ -45,7 +44,7 @@ pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> Tok
             }
         }
     });
-    // The input of a tool is the tool. What is no tool has none, so nothing more is reported about it.
+    // A tool's type is its own input. A path that is not a tool has no `Input`, so the compiler reports it once, above.
     let parts = aliases
         .iter()
         .map(|alias| quote_spanned!(alias.span()=> <<#alias as __rt::Tool>::Input as __rt::WithState<_>>::BINDING));
@@ -89,7 +88,8 @@ pub fn toolset_method(item: &ItemImpl, krate: Option<&Path>, method_tools: &[Met
     let parts = method_tools
         .iter()
         .map(|MethodTool { tool_type, cfg }| quote!(#(#cfg)* <#tool_type as __rt::WithState<#owner>>::BINDING));
-    // A generic impl has been refused; it gets the method anyway, so that uses of it are not errors.
+    // The caller has already reported a generic impl. It still gets the method, so that calls of the method cause no further
+    // errors.
     let body = if item.generics.params.is_empty() {
         let bind = quote_spanned!(owner.span()=> __rt::Toolset::bind);
         quote!(#bind(::std::sync::Arc::new(self), &[#(#parts),*]))
@@ -129,7 +129,7 @@ pub fn provide(item: &ProvideDef, krate: Option<&syn::Path>) -> TokenStream {
     impls.collect()
 }
 
-/// Returns the implementations for an enum of a toolset's calls: a call is read by its name, and taken apart.
+/// Returns `impl Calls` for an enum: it reads a call by its name, and returns the id and the tool's name of a variant.
 pub fn calls(item: &CallsDef, krate: Option<&syn::Path>) -> TokenStream {
     let (runtime, ident) = (runtime_path(krate), &item.ident);
     let (mut witnesses, mut reads, mut parts) = (TokenStream::new(), TokenStream::new(), TokenStream::new());

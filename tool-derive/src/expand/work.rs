@@ -9,7 +9,7 @@ use crate::declaration::{Argument, Body, Function, Param, StateArg, ToolDef};
 use crate::syntax::{options::Approval, params::last_word_span, types::innermost};
 
 /// Returns the static `__OUTPUT`, if the tool is a struct, and the expression that describes the output.
-pub fn output_witness(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
+pub fn output_tokens(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
     let tool_type = &tool.head.ident;
     match &tool.body {
         Body::Function(function) => {
@@ -54,7 +54,7 @@ fn output_static(ty: &TokenStream, value: &TokenStream) -> (Option<TokenStream>,
     (Some(quote!(static __OUTPUT: #ty = #value;)), quote!(__OUTPUT.returned))
 }
 
-/// Returns the tool's output type. Only these tokens require `Execute`.
+/// Returns the tool's output type. No other tokens name `Execute` or `ExecuteWith`, so a missing impl is one error.
 pub fn output_type(tool: &ToolDef) -> TokenStream {
     let tool_type = &tool.head.ident;
     match &tool.body {
@@ -80,7 +80,8 @@ fn ok_type(returns: &Type) -> &Type {
     returns
 }
 
-/// Returns the static that holds the approval predicate, if it is a closure. An expansion calls a named function by its name.
+/// Returns the static that holds the approval predicate, if it is a closure. A predicate that is a path needs none: the
+/// expansion calls it directly.
 pub fn when_static(tool: &ToolDef) -> Option<TokenStream> {
     let tool_type = &tool.head.ident;
     let predicate = tool.approval_predicate().filter(|predicate| !matches!(predicate, Expr::Path(_)))?;
@@ -93,7 +94,7 @@ pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
     Some(quote!(static __TOUCHES: fn(&#tool_type) -> __rt::Resources = #touches;))
 }
 
-/// Returns the prepared call with its input.
+/// Returns an accepted call, with its work, its need for approval and the resources that it touches.
 pub fn started_call_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
     let (input, needs_approval) = (hidden_ident("_input"), approval_expr(tool));
     if tool.options.touches.is_none() {

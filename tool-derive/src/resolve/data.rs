@@ -21,7 +21,7 @@ use crate::syntax::{
 const DEFAULT_TAG: &str = "kind";
 
 /// Resolves a struct into a tool.
-pub fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> ToolDef {
+pub fn resolve_struct(item: &ItemStruct, options: Options, errors: &mut Errors) -> ToolDef {
     let (fields, is_sound) = errors.watch(|errors| {
         let is_generic = refuse_generics(&item.generics, text::GENERIC_TOOL, errors);
         let mut fields = build_params(&item.fields, is_generic, text::TUPLE_STRUCT, errors);
@@ -35,7 +35,7 @@ pub fn structure(item: &ItemStruct, options: Options, errors: &mut Errors) -> To
 }
 
 /// Resolves an enum into a tool.
-pub fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors) -> ToolDef {
+pub fn resolve_enum(item: &ItemEnum, options: Options, errors: &mut Errors) -> ToolDef {
     let (enum_input, is_sound) = errors.watch(|errors| {
         refuse_generics(&item.generics, text::GENERIC_TOOL, errors);
         if item.variants.is_empty() {
@@ -49,7 +49,7 @@ pub fn enumeration(item: &ItemEnum, options: Options, errors: &mut Errors) -> To
 }
 
 /// Resolves a struct into a nested input. Returns `None` if it cannot be one.
-pub fn nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInput> {
+pub fn resolve_nested_input(item: &DeriveInput, errors: &mut Errors) -> Option<NestedInput> {
     let options = Options::of_input(&item.attrs, errors);
     let Data::Struct(data) = &item.data else {
         errors.over(&item.ident, text::INPUT);
@@ -167,8 +167,8 @@ fn rename_all(attrs: &[Attribute], fields: &mut [Param]) {
 
 /// Reads the attributes of serde and schemars on a field.
 ///
-/// The user may derive their traits for other purposes. The macro uses the names in these attributes. It reports attributes that
-/// it does not follow, unless one of the runtime's attributes replaces them.
+/// A user may derive serde's or schemars' traits for other purposes. The macro follows `rename`. It reports attributes that
+/// would change the values or the schema, unless one of the runtime's replaces them.
 fn read_foreign_attributes(field: &Field, attrs: &mut ParamAttrs, errors: &mut Errors) {
     if attrs.arg.rename.is_none() {
         attrs.arg.rename = serde_attrs::text(&field.attrs, "rename", Direction::Deserialize);
@@ -199,7 +199,7 @@ fn read_foreign_attributes(field: &Field, attrs: &mut ParamAttrs, errors: &mut E
 }
 
 /// Resolves a struct that provides its fields. Returns `None` if the item is no struct.
-pub fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
+pub fn resolve_provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
     let Data::Struct(data) = &item.data else {
         errors.over(&item.ident, text::PROVIDE);
         return None;
@@ -221,7 +221,7 @@ pub fn provide(item: DeriveInput, errors: &mut Errors) -> Option<ProvideDef> {
 }
 
 /// Resolves an enum of calls. Returns `None` if the item cannot be one.
-pub fn calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
+pub fn resolve_calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef> {
     let variants = match &item.data {
         Data::Enum(data) if !data.variants.is_empty() => &data.variants,
         _ => {

@@ -41,7 +41,7 @@ macro_rules! options {
         const $table: &[(&str, $crate::syntax::grammar::ReadOption<$name>)] = &[$(
             ($key, |options, key, input, errors| {
                 let read: fn(&syn::Ident, syn::parse::ParseStream<'_>, &mut $crate::diag::Errors) -> syn::Result<_> = $read;
-                $crate::syntax::grammar::Slot::put(&mut options.$field, read(key, input, errors)?);
+                $crate::syntax::grammar::OptionField::put(&mut options.$field, read(key, input, errors)?);
                 Ok(())
             }),
         )*];
@@ -50,23 +50,23 @@ macro_rules! options {
 pub(crate) use options;
 
 /// A field that holds the values of an option.
-pub trait Slot<T> {
+pub trait OptionField<T> {
     fn put(&mut self, value: T);
 }
 
-impl<T> Slot<T> for Option<T> {
+impl<T> OptionField<T> for Option<T> {
     fn put(&mut self, value: T) {
         *self = Some(value);
     }
 }
 
-impl<T> Slot<T> for Vec<T> {
+impl<T> OptionField<T> for Vec<T> {
     fn put(&mut self, value: T) {
         self.push(value);
     }
 }
 
-impl<T> Slot<Self> for Vec<T> {
+impl<T> OptionField<Self> for Vec<T> {
     fn put(&mut self, value: Self) {
         self.extend(value);
     }

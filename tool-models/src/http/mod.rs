@@ -89,7 +89,7 @@ impl Default for Http {
 /// A request that can be sent any number of times.
 pub(super) struct Post {
     pub url: String,
-    /// The headers, in addition to those of the [`Http`], which take precedence.
+    /// The model's own headers. A header of the [`Http`] with the same name replaces one of these.
     pub headers: Vec<(&'static str, SecretString)>,
     pub body: Vec<u8>,
 }
@@ -147,8 +147,8 @@ impl Http {
         stream::once(self.start(post, decoder)).map_ok(DeltaStream::into_stream).try_flatten().boxed()
     }
 
-    /// Tries until the first delta arrives. The caller gets later failures, because deltas that were passed on cannot be taken
-    /// back.
+    /// Sends the request, with retries, until the first delta arrives. The caller gets later failures, because a retry would
+    /// repeat the deltas that it has.
     async fn start<D: Decode + 'static>(
         &self,
         post: Post,
@@ -223,8 +223,8 @@ fn build_tls_config() -> Result<ClientConfig, rustls::Error> {
     Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
 }
 
-/// The retries of a failed request. It is retried only if no delta of its answer was passed on, and only after failures that may
-/// be temporary ([`ModelError::is_transient`]).
+/// The retries of a failed request. A request is retried after a temporary failure ([`ModelError::is_transient`]), and only
+/// before its first delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// The maximum number of retries. The default is 2.

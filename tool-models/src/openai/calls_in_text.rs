@@ -12,7 +12,7 @@ use tool_runtime::{
 };
 
 /// The maximum length, in bytes, of a buffered text that may still be a call.
-const MAX_BUFFERED: usize = 64 << 10;
+const MAX_BUFFERED_BYTES: usize = 64 << 10;
 
 /// The delimiters that may surround a call.
 const DELIMITERS: [(&str, &str); 3] = [("```json", "```"), ("```", "```"), ("<tool_call>", "</tool_call>")];
@@ -108,7 +108,7 @@ impl Decode for CallsInTextDecoder {
 fn may_be_call(text: &str) -> bool {
     let start = text.trim_ascii_start();
     let may_begin = |delimiter: &str| start.starts_with(delimiter) || delimiter.starts_with(start);
-    text.len() <= MAX_BUFFERED && (may_begin("{") || DELIMITERS.iter().any(|(open, _)| may_begin(open)))
+    text.len() <= MAX_BUFFERED_BYTES && (may_begin("{") || DELIMITERS.iter().any(|(open, _)| may_begin(open)))
 }
 
 fn strip_delimiters(text: &str) -> &str {

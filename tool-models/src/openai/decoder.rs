@@ -16,7 +16,7 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-/// A decoder of chat completion streams, for OpenAI and servers with more or less the same protocol.
+/// A decoder of chat completion streams, for OpenAI and servers with a similar protocol.
 ///
 /// It passes the argument text of a call on as it arrives. Only calls of strict tools with optional parameters are held back
 /// until they are complete. In OpenAI's strict mode the model writes `null` for parameters that it leaves out, and these must be
@@ -30,7 +30,7 @@ pub struct Decoder {
     is_over: bool,
 }
 
-/// A call under the server's names. Its position is the call's index.
+/// A call as the server identifies it. Its position in the list equals the call's index in `calls`.
 #[derive(Debug)]
 struct ServerCall {
     index: Option<usize>,
@@ -47,7 +47,7 @@ impl Decoder {
 
     fn apply_chunk(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let mut usage = chunk.usage;
-        // Of several answers, only the first was requested.
+        // The request asks for one choice. If a server sends several, the first counts.
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
             if let Some(piece) = choice.delta.or(choice.message) {
                 self.apply_piece(piece, out)?;
@@ -94,7 +94,8 @@ impl Decoder {
             Some(index) => index,
             None if name.is_empty() => return Err(protocol_error("a call began without the name of a tool")),
             None => {
-                // An earlier call is complete if its arguments are. Interleaved calls are not complete yet.
+                // A new call ends each earlier one whose arguments are complete JSON. Servers that interleave calls continue
+                // the others.
                 for earlier in 0..self.calls.len() {
                     if self.calls.has_complete_arguments(earlier) {
                         self.calls.end(earlier, out);
@@ -136,8 +137,8 @@ impl Decoder {
         if name.is_empty() {
             return Some(position);
         }
-        // Servers that give several calls one index, one id or no id send each call whole. Others repeat the name or change the
-        // id within a call.
+        // Some servers send each call whole, and give several calls one index, one id or none. Others repeat the name or change
+        // the id within a call.
         let is_new = if known.id == id || id.is_empty() {
             (index.is_none() || id.is_empty())
                 && !text.trim_ascii().is_empty()
@@ -189,7 +190,7 @@ impl Decode for Decoder {
     }
 }
 
-/// Returns the result of a provider's tool, such as a web page. The protocol does not name its call.
+/// Returns the result of a provider's tool, such as a web page. The protocol does not state which call it belongs to.
 fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
     #[derive(Deserialize)]
     struct Annotation {

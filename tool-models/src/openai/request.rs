@@ -99,7 +99,7 @@ pub fn write_body(model: &OpenAi, request: &Request<'_>) -> Vec<u8> {
         model: &model.model,
         messages: convert_messages(
             request.messages,
-            ReasoningToSend { has_text: model.send_reasoning, has_signatures: model.needs_signatures() },
+            ReasoningToSend { send_text: model.send_reasoning, send_signatures: model.needs_signatures() },
         ),
         tools: has_tools.then(|| request.tools.json(ListFormat::OpenAi)),
         tool_choice: if has_tools { convert_choice(request.tool_choice) } else { None },
@@ -127,9 +127,9 @@ fn convert_choice(choice: &ToolChoice) -> Option<Value> {
 #[derive(Clone, Copy)]
 struct ReasoningToSend {
     /// The text.
-    has_text: bool,
+    send_text: bool,
     /// The signatures, which other servers would refuse.
-    has_signatures: bool,
+    send_signatures: bool,
 }
 
 fn convert_messages(messages: &[Message], reasoning_to_send: ReasoningToSend) -> Vec<RequestMessage<'_>> {
@@ -185,7 +185,7 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
             AssistantPart::Text { text } => assistant_text.push_str(text),
             AssistantPart::Reasoning { text, signature } => {
                 reasoning_text.push_str(text);
-                pending_signature = signature.as_deref().filter(|_| reasoning_to_send.has_signatures);
+                pending_signature = signature.as_deref().filter(|_| reasoning_to_send.send_signatures);
             }
             // The protocol has no place for it. The model's text contains what it used.
             AssistantPart::Provider(_) => {}
@@ -205,7 +205,7 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
         // Null is valid only with calls. A server refuses a message without text and calls.
         content: (!assistant_text.is_empty() || tool_calls.is_empty()).then_some(assistant_text),
         reasoning_content: Some(reasoning_text)
-            .filter(|reasoning_text| reasoning_to_send.has_text && !reasoning_text.is_empty()),
+            .filter(|reasoning_text| reasoning_to_send.send_text && !reasoning_text.is_empty()),
         tool_calls,
     }
 }

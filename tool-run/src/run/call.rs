@@ -162,7 +162,7 @@ impl Call {
         self.past.as_ref().map_or(&[], |past| &past.revisions)
     }
 
-    /// Returns whether the call has left [`Stage::Proposed`] with arguments that the model did not write.
+    /// Returns whether the call has left [`Stage::Proposed`], and the model did not write its present arguments.
     pub fn is_revised(&self) -> bool {
         !matches!(self.state, CallState::Proposed) && !self.revisions().is_empty()
     }
@@ -179,7 +179,7 @@ impl Call {
 
     /// Returns the names of steps that were begun and have no result: they failed, are running, or their outcome is unknown.
     pub fn started_steps(&self) -> &[String] {
-        self.past.as_ref().map_or(&[], |past| &past.begun)
+        self.past.as_ref().map_or(&[], |past| &past.started_steps)
     }
 
     /// Returns whether the call may start again, without a decision, after its process died.
@@ -227,8 +227,8 @@ impl Call {
         }
     }
 
-    /// Returns whether the call may have had effects: it was started here, or a client may have executed it. A denial of an
-    /// announced call means that the client did not execute it.
+    /// Returns whether the call may have had effects: it was started here, or an outside client may have executed it. If a
+    /// person denied an announced call, its client did not execute it.
     pub fn may_have_run(&self) -> bool {
         let is_denied = || matches!(self.result(), Some(CallResult::Denied { .. }));
         self.attempts > 0 || self.past.as_ref().is_some_and(|past| past.announced) && !is_denied()
@@ -236,7 +236,7 @@ impl Call {
 
     /// Returns the decisions about the call and their authors, oldest first.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = (&Decision, &Principal)> {
-        self.past.iter().flat_map(|past| &past.decided).map(|decided| (&decided.decision, &decided.by))
+        self.past.iter().flat_map(|past| &past.decisions).map(|decided| (&decided.decision, &decided.by))
     }
 
     /// Returns the ids of all interrupts of the call, open and closed.
@@ -250,7 +250,7 @@ impl Call {
     }
 
     pub(super) fn decided(&self, interrupt: u32) -> Option<&DecisionRecord> {
-        self.past.as_ref()?.decided.iter().find(|decided| decided.interrupt == interrupt)
+        self.past.as_ref()?.decisions.iter().find(|decided| decided.interrupt == interrupt)
     }
 
     /// Returns the resources that the call reads and writes with its present arguments, if its tool names them.
@@ -267,15 +267,15 @@ impl Call {
     /// Replaces the arguments, and keeps the old ones.
     pub(super) fn revise(&mut self, next: ArgumentRevision) {
         let before = std::mem::replace(&mut self.arguments, next);
-        self.past().revisions.push(before);
+        self.history_mut().revisions.push(before);
     }
 
-    pub(super) fn past(&mut self) -> &mut CallHistory {
+    pub(super) fn history_mut(&mut self) -> &mut CallHistory {
         self.past.get_or_insert_default()
     }
 }
 
-/// Data that few calls have: earlier arguments, decisions, answers and durable steps.
+/// The history of a call. Most calls have none, so it is boxed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct CallHistory {
     pub revisions: Vec<ArgumentRevision>,
@@ -283,19 +283,20 @@ pub struct CallHistory {
     #[serde(rename = "obligations")]
     pub interrupts: u32,
     /// The number of the last interrupt whose decision replaced the arguments, or 0.
-    #[serde(default)]
-    pub edited: u32,
+    #[serde(default, rename = "edited")]
+    pub last_edit: u32,
     /// Set if the call was announced to its outside executor.
     #[serde(default, rename = "handed_out")]
     pub announced: bool,
     /// The decisions about the interrupts.
-    pub decided: Vec<DecisionRecord>,
+    #[serde(rename = "decided")]
+    pub decisions: Vec<DecisionRecord>,
     /// The questions of the tool and their answers, in order.
     pub answers: Vec<AnsweredQuestion>,
     pub steps: Vec<StepResult>,
     /// The names of steps that were begun and have no result.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub begun: Vec<String>,
+    #[serde(default, rename = "begun", skip_serializing_if = "Vec::is_empty")]
+    pub started_steps: Vec<String>,
 }
 
 /// A decision that was made.
@@ -570,7 +571,7 @@ impl CallResult {
         }
     }
 
-    /// Returns the content for the model. `started` means that the call may have run. Then no text claims that it did not.
+    /// Returns the content for the model. If `started` is set, the call may have run, so no text claims that it did not.
     pub fn for_model(&self, name: &str, started: bool) -> Vec<Part> {
         match self {
             Self::Succeeded { output } => output.for_model(),

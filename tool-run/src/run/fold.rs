@@ -163,7 +163,10 @@ impl Run {
             LogEntry::Answered { call, question, answer } => {
                 let at = self.at(call, &[Stage::Open])?;
                 self.was_decided(at)?;
-                self.calls[at].past().answers.push(AnsweredQuestion { question: *question, answer: answer.clone() });
+                self.calls[at]
+                    .history_mut()
+                    .answers
+                    .push(AnsweredQuestion { question: *question, answer: answer.clone() });
             }
             LogEntry::Allowed { allowance } => self.allowed(allowance.clone())?,
             LogEntry::Granted { call, tool, arguments, shown, by, expires } => {
@@ -172,7 +175,7 @@ impl Run {
             LogEntry::Started { call, .. } => self.started(call)?,
             LogEntry::StepStarted { call, name } => {
                 let at = self.stepper(call)?;
-                self.calls[at].past().begun.push(name.clone());
+                self.calls[at].history_mut().started_steps.push(name.clone());
             }
             LogEntry::StepEnded { call, name, value, spent } => {
                 self.stepped(call, name.clone(), value.clone(), *spent)?;
@@ -493,7 +496,7 @@ impl Run {
         if interrupt.kind == InterruptKind::External && self.is_held(at) {
             return Err(format!("{id} is announced, but must wait for another call"));
         }
-        let past = self.calls[at].past();
+        let past = self.calls[at].history_mut();
         past.interrupts = past.interrupts.saturating_add(1);
         past.announced |= interrupt.kind == InterruptKind::External;
         self.enter(at, CallState::Open(interrupt));
@@ -509,7 +512,7 @@ impl Run {
         if !self.may_decide(open, &by) || open.expires.is_some_and(|expires| expires <= time) {
             return Err(format!("{by} may not decide the interrupt of {id}"));
         }
-        self.calls[at].past().decided.push(DecisionRecord { interrupt: id.number, decision, by });
+        self.calls[at].history_mut().decisions.push(DecisionRecord { interrupt: id.number, decision, by });
         Ok(())
     }
 
@@ -523,7 +526,7 @@ impl Run {
         let call = &mut self.calls[at];
         call.revise(ArgumentRevision::of_person(arguments, by));
         call.touches = touches;
-        call.past().edited = number;
+        call.history_mut().last_edit = number;
         Ok(())
     }
 
@@ -587,7 +590,7 @@ impl Run {
         }
         if call.interrupt().is_some_and(|open| open.kind == InterruptKind::Reconcile) {
             // A person knows the outcome of these steps, and allows a repetition.
-            call.past().begun.clear();
+            call.history_mut().started_steps.clear();
         }
         if *by == GrantedBy::Retry {
             call.retries = call.retries.saturating_add(1);
@@ -604,9 +607,9 @@ impl Run {
         self.used(spent.usage, None);
         self.inner_calls = self.inner_calls.saturating_add(spent.calls);
         self.retries = self.retries.saturating_add(spent.retries);
-        let past = self.calls[at].past();
-        if let Some(begun) = past.begun.iter().position(|begun| *begun == name) {
-            past.begun.remove(begun);
+        let past = self.calls[at].history_mut();
+        if let Some(begun) = past.started_steps.iter().position(|begun| *begun == name) {
+            past.started_steps.remove(begun);
         }
         past.steps.push(StepResult { name, value });
         Ok(())
@@ -677,7 +680,7 @@ impl Run {
         let decided = self.was_decided(at)?;
         let is_permission = match (call.interrupt().map(|open| &open.kind), &decided.decision) {
             (Some(InterruptKind::Approval { .. }), Decision::Edit { .. }) => {
-                call.past.as_ref().is_some_and(|past| past.edited == decided.interrupt)
+                call.past.as_ref().is_some_and(|past| past.last_edit == decided.interrupt)
             }
             (Some(InterruptKind::Approval { .. }), decision) => {
                 matches!(decision, Decision::Approve | Decision::ApproveForRun)

@@ -1,5 +1,4 @@
-//! The judge, which alone creates the evidence that a run relies on: [`judge`](crate::judge) explains why. Only a fold
-//! creates a [`Grant`].
+//! The judge: it alone creates evidence. [`judge`](crate::judge) explains why. A [`Grant`] comes only from folding a log.
 
 use std::sync::Arc;
 
@@ -34,7 +33,8 @@ pub trait Rules {
     /// Returns the principals that may decide about the call; an empty list means the run's owner.
     fn deciders(&self, spec: &ToolSpec, arguments: &Value) -> Vec<Principal>;
 
-    /// Reads a person's output for the call of the tool `name`, or for the innermost call in it. The call waits for `open`.
+    /// Reads a person's output for a call of the tool `name` that waits for `open`. If `open` belongs to an inner call, the
+    /// output is for the innermost one.
     fn output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal>;
 }
 
@@ -72,7 +72,7 @@ pub struct AcceptedArguments {
 }
 
 impl AcceptedArguments {
-    /// Creates the result of a tool and of validators that accept the arguments.
+    /// Creates accepted arguments whose last author is the validators.
     pub fn new(needs_approval: bool, normalized: Option<Arc<str>>, touches: Option<Arc<Resources>>) -> Self {
         Self { needs_approval, normalized, touches, author: Author::Validators }
     }
@@ -98,16 +98,16 @@ pub fn judge_call(rules: &impl Rules, run: &Run, call: &Call, read: ReadArgument
     let digest = if is_same { call.arguments().digest } else { Digest::of(text.as_bytes()) };
     let known = rules.tool(&call.name);
     let tool = known.map(|known| known.identity);
-    let (mut normalized, author, finding) = match outcome {
+    let (mut normalized, author, verdict) = match outcome {
         Ok(accepted) => {
             let arguments = accepted.normalized.as_deref().unwrap_or(&text);
-            let finding = judge_arguments(rules, run, known, arguments, &accepted);
-            (accepted.normalized, accepted.author, finding)
+            let verdict = judge_arguments(rules, run, known, arguments, &accepted);
+            (accepted.normalized, accepted.author, verdict)
         }
-        Err(error) => (None, Author::Validators, Finding::Ended(CallResult::refused(error))),
+        Err(error) => (None, Author::Validators, Verdict::Ended(CallResult::refused(error))),
     };
-    normalized = normalized.filter(|_| matches!(finding, Finding::Accepted(_)));
-    CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, tool, finding }
+    normalized = normalized.filter(|_| matches!(verdict, Verdict::Accepted(_)));
+    CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, tool, verdict }
 }
 
 /// Judges a decision about an interrupt of `run`: its edited arguments, output or answer. `read` holds the edited arguments
@@ -129,7 +129,7 @@ pub fn judge_decision(
             }
             Decision::Edit { .. } => checked = read.map(|read| judge_call(rules, run, call, read)),
             Decision::Respond { output: given } => output = Some(rules.output(&call.name, open, given)?),
-            Decision::Answer { value } => fits(&open.kind, value)?,
+            Decision::Answer { value } => check_answer(&open.kind, value)?,
             _ => {}
         }
     }
@@ -152,7 +152,7 @@ fn judge_inside(
     match decision {
         Decision::Edit { .. } => read.ok_or(Refusal::ToolChanged)?.outcome.map(drop).map_err(changed),
         Decision::Respond { output } => rules.output(name, open, output).map(drop),
-        Decision::Answer { value } => fits(&open.innermost().kind, value),
+        Decision::Answer { value } => check_answer(&open.innermost().kind, value),
         _ => Ok(()),
     }
 }
@@ -163,33 +163,33 @@ fn judge_arguments(
     known: Option<KnownTool<'_>>,
     arguments: &str,
     accepted: &AcceptedArguments,
-) -> Finding {
+) -> Verdict {
     let Some(KnownTool { reference: tool, spec, .. }) = known else {
-        return Finding::Ended(CallResult::NotAvailable { suggestion: None });
+        return Verdict::Ended(CallResult::NotAvailable { suggestion: None });
     };
     let own = if accepted.needs_approval { Permission::Ask } else { Permission::Allow };
     let permission = run.tighten(tool, own.and(rules.permission(spec, arguments)));
     let mut view = None;
     if permission == Permission::Ask || tool.external {
-        match view_of(rules, run, spec, arguments) {
+        match build_view(rules, run, spec, arguments) {
             Ok(seen) => view = Some(Box::new(seen)),
-            Err(feedback) => return Finding::Ended(CallResult::Rejected { feedback }),
+            Err(feedback) => return Verdict::Ended(CallResult::Rejected { feedback }),
         }
     }
-    Finding::Accepted(Accepted { tool: Arc::clone(tool), permission, touches: accepted.touches.clone(), view })
+    Verdict::Accepted(Accepted { tool: Arc::clone(tool), permission, touches: accepted.touches.clone(), view })
 }
 
-fn view_of(rules: &impl Rules, run: &Run, spec: &ToolSpec, arguments: &str) -> Result<View, Rejection> {
+fn build_view(rules: &impl Rules, run: &Run, spec: &ToolSpec, arguments: &str) -> Result<ApprovalView, Rejection> {
     let shown = CallView::new(spec, arguments, &run.taint)?;
-    let written = spec.written(arguments)?;
+    let argument_texts = spec.written(arguments)?;
     // The pattern must cover this call. Otherwise the run would ask again about an equal call.
-    let offer = rules.run_approval(spec, &shown.arguments).filter(|pattern| pattern.covers(&written));
+    let offer = rules.run_approval(spec, &shown.arguments).filter(|pattern| pattern.covers(&argument_texts));
     let deciders = rules.deciders(spec, &shown.arguments);
-    Ok(View { shown, written, offer, deciders })
+    Ok(ApprovalView { shown, argument_texts, offer, deciders })
 }
 
 /// Checks an answer against the schema of the question, if `kind` is a question with a schema.
-fn fits(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
+fn check_answer(kind: &InterruptKind, value: &Value) -> Result<(), Refusal> {
     let InterruptKind::Question { question: Question { schema: Some(schema), .. } } = kind else { return Ok(()) };
     let invalid = |reason: String| Rejection::one(Problem::new("", ProblemKind::Invalid, reason));
     let compiled =
@@ -213,14 +213,14 @@ pub struct CheckedCall {
     pub(super) author: Author,
     /// The fingerprints of the tool that read the arguments.
     pub(super) tool: Option<Identity>,
-    pub(super) finding: Finding,
+    pub(super) verdict: Verdict,
 }
 
 impl CheckedCall {
     /// Returns the content for the model, if the tool does not exist or rejects the arguments.
     pub fn refused(&self, name: &str) -> Option<Vec<Part>> {
-        match &self.finding {
-            Finding::Ended(result @ (CallResult::Rejected { .. } | CallResult::NotAvailable { .. })) => {
+        match &self.verdict {
+            Verdict::Ended(result @ (CallResult::Rejected { .. } | CallResult::NotAvailable { .. })) => {
                 Some(result.for_model(name, false))
             }
             _ => None,
@@ -229,8 +229,8 @@ impl CheckedCall {
 
     /// Returns the problems of the arguments, if the tool rejects them.
     pub fn rejection(&self) -> Option<&Rejection> {
-        match &self.finding {
-            Finding::Ended(CallResult::Rejected { feedback }) => Some(feedback),
+        match &self.verdict {
+            Verdict::Ended(CallResult::Rejected { feedback }) => Some(feedback),
             _ => None,
         }
     }
@@ -243,7 +243,7 @@ impl CheckedCall {
 }
 
 #[derive(Debug)]
-pub enum Finding {
+pub enum Verdict {
     Accepted(Accepted),
     /// The call ends without running.
     Ended(CallResult),
@@ -257,15 +257,15 @@ pub struct Accepted {
     /// The resources that the call reads and writes, if the tool names them.
     pub touches: Option<Arc<Resources>>,
     /// The view of the call; present if a person may have to decide.
-    pub view: Option<Box<View>>,
+    pub view: Option<Box<ApprovalView>>,
 }
 
 /// The view of a call, and the principals that may decide about it.
 #[derive(Debug)]
-pub struct View {
+pub struct ApprovalView {
     pub shown: CallView,
     /// The names and JSON texts of the arguments. Numbers are not rounded, and defaults are filled in.
-    pub written: Vec<(String, String)>,
+    pub argument_texts: Vec<(String, String)>,
     /// The pattern of similar calls that a person can allow for the rest of the run.
     pub offer: Option<ArgumentPattern>,
     /// The principals that may decide; only the run's owner if the list is empty.

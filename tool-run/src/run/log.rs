@@ -113,7 +113,8 @@ pub enum LogEntry {
         #[serde(default = "Author::validators", skip_serializing_if = "Author::is_validators")]
         by: Author,
     },
-    /// The application repaired a call that the tool had refused. The judge checks it again.
+    /// The application or the model repaired a call whose tool does not exist, or had rejected the arguments. The judge checks it
+    /// again.
     Repaired {
         call: CallId,
         /// The tool that the call names now.

@@ -23,7 +23,7 @@ use crate::message::Part;
 /// ```
 pub struct Failure(Box<Parts>);
 
-/// The boxed parts, so that the rare error does not make every successful result large.
+/// The parts of a failure. They are boxed, because an unboxed error would make every `Result` of a tool larger.
 #[derive(Default)]
 struct Parts {
     message: Option<String>,
@@ -113,7 +113,7 @@ impl<E: Error + 'static> From<E> for Failure {
     }
 }
 
-/// Returns `error` as a rejection, or unchanged if it is something else.
+/// Returns `error` as a [`Rejection`] if it is one. Otherwise returns it unchanged.
 fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
     let mut error = Some(error);
     if let Some(feedback) = (&mut error as &mut dyn Any).downcast_mut::<Option<Rejection>>() {
@@ -124,7 +124,7 @@ fn feedback<E: 'static>(error: E) -> Result<Rejection, E> {
 
 /// An error that a tool may return: any type with `Display` and `Debug`, or a [`Failure`].
 ///
-/// The model receives the `Display` text, so the tool's author words it. The log receives the `Debug` text. If the error is a
+/// The model receives the `Display` text: write it for the model. The log receives the `Debug` text. If the error is a
 /// [`Rejection`], the model receives it with all its structure.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
@@ -211,7 +211,7 @@ impl CallError {
         }
     }
 
-    /// Returns the problems with the arguments, from the tool's reader or from the tool itself.
+    /// Returns the problems with the arguments, from the decoder or from the tool itself.
     pub fn feedback(&self) -> Option<&Rejection> {
         match self {
             Self::Rejected(rejection) => Some(rejection),

@@ -58,7 +58,7 @@ impl Stand {
 fn short(action: &Action) -> String {
     match action {
         Action::Execute { call, attempt } => format!("execute {call} {attempt}"),
-        Action::Check(call) => format!("inspect {call}"),
+        Action::Check(call) => format!("check {call}"),
         Action::Abort(call) => format!("abort {call}"),
         Action::Announce(open) => format!("announce {open}"),
         Action::Wake(at) => format!("wake {}", at.0),
@@ -131,8 +131,8 @@ fn every_transition_asks_for_what_it_needs() {
         (Gate::Deny, &[], deny, Stage::Done, &[]),
         (Gate::External, &[], allow, Stage::Open, &["announce call.1", "wake 10"]),
         (Gate::External, &[ask], approve, Stage::Open, &["wake 11", "announce call.2", "wake 11"]),
-        (Gate::Ask, &[ask], approve, Stage::Ready, &["wake 11", "inspect call"]),
-        (Gate::Ask, &[ask], edit, Stage::Ready, &["wake 11", "inspect call"]),
+        (Gate::Ask, &[ask], approve, Stage::Ready, &["wake 11", "check call"]),
+        (Gate::Ask, &[ask], edit, Stage::Ready, &["wake 11", "check call"]),
         (Gate::Ask, &[ask], refuse, Stage::Done, &[]),
         (Gate::Ask, &[ask], respond, Stage::Done, &[]),
         (Gate::Ask, &[ask], late, Stage::Done, &["model"]),
@@ -145,7 +145,7 @@ fn every_transition_asks_for_what_it_needs() {
         (Gate::External, &[allow], fail, Stage::Done, &[]),
         (Gate::Auto, &[allow], ended, Stage::Done, &[]),
         (Gate::Auto, &[allow], cancel, Stage::Done, &["abort call"]),
-        (Gate::Auto, &[allow, recover], approve, Stage::Ready, &["wake 11", "inspect call"]),
+        (Gate::Auto, &[allow, recover], approve, Stage::Ready, &["wake 11", "check call"]),
         (Gate::Auto, &[allow, recover], respond, Stage::Done, &[]),
     ];
     for (row, (gate, before, event, stage, actions)) in table.into_iter().enumerate() {
@@ -159,9 +159,9 @@ fn every_transition_asks_for_what_it_needs() {
 #[test]
 fn lost_calls_start_again_or_ask_a_person() {
     let mut stand = Stand::after(Gate::Auto, true, &[allow]);
-    let others = ["inspect call_2", "announce call_2.1", "wake 10"];
+    let others = ["check call_2", "announce call_2.1", "wake 10"];
     let actions = stand.send(recover(&stand));
-    assert_eq!(actions, [&["inspect call"], &others[..]].concat());
+    assert_eq!(actions, [&["check call"], &others[..]].concat());
     assert_eq!(stand.look_at(0, Says::Allow, false), ["execute call 2"]);
 
     let mut stand = Stand::after(Gate::Auto, false, &[allow]);
@@ -195,7 +195,7 @@ fn a_run_waits_if_ready_calls_are_behind_waiting_ones() {
     let other = play::decide(&stand.run, &stand.world, 1, 1, Choice::Approve, owner(), Time(1));
     assert_eq!(stand.send(other), ["wake 11"]);
     assert_eq!((stand.run.calls()[1].stage(), stand.run.phase()), (Stage::Ready, Phase::Suspended));
-    assert_eq!(stand.send(refuse(&stand)), ["inspect call_2"]);
+    assert_eq!(stand.send(refuse(&stand)), ["check call_2"]);
     assert_eq!(stand.run.phase(), Phase::Acting);
 }
 

@@ -136,7 +136,7 @@ impl Judge {
                 recorded.is_lost = interrupt.kind == InterruptKind::Reconcile;
                 if interrupt.kind == InterruptKind::External {
                     recorded.begun = true;
-                    hold(grant == recorded.tool.zip(recorded.arguments), "I1: handed out without a grant for it")?;
+                    hold(grant == recorded.tool.zip(recorded.arguments), "I1: announced without a grant for it")?;
                 }
             }
             LogEntry::StepStarted { call, name } => self.recorded(call).steps.push(name.clone()),

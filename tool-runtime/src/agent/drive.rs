@@ -97,7 +97,7 @@ impl Drive {
         // If this process may drive the run later, it records the input then.
         let input = input.take_if(|_| !log.may_take_over());
         let done = match log.resume(input, &mut observers).await {
-            Ok(()) => follow(log, &mut self.injected, &mut observers).await,
+            Ok(()) => follow_loop(log, &mut self.injected, &mut observers).await,
             Err(error) => Err(error),
         };
         if matches!(done, Ok(None)) {
@@ -130,7 +130,7 @@ impl Drive {
         let mut calls = Calls::new(agent, gate, Arc::clone(&observers.observer));
         let mut questions = Questions::new(agent, gate);
         let done = match log.resume(input, observers).await {
-            Ok(()) => drive(log, &mut turn, &mut calls, &mut questions, observers).await,
+            Ok(()) => run_loop(log, &mut turn, &mut calls, &mut questions, observers).await,
             Err(error) => Err(error),
         };
         // Running work is dropped together with the lease, which is the right to report it.
@@ -144,7 +144,7 @@ impl Drive {
 }
 
 /// Takes the actions that the log requires, and records their results, until this process has nothing left to do.
-async fn drive(
+async fn run_loop(
     log: &mut Log,
     turn: &mut ModelTurn,
     calls: &mut Calls,
@@ -187,7 +187,7 @@ async fn drive(
 
 /// Stores the entries of this process, and reports those of others, until nothing is left to do. Returns `None` if this process
 /// has acquired the right to drive the run.
-async fn follow(
+async fn follow_loop(
     log: &mut Log,
     injected: &mut Option<ToolCall>,
     observers: &mut Observers,

@@ -34,7 +34,7 @@ pub trait Model: Send + Sync {
     }
 
     /// Produces one turn. The stream ends after [`Delta::Finish`] or after the first error. A stream that ends without either was
-    /// cut off, and none of its calls is executed.
+    /// cut off: none of its calls runs, except complete calls of `eager` tools.
     ///
     /// Dropping the stream cancels the turn.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>>;

@@ -38,9 +38,9 @@ use crate::run::{Run, Time};
 ///   drive calls [`end`](Self::end) first.
 /// - The first append of a new run, with `expected` 0, comes before the first [`renew`](Self::renew), because no other process
 ///   can know that run.
-/// - If [`renew`](Self::renew) returns no time, the first drive of a session does not read the log before it begins, and no drive
-///   reads it at its end. So the engine has given the right to drive before the run was loaded, and has the run driven again for
-///   entries that come after the last append.
+/// - If [`renew`](Self::renew) returns no time, the first drive of a session does not read the log before it begins. No drive
+///   reads it at its end. So the engine must give the right to drive before the run is loaded. For entries that come after the
+///   last append, it must have the run driven again.
 /// - After a restart, calls that were started and have no end are lost. The loop itself decides then whether to start them again or
 ///   to ask a person, so the keeper never repeats an action.
 /// - Entries may be appended more than once by a keeper that does not know whether an append succeeded. It must recognize its own

@@ -37,8 +37,8 @@ impl PieceChannels {
 
     /// Passes a piece to the followers of `run`.
     pub fn publish(&self, run: &RunId, piece: &str) {
-        if let Some(line) = self.all().get_mut(run) {
-            line.followers.iter_mut().for_each(|follower| drop(follower.try_send(piece.to_owned())));
+        if let Some(channels) = self.all().get_mut(run) {
+            channels.followers.iter_mut().for_each(|follower| drop(follower.try_send(piece.to_owned())));
         }
     }
 
@@ -46,9 +46,9 @@ impl PieceChannels {
     pub fn pieces(&self, run: &RunId) -> BoxStream<'static, String> {
         let (send, receive) = mpsc::channel(MAX_QUEUED_PIECES);
         let mut all = self.all();
-        let line = all.entry(run.clone()).or_default();
-        line.followers.push(send);
-        line.report(true);
+        let channels = all.entry(run.clone()).or_default();
+        channels.followers.push(send);
+        channels.report(true);
         self.connect(run, receive)
     }
 
@@ -56,12 +56,12 @@ impl PieceChannels {
     pub fn followed(&self, run: &RunId) -> BoxStream<'static, bool> {
         let (send, receive) = mpsc::unbounded();
         let mut all = self.all();
-        let line = all.entry(run.clone()).or_default();
-        if !line.followers.is_empty() {
+        let channels = all.entry(run.clone()).or_default();
+        if !channels.followers.is_empty() {
             // Its receiver is here.
             let _ = send.unbounded_send(true);
         }
-        line.drivers.push(send);
+        channels.drivers.push(send);
         self.connect(run, receive)
     }
 
@@ -71,13 +71,13 @@ impl PieceChannels {
     }
 }
 
-/// An end of a line. Its receiver is dropped first.
+/// An end of a run's channel. Its receiver is dropped first.
 struct End<R> {
     receive: R,
     _hangs_up: HangsUp,
 }
 
-/// Removes the ends of a line that are gone, and the line with the last one.
+/// Removes the ends that are gone, and the run's channels with the last one.
 struct HangsUp {
     channels: PieceChannels,
     run: RunId,
@@ -86,15 +86,15 @@ struct HangsUp {
 impl Drop for HangsUp {
     fn drop(&mut self) {
         let mut all = self.channels.all();
-        let Some(line) = all.get_mut(&self.run) else { return };
-        let was_followed = !line.followers.is_empty();
-        line.followers.retain(|follower| !follower.is_closed());
-        line.drivers.retain(|driver| !driver.is_closed());
-        if line.followers.is_empty() {
-            if line.drivers.is_empty() {
+        let Some(channels) = all.get_mut(&self.run) else { return };
+        let was_followed = !channels.followers.is_empty();
+        channels.followers.retain(|follower| !follower.is_closed());
+        channels.drivers.retain(|driver| !driver.is_closed());
+        if channels.followers.is_empty() {
+            if channels.drivers.is_empty() {
                 all.remove(&self.run);
             } else if was_followed {
-                line.report(false);
+                channels.report(false);
             }
         }
     }

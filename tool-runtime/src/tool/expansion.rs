@@ -430,7 +430,7 @@ pub trait ValidatorFallback {
 
 impl<T, C> ValidatorFallback for Validator<T, C> {}
 
-/// A validator, or a check, that is not called.
+/// A validator that is not called.
 #[derive(Debug)]
 pub struct UncalledValidator;
 

@@ -27,8 +27,8 @@ pub use input::{ToolInput, ToolSecret};
 pub use output::{Content, Image, OutputWithContent, Text, ToolOutput};
 pub use rule::{Measured, Ranged, Textual};
 #[doc(no_inline)]
-pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, ToolSpec};
-pub use tool_run::tool::{Question, QuestionAnswer, Resources, ToolError, ToolOptions, Ui};
+pub use tool_run::tool::{Approval, CallError, Effect, Failure, Output, Resources, ToolSpec};
+pub use tool_run::tool::{Question, QuestionAnswer, ToolError, ToolOptions, Ui};
 pub use work::{Owned, State};
 
 pub(crate) use binding::{Binding, Bound, Start};

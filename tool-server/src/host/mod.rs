@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// Returns the settings of streams for clients of the AI SDK of this version.
-    pub(crate) fn ui_settings(&self, client_version: SdkVersion) -> StreamSettings {
+    pub(crate) fn ai_sdk_settings(&self, client_version: SdkVersion) -> StreamSettings {
         (self.ai_sdk)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
             .visible(self.visible.clone())
     }

@@ -75,7 +75,7 @@ macro_rules! everywhere {
             use super::{$check, Protocol, Says};
 
             #[tokio::test]
-            async fn stored_ui() {
+            async fn stored_ai_sdk() {
                 $check(false, Protocol::AiSdk, Says::$says).await;
             }
 
@@ -85,7 +85,7 @@ macro_rules! everywhere {
             }
 
             #[tokio::test]
-            async fn sealed_ui() {
+            async fn sealed_ai_sdk() {
                 $check(true, Protocol::AiSdk, Says::$says).await;
             }
 

@@ -14,10 +14,10 @@ use std::{
 
 use tokio::sync::{oneshot, watch};
 
-/// If a question replaces another one, a line within this time may still answer the earlier question.
+/// The time after a new question in which a line may still answer the question before.
 const STALE_PERIOD: Duration = Duration::from_millis(700);
 
-/// A reader of lines. A separate thread reads a line on request, so that a program can end without waiting for it.
+/// A reader of lines. A separate thread reads a line on request, so that a program can end without waiting for a line.
 pub struct Input {
     requests: mpsc::Sender<oneshot::Sender<Line>>,
     /// The line that the thread is reading. It stays here if the question is withdrawn.
@@ -73,10 +73,10 @@ fn read_line(reader: &mut impl BufRead) -> Line {
 }
 
 /// The exit status that a shell expects of a program that Ctrl-C has ended.
-const EXIT_STATUS: i32 = 130;
+const CTRL_C_EXIT_STATUS: i32 = 130;
 
-/// The number of conversations that listen in this process, and the number of presses of Ctrl-C. A process that handles Ctrl-C
-/// once does so until its end. So if no conversation listens, Ctrl-C ends the program explicitly.
+/// The conversations that listen, and the presses of Ctrl-C. After its first handler, a process never gets the default action
+/// back. So at a press while no conversation listens, the thread `ctrl-c` exits the program.
 struct CtrlCState {
     listeners: AtomicUsize,
     press_count: watch::Sender<usize>,
@@ -84,14 +84,14 @@ struct CtrlCState {
 
 static CTRL_C: OnceLock<Option<CtrlCState>> = OnceLock::new();
 
-/// The presses of Ctrl-C for one conversation. One that does not listen sees no presses.
-pub struct Interrupts {
+/// The presses of Ctrl-C for one conversation; none if it does not listen.
+pub struct CtrlCPresses {
     press_count: Option<watch::Receiver<usize>>,
     /// The number of presses before the current work began.
     forgotten_presses: usize,
 }
 
-impl Interrupts {
+impl CtrlCPresses {
     /// Begins to listen, if that is possible.
     pub fn listen() -> Self {
         let ctrl_c = CTRL_C.get_or_init(|| {
@@ -99,7 +99,7 @@ impl Interrupts {
             let (ready, started) = mpsc::channel();
             // A separate thread, which works even if all workers of the program's runtime are busy.
             let listener = thread::Builder::new().name("ctrl-c".to_owned()).spawn(move || count_presses(&ready));
-            // From then on, the listener receives every press.
+            // After `started`, the listener receives every press.
             let is_listening = listener.is_ok() && started.recv().is_ok();
             is_listening.then(|| CtrlCState { listeners: AtomicUsize::new(0), press_count })
         });
@@ -140,7 +140,7 @@ impl Interrupts {
     }
 }
 
-impl Drop for Interrupts {
+impl Drop for CtrlCPresses {
     fn drop(&mut self) {
         if let (Some(_), Some(Some(ctrl_c))) = (&self.press_count, CTRL_C.get()) {
             ctrl_c.listeners.fetch_sub(1, Ordering::SeqCst);
@@ -171,7 +171,7 @@ fn count_presses(ready: &mpsc::Sender<()>) {
                 Some(Some(ctrl_c)) if ctrl_c.listeners.load(Ordering::SeqCst) > 0 => {
                     ctrl_c.press_count.send_modify(|count| *count += 1);
                 }
-                _ => process::exit(EXIT_STATUS),
+                _ => process::exit(CTRL_C_EXIT_STATUS),
             }
         }
     });

@@ -1,4 +1,4 @@
-//! An agent's front in a terminal: it shows texts and calls as they arrive, and asks the person for approvals, edits and answers.
+//! A frontend in a terminal: it shows texts and calls as they arrive, and asks the person for approvals, edits and answers.
 
 mod decide;
 mod input;
@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 
 use serde_json::Value;
 
-use input::{Input, Interrupts, TypedLine};
+use input::{CtrlCPresses, Input, TypedLine};
 use screen::Screen;
 use tool_runtime::agent::{
     Agent, AgentError, ApprovalRequest, Decision, Event, ExternalCall, Observer, Operator, QuestionRequest,
@@ -61,12 +61,12 @@ impl Terminal {
         let screen = &self.inner.screen;
         screen.line(&escape(greeting));
         let mut session = agent.observer(self.clone()).operator(self.clone()).session();
-        let mut interrupts = if self.inner.is_person { Interrupts::listen() } else { Interrupts::none() };
+        let mut ctrl_c = if self.inner.is_person { CtrlCPresses::listen() } else { CtrlCPresses::none() };
         loop {
-            let was_pressed = interrupts.is_pressed();
+            let was_pressed = ctrl_c.is_pressed();
             let line = tokio::select! {
                 biased;
-                () = interrupts.wait_for_presses(if was_pressed { 2 } else { 1 }) => {
+                () = ctrl_c.wait_for_presses(if was_pressed { 2 } else { 1 }) => {
                     if was_pressed {
                         return Ok(());
                     }
@@ -79,19 +79,19 @@ impl Terminal {
                 screen.line("");
                 return Ok(());
             };
-            interrupts.forget();
+            ctrl_c.forget();
             match prompt.trim() {
                 "" => continue,
                 "exit" | "quit" => return Ok(()),
                 _ => {}
             }
             let stop = async {
-                interrupts.wait_for_presses(1).await;
+                ctrl_c.wait_for_presses(1).await;
                 screen.line("(stopped; Ctrl-C again ends the conversation)");
             };
             let reply = tokio::select! {
                 biased;
-                () = interrupts.wait_for_presses(2) => return Ok(()),
+                () = ctrl_c.wait_for_presses(2) => return Ok(()),
                 reply = session.send_until(prompt.trim(), stop) => reply,
             };
             match reply {
@@ -102,7 +102,7 @@ impl Terminal {
                         screen.line(&format!("(stopped: {})", one_line(&reply.phase.to_string())));
                     }
                 }
-                Err(AgentError::Cancelled) if interrupts.is_pressed() => {}
+                Err(AgentError::Cancelled) if ctrl_c.is_pressed() => {}
                 Err(AgentError::Cancelled) => return Ok(()),
                 Err(error) => screen.line(&format!("! {}", one_line(&error.to_string()))),
             }

@@ -8,7 +8,7 @@ use crate::message::Usage;
 use crate::run::{
     AbortCause, Action, Allowance, Author, CallId, CallResult, CallView, GrantedBy, InterruptKind, LogEntry,
     NestedUsage, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
-    judge::{Accepted, CheckedCall, Finding, View},
+    judge::{Accepted, ApprovalView, CheckedCall, Verdict},
     step::Draft,
 };
 use crate::tool::spec::Digest;
@@ -22,16 +22,16 @@ impl Draft<'_> {
             // The check concerns another call, or older arguments.
             return;
         }
-        let CheckedCall { normalized, author, tool, finding, .. } = checked;
+        let CheckedCall { normalized, author, tool, verdict, .. } = checked;
         let normalized = normalized.map(|text| (text, author));
         match self.stage(at) {
-            Stage::Proposed => self.check_first(at, finding, tool, normalized),
+            Stage::Proposed => self.check_first(at, verdict, tool, normalized),
             Stage::Ready if normalized.is_some() => {
                 let result = CallResult::Superseded { by: SupersededBy::ArgumentsChanged };
                 self.end_unstarted(at, result, AbortCause::NotAllowed);
             }
-            Stage::Ready => self.check_again(at, finding, tool),
-            Stage::Open => self.check_waiting(at, finding, tool),
+            Stage::Ready => self.check_again(at, verdict, tool),
+            Stage::Open => self.check_waiting(at, verdict, tool),
             Stage::Running | Stage::Unknown | Stage::Done => return,
         }
         self.schedule();
@@ -41,13 +41,13 @@ impl Draft<'_> {
     fn check_first(
         &mut self,
         at: usize,
-        finding: Finding,
+        verdict: Verdict,
         identity: Option<Identity>,
         normalized: Option<(Arc<str>, Author)>,
     ) {
-        let Accepted { tool, permission, touches, view } = match finding {
-            Finding::Accepted(accepted) => accepted,
-            Finding::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
+        let Accepted { tool, permission, touches, view } = match verdict {
+            Verdict::Accepted(accepted) => accepted,
+            Verdict::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
         };
         if self.turn_end.is_none()
             && !(tool.may_be_early() && self.run.tighten(&tool, permission.clone()) == Permission::Allow)
@@ -72,7 +72,7 @@ impl Draft<'_> {
             Permission::Ask => {
                 let covers = |allowance: &&Allowance| {
                     identity.is_some_and(|tool| tool.is(allowance.tool))
-                        && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.written))
+                        && view.as_ref().is_some_and(|view| allowance.pattern.covers(&view.argument_texts))
                 };
                 match self.run.allowances.iter().find(covers) {
                     Some(allowance) => {
@@ -86,14 +86,14 @@ impl Draft<'_> {
 
     /// Acts on the last check before a start. Since the grant, a policy may have become stricter, the tool may have changed,
     /// or the grant may have expired.
-    fn check_again(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
+    fn check_again(&mut self, at: usize, verdict: Verdict, identity: Option<Identity>) {
         let Some(grant) = self.run.grant_of(at) else { return };
         if grant.expires.is_some_and(|expires| expires <= self.now) {
             return self.end_unstarted(at, CallResult::Expired, AbortCause::NoAnswer);
         }
-        let Accepted { tool, permission, view, .. } = match finding {
-            Finding::Accepted(accepted) => accepted,
-            Finding::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
+        let Accepted { tool, permission, view, .. } = match verdict {
+            Verdict::Accepted(accepted) => accepted,
+            Verdict::Ended(result) => return self.end_unstarted(at, result, AbortCause::NotAllowed),
         };
         if !identity.is_some_and(|tool| tool.is(grant.tool)) {
             return self.handle_changed_tool(at, &tool);
@@ -122,20 +122,20 @@ impl Draft<'_> {
     }
 
     /// Acts on the new check of a waiting call. A process makes it when it loads the run, because the tool may have changed.
-    fn check_waiting(&mut self, at: usize, finding: Finding, identity: Option<Identity>) {
+    fn check_waiting(&mut self, at: usize, verdict: Verdict, identity: Option<Identity>) {
         let before = self.call(at).tool.as_ref().map(|tool| tool.fingerprint);
         let is_same = identity.zip(before).is_some_and(|(tool, before)| tool.is(before));
-        match finding {
+        match verdict {
             // A rejection changes nothing yet: the validators run again before the call starts.
-            Finding::Ended(CallResult::Rejected { .. }) | Finding::Accepted(_) if is_same => {}
-            Finding::Accepted(accepted) => self.handle_changed_tool(at, &accepted.tool),
+            Verdict::Ended(CallResult::Rejected { .. }) | Verdict::Accepted(_) if is_same => {}
+            Verdict::Accepted(accepted) => self.handle_changed_tool(at, &accepted.tool),
             // The client's next request declares its tool again. The client may already have executed the call.
-            Finding::Ended(CallResult::NotAvailable { .. })
+            Verdict::Ended(CallResult::NotAvailable { .. })
                 if self.call(at).interrupt().is_some_and(|open| open.kind == InterruptKind::External) => {}
             // A policy's refusal or an error changes nothing yet: the call is checked again before it starts.
-            Finding::Ended(result)
+            Verdict::Ended(result)
                 if !matches!(result, CallResult::Rejected { .. } | CallResult::NotAvailable { .. }) => {}
-            Finding::Ended(_) => {
+            Verdict::Ended(_) => {
                 let result = CallResult::Superseded { by: SupersededBy::ToolChanged };
                 self.end_unstarted(at, result, AbortCause::ToolChanged);
             }
@@ -158,12 +158,12 @@ impl Draft<'_> {
     }
 
     /// Opens an approval. Ends the call instead if a person cannot see it, or if too many calls wait.
-    fn ask(&mut self, at: usize, view: Option<Box<View>>) {
+    fn ask(&mut self, at: usize, view: Option<Box<ApprovalView>>) {
         let Some(view) = view else {
             let reason = Some("the call needs a decision, but its arguments cannot be shown to a person".to_owned());
             return self.end_unstarted(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
         };
-        let View { shown, offer, deciders, .. } = *view;
+        let ApprovalView { shown, offer, deciders, .. } = *view;
         if self.is_full() {
             return self.end_unstarted(at, CallResult::OverBudget { limit: self.open_limit() }, AbortCause::NotAllowed);
         }
@@ -172,7 +172,14 @@ impl Draft<'_> {
     }
 
     /// Grants a call that needs no further decision. If the call runs here, `schedule` then starts it.
-    fn allow(&mut self, at: usize, tool: &Arc<ToolRef>, arguments: Digest, by: GrantedBy, view: Option<Box<View>>) {
+    fn allow(
+        &mut self,
+        at: usize,
+        tool: &Arc<ToolRef>,
+        arguments: Digest,
+        by: GrantedBy,
+        view: Option<Box<ApprovalView>>,
+    ) {
         if tool.external && self.is_full() {
             return self.end(at, CallResult::OverBudget { limit: self.open_limit() });
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Draft;
-use crate::run::judge::{Accepted, Finding};
+use crate::run::judge::{Accepted, Verdict};
 use crate::run::{
     AbortCause, Allowance, ArgumentPattern, CallResult, CheckedDecision, Decision, GrantedBy, Interrupt, InterruptId,
     InterruptKind, LogEntry, Principal, QuestionAnswer, Refusal, Stage,
@@ -79,13 +79,13 @@ impl Draft<'_> {
                 self.permit(at, open, by);
             }
             (Decision::Edit { .. }, Some(checked), _) => {
-                let Accepted { permission, touches, view, .. } = match checked.finding {
-                    Finding::Accepted(accepted) => accepted,
-                    Finding::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
-                    Finding::Ended(CallResult::PolicyDenied { reason }) => {
+                let Accepted { permission, touches, view, .. } = match checked.verdict {
+                    Verdict::Accepted(accepted) => accepted,
+                    Verdict::Ended(CallResult::Rejected { feedback }) => return Err(Refusal::Invalid { feedback }),
+                    Verdict::Ended(CallResult::PolicyDenied { reason }) => {
                         return Err(Refusal::PolicyDenied { reason });
                     }
-                    Finding::Ended(_) => return Err(Refusal::ToolChanged),
+                    Verdict::Ended(_) => return Err(Refusal::ToolChanged),
                 };
                 if !checked.tool.is_some_and(|now| now.is(tool.fingerprint)) {
                     return Err(Refusal::ToolChanged);

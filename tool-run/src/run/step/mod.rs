@@ -208,7 +208,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Ends a call that does not run, with `result`; or with the interruption `or` if it was started before.
+    /// Ends a call that does not run, with `result`; or as aborted, with the cause `or`, if it was started before.
     pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: AbortCause) {
         let was_started = self.call(at).attempts > 0;
         if was_started {

@@ -168,7 +168,7 @@ impl Draft<'_> {
         model: Option<Arc<str>>,
     ) -> Result<(), Refusal> {
         self.is_asked()?;
-        let cut = interruption(&finish);
+        let cut = abort_cause(&finish);
         let known = self.run.current_calls();
         let mut logged = Vec::with_capacity(parts.len());
         let (mut ended, mut kept) = (Vec::new(), Vec::new());
@@ -208,7 +208,7 @@ impl Draft<'_> {
         let end = |(call, result)| LogEntry::Ended { call, result: Arc::new(result), at: now };
         self.log.extend(ended.into_iter().map(end));
         if let Some(by) = cut {
-            self.interrupt(by);
+            self.abort_unstarted(by);
         }
         let early = self.run.current_range().filter(|at| self.stage(*at) == Stage::Proposed);
         let early: Vec<CallId> = early.map(|at| self.call(at).id.clone()).collect();
@@ -229,7 +229,7 @@ impl Draft<'_> {
         let again = again && self.run.retries < self.run.options.limits.retries;
         self.log.push(LogEntry::TurnFailed { error: error.clone(), again, usage, model, at: self.now });
         self.turn_end = Some(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
-        self.interrupt(AbortCause::UnfinishedTurn);
+        self.abort_unstarted(AbortCause::UnfinishedTurn);
         self.schedule();
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Draft<'_> {
     }
 
     /// Ends the calls that have not started.
-    pub fn interrupt(&mut self, by: AbortCause) {
+    pub fn abort_unstarted(&mut self, by: AbortCause) {
         self.end_at(&[Stage::Proposed, Stage::Ready, Stage::Open], &CallResult::Aborted { by });
     }
 
@@ -286,7 +286,7 @@ impl Draft<'_> {
         if gave_up {
             self.log_failure("the process that asked the model is gone", true);
             self.turn_end = Some(TurnEnd::Again);
-            self.interrupt(AbortCause::UnfinishedTurn);
+            self.abort_unstarted(AbortCause::UnfinishedTurn);
         }
         for at in self.run.current_range() {
             let call = self.call(at);
@@ -324,7 +324,7 @@ impl Draft<'_> {
 }
 
 /// Returns how a turn's end interrupts its calls, or `None` if they may run.
-fn interruption(finish: &FinishReason) -> Option<AbortCause> {
+fn abort_cause(finish: &FinishReason) -> Option<AbortCause> {
     match finish {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Paused => None,
         FinishReason::Length => Some(AbortCause::Length),

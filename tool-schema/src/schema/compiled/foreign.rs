@@ -43,8 +43,9 @@ fn options(draft: Draft) -> jsonschema::ValidationOptions<'static> {
 
 /// Returns `schema` without the parts that `jsonschema` 0.46 does not read as the draft demands:
 ///
-/// - `$schema` below the root: below an older one, it does not see `additionalProperties`, `allOf` and others, and so
-///   would accept more than the schema does. At the root, one that it does not know;
+/// - `$schema` below the root. Below an older one, it does not see `additionalProperties`, `allOf` and others, so it
+///   would accept more than the schema does;
+/// - `$schema` at the root, which may name a draft that it does not know;
 /// - `prefixItems` before 2020-12, which it heeds beside `items`.
 ///
 /// A boolean in `if` is replaced by a schema, because otherwise the branches' evaluated members would not count.

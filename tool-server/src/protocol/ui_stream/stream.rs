@@ -377,8 +377,8 @@ impl UiStream {
             self.accepted(call, out);
         }
         let is_refused = call.tool.is_none() && call.result().is_some();
-        let is_handed_out = call.interrupt().is_some_and(|open| matches!(open.kind, InterruptKind::External));
-        if !is_refused && !is_handed_out {
+        let is_announced = call.interrupt().is_some_and(|open| matches!(open.kind, InterruptKind::External));
+        if !is_refused && !is_announced {
             // The client needs the arguments to show a request, whoever executes the call.
             self.argued(call.id.as_str(), &call.arguments().text, out);
         }

@@ -5,9 +5,9 @@
 
 mod dialogues;
 mod dynamic;
-mod first;
-mod negotiation;
-mod never;
+mod first_sentence;
+mod properties;
+mod random_persons;
 mod turns;
 
 use std::sync::Arc;

@@ -32,7 +32,7 @@ pub struct Line {
     /// Set if the model's provider executes the call, so that it is not a call of the run.
     pub is_provided: bool,
     /// Set if the client was asked to execute the call.
-    pub is_handed_out: bool,
+    pub is_announced: bool,
     /// The progress that the client has, if it is long enough to be patched.
     pub activity: Option<Value>,
     pub stage: LineStage,
@@ -53,12 +53,12 @@ pub enum LineStage {
 impl Line {
     /// Returns `true` if the client waits for a result that it does not provide itself.
     pub fn is_unanswered(&self) -> bool {
-        !self.is_handed_out && matches!(self.stage, LineStage::Open(_) | LineStage::Ended)
+        !self.is_announced && matches!(self.stage, LineStage::Open(_) | LineStage::Ended)
     }
 
     /// Returns `true` if the client still has to execute the call.
     pub fn is_pending(&self) -> bool {
-        self.is_handed_out && matches!(self.stage, LineStage::Ended)
+        self.is_announced && matches!(self.stage, LineStage::Ended)
     }
 
     /// Returns the time at which arguments that are held back must be sent.
@@ -162,7 +162,7 @@ impl Writer {
             line.push(text, Duration::ZERO, out);
             line.end(out);
         }
-        self.lines[at].is_handed_out = true;
+        self.lines[at].is_announced = true;
         if let Some(report) = self.client_tools.report(call.id.as_str(), &call.name, text) {
             Event::Custom { name: "tool_arguments", value: &report }.write(out);
         }
@@ -230,7 +230,7 @@ impl Writer {
             visibility: spec.map_or(Visibility::Shown, |spec| self.visible.of(spec)),
             is_external: spec.is_some_and(|spec| spec.options.external),
             is_provided: false,
-            is_handed_out: false,
+            is_announced: false,
             activity: None,
             stage: LineStage::Unknown,
         }

@@ -14,7 +14,7 @@ use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
 use tool_runtime::model::Request;
 use tool_runtime::toolset::ToolList;
 
-/// Sentences of persons. Some make sense as an answer to some question.
+/// Prompts, some of which answer a question.
 const PROMPTS: &[&str] = &[
     "",
     "yes",
