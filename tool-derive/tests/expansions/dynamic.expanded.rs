@@ -52,7 +52,10 @@ const _: () = {
     static __DEF: __rt::Def = __rt::Def::new(
         "book_table",
         "Book a table.",
-        &[__rt::BuiltInType::<u8>::CODE.field("hour", "").dynamic(), __rt::BuiltInType::<u8>::CODE.field("seats", "").dynamic()],
+        &[
+            __rt::BuiltInType::<u8>::CODE.field("hour", "").dynamic(),
+            __rt::BuiltInType::<u8>::CODE.field("seats", "").dynamic(),
+        ],
         {
             #[allow(unused_imports)]
             use __rt::{BareOutput as _, KindFallback as _, Undescribed as _, Unwritten as _};

@@ -16,7 +16,7 @@ const _: () = {
     static __FIELDS: [__rt::Field; 1usize] = [__F0];
     static __OUTPUT: __rt::FieldCode = {
         #[allow(unused_imports)]
-        use __rt::{BareInput as _, Undecoded as _, Undescribed as _, BuiltInTypeFallback as _};
+        use __rt::{BareInput as _, BuiltInTypeFallback as _, Undecoded as _, Undescribed as _};
         __rt::TypeWitness::<String>::CODE.fits::<String>()
     };
     static __DEF: __rt::Def =

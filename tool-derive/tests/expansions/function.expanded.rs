@@ -33,12 +33,13 @@ const _: () = {
     #[allow(unused_imports)]
     use __rt::BuiltInTypeFallback as _;
     use ::tool_runtime::__private as __rt;
-    static __F0: __rt::Field =
-        __rt::BuiltInType::<u32>::CODE.field("customer", "The customer's number.").limits(&[__rt::Check::<u32>::range(
+    static __F0: __rt::Field = __rt::BuiltInType::<u32>::CODE.field("customer", "The customer's number.").limits(&[
+        __rt::Check::<u32>::range(
             ::core::option::Option::Some(__rt::Number::Int(1i128)),
             ::core::option::Option::None,
             false,
-        )]);
+        ),
+    ]);
     static __F1: __rt::Field = __rt::BuiltInType::<usize>::CODE
         .field("limit", "The largest number of results.")
         .default(&__rt::DefaultValue::<usize>(|| 10), || __rt::constant("10"));
@@ -67,7 +68,10 @@ const _: () = {
         {
             #[allow(unused_imports)]
             use __rt::WorkFallback as _;
-            __rt::Work::<(find_orders, &'a Orders)>::async_fn(&__DEF, find_orders(_input.customer, _input.limit, _state0))
+            __rt::Work::<(find_orders, &'a Orders)>::async_fn(
+                &__DEF,
+                find_orders(_input.customer, _input.limit, _state0),
+            )
         }
     }
     #[allow(unused_variables)]
