@@ -48,7 +48,7 @@ function conversation(mode) {
   test('arguments are seen while they are written', async () => {
     const page = await open();
     // Long enough to be seen on a busy machine, too.
-    await page.say(`Write a note, title: Shopping, text: ${'milk and bread and '.repeat(120)}eggs from the market`);
+    await page.say(`Write a note, title: Shopping, text: ${'milk and bread and '.repeat(80)}eggs from the market`);
     await page.getByText('Writing…').waitFor();
     await picture(page, `${mode}-writing`);
     assert.match(await (await page.card('write_note', 'output-available')).innerText(), /shopping\.txt/);
@@ -182,7 +182,7 @@ function conversation(mode) {
 
   test('resume: what was written already is not there twice', async () => {
     const page = await open();
-    await page.say(`Write a note, title: Shopping, text: ${'milk and bread and '.repeat(120)}eggs from the market`);
+    await page.say(`Write a note, title: Shopping, text: ${'milk and bread and '.repeat(80)}eggs from the market`);
     await page.getByText('Writing…').waitFor();
     await page.reload();
     assert.match(await (await page.card('write_note', 'output-available')).innerText(), /shopping\.txt/);
