@@ -170,8 +170,8 @@ async fn a_stream_that_never_ends_is_dropped_when_its_time_is_over_or_it_is_canc
     let mut session = watched(model).tools(counter.clone().toolset()).session();
     session.send("go").await.unwrap();
     assert!(matches!(session.run().calls()[0].result(), Some(CallResult::TimedOut { .. })));
-    // It is dropped, though it never pauses.
     reaches(&counter.dropped, 1).await;
+    assert_eq!(counter.dropped.load(Ordering::SeqCst), 1, "though it never pauses");
 
     let (stop, made) = (Cancellation::new(), counter.made.load(Ordering::SeqCst));
     let agent = watched(ScriptedModel::new([Turn::call("slowly", json!({}))]))
