@@ -17,7 +17,7 @@ use tool_runtime::{
     model::{Delta, FunctionModel, ModelError, OwnedRequest},
     tool, toolset,
 };
-use tool_server::protocol::ui_stream::{Chunk, Finish, Json, SdkVersion, StreamSettings};
+use tool_server::protocol::ai_sdk::{Chunk, Finish, Json, SdkVersion, StreamSettings};
 use tool_server::{Chunks, DEFAULT_GRACE, Server, answer_with, serve};
 
 use super::{PIECE, load::Pace, peer};

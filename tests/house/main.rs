@@ -63,7 +63,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
             &["host"],
             &["guard"],
             &["serve", "http_settings"],
-            &["ag_ui", "ai_sdk", "chats"],
+            &["routes"],
             &["mcp"],
             &["server"],
             &["lib"],

@@ -23,15 +23,13 @@
 
 #![forbid(unsafe_code)]
 
-mod ag_ui;
-mod ai_sdk;
-mod chats;
 mod guard;
 mod host;
 mod http_settings;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod protocol;
+mod routes;
 mod serve;
 mod server;
 mod typescript;
@@ -39,12 +37,12 @@ mod typescript;
 pub use axum;
 pub use tower_http::cors::CorsLayer;
 
-pub use ag_ui::AgUi;
-pub use ai_sdk::{Chunks, answer_with};
 pub use axum::Router;
 pub use guard::InvalidOrigin;
 pub use host::{ApiError, Authenticate, BearerToken, Everybody, ShutdownHandle};
 pub use http_settings::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE};
+pub use routes::ag_ui::AgUi;
+pub use routes::ai_sdk::{Chunks, answer_with};
 pub use serve::serve;
 pub use server::{DEFAULT_MAX_ANSWERS, DEFAULT_MAX_TAKEOVERS, Server};
 pub use typescript::typescript;

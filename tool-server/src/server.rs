@@ -8,10 +8,10 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 
-use crate::ag_ui::{self, AgUi};
 use crate::host::{AiSdkSettings, Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker};
 use crate::http_settings::{Surface, surface_settings};
-use crate::protocol::{Visibility, Visible, ui_stream::StreamSettings};
+use crate::protocol::{Visibility, Visible, ai_sdk::StreamSettings};
+use crate::routes::ag_ui::{self, AgUi};
 use crate::serve::serve;
 
 /// The default of [`Server::max_answers`].
@@ -243,8 +243,8 @@ impl Server {
             visible: self.visible,
         });
         let router = Router::new()
-            .merge(crate::ai_sdk::routes())
-            .merge(crate::chats::routes())
+            .merge(crate::routes::ai_sdk::routes())
+            .merge(crate::routes::chats::routes())
             .merge(self.ag_ui.map_or_else(Router::new, ag_ui::routes))
             .route("/api/tools", get(list_tools))
             .route("/api/tools.ts", get(list_types))

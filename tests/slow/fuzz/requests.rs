@@ -1,7 +1,7 @@
 //! Requests of frontends.
 
 use tool_runtime::Toolset;
-use tool_server::protocol::ag_ui::{Check, ClientTools, Frontend, Plan, RunInput, Writer};
+use tool_server::protocol::ag_ui::{AgUiEncoder, Check, ClientTools, Frontend, Plan, RunInput};
 use tool_server::protocol::{Encoder, End};
 
 /// Reads a body as AG-UI, and does the work of an endpoint before the first effect.
@@ -11,7 +11,7 @@ pub(crate) fn ag_ui(text: &str) {
     let Ok(tools) = ClientTools::new(&input.tools, Check::Gate) else { return };
     let all = tools.join(&Toolset::new());
     let mut out = Vec::new();
-    let mut writer = Writer::new(&input, all, "anna".into(), "1").client_tools(tools).warnings(plan.warnings);
+    let mut writer = AgUiEncoder::new(&input, all, "anna".into(), "1").client_tools(tools).warnings(plan.warnings);
     writer = writer.frontend(Frontend::new(input));
     writer.begin(&mut out);
     writer.end(End::new(None, None), &mut out);

@@ -33,8 +33,9 @@ use tool_runtime::{
 };
 
 use crate::protocol::{
-    Visibility, Visible, full,
-    ui_stream::{SdkVersion, StreamSettings},
+    Visibility, Visible,
+    ai_sdk::{SdkVersion, StreamSettings},
+    full,
 };
 pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, name, stream};
 pub use registry::ShutdownHandle;

@@ -4,9 +4,9 @@
 //! `Vec<u8>`.
 
 pub mod ag_ui;
+pub mod ai_sdk;
 mod coalesce;
 mod json_object;
-pub mod ui_stream;
 mod visibility;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -48,7 +48,7 @@ pub(crate) fn prompt_id(id: Option<&str>, at: usize) -> String {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an encoder of a protocol",
     label = "`Encoder` is not implemented",
-    note = "`UiStream` and AG-UI's `Writer` are encoders; implement `Encoder` for another protocol"
+    note = "`AiSdkEncoder` and `AgUiEncoder` are encoders; implement `Encoder` for another protocol"
 )]
 pub trait Encoder: Send {
     /// Writes the beginning of the answer.

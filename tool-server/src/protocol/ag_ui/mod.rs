@@ -1,6 +1,6 @@
 //! The AG-UI protocol, for clients of 1.0 and 0.x: the events of a run, and the requests of clients.
 //!
-//! A [`RunInput`] is a client's request, and a [`Plan`] holds the part of it that the server accepts. A [`Writer`] writes the
+//! A [`RunInput`] is a client's request, and a [`Plan`] holds the part of it that the server accepts. A [`AgUiEncoder`] writes the
 //! run's events as frames. All of this is free of I/O.
 
 mod event;
@@ -17,7 +17,7 @@ pub use input::{
     RunInput, Source,
 };
 pub use plan::{Base, NewPrompt, Plan};
-pub use stream::Writer;
+pub use stream::AgUiEncoder;
 pub use tools::{Check, ClientToolError, ClientTools};
 
 /// The version of the protocol that the server speaks.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Writer, pieces};
+use super::{AgUiEncoder, pieces};
 use crate::protocol::ag_ui::Content;
 use crate::protocol::ag_ui::event::{Event, Object, object};
 use crate::protocol::{Visibility, coalesce::Held};
@@ -105,7 +105,7 @@ pub(super) fn decided(call: &CallId, decision: &Decision, by: &Principal, out: &
     }
 }
 
-impl Writer {
+impl AgUiEncoder {
     pub(super) fn announced(&mut self, id: &CallId, name: &str, out: &mut Vec<u8>) {
         if self.index.contains_key(id) {
             return;

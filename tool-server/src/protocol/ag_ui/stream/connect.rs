@@ -11,14 +11,14 @@ use tool_runtime::message::{AssistantPart, Part, ToolCall};
 use tool_runtime::run::{CallId, Run};
 
 use super::call::{LineStage, decided};
-use super::{Finish, Stage, Writer};
+use super::{AgUiEncoder, Finish, Stage};
 use crate::protocol::{
     Visibility,
     ag_ui::{Content, event::Event},
     prompt_id,
 };
 
-impl Writer {
+impl AgUiEncoder {
     /// Writes the messages of `run`, for a client that has none of them, and who has decided about its calls. `prompt` has the id and the content of a message that
     /// follows. `now` is the run in its latest state, which may be a later one. The writer must not have received events.
     pub fn messages(&mut self, run: &Run, now: &Run, prompt: Option<(Option<&str>, &[Part])>, out: &mut Vec<u8>) {

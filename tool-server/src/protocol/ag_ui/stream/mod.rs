@@ -27,10 +27,10 @@ use tool_runtime::toolset::Toolset;
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::{Toolset, agent};
-/// use tool_server::protocol::{Encoder, ag_ui::{RunInput, Writer}};
+/// use tool_server::protocol::{Encoder, ag_ui::{RunInput, AgUiEncoder}};
 ///
 /// let input = RunInput::read(br#"{"threadId":"t1","runId":"r1","messages":[],"protocolVersion":"1.0"}"#).unwrap();
-/// let mut writer = Writer::new(&input, Toolset::new(), "anna".into(), "x7");
+/// let mut writer = AgUiEncoder::new(&input, Toolset::new(), "anna".into(), "x7");
 /// let mut out = Vec::new();
 /// writer.begin(&mut out);
 /// writer.event(agent::Event::Text("Hello"), Duration::ZERO, &mut out);
@@ -43,7 +43,7 @@ use tool_runtime::toolset::Toolset;
 ///     r#"data: {"type":"RUN_ERROR","message":"the model failed","code":"model"}"#,
 /// ]);
 /// ```
-pub struct Writer {
+pub struct AgUiEncoder {
     thread_id: String,
     run_id: String,
     client_version: ProtocolVersion,
@@ -106,7 +106,7 @@ enum Stage {
     Finished,
 }
 
-impl Writer {
+impl AgUiEncoder {
     /// Creates the stream that answers `input`, a request of the principal `by` to an agent with `tools`. The ids of all messages
     /// contain `seed`. It must be unique, because clients keep the messages of a conversation by id.
     pub fn new(input: &RunInput, tools: Toolset, by: Principal, seed: impl Into<String>) -> Self {
@@ -385,7 +385,7 @@ impl Writer {
     }
 }
 
-impl Encoder for Writer {
+impl Encoder for AgUiEncoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
         self.begin_if_needed(out);
     }
@@ -491,9 +491,9 @@ pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-impl fmt::Debug for Writer {
+impl fmt::Debug for AgUiEncoder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Writer")
+        out.debug_struct("AgUiEncoder")
             .field("thread_id", &self.thread_id)
             .field("run_id", &self.run_id)
             .field("stage", &self.stage)
@@ -502,7 +502,7 @@ impl fmt::Debug for Writer {
 }
 
 /// Returns `open` as an interrupt of AG-UI, for a client of the principal `by`.
-fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> event::Interrupt {
+fn interrupt(writer: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Principal) -> event::Interrupt {
     let id = approval_id(run.id(), open);
     let expires_at = open.expires.and_then(iso);
     if !run.may_decide(open, by) {
@@ -547,7 +547,7 @@ fn interrupt(writer: &Writer, run: &Run, open: &Interrupt, by: &Principal) -> ev
     }
 }
 
-impl Writer {
+impl AgUiEncoder {
     /// Returns `true` if the client knows calls of the tool `name` before a person decides about them.
     fn knows_calls_of(&self, name: &str) -> bool {
         let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
@@ -639,7 +639,7 @@ mod tests {
     #[test]
     fn frames_name_the_request_that_reads_them() {
         let input = RunInput::read(br#"{"threadId":"a\",\"runId\":\"b","runId":"c\\\"","messages":[]}"#).unwrap();
-        let mut writer = Writer::new(&input, Toolset::new(), "anna".into(), "x7");
+        let mut writer = AgUiEncoder::new(&input, Toolset::new(), "anna".into(), "x7");
         let frame = |write: &mut dyn FnMut(&mut Vec<u8>)| {
             let mut out = Vec::new();
             write(&mut out);

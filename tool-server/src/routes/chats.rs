@@ -15,8 +15,8 @@ use tool_runtime::run::Principal;
 use crate::{
     host::{ApiError, Caller, Chat, ListedChat, Page, Protocol, Shared, detach},
     protocol::{
+        ai_sdk::{SdkVersion, UiMessage, history},
         prompt_id,
-        ui_stream::{SdkVersion, UiMessage, history},
     },
 };
 

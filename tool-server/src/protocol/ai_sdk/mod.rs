@@ -1,6 +1,6 @@
 //! The Vercel AI SDK's UI message stream, version 1: a pure mapping for the messages that its `useChat` reads and sends.
 //!
-//! [`UiStream`] turns a run's events into [`Chunk`]s, written as frames of an event stream. [`ChatRequest`] reads a client's
+//! [`AiSdkEncoder`] turns a run's events into [`Chunk`]s, written as frames of an event stream. [`ChatRequest`] reads a client's
 //! request. A client sends its whole history each time, and all of it is an unverified claim. [`ChatRequest`] reads the claims
 //! that may have an effect: messages of the user, decisions, and outputs of the client's own tools. [`match_claims`] then finds
 //! the claims that the run waits for.
@@ -26,7 +26,7 @@ pub use chunk::{Chunk, DONE, Finish, Json, frame};
 pub(crate) use history::last_answer_id;
 pub use history::{UiMessage, history};
 pub use request::{ChatMessage, ChatRequest, Claim, Claimed, Matched, RequestError, Trigger, match_claims};
-pub use stream::{DataParts, UiStream};
+pub use stream::{AiSdkEncoder, DataParts};
 
 pub use super::approval_id;
 use super::{Visibility, Visible};

@@ -27,11 +27,12 @@ use crate::{
         cancel_open, detach, name, run_sized, stream,
     },
     protocol::{
-        Encoder, End, approval_id,
-        ui_stream::{
-            ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Matched, SdkVersion, StreamSettings, Trigger,
-            UiStream, frame, last_answer_id, match_claims,
+        Encoder, End,
+        ai_sdk::{
+            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Matched, SdkVersion,
+            StreamSettings, Trigger, frame, last_answer_id, match_claims,
         },
+        approval_id,
     },
 };
 
@@ -84,7 +85,7 @@ async fn resume_of<const VERSION: u8>(
     chat.check_room()?;
     let run = chat.open().await?;
     let message = last_answer_id(run.as_ref().map_or(session.run(), Session::run));
-    let encoder = Box::new(UiStream::new(message, session.id(), settings::<VERSION>(&shared)).data(data));
+    let encoder = Box::new(AiSdkEncoder::new(message, session.id(), settings::<VERSION>(&shared)).data(data));
     detach(Box::pin(chat.answer(session, start, encoder, None, OnLeave::GoOn))).await.map(with_stream_header)
 }
 
@@ -196,7 +197,7 @@ async fn answer_prompt(
         },
     };
     let message = uuid::Uuid::new_v4().to_string();
-    let encoder = Box::new(UiStream::new(message, session.id(), settings).data(data));
+    let encoder = Box::new(AiSdkEncoder::new(message, session.id(), settings).data(data));
     let start = Start::Prompt { settle, is_shown: false, id: prompt.id.clone(), content };
     chat.answer(session, start, encoder, None, on_leave(request)).await.map(with_stream_header)
 }
@@ -231,9 +232,9 @@ async fn continue_answer(
     }
     let message = request.messages.last().and_then(|last| last.id.clone()).or_else(|| request.message_id.clone());
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-    let encoder = UiStream::continuing(&message, session.run(), settings.clone()).data(data);
+    let encoder = AiSdkEncoder::continuing(&message, session.run(), settings.clone()).data(data);
     let mut beginning = Vec::new();
-    let mut stream = UiStream::resume_message(&message, session.run(), settings, &mut beginning);
+    let mut stream = AiSdkEncoder::resume_message(&message, session.run(), settings, &mut beginning);
     if active.is_none() {
         chat.replace_active().await?;
     }
@@ -338,7 +339,7 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 ///
 /// ```
 /// use axum::{Router, response::Response, routing::post};
-/// use tool_server::protocol::ui_stream::{Chunk, SdkVersion, Finish};
+/// use tool_server::protocol::ai_sdk::{Chunk, SdkVersion, Finish};
 /// use tool_server::answer_with;
 ///
 /// async fn hello() -> Response {

@@ -22,7 +22,7 @@ use crate::{
         stream,
     },
     protocol::Encoder,
-    protocol::ag_ui::{Base, Check, ClientToolError, ClientTools, Frontend, InputMessage, Plan, RunInput, Writer},
+    protocol::ag_ui::{AgUiEncoder, Base, Check, ClientToolError, ClientTools, Frontend, InputMessage, Plan, RunInput},
 };
 
 /// The maximum size of the client's context that the model reads, in bytes.
@@ -126,7 +126,7 @@ async fn connect(
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
     let tools = run_sized(bytes, move || Tools::new(&agent, &asking, check)).await??;
-    let mut writer = Writer::new(&input, tools.all, principal, "log")
+    let mut writer = AgUiEncoder::new(&input, tools.all, principal, "log")
         .client_tools(tools.of_client)
         .visible(shared.visible.clone())
         .hold(shared.agent.has_policies());
@@ -204,7 +204,7 @@ async fn follow(
     }
     let Some((session, start)) = chat.open_elsewhere().await? else { return Ok(None) };
     chat.check_room()?;
-    let mut writer = Writer::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
+    let mut writer = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
         .visible(chat.visible())
         .hold(chat.agent().has_policies())
@@ -276,7 +276,7 @@ async fn answer(
         }
         None => Start::Resume,
     };
-    let writer = Writer::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
+    let writer = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
         .visible(chat.visible())
         .hold(chat.agent().has_policies())

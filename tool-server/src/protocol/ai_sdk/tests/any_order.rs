@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    super::{Errors, SdkVersion, StreamSettings, UiStream},
+    super::{AiSdkEncoder, Errors, SdkVersion, StreamSettings},
     assert_legal, chunks, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -98,7 +98,7 @@ fn result(how: u8) -> CallResult {
     }
 }
 
-fn tell(stream: &mut UiStream, run: &Run, happens: &Happens, now: Duration, out: &mut Vec<u8>) {
+fn tell(stream: &mut AiSdkEncoder, run: &Run, happens: &Happens, now: Duration, out: &mut Vec<u8>) {
     let call = |at: &usize| &run.calls()[*at];
     let progress = |at: &usize, preliminary| {
         let mut progress = Progress::new(call(at).id.to_string(), 0.5, None);
@@ -180,7 +180,7 @@ proptest! {
         let run = run_of(&CALLS);
         let mut settings = StreamSettings::new(tools()).client_version(version);
         settings.tool_errors = if reported { Errors::Full } else { Errors::Masked };
-        let mut stream = UiStream::new("m", run.id(), settings);
+        let mut stream = AiSdkEncoder::new("m", run.id(), settings);
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
         stream.begin(&mut out);
         for (happens, millis) in &all {
@@ -208,7 +208,7 @@ proptest! {
     #[test]
     fn no_text_is_lost(texts in prop::collection::vec(("[a-z\"\\\\\u{1F600}]{1,60}", 0..40u64), 1..80)) {
         let run = run_of(&[("a", "work", "{}")]);
-        let mut stream = UiStream::new("m", run.id(), StreamSettings::new(tools()));
+        let mut stream = AiSdkEncoder::new("m", run.id(), StreamSettings::new(tools()));
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
         stream.begin(&mut out);
         let call = &run.calls()[0];

@@ -1,4 +1,4 @@
-//! The messages of a chat, for a client that has none of them. [`UiStream`] writes the run, and the frames are read as the AI
+//! The messages of a chat, for a client that has none of them. [`AiSdkEncoder`] writes the run, and the frames are read as the AI
 //! SDK's client reads them. So a page that was loaded again shows what it showed before.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use tool_runtime::Message;
 use tool_runtime::run::{Phase, Run};
 
 use super::stream::{part, place};
-use super::{SdkVersion, StreamSettings, UiStream};
+use super::{AiSdkEncoder, SdkVersion, StreamSettings};
 use crate::protocol::{
     json_object::{Members, value},
     prompt_id,
@@ -70,7 +70,7 @@ fn answer_id(at: usize) -> String {
 /// Returns the parts of the answer in these messages of `run`, which has reached `phase`.
 fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
     // Messages of version 6 have all states of calls, although its stream has no chunk for each.
-    let mut stream = UiStream::new("", run.id(), settings.clone().client_version(SdkVersion::V7));
+    let mut stream = AiSdkEncoder::new("", run.id(), settings.clone().client_version(SdkVersion::V7));
     let mut frames = Vec::new();
     stream.write_history(run, places, &mut frames);
     if !matches!(phase, Phase::Generating | Phase::Acting) {
@@ -201,7 +201,7 @@ impl Reader {
     }
 }
 
-/// Adds the arguments of a call that are not complete. [`UiStream::write_history`] writes them in one piece.
+/// Adds the arguments of a call that are not complete. [`AiSdkEncoder::write_history`] writes them in one piece.
 fn arguments(part: &mut Part, piece: Option<String>) {
     let text = piece.unwrap_or_default();
     set(part, "rawInput", &text);

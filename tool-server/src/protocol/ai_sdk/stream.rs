@@ -21,9 +21,9 @@ use crate::protocol::{Encoder, End, Outbox, full};
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::{Toolset, agent::Event};
-/// use tool_server::protocol::{End, Encoder, ui_stream::{StreamSettings, UiStream}};
+/// use tool_server::protocol::{End, Encoder, ai_sdk::{StreamSettings, AiSdkEncoder}};
 ///
-/// let mut stream = UiStream::new("msg-1", &"run-1".into(), StreamSettings::new(Toolset::new()));
+/// let mut stream = AiSdkEncoder::new("msg-1", &"run-1".into(), StreamSettings::new(Toolset::new()));
 /// let mut out = Vec::new();
 /// stream.begin(&mut out);
 /// stream.event(Event::StepStarted { step: 1 }, Duration::ZERO, &mut out);
@@ -35,7 +35,7 @@ use crate::protocol::{Encoder, End, Outbox, full};
 /// assert!(text.ends_with("data: [DONE]\n\n"));
 /// ```
 #[derive(Debug)]
-pub struct UiStream {
+pub struct AiSdkEncoder {
     pub(super) settings: StreamSettings,
     message_id: String,
     /// The run that approval ids are bound to.
@@ -73,7 +73,7 @@ pub enum Step {
     Void,
 }
 
-impl UiStream {
+impl AiSdkEncoder {
     /// Creates the encoder of an answer of `run` in a new message.
     pub fn new(message_id: impl Into<String>, run: &RunId, settings: StreamSettings) -> Self {
         Self {
@@ -412,7 +412,7 @@ fn delta_chunk<'a>(is_reasoning: bool, id: &'a str, delta: &'a str) -> Chunk<'a>
     }
 }
 
-impl Encoder for UiStream {
+impl Encoder for AiSdkEncoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let start = Chunk::Start { message_id: Some(&self.message_id), message_metadata: None };
         self.frame(&start, out);
@@ -513,7 +513,7 @@ pub(super) fn part(part: &Part) -> Value {
 /// ```
 /// use serde_json::json;
 /// use tool_runtime::Context;
-/// use tool_server::protocol::ui_stream::DataParts;
+/// use tool_server::protocol::ai_sdk::DataParts;
 ///
 /// // The body of a tool. Without a frontend of the AI SDK there is no message.
 /// fn show(cx: &Context) {

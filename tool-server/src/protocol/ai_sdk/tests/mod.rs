@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{StreamSettings, UiStream};
+use super::{AiSdkEncoder, StreamSettings};
 use crate::protocol::{Encoder, End};
 use tool_run::run::{LogEntry, TurnPart};
 use tool_runtime::agent::Event;
@@ -22,13 +22,13 @@ use tool_runtime::toolset::{RuntimeTool, Toolset};
 
 /// A stream and its output.
 struct Sent {
-    stream: UiStream,
+    stream: AiSdkEncoder,
     out: Vec<u8>,
 }
 
 impl Sent {
     fn new(settings: StreamSettings) -> Self {
-        let mut sent = Self { stream: UiStream::new("m", &"run".into(), settings), out: Vec::new() };
+        let mut sent = Self { stream: AiSdkEncoder::new("m", &"run".into(), settings), out: Vec::new() };
         sent.stream.begin(&mut sent.out);
         sent
     }

@@ -6,7 +6,7 @@ use tool_runtime::message::{Part, ProviderPart, ProviderPartKind, ToolMessage};
 use tool_runtime::run::{self, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal};
 use tool_runtime::tool::{Output, Progress};
 
-use super::{Chunk, Errors, Json, SdkVersion, UiStream, approval_id, frame, stream::Step};
+use super::{AiSdkEncoder, Chunk, Errors, Json, SdkVersion, approval_id, frame, stream::Step};
 use crate::protocol::{Visibility, coalesce::Held};
 
 /// The text in place of a masked error.
@@ -146,7 +146,7 @@ impl Call {
     }
 }
 
-impl UiStream {
+impl AiSdkEncoder {
     /// Adds a call that the client's message contains.
     pub(super) fn add(&mut self, mut call: Call) {
         call.is_concealed = self.settings.visibility_of(&call.name) != Visibility::Shown;
