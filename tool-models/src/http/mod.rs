@@ -34,19 +34,19 @@ pub use reading::deltas;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_models::http::{Http, RateLimits, Retry, Timeouts};
+/// use tool_models::http::{Http, RateLimits, HttpRetry, HttpTimeouts};
 ///
 /// let http = Http::new()
-///     .retry(Retry { max: 5, ..Retry::default() })
-///     .limits(RateLimits { in_flight: 8, per_minute: 60 })
-///     .timeouts(Timeouts { idle: Duration::from_secs(30), ..Timeouts::default() })
+///     .retry(HttpRetry { max_retries: 5, ..HttpRetry::default() })
+///     .limits(RateLimits { max_in_flight: 8, per_minute: 60 })
+///     .timeouts(HttpTimeouts { idle: Duration::from_secs(30), ..HttpTimeouts::default() })
 ///     .header("x-title", "my application");
 /// # let _ = http;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Http {
-    retry: Retry,
-    timeouts: Timeouts,
+    retry: HttpRetry,
+    timeouts: HttpTimeouts,
     max_event: usize,
     headers: Vec<(String, SecretString)>,
     limiter: Arc<Limiter>,
@@ -56,28 +56,28 @@ pub struct Http {
 
 /// The time limits after which the turn fails with [`ModelErrorKind::Unavailable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct HttpTimeouts {
     /// The limit for connecting, with TLS. The default is 10 seconds.
     pub connect: Duration,
     /// The limit from sending the request to the first bytes of the answer's body. The default is 5 minutes, because a model may
     /// reason first.
-    pub first: Duration,
+    pub first_byte: Duration,
     /// The limit between two pieces of the body. A provider's keep-alive counts as a piece. The default is 2 minutes.
     pub idle: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { connect: seconds(10), first: seconds(300), idle: seconds(120) }
+        Self { connect: seconds(10), first_byte: seconds(300), idle: seconds(120) }
     }
 }
 
 impl Default for Http {
     fn default() -> Self {
         Self {
-            retry: Retry::default(),
-            timeouts: Timeouts::default(),
+            retry: HttpRetry::default(),
+            timeouts: HttpTimeouts::default(),
             max_event: 4 << 20,
             headers: Vec::new(),
             limiter: Arc::default(),
@@ -95,19 +95,19 @@ pub(super) struct Post {
 }
 
 impl Http {
-    /// Creates the default settings: see [`Retry`], [`Timeouts`] and [`RateLimits`].
+    /// Creates the default settings: see [`HttpRetry`], [`HttpTimeouts`] and [`RateLimits`].
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets the retries of a failed request.
-    pub fn retry(mut self, retry: Retry) -> Self {
+    pub fn retry(mut self, retry: HttpRetry) -> Self {
         self.retry = retry;
         self
     }
 
     /// Sets the time limits.
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+    pub fn timeouts(mut self, timeouts: HttpTimeouts) -> Self {
         if timeouts.connect != self.timeouts.connect {
             self.client = Arc::default();
         }
@@ -173,11 +173,11 @@ impl Http {
             deltas.read_first_delta().await?;
             Ok(deltas)
         };
-        let cap = self.retry.cap;
+        let max_wait = self.retry.max_wait;
         attempt
             .retry(self.retry.backoff())
             .when(ModelError::is_transient)
-            .adjust(move |error, wait| next_wait(error.wait(), wait, cap))
+            .adjust(move |error, wait| next_wait(error.wait(), wait, max_wait))
             .await
     }
 }
@@ -226,43 +226,43 @@ fn build_tls_config() -> Result<ClientConfig, rustls::Error> {
 /// The retries of a failed request. A request is retried after a temporary failure ([`ModelError::is_transient`]), and only
 /// before its first delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
+pub struct HttpRetry {
     /// The maximum number of retries. The default is 2.
-    pub max: usize,
+    pub max_retries: usize,
     /// The wait before the first retry. It doubles with each retry, and a random time of up to the same length is added. The
     /// default is 500 ms.
-    pub first: Duration,
+    pub first_wait: Duration,
     /// The longest wait. If a provider asks for a longer one, the request is not retried, and the error contains that wait
     /// ([`ModelError::wait`]). The default is 60 seconds.
-    pub cap: Duration,
+    pub max_wait: Duration,
 }
 
-impl Default for Retry {
+impl Default for HttpRetry {
     fn default() -> Self {
-        Self { max: 2, first: Duration::from_millis(500), cap: Duration::from_mins(1) }
+        Self { max_retries: 2, first_wait: Duration::from_millis(500), max_wait: Duration::from_mins(1) }
     }
 }
 
-impl Retry {
+impl HttpRetry {
     /// Returns settings without retries.
     pub fn never() -> Self {
-        Self { max: 0, ..Self::default() }
+        Self { max_retries: 0, ..Self::default() }
     }
 
     fn backoff(&self) -> ExponentialBuilder {
         ExponentialBuilder::default()
-            .with_min_delay(self.first)
-            .with_max_delay(self.cap)
-            .with_max_times(self.max)
+            .with_min_delay(self.first_wait)
+            .with_max_delay(self.max_wait)
+            .with_max_times(self.max_retries)
             .with_jitter()
     }
 }
 
 /// Returns the wait before the next try: the provider's, and at least `planned`. Returns `None` if there is no further try.
-fn next_wait(requested: Option<Duration>, planned: Option<Duration>, cap: Duration) -> Option<Duration> {
-    let planned = planned?.min(cap);
+fn next_wait(requested: Option<Duration>, planned: Option<Duration>, max_wait: Duration) -> Option<Duration> {
+    let planned = planned?.min(max_wait);
     match requested {
-        Some(requested) if requested > cap => None,
+        Some(requested) if requested > max_wait => None,
         Some(requested) => Some(requested.max(planned)),
         None => Some(planned),
     }
@@ -274,14 +274,14 @@ const MINUTE: Duration = Duration::from_mins(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
     /// The maximum number of requests whose answers are still being read. By default there is no limit.
-    pub in_flight: usize,
+    pub max_in_flight: usize,
     /// The maximum number of requests that begin within any 60 seconds, including retries. By default there is no limit.
     pub per_minute: usize,
 }
 
 impl Default for RateLimits {
     fn default() -> Self {
-        Self { in_flight: Semaphore::MAX_PERMITS, per_minute: usize::MAX }
+        Self { max_in_flight: Semaphore::MAX_PERMITS, per_minute: usize::MAX }
     }
 }
 
@@ -303,7 +303,7 @@ impl Default for Limiter {
 impl Limiter {
     fn new(limits: RateLimits) -> Self {
         // With zero, requests would wait forever.
-        let slots = Arc::new(Semaphore::new(limits.in_flight.clamp(1, Semaphore::MAX_PERMITS)));
+        let slots = Arc::new(Semaphore::new(limits.max_in_flight.clamp(1, Semaphore::MAX_PERMITS)));
         Self { slots, per_minute: limits.per_minute.max(1), recent_starts: Mutex::default() }
     }
 
@@ -365,7 +365,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_slot_is_free_again_when_its_permit_is_dropped() {
-        let limiter = Limiter::new(RateLimits { in_flight: 1, ..RateLimits::default() });
+        let limiter = Limiter::new(RateLimits { max_in_flight: 1, ..RateLimits::default() });
         let held = limiter.acquire().await;
         let brief = Duration::from_millis(10);
         assert!(tokio::time::timeout(brief, limiter.acquire()).await.is_err());

@@ -55,7 +55,7 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
         http: &Http,
         decoder: D,
     ) -> Result<Self, ModelError> {
-        let wait = http.timeouts.first;
+        let wait = http.timeouts.first_byte;
         let deadline = Instant::now() + wait;
         let head = async {
             let answer = answer.await.map_err(unreachable_error)?;

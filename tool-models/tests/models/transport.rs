@@ -6,7 +6,7 @@ use futures_util::{StreamExt, future::join};
 use serde_json::Value;
 use tool_models::{
     Anthropic, OpenAi,
-    http::{Http, RateLimits, Retry, Timeouts},
+    http::{Http, HttpRetry, HttpTimeouts, RateLimits},
 };
 use tool_runtime::{
     message::Message,
@@ -38,7 +38,7 @@ fn model(server: &Server, http: Http) -> OpenAi {
 
 /// Returns settings that retry at once.
 fn eager() -> Http {
-    Http::new().retry(Retry { first: millis(1), ..Retry::default() })
+    Http::new().retry(HttpRetry { first_wait: millis(1), ..HttpRetry::default() })
 }
 
 #[tokio::test]
@@ -163,9 +163,9 @@ async fn silence_ends_the_turn() {
         let spoke = begun.len() == 3;
         // The text must arrive on a slow machine, too.
         let first = if spoke { Duration::from_secs(10) } else { millis(150) };
-        let timeouts = Timeouts { first, idle: millis(150), ..Timeouts::default() };
+        let timeouts = HttpTimeouts { first_byte: first, idle: millis(150), ..HttpTimeouts::default() };
         let server = Server::start([begun]).await;
-        let (deltas, error) = ask(&model(&server, Http::new().retry(Retry::never()).timeouts(timeouts))).await;
+        let (deltas, error) = ask(&model(&server, Http::new().retry(HttpRetry::never()).timeouts(timeouts))).await;
         assert_eq!(deltas.len(), usize::from(spoke));
         assert_eq!(error.unwrap().to_string(), "the provider sent nothing for 150ms");
     }
@@ -182,8 +182,8 @@ async fn a_keep_alive_is_not_silence() {
     let server = Server::start([steps]).await;
     // All pings together take longer.
     let limit = Duration::from_secs(3);
-    let timeouts = Timeouts { first: limit, idle: limit, ..Timeouts::default() };
-    let (_, error) = ask(&model(&server, Http::new().retry(Retry::never()).timeouts(timeouts))).await;
+    let timeouts = HttpTimeouts { first_byte: limit, idle: limit, ..HttpTimeouts::default() };
+    let (_, error) = ask(&model(&server, Http::new().retry(HttpRetry::never()).timeouts(timeouts))).await;
     assert!(error.is_none(), "{error:?}");
 }
 
@@ -219,7 +219,7 @@ async fn nothing_is_sent_before_the_first_poll() {
 async fn limits_are_shared_by_clones() {
     let slow = || vec![head(), event(TEXT), Step::Wait(millis(300)), event(STOP), event("[DONE]"), end()];
     let server = Server::start([slow(), slow()]).await;
-    let http = Http::new().limits(RateLimits { in_flight: 1, ..RateLimits::default() });
+    let http = Http::new().limits(RateLimits { max_in_flight: 1, ..RateLimits::default() });
     let (one, two) = (model(&server, http.clone()), model(&server, http));
     let ((_, first), (_, second)) = join(ask(&one), ask(&two)).await;
     assert!(first.is_none() && second.is_none(), "{first:?} {second:?}");
@@ -246,7 +246,7 @@ async fn servers_that_do_not_stream_are_understood() {
 
 #[tokio::test]
 async fn addresses_that_do_not_answer() {
-    let nobody = OpenAi::new("m").base_url("http://127.0.0.1:1/v1").http(Http::new().retry(Retry::never()));
+    let nobody = OpenAi::new("m").base_url("http://127.0.0.1:1/v1").http(Http::new().retry(HttpRetry::never()));
     let (_, error) = ask(&nobody).await;
     let error = error.unwrap();
     assert_eq!(error.to_string(), "127.0.0.1 cannot be reached");
