@@ -39,32 +39,32 @@ const BODY_RATE: usize = 16 * 1024;
 /// The maximum part of the grace that is kept to send the ends of answers.
 const MAX_ENDING: Duration = Duration::from_secs(1);
 
-/// The settings of an HTTP service. [`surface_settings`] makes the methods that set them.
+/// The settings of an HTTP service. [`http_setters`] makes the methods that set them.
 #[derive(Clone)]
-pub(crate) struct Surface {
+pub(crate) struct HttpSettings {
     pub(crate) guard: Guard,
     pub(crate) cors: Option<CorsLayer>,
     /// `None` if all callers are anonymous because the application has set no authentication.
     pub(crate) authenticate: Option<Arc<dyn Authenticate>>,
-    pub(crate) challenge: HeaderValue,
+    pub(crate) www_authenticate: HeaderValue,
     pub(crate) body_limit: usize,
     pub(crate) grace: Duration,
 }
 
-impl Default for Surface {
+impl Default for HttpSettings {
     fn default() -> Self {
         Self {
             guard: Guard::default(),
             cors: None,
             authenticate: None,
-            challenge: HeaderValue::from_static("Bearer"),
+            www_authenticate: HeaderValue::from_static("Bearer"),
             body_limit: DEFAULT_BODY_LIMIT,
             grace: DEFAULT_GRACE,
         }
     }
 }
 
-impl Surface {
+impl HttpSettings {
     /// Adds the layers to every route of `router`. A request passes the guard, CORS, the check of its content type, the
     /// authentication, and the limits of its body, in this order.
     pub(crate) fn protect(&self, router: Router) -> Router {
@@ -103,8 +103,8 @@ impl Surface {
     }
 }
 
-/// Makes the methods of a service that set its field `surface`: one name, one type and one default on every service.
-macro_rules! surface_settings {
+/// Makes the methods of a service that set its field `http`: one name, one type and one default on every service.
+macro_rules! http_setters {
     () => {
         /// Sets the authentication, for example by bearer token. It is called for every request. Without it, all callers are
         /// one anonymous principal, and [`serve`](Self::serve) accepts only addresses of loopback.
@@ -120,20 +120,20 @@ macro_rules! surface_settings {
         /// # let _ = server;
         /// ```
         pub fn authenticate(mut self, authenticate: impl $crate::host::Authenticate) -> Self {
-            self.surface.authenticate = Some(std::sync::Arc::new(authenticate));
+            self.http.authenticate = Some(std::sync::Arc::new(authenticate));
             self
         }
 
         /// Sets the `WWW-Authenticate` header for unauthenticated clients, such as `Bearer
         /// resource_metadata="https://example.com/.well-known/oauth-protected-resource"`. The default is `Bearer`.
-        pub fn challenge(mut self, value: axum::http::HeaderValue) -> Self {
-            self.surface.challenge = value;
+        pub fn www_authenticate(mut self, value: axum::http::HeaderValue) -> Self {
+            self.http.www_authenticate = value;
             self
         }
 
         /// Sets the maximum size of a request, in bytes. The default is [`DEFAULT_BODY_LIMIT`](crate::DEFAULT_BODY_LIMIT).
         pub fn body_limit(mut self, bytes: usize) -> Self {
-            self.surface.body_limit = bytes;
+            self.http.body_limit = bytes;
             self
         }
 
@@ -152,7 +152,7 @@ macro_rules! surface_settings {
         /// # let _ = server;
         /// ```
         pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
-            self.surface.guard.set_hosts(hosts);
+            self.http.guard.set_hosts(hosts);
             self
         }
 
@@ -169,7 +169,7 @@ macro_rules! surface_settings {
         ) -> Result<Self, $crate::guard::InvalidOrigin> {
             let read = |origin: T| $crate::guard::AllowedOrigin::read(origin.as_ref());
             let origins: Result<Vec<_>, _> = origins.into_iter().map(read).collect();
-            self.surface.guard.set_origins(origins?);
+            self.http.guard.set_origins(origins?);
             Ok(self)
         }
 
@@ -179,7 +179,7 @@ macro_rules! surface_settings {
         /// The layer does not allow any origin by itself: the service cannot read a layer's origins, and refuses those that
         /// `origins` does not name.
         pub fn cors(mut self, cors: tower_http::cors::CorsLayer) -> Self {
-            self.surface.cors = Some(cors);
+            self.http.cors = Some(cors);
             self
         }
 
@@ -187,19 +187,19 @@ macro_rules! surface_settings {
         /// it. At its end, the service closes the connections that are left, such as those of clients that do not read. The
         /// default is [`DEFAULT_GRACE`](crate::DEFAULT_GRACE).
         pub fn grace(mut self, grace: std::time::Duration) -> Self {
-            self.surface.grace = grace;
+            self.http.grace = grace;
             self
         }
     };
 }
-pub(crate) use surface_settings;
+pub(crate) use http_setters;
 
 /// Checks a request's content type, authenticates its caller, and reads its whole body.
-async fn admit(State(surface): State<Arc<Surface>>, request: Request, next: Next) -> Result<Response, Response> {
+async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next: Next) -> Result<Response, Response> {
     check_type(&request).map_err(ApiError::into_response)?;
     let (mut parts, body) = request.into_parts();
-    if let Some(who) = &surface.authenticate {
-        let principal = who.authenticate(&parts).await.map_err(|refused| surface.refuse(refused))?;
+    if let Some(who) = &settings.authenticate {
+        let principal = who.authenticate(&parts).await.map_err(|refused| settings.refuse(refused))?;
         parts.extensions.insert(Authenticated(principal));
     } else if let Some(exposed) = parts.extensions.get() {
         // `check_listener` does not see routers that are merged into others.
@@ -210,17 +210,17 @@ async fn admit(State(surface): State<Arc<Surface>>, request: Request, next: Next
     let body = if parts.method.is_safe() {
         Body::empty()
     } else {
-        whole(body, surface.body_limit).await.map_err(ApiError::into_response)?.into()
+        whole(body, settings.body_limit).await.map_err(ApiError::into_response)?.into()
     };
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
-impl Surface {
+impl HttpSettings {
     /// Returns the response for a caller who was not authenticated.
     fn refuse(&self, refused: ApiError) -> Response {
         let mut response = refused.into_response();
         if response.status() == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(WWW_AUTHENTICATE, self.challenge.clone());
+            response.headers_mut().insert(WWW_AUTHENTICATE, self.www_authenticate.clone());
         }
         response
     }
@@ -266,8 +266,8 @@ mod tests {
     use crate::host::Everybody;
 
     /// Returns the status of a request that arrived at `address`.
-    async fn status(surface: &Surface, address: &str) -> u16 {
-        let router = surface.protect(Router::new().route("/", get(async || ())));
+    async fn status(settings: &HttpSettings, address: &str) -> u16 {
+        let router = settings.protect(Router::new().route("/", get(async || ())));
         let mut request = Request::get("http://localhost/").body(Body::empty()).unwrap();
         if let Some(exposed) = Exposed::at(address.parse().unwrap()) {
             request.extensions_mut().insert(exposed);
@@ -299,8 +299,9 @@ mod tests {
     /// A router of a service without authentication may have been merged into one that listens everywhere.
     #[tokio::test]
     async fn anonymous_callers_reach_a_service_at_loopback_only() {
-        let anonymous = Surface::default();
-        let everybody = Surface { authenticate: Some(Arc::new(Everybody("guest".into()))), ..Surface::default() };
+        let anonymous = HttpSettings::default();
+        let everybody =
+            HttpSettings { authenticate: Some(Arc::new(Everybody("guest".into()))), ..HttpSettings::default() };
         for address in ["127.0.0.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
             assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (200, 200), "{address}");
         }

@@ -9,7 +9,7 @@ use tool_runtime::{Agent, ToolSpec, run::OnPrompt, store::MemoryStore};
 use tool_stores::sealed::{Keyring, NonceStore};
 
 use crate::host::{AiSdkSettings, Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker};
-use crate::http_settings::{Surface, surface_settings};
+use crate::http_settings::{HttpSettings, http_setters};
 use crate::protocol::{Visibility, Visible, ai_sdk::StreamSettings};
 use crate::routes::ag_ui::{self, AgUi};
 use crate::serve::serve;
@@ -26,7 +26,7 @@ const MAX_CHATS_BYTES: (usize, usize) = (1 << 30, 128 << 20);
 /// An agent as a service for frontends.
 pub struct Server {
     agent: Agent,
-    surface: Surface,
+    http: HttpSettings,
     replay: ReplayLimits,
     ag_ui: Option<AgUi>,
     registry: Arc<Registry>,
@@ -48,7 +48,7 @@ impl Server {
         let agent = agent.options(|options| options.on_prompt = OnPrompt::Supersede);
         Self {
             agent,
-            surface: Surface::default(),
+            http: HttpSettings::default(),
             replay: ReplayLimits::default(),
             ag_ui: None,
             registry: Arc::default(),
@@ -61,7 +61,7 @@ impl Server {
         }
     }
 
-    surface_settings!();
+    http_setters!();
 
     /// Sets the number of bytes of an answer that the server keeps for late and slow readers. It disconnects a reader that is
     /// further behind.
@@ -206,8 +206,8 @@ impl Server {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        self.surface.check_listener(&listener)?;
-        let (handle, grace, to_end) = (self.handle(), self.surface.grace, self.surface.time_to_end());
+        self.http.check_listener(&listener)?;
+        let (handle, grace, to_end) = (self.handle(), self.http.grace, self.http.time_to_end());
         let mut worker = JoinSet::new();
         worker.spawn(self.take_over());
         let shutdown = async move {
@@ -251,7 +251,7 @@ impl Server {
             .with_state(shared);
         // A load balancer uses the machine's address as the host, so this route accepts every name.
         let health = Router::new().route("/health", get(async || Json(json!({ "status": "ok" }))));
-        self.surface.protect(router).merge(self.surface.publish(health)).merge(self.merged)
+        self.http.protect(router).merge(self.http.publish(health)).merge(self.merged)
     }
 }
 

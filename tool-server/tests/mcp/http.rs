@@ -36,7 +36,7 @@ async fn served(authorized: bool) -> String {
     let address = listener.local_addr().unwrap();
     let http = McpServer::new(toolset!(who_am_i, add)).http();
     let http = if authorized {
-        http.authenticate(who()).challenge(HeaderValue::from_static("Bearer realm=\"tools\""))
+        http.authenticate(who()).www_authenticate(HeaderValue::from_static("Bearer realm=\"tools\""))
     } else {
         http
     };

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     host::{ApiError, Authenticated},
-    http_settings::{Surface, surface_settings},
+    http_settings::{HttpSettings, http_setters},
     serve::serve,
 };
 
@@ -33,19 +33,19 @@ const MAX_SESSIONS: usize = 1000;
 /// Only the principal who began a session can use it. Runs and unfinished calls belong to that principal.
 pub struct McpHttp {
     server: McpServer,
-    surface: Surface,
+    http: HttpSettings,
     most_sessions: usize,
 }
 
 impl McpServer {
     /// Returns this server over HTTP.
     pub fn http(&self) -> McpHttp {
-        McpHttp { server: self.clone(), surface: Surface::default(), most_sessions: MAX_SESSIONS }
+        McpHttp { server: self.clone(), http: HttpSettings::default(), most_sessions: MAX_SESSIONS }
     }
 }
 
 impl McpHttp {
-    surface_settings!();
+    http_setters!();
 
     /// Sets the maximum number of sessions of one principal, at least one. Each session takes about 54 kB. A new session beyond
     /// the limit ends the one that the principal has not used for the longest time; its client must begin another. Without
@@ -65,7 +65,7 @@ impl McpHttp {
     fn router_until(self, stopped: CancellationToken) -> Router {
         let server = self.server;
         let config = StreamableHttpServerConfig::default()
-            // `Surface` checks hosts, origins and sizes.
+            // `HttpSettings` checks hosts, origins and sizes.
             .disable_allowed_hosts()
             .with_max_request_body_bytes(usize::MAX)
             .with_cancellation_token(stopped.clone());
@@ -78,7 +78,7 @@ impl McpHttp {
             async move { Ok::<_, Infallible>(service.0.handle(request).await) }
         });
         let router = Router::new().route_service("/mcp", service);
-        self.surface.protect(router.route_layer(middleware::from_fn_with_state(sessions, check_owner)))
+        self.http.protect(router.route_layer(middleware::from_fn_with_state(sessions, check_owner)))
     }
 
     /// Serves on `listener` until `shutdown` completes. Then the server refuses new connections, and ends within the time of
@@ -91,8 +91,8 @@ impl McpHttp {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        self.surface.check_listener(&listener)?;
-        let (stopped, grace, to_end) = (CancellationToken::new(), self.surface.grace, self.surface.time_to_end());
+        self.http.check_listener(&listener)?;
+        let (stopped, grace, to_end) = (CancellationToken::new(), self.http.grace, self.http.time_to_end());
         let router = self.router_until(stopped.clone());
         let shutdown = async move {
             shutdown.await;
