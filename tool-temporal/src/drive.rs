@@ -9,7 +9,7 @@ use tokio::time::interval;
 use tool_runtime::{Agent, run::RunId, store::StoreError};
 
 use crate::{
-    log::{Drive, Task},
+    log::{DriveAttempt, Task},
     store::TemporalStore,
 };
 
@@ -28,7 +28,7 @@ impl Driver {
     /// Drives a run until it has finished, was stopped, or needs a decision.
     #[activity]
     pub async fn drive(self: Arc<Self>, cx: ActivityContext, task: Task) -> Result<(), ActivityError> {
-        let drive = Drive { number: task.number, attempt: cx.info().attempt };
+        let drive = DriveAttempt { number: task.number, attempt: cx.info().attempt };
         let agent = (self.agents)(&task.run).store(self.runs.driving(drive));
         let mut driven = pin!(async {
             // Earlier attempts are fenced before the run is loaded. The workflow has fenced the earlier drives.

@@ -8,7 +8,7 @@ use tool_runtime::run::RunId;
 use tool_runtime::store::{Append, Keeper, LogLength, Record, StoreError};
 
 use crate::{
-    log::Drive,
+    log::DriveAttempt,
     store::{LENGTHS, TemporalStore},
 };
 
@@ -20,12 +20,12 @@ pub struct TemporalKeeper {
     runs: TemporalStore,
     run: RunId,
     /// The drive; `None` outside of the activity.
-    drive: Option<Drive>,
+    drive: Option<DriveAttempt>,
     length: Arc<LogLength>,
 }
 
 impl TemporalKeeper {
-    pub fn new(runs: TemporalStore, run: &RunId, drive: Option<Drive>) -> Self {
+    pub fn new(runs: TemporalStore, run: &RunId, drive: Option<DriveAttempt>) -> Self {
         Self { runs, run: run.clone(), drive, length: LENGTHS.of(run) }
     }
 }

@@ -6,7 +6,7 @@ use tool_runtime::store::{Append, Head, Record};
 
 /// The drive that an append belongs to: an execution of the activity. A later one fences an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Drive {
+pub struct DriveAttempt {
     /// The number of the activity in the workflow.
     pub number: u64,
     /// The number of its attempt.
@@ -28,14 +28,14 @@ pub struct Addition {
     /// The entries, with the number of entries that the log has before.
     pub record: Record,
     /// The drive that they come from; `None` for a decision, prompt or stop from outside.
-    pub drive: Option<Drive>,
+    pub drive: Option<DriveAttempt>,
     /// The head of the run after them.
     pub head: Head,
 }
 
 impl Addition {
     /// Creates the addition of `append` by `drive`.
-    pub fn new(append: Append, drive: Option<Drive>) -> Self {
+    pub fn new(append: Append, drive: Option<DriveAttempt>) -> Self {
         let Append { expected, count, text, head, .. } = append;
         Self { record: Record::new(expected, count, text), drive, head }
     }
@@ -72,7 +72,7 @@ pub struct RunLog {
     pub rev: u64,
     drives: u64,
     /// The drive that has the log. Earlier ones are fenced.
-    claimed: Option<Drive>,
+    claimed: Option<DriveAttempt>,
     records: Vec<Record>,
     /// The part of the run that lists show.
     pub summary: Summary,
@@ -132,12 +132,12 @@ impl RunLog {
     /// Counts a new drive, and gives the log to its first attempt. Returns its task, and the number of entries at its beginning.
     pub fn begin_drive(&mut self) -> (Task, u64) {
         self.drives += 1;
-        self.claimed = Some(Drive { number: self.drives, attempt: 1 });
+        self.claimed = Some(DriveAttempt { number: self.drives, attempt: 1 });
         (Task { run: self.run.clone(), number: self.drives }, self.rev)
     }
 
     /// Gives the log to `drive`, a later attempt, unless one after it has the log.
-    pub fn claim(&mut self, drive: Drive) -> Added {
+    pub fn claim(&mut self, drive: DriveAttempt) -> Added {
         if self.is_deleted {
             return Added::Deleted;
         }
@@ -164,7 +164,7 @@ impl RunLog {
 mod tests {
     use super::*;
 
-    fn addition(rev: u64, drive: Option<Drive>) -> Addition {
+    fn addition(rev: u64, drive: Option<DriveAttempt>) -> Addition {
         let head = serde_json::json!({ "owner": "anna", "is_active": true, "wake": null, "opened": [], "closed": [] });
         let record = Record::new(rev, 1, "entry".to_owned());
         Addition { record, drive, head: serde_json::from_value(head).unwrap() }
@@ -173,17 +173,17 @@ mod tests {
     #[test]
     fn a_later_drive_or_attempt_fences_the_earlier_ones() {
         let mut log = RunLog::new("run".into(), addition(0, None));
-        let drive = |number, attempt| Some(Drive { number, attempt });
+        let drive = |number, attempt| Some(DriveAttempt { number, attempt });
         assert_eq!(log.begin_drive().0.number, 1);
         assert_eq!(log.add(addition(1, drive(1, 1))), Added::Stored);
-        assert_eq!(log.claim(Drive { number: 1, attempt: 2 }), Added::Stored);
+        assert_eq!(log.claim(DriveAttempt { number: 1, attempt: 2 }), Added::Stored);
         assert_eq!(log.add(addition(2, drive(1, 1))), Added::Fenced);
-        assert_eq!(log.claim(Drive { number: 1, attempt: 1 }), Added::Fenced);
+        assert_eq!(log.claim(DriveAttempt { number: 1, attempt: 1 }), Added::Fenced);
         assert_eq!(log.add(addition(2, drive(1, 2))), Added::Stored);
         // The next drive needs no claim.
         assert_eq!(log.begin_drive().0.number, 2);
         assert_eq!(log.add(addition(3, drive(1, 2))), Added::Fenced);
-        assert_eq!(log.claim(Drive { number: 1, attempt: 3 }), Added::Fenced);
+        assert_eq!(log.claim(DriveAttempt { number: 1, attempt: 3 }), Added::Fenced);
         assert_eq!(log.add(addition(3, drive(2, 1))), Added::Stored);
         // A decision comes from no drive.
         assert_eq!(log.add(addition(4, None)), Added::Stored);

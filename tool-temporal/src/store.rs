@@ -30,7 +30,7 @@ use url::Url;
 use crate::{
     drive::Driver,
     keeper::TemporalKeeper,
-    log::{Added, Addition, Drive, Summary},
+    log::{Added, Addition, DriveAttempt, Summary},
     workflow::{Begin, SUMMARY, ToolRun},
 };
 
@@ -54,7 +54,7 @@ pub struct TemporalStore {
     client: Client,
     queue: String,
     /// The drive that this store is for; `None` outside of the activity.
-    drive: Option<Drive>,
+    drive: Option<DriveAttempt>,
     /// Passes pieces of turns on, and keeps nothing.
     pieces: Arc<dyn Store>,
 }
@@ -108,7 +108,7 @@ impl TemporalStore {
     }
 
     /// Returns the store of a drive.
-    pub(crate) fn driving(&self, drive: Drive) -> Self {
+    pub(crate) fn driving(&self, drive: DriveAttempt) -> Self {
         Self { drive: Some(drive), ..self.clone() }
     }
 
@@ -133,7 +133,7 @@ impl TemporalStore {
     }
 
     /// Gives the log of a run to a drive.
-    pub(crate) async fn claim(&self, run: &RunId, drive: Drive) -> Result<(), StoreError> {
+    pub(crate) async fn claim(&self, run: &RunId, drive: DriveAttempt) -> Result<(), StoreError> {
         let options = WorkflowExecuteUpdateOptions::default();
         checked(self.workflow(run).execute_update(ToolRun::claim, drive, options).await)
     }

@@ -14,7 +14,7 @@ use tool_runtime::store::Record;
 
 use crate::{
     drive::Driver,
-    log::{Added, Addition, Drive, RunLog, Summary},
+    log::{Added, Addition, DriveAttempt, RunLog, Summary},
     store::LENGTHS,
 };
 
@@ -109,7 +109,7 @@ impl ToolRun {
 
     /// Gives the log to a drive, and fences the earlier ones.
     #[update]
-    pub fn claim(&mut self, _: &mut SyncWorkflowContext<Self>, drive: Drive) -> Added {
+    pub fn claim(&mut self, _: &mut SyncWorkflowContext<Self>, drive: DriveAttempt) -> Added {
         self.log.claim(drive)
     }
 

@@ -76,8 +76,8 @@ pub struct ToolRef {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resumable: bool,
     /// The number of times that a failed call may be retried.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub retries: u32,
+    #[serde(default, rename = "retries", skip_serializing_if = "is_default")]
+    pub max_retries: u32,
     /// The earlier versions whose waiting calls this one takes over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub migrate_from: Vec<String>,
@@ -99,7 +99,7 @@ impl ToolRef {
             eager: options.eager,
             untrusted: options.untrusted || options.open_world,
             resumable: options.resumable,
-            retries: options.retries,
+            max_retries: options.retries,
             migrate_from: options.migrate_from.clone(),
         }
     }

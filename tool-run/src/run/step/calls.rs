@@ -259,7 +259,7 @@ impl Draft<'_> {
             CallError::TimedOut { .. } => tool.is_repeatable(),
             _ => false,
         };
-        is_safe && call.retries < tool.retries && self.run.retries < self.run.options.limits.retries
+        is_safe && call.retries < tool.max_retries && self.run.retries < self.run.options.limits.retries
     }
 
     /// Opens the question of a running tool.
