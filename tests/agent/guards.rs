@@ -142,15 +142,15 @@ async fn a_call_that_was_dropped_does_not_run_twice() {
 fn answers_from_outside_have_a_size_and_a_depth() {
     let free = RuntimeTool::new("free", "").external().unwrap();
     let tools = toolset!(Ask).with(free).unwrap().argument_limit(100);
-    assert!(tools.answer("Ask", "\"yes\"").is_ok() && tools.answer("free", "[1]").is_ok());
+    assert!(tools.read_external_output("Ask", "\"yes\"").is_ok() && tools.read_external_output("free", "[1]").is_ok());
     for name in ["Ask", "free"] {
-        let large = tools.answer(name, &format!("\"{}\"", "x".repeat(100))).unwrap_err();
+        let large = tools.read_external_output(name, &format!("\"{}\"", "x".repeat(100))).unwrap_err();
         assert!(large.to_string().contains("at most 100 bytes of output"), "{large}");
     }
     let tools = tools.argument_limit(10_000);
-    assert!(matches!(tools.answer("free", &"[".repeat(5_000)), Err(CallError::Rejected(_))));
-    assert!(matches!(tools.answer("fre", "1"), Err(CallError::NotAvailable { .. })));
-    assert!(matches!(toolset!(time_left).answer("time_left", "1"), Err(CallError::NotExecuted)));
+    assert!(matches!(tools.read_external_output("free", &"[".repeat(5_000)), Err(CallError::Rejected(_))));
+    assert!(matches!(tools.read_external_output("fre", "1"), Err(CallError::NotAvailable { .. })));
+    assert!(matches!(toolset!(time_left).read_external_output("time_left", "1"), Err(CallError::NotExecuted)));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use tool_runtime::{
     CallError, CallFuture, Context, Output, Rejection, ToolSpec, Toolset,
     layer::{Mapped, Retry, TimeLimit},
     tool,
-    tool::{DynTool, StartFuture, StartedCall},
+    tool::{AcceptedCall, DynTool, StartFuture},
     toolset,
     toolset::{Invocation, Layer, Next},
 };
@@ -157,11 +157,11 @@ impl DynTool for Flaky {
                 }
                 Ok(Output::json(&format!("{} on try {run}", given["n"].as_str().unwrap()))?)
             });
-            Ok(StartedCall { needs_approval: true, normalized, touches: None, work })
+            Ok(AcceptedCall { needs_approval: true, normalized, touches: None, work })
         })
     }
 
-    fn answer(&self, _: &str) -> Result<Output, CallError> {
+    fn read_external_output(&self, _: &str) -> Result<Output, CallError> {
         Err(CallError::NotExecuted)
     }
 }

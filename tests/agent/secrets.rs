@@ -157,8 +157,8 @@ async fn feedback_and_external_answers_are_searched() {
     let cx = Context::new("c");
     let refused = tools.call("out", r#"{"who":"x"}"#, &cx).await.unwrap_err();
     assert!(refused.did_not_run() && refused.for_model().as_text() == Some(REFUSED), "{refused:?}");
-    assert_eq!(tools.answer("out", r#"["hunter2"]"#).unwrap_err().for_model().as_text(), Some(REFUSED));
-    assert_eq!(tools.answer("out", r#"["ann"]"#).unwrap().as_json(), Some(r#"["ann"]"#));
+    assert_eq!(tools.read_external_output("out", r#"["hunter2"]"#).unwrap_err().for_model().as_text(), Some(REFUSED));
+    assert_eq!(tools.read_external_output("out", r#"["ann"]"#).unwrap().as_json(), Some(r#"["ann"]"#));
 }
 
 #[test]

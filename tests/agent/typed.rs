@@ -102,7 +102,7 @@ async fn an_output_of_another_type_is_a_failure_of_ours() {
         Toolset::new().with(external).unwrap().layer(Mapped::<Value, u8>::new().map_output(|n: u8| Ok(n.to_string())));
     assert_eq!(tools.list().specs()[0].output.as_ref().unwrap().neutral()["type"], "integer");
     assert_eq!(
-        tools.answer("out", "7").unwrap().as_json(),
+        tools.read_external_output("out", "7").unwrap().as_json(),
         Some("7"),
         "people answer in the schema that they are shown"
     );

@@ -158,8 +158,8 @@ async fn they_are_called_with_their_state() {
     assert!(matches!(call("add", json!({"a": 1})).await, Err(CallError::Rejected(_))));
     assert!(matches!(call("fnd", json!({})).await, Err(CallError::NotAvailable { suggestion: Some(_), .. })));
     assert!(matches!(call("confirm", json!({})).await, Err(CallError::NotExecuted)));
-    assert!(tools.get("confirm").unwrap().answer("true").is_ok());
-    assert!(tools.get("add").unwrap().answer("3").is_err());
+    assert!(tools.get("confirm").unwrap().read_external_output("true").is_ok());
+    assert!(tools.get("add").unwrap().read_external_output("3").is_err());
 }
 
 #[test]

@@ -215,10 +215,10 @@ fn the_predicate_decides_about_approval() {
 fn an_answer_to_an_external_tool_is_checked() {
     let tools = tools();
     let confirm = tools.get("Confirm").unwrap();
-    let output = confirm.answer(r#"{"yes":true}"#).unwrap();
+    let output = confirm.read_external_output(r#"{"yes":true}"#).unwrap();
     assert_eq!(output.decode::<Confirmation>().unwrap(), Confirmation { yes: true });
-    assert!(matches!(confirm.answer(r#"{"yes":"perhaps"}"#), Err(CallError::Rejected(_))));
-    assert!(matches!(tools.get("Add").unwrap().answer("1"), Err(CallError::NotExecuted)));
+    assert!(matches!(confirm.read_external_output(r#"{"yes":"perhaps"}"#), Err(CallError::Rejected(_))));
+    assert!(matches!(tools.get("Add").unwrap().read_external_output("1"), Err(CallError::NotExecuted)));
 }
 
 #[test]

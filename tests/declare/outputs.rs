@@ -261,15 +261,20 @@ struct Bounded {
 fn an_answer_from_outside_fits_all_of_its_schema() {
     let tools = toolset!(Ask);
     let ask = tools.get("Ask").unwrap();
-    let output = ask.answer(r#" {"stars":5} "#).unwrap();
+    let output = ask.read_external_output(r#" {"stars":5} "#).unwrap();
     assert_eq!((output.decode::<Bounded>().unwrap().stars, output.as_json()), (5, Some(r#"{"stars":5}"#)));
     let schema = ask.spec().output.as_ref().unwrap().neutral();
     assert_eq!(schema["$defs"]["Bounded"]["required"], json!(["stars"]), "what may be left out may: {schema}");
     for wrong in ["", "{}", "5", r#"{"stars":6}"#, r#"{"stars":5,"stars":1}"#, r#"{"stars":5} x"#, "{'stars':5}"] {
-        let Err(CallError::Rejected(rejection)) = ask.answer(wrong) else { panic!("{wrong}") };
+        let Err(CallError::Rejected(rejection)) = ask.read_external_output(wrong) else { panic!("{wrong}") };
         assert!(!rejection.to_string().is_empty());
     }
-    assert!(ask.answer(r#"{"stars":3,"words":"good"}"#).unwrap().decode::<Bounded>().unwrap().words == "good");
+    assert!(
+        ask.read_external_output(r#"{"stars":3,"words":"good"}"#).unwrap().decode::<Bounded>().unwrap().words == "good"
+    );
     let own = RuntimeTool::new("own", "").handler(|_, _| async { Ok(Value::Null) }).unwrap();
-    assert!(matches!(Toolset::new().with(own).unwrap().get("own").unwrap().answer("1"), Err(CallError::NotExecuted)));
+    assert!(matches!(
+        Toolset::new().with(own).unwrap().get("own").unwrap().read_external_output("1"),
+        Err(CallError::NotExecuted)
+    ));
 }

@@ -196,16 +196,16 @@ fn external_tools_are_answered_from_outside() {
         .external()
         .unwrap();
     assert!(ask.spec().options.external && ask.spec().output.is_some());
-    assert_eq!(ask.answer(r#"{"yes":true}"#).unwrap().decode::<Value>().unwrap(), json!({"yes": true}));
+    assert_eq!(ask.read_external_output(r#"{"yes":true}"#).unwrap().decode::<Value>().unwrap(), json!({"yes": true}));
     for wrong in ["", "{}", r#"{"yes":1}"#, "yes", r#"{"yes":true}{}"#, r#"{"yes":true,"yes":false}"#] {
-        assert!(matches!(ask.answer(wrong), Err(CallError::Rejected(_))), "{wrong}");
+        assert!(matches!(ask.read_external_output(wrong), Err(CallError::Rejected(_))), "{wrong}");
     }
     let cx = Context::new("c");
     let run = ask.start("{}", &cx).now().unwrap().unwrap().work.now_or_never().unwrap();
     assert!(matches!(run, Err(CallError::NotExecuted)));
     let free = RuntimeTool::new("free", "").external().unwrap();
-    assert_eq!(free.answer("[1]").unwrap().as_json(), Some("[1]"));
-    assert!(matches!(echo(None).answer("1"), Err(CallError::NotExecuted)));
+    assert_eq!(free.read_external_output("[1]").unwrap().as_json(), Some("[1]"));
+    assert!(matches!(echo(None).read_external_output("1"), Err(CallError::NotExecuted)));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn an_unchecked_answer_has_a_warning() {
     let tool = RuntimeTool::new("a", "").output(json!({"type": "strnig"})).external().unwrap();
     assert!(tool.warnings()[0].starts_with("output: "), "{:?}", tool.warnings());
     assert!(!tool.spec().options.unvalidated, "the arguments are checked");
-    assert!(tool.answer("1").is_ok());
+    assert!(tool.read_external_output("1").is_ok());
     let tool = echo(json!({"properties": {"a": {"pattern": "^(?=x)", "minLength": 2}}}));
     assert!(tool.warnings()[0].contains("(?=x)") && !tool.spec().options.unvalidated, "{:?}", tool.warnings());
     assert!(accepts(&tool, r#"{"a":"yy"}"#) && !accepts(&tool, r#"{"a":"y"}"#), "the rest is checked");

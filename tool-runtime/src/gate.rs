@@ -243,7 +243,7 @@ fn output_of(tools: &Toolset, name: &str, given: &Value) -> Result<Output, Refus
     let tool = tools.get(name).ok_or(Refusal::ToolChanged)?;
     let wrong = |feedback| Refusal::Invalid { feedback };
     if tool.spec().options.external {
-        return tools.answer(name, &given.to_string()).map_err(|error| match error {
+        return tools.read_external_output(name, &given.to_string()).map_err(|error| match error {
             CallError::Rejected(feedback) => wrong(feedback),
             _ => Refusal::ToolChanged,
         });

@@ -198,8 +198,8 @@ pub mod __private {
         assert_unique, constant, context, outside, touched,
     };
     pub use crate::tool::{
-        Approval, CallError, CallFuture, Context, DecodeError, Effect, Execute, ExecuteWith, Provide, Resources,
-        StartedCall, Tool, WithState,
+        AcceptedCall, Approval, CallError, CallFuture, Context, DecodeError, Effect, Execute, ExecuteWith, Provide,
+        Resources, Tool, WithState,
         binding::{BeginWithState, Binding, Start},
         declare::Stateless,
         decode::Many,

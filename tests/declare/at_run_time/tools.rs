@@ -258,7 +258,7 @@ fn an_external_tool_is_asked_about_too() {
     let started = tools.start("trip", text, &cx).now_or_never().unwrap().unwrap();
     assert!(started.needs_approval);
     assert!(matches!(started.work.now_or_never(), Some(Err(CallError::NotExecuted))));
-    assert!(tools.answer("trip", "\"done\"").is_ok() && tools.answer("trip", "5").is_err());
+    assert!(tools.read_external_output("trip", "\"done\"").is_ok() && tools.read_external_output("trip", "5").is_err());
 }
 
 #[tokio::test(start_paused = true)]

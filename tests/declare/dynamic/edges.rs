@@ -89,7 +89,7 @@ fn an_external_tool_is_asked_too() {
     let run = |arguments| tools.call("Ask", arguments, &cx).now_or_never().unwrap();
     assert!(matches!(run(r#"{ "whom": "Ann" }"#), Err(CallError::NotExecuted)));
     assert!(matches!(run(r#"{ "whom": "Bob" }"#), Err(CallError::Rejected(_))));
-    assert_eq!(tools.answer("Ask", "true").unwrap().as_json(), Some("true"));
+    assert_eq!(tools.read_external_output("Ask", "true").unwrap().as_json(), Some("true"));
 }
 
 /// Takes many.

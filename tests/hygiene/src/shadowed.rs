@@ -20,7 +20,7 @@ macro_rules! nothing {
 }
 
 nothing!(Option String Vec Box Some None Ok Err Rc Arc HashMap Future Pin BoxFuture Value Any OnceLock Cow PhantomData
-    Input Output Tool Toolset WithState Stateless Binding Def Field TypeWitness BuiltInType Kind Work StartedCall
+    Input Output Tool Toolset WithState Stateless Binding Def Field TypeWitness BuiltInType Kind Work AcceptedCall
     DecodeError Values Schema Name Options Union);
 
 pub trait From {}

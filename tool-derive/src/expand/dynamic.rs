@@ -176,7 +176,7 @@ pub fn begin_fn(tool: &ToolDef) -> TokenStream {
     let started_call = started_call_expr(tool, &work);
     quote! {
         #[allow(unused_variables)]
-        fn begin<'a>(#input: #tool_type, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
+        fn begin<'a>(#input: #tool_type, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
             let (#(#state_idents,)* #rest) = #states;
             #started_call
         }

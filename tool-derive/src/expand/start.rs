@@ -40,7 +40,7 @@ fn stateless_impl(tool: &ToolDef, params: &Params) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl __rt::Stateless for #tool_type {
-            fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
+            fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
                 #input
                 #started_call
             }
@@ -238,7 +238,7 @@ fn start_fn(tool: &ToolDef, source: StateSource) -> TokenStream {
                     #state: &'a #state_type,
                     #text: &'a str,
                     #cx: &'a __rt::Context,
-                ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::StartedCall<'a>, __rt::DecodeError>>
+                ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::AcceptedCall<'a>, __rt::DecodeError>>
                 #bounds
                 {
                     #[allow(unused_imports)]
@@ -256,7 +256,7 @@ fn start_fn(tool: &ToolDef, source: StateSource) -> TokenStream {
             #state: &'a #state_type,
             #values: <#tool_type as __rt::Tool>::Values,
             #cx: &'a __rt::Context,
-        ) -> __rt::StartedCall<'a>
+        ) -> __rt::AcceptedCall<'a>
         #bounds
         {
             let #input = #value;

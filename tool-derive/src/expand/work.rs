@@ -98,10 +98,10 @@ pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
 pub fn started_call_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
     let (input, needs_approval) = (hidden_ident("_input"), approval_expr(tool));
     if tool.options.touches.is_none() {
-        return quote!(__rt::StartedCall::new(#needs_approval, #work));
+        return quote!(__rt::AcceptedCall::new(#needs_approval, #work));
     }
     let touches = quote!(__rt::touched(__TOUCHES, &#input));
-    quote!(__rt::StartedCall { touches: #touches, ..__rt::StartedCall::new(#needs_approval, #work) })
+    quote!(__rt::AcceptedCall { touches: #touches, ..__rt::AcceptedCall::new(#needs_approval, #work) })
 }
 
 /// Returns the expression that decides whether the call needs approval.
@@ -201,7 +201,7 @@ fn context_arg(ty: &Type, by_ref: bool) -> TokenStream {
     if by_ref { quote!(#context(#cx)) } else { quote!(::core::clone::Clone::clone(#context(#cx))) }
 }
 
-/// Returns `.answer(…)`, for an external tool.
+/// Returns `.read_output(…)`, for an external tool.
 pub fn answer_setter(tool: &ToolDef) -> Option<TokenStream> {
-    matches!(tool.body, Body::External { .. }).then(|| quote!(.answer(__OUTPUT.read)))
+    matches!(tool.body, Body::External { .. }).then(|| quote!(.read_output(__OUTPUT.read)))
 }

@@ -106,9 +106,9 @@ const _: () = {
             }
         }
         #[allow(unused_variables)]
-        fn begin<'a>(_input: book_table, _states: Self::States<'a>, _cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
+        fn begin<'a>(_input: book_table, _states: Self::States<'a>, _cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
             let () = _states;
-            __rt::StartedCall::new(
+            __rt::AcceptedCall::new(
                 {
                     #[allow(unused_imports)]
                     use __rt::CallPredicateFallback as _;
@@ -127,7 +127,7 @@ const _: () = {
         _state: &'a __S,
         _text: &'a str,
         _cx: &'a __rt::Context,
-    ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::StartedCall<'a>, __rt::DecodeError>> where {
+    ) -> __rt::BoxFuture<'a, ::core::result::Result<__rt::AcceptedCall<'a>, __rt::DecodeError>> where {
         #[allow(unused_imports)]
         use __rt::ArgumentValidationFallback as _;
         __rt::ArgumentValidation::<book_table, ()>::settle(_text, (), _cx)

@@ -22,7 +22,7 @@ const _: () = {
     static __DEF: __rt::Def =
         __rt::Def::new("Choose", "Ask the person which one they like.", &__FIELDS, __OUTPUT.returned)
             .options(&__rt::Options { external: true, ..__rt::Options::NEW })
-            .answer(__OUTPUT.read);
+            .read_output(__OUTPUT.read);
     #[automatically_derived]
     impl __rt::Tool for Choose {
         type Input = Choose;
@@ -38,9 +38,9 @@ const _: () = {
     }
     #[automatically_derived]
     impl __rt::Stateless for Choose {
-        fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::StartedCall<'a> {
+        fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
             let _input = Choose { options: _slot0 };
-            __rt::StartedCall::new(false, { __rt::outside() })
+            __rt::AcceptedCall::new(false, { __rt::outside() })
         }
     }
 };

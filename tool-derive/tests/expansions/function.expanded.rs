@@ -79,12 +79,12 @@ const _: () = {
         _state: &'a __S,
         (_slot0, _slot1): <find_orders as __rt::Tool>::Values,
         _cx: &'a __rt::Context,
-    ) -> __rt::StartedCall<'a>
+    ) -> __rt::AcceptedCall<'a>
     where
         __S: __rt::Provide<Orders>,
     {
         let _input = find_orders { customer: _slot0, limit: _slot1 };
-        __rt::StartedCall::new(false, { __work(__rt::Provide::<Orders>::provide(_state), _input, _cx) })
+        __rt::AcceptedCall::new(false, { __work(__rt::Provide::<Orders>::provide(_state), _input, _cx) })
     }
     #[automatically_derived]
     impl<__S: 'static> __rt::WithState<__S> for find_orders

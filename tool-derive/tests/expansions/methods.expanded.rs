@@ -66,12 +66,12 @@ const _: () = {
         _state: &'a __S,
         (_slot0,): <CounterNext as __rt::Tool>::Values,
         _cx: &'a __rt::Context,
-    ) -> __rt::StartedCall<'a>
+    ) -> __rt::AcceptedCall<'a>
     where
         __S: __rt::Provide<Counter>,
     {
         let _input = CounterNext { number: _slot0 };
-        __rt::StartedCall::new(false, { __work(__rt::Provide::<Counter>::provide(_state), _input, _cx) })
+        __rt::AcceptedCall::new(false, { __work(__rt::Provide::<Counter>::provide(_state), _input, _cx) })
     }
     #[automatically_derived]
     impl<__S: 'static> __rt::WithState<__S> for CounterNext

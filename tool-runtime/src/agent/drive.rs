@@ -35,7 +35,7 @@ use tool_run::run::{Action, StepInput};
 
 /// The settings of one drive of a run.
 #[derive(Default)]
-pub struct Drive {
+pub struct DriveOptions {
     /// A call from outside, in place of the model's next turn.
     pub injected: Option<ToolCall>,
     /// Set if the loop ends where it would ask the model.
@@ -44,7 +44,7 @@ pub struct Drive {
     pub follows: bool,
 }
 
-impl Drive {
+impl DriveOptions {
     /// Drives a run after `input`, until it has finished, was stopped, or needs a decision that nobody here can make. Follows
     /// the run as long as it is driven elsewhere.
     pub async fn run(

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::agent::{
     Agent, AgentError, Handle,
-    drive::Drive,
+    drive::DriveOptions,
     handle::{Steering, SteeringMessages},
     log::{Log, can_continue, conversation},
     typed::{FinalAnswer, with_answer},
@@ -157,7 +157,7 @@ impl Session {
         }
         let content = vec![Part::text(format!("Call `{}`.", call.name))];
         let prompt = Prompt::new(content, self.agent().owner(), self.agent().now()).until(call.name.clone());
-        let drive = Drive { injected: Some(call), ..Drive::default() };
+        let drive = DriveOptions { injected: Some(call), ..DriveOptions::default() };
         self.drive_with(None, Some(StepInput::Prompt(prompt)), drive).await?;
         // If another process wrote entries first, the run refused the prompt, and the call was not made.
         self.run().calls().get(at).ok_or_else(|| Refusal::Busy.into())
@@ -190,7 +190,7 @@ impl Session {
     /// Runs all calls that are approved or need no approval, and stops before the next request to the model. Call it before a new
     /// prompt, which may supersede the waiting calls.
     pub async fn run_pending_calls(&mut self) -> Result<Reply, AgentError> {
-        let drive = Drive { stops_before_model: true, ..Drive::default() };
+        let drive = DriveOptions { stops_before_model: true, ..DriveOptions::default() };
         self.drive_with(None, None, drive).await
     }
 
@@ -200,7 +200,7 @@ impl Session {
     /// Calls that were running when their process stopped are started again if that does no harm. The operator is asked for
     /// the outcome of the others ([`Operator::reconcile`](super::Operator::reconcile)).
     pub async fn resume(&mut self) -> Result<Reply, AgentError> {
-        self.continue_with(Drive::default()).await
+        self.continue_with(DriveOptions::default()).await
     }
 
     /// Follows a run that another process drives: the observer receives its events. The model's turn grows if the store passes
@@ -212,10 +212,10 @@ impl Session {
     /// A model error of the other process has the kind
     /// [`ModelErrorKind::Unavailable`](crate::model::ModelErrorKind::Unavailable), because the log keeps only its message.
     pub async fn follow(&mut self) -> Result<Reply, AgentError> {
-        self.continue_with(Drive { follows: true, ..Drive::default() }).await
+        self.continue_with(DriveOptions { follows: true, ..DriveOptions::default() }).await
     }
 
-    async fn continue_with(&mut self, drive: Drive) -> Result<Reply, AgentError> {
+    async fn continue_with(&mut self, drive: DriveOptions) -> Result<Reply, AgentError> {
         let event = self.continue_input();
         let gate =
             with_answer(self.agent.toolset(), self.log.run()).map(|tools| self.agent.setup.gate.with_tools(tools));
@@ -288,7 +288,7 @@ impl Session {
             serde_json::from_value(answer).ok()
         };
         let gate = self.agent.setup.gate.with_tools(tools);
-        let reply = self.drive_with(Some(gate.clone()), event, Drive::default()).await?;
+        let reply = self.drive_with(Some(gate.clone()), event, DriveOptions::default()).await?;
         if let Some(answer) = given(self.log.run()) {
             return Ok(answer);
         }
@@ -297,7 +297,7 @@ impl Session {
         }
         // Some models answer in text although there is a tool for the answer, so ask once more.
         let reminder = self.ask_for::<T>(FinalAnswer::REMINDER.to_owned());
-        let reminded = self.drive_with(Some(gate), Some(reminder), Drive::default()).await?;
+        let reminded = self.drive_with(Some(gate), Some(reminder), DriveOptions::default()).await?;
         given(self.log.run()).ok_or_else(|| {
             no_answer(format!(
                 "its last text is: {}",
@@ -318,7 +318,7 @@ impl Session {
     }
 
     pub(super) async fn drive(&mut self, event: Option<StepInput>) -> Result<Reply, AgentError> {
-        self.drive_with(None, event, Drive::default()).await
+        self.drive_with(None, event, DriveOptions::default()).await
     }
 
     /// Drives the run after `event`, with `gate` in place of the agent's own gate.
@@ -326,7 +326,7 @@ impl Session {
         &mut self,
         gate: Option<Gate>,
         event: Option<StepInput>,
-        drive: Drive,
+        drive: DriveOptions,
     ) -> Result<Reply, AgentError> {
         self.talk = None;
         let gate = gate.as_ref().unwrap_or(&self.agent.setup.gate);

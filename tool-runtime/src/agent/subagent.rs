@@ -27,7 +27,7 @@ use crate::run::{
 use crate::schema::{CompiledSchema, Schema};
 use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::tool::{
-    CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, StartFuture, StartedCall,
+    AcceptedCall, CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, StartFuture,
     ToolOptions, ToolSpec, describe_output, read_as,
 };
 use crate::toolset::NameError;
@@ -116,11 +116,11 @@ impl DynTool for AgentTool {
         let prompt = (self.to_prompt)(arguments).map_err(CallError::from);
         StartFuture::read(prompt.map(|prompt| {
             let needs_approval = self.spec.options.approval != crate::tool::Approval::Never;
-            StartedCall::new(needs_approval, Box::pin(self.work(prompt, cx)))
+            AcceptedCall::new(needs_approval, Box::pin(self.work(prompt, cx)))
         }))
     }
 
-    fn answer(&self, _: &str) -> Result<Output, CallError> {
+    fn read_external_output(&self, _: &str) -> Result<Output, CallError> {
         Err(CallError::NotExecuted)
     }
 

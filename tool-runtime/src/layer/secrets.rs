@@ -205,7 +205,7 @@ impl Layer for Secrets {
         self.error(error)
     }
 
-    fn answered(&self, _: &ToolSpec, output: Output) -> Result<Output, CallError> {
+    fn external_output(&self, _: &ToolSpec, output: Output) -> Result<Output, CallError> {
         self.output(output)
     }
 }

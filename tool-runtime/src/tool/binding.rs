@@ -20,7 +20,7 @@ use tool_schema::schema::answer::Form;
 pub type CallFuture<'a> = BoxFuture<'a, Result<Output, CallError>>;
 
 /// A call whose arguments were accepted, and which has not run yet.
-pub struct StartedCall<'a> {
+pub struct AcceptedCall<'a> {
     /// Set if somebody must approve the call first.
     pub needs_approval: bool,
     /// The arguments as validators changed them, if they did. These are shown, approved and run.
@@ -31,7 +31,7 @@ pub struct StartedCall<'a> {
     pub work: CallFuture<'a>,
 }
 
-impl<'a> StartedCall<'a> {
+impl<'a> AcceptedCall<'a> {
     /// Creates a call whose arguments were accepted as they are.
     #[inline]
     pub fn new(needs_approval: bool, work: CallFuture<'a>) -> Self {
@@ -46,27 +46,27 @@ impl<'a> StartedCall<'a> {
     }
 }
 
-impl fmt::Debug for StartedCall<'_> {
+impl fmt::Debug for AcceptedCall<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("StartedCall").field("needs_approval", &self.needs_approval).finish_non_exhaustive()
+        out.debug_struct("AcceptedCall").field("needs_approval", &self.needs_approval).finish_non_exhaustive()
     }
 }
 
 /// A call whose arguments are being read: a future, which is ready at once unless the tool has validators to ask.
 pub struct StartFuture<'a>(Either<Ready<StartResult<'a>>, BoxFuture<'a, StartResult<'a>>>);
 
-type StartResult<'a> = Result<StartedCall<'a>, CallError>;
-type DecodeResult<'a> = Result<StartedCall<'a>, DecodeError>;
+type StartResult<'a> = Result<AcceptedCall<'a>, CallError>;
+type DecodeResult<'a> = Result<AcceptedCall<'a>, DecodeError>;
 
 impl<'a> StartFuture<'a> {
     /// Creates a call whose arguments were read.
     #[inline]
-    pub fn read(started: Result<StartedCall<'a>, CallError>) -> Self {
+    pub fn read(started: Result<AcceptedCall<'a>, CallError>) -> Self {
         Self(Either::Left(ready(started)))
     }
 
     /// Creates a call whose arguments `work` reads. No validator is asked before it is polled.
-    pub fn asking(work: impl Future<Output = Result<StartedCall<'a>, CallError>> + Send + 'a) -> Self {
+    pub fn asking(work: impl Future<Output = Result<AcceptedCall<'a>, CallError>> + Send + 'a) -> Self {
         Self(Either::Right(work.boxed()))
     }
 
@@ -74,7 +74,7 @@ impl<'a> StartFuture<'a> {
     ///
     /// Otherwise fails with the call itself.
     #[inline]
-    pub fn now(self) -> Result<Result<StartedCall<'a>, CallError>, Self> {
+    pub fn now(self) -> Result<Result<AcceptedCall<'a>, CallError>, Self> {
         match self.0 {
             Either::Left(read) => Ok(read.into_inner()),
             Either::Right(work) => Err(Self(Either::Right(work))),
@@ -85,7 +85,7 @@ impl<'a> StartFuture<'a> {
     #[inline]
     pub fn map(
         self,
-        change: impl FnOnce(Result<StartedCall<'a>, CallError>) -> Result<StartedCall<'a>, CallError> + Send + 'a,
+        change: impl FnOnce(Result<AcceptedCall<'a>, CallError>) -> Result<AcceptedCall<'a>, CallError> + Send + 'a,
     ) -> Self {
         match self.0 {
             Either::Left(read) => Self::read(change(read.into_inner())),
@@ -95,7 +95,7 @@ impl<'a> StartFuture<'a> {
 }
 
 impl<'a> Future for StartFuture<'a> {
-    type Output = Result<StartedCall<'a>, CallError>;
+    type Output = Result<AcceptedCall<'a>, CallError>;
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Self::Output> {
@@ -150,14 +150,14 @@ pub trait DynTool: Send + Sync {
         &self.spec().name
     }
 
-    /// Reads the arguments and prepares the call. Nothing runs before [`StartedCall::work`] is polled.
+    /// Reads the arguments and prepares the call. Nothing runs before [`AcceptedCall::work`] is polled.
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a>;
 
     /// Reads the output that a client gave to a call of an external tool.
     ///
-    /// Fails when the tool is not external, or the output has the wrong type. Pass an answer from outside the program to
-    /// [`Toolset::answer`](crate::Toolset::answer), which also limits its size.
-    fn answer(&self, output: &str) -> Result<Output, CallError>;
+    /// Fails when the tool is not external, or the output has the wrong type. Pass an output from outside the program to
+    /// [`Toolset::read_external_output`](crate::Toolset::read_external_output), which also limits its size.
+    fn read_external_output(&self, output: &str) -> Result<Output, CallError>;
 
     /// Returns the tools that a call of this one may itself call, if it is an agent. A wrapper of a tool passes this on.
     fn inside(&self) -> &[Arc<dyn DynTool>] {
@@ -191,8 +191,8 @@ impl<S: Send + Sync> DynTool for Bound<S> {
         self.start.start(self.def, &self.state, arguments, cx)
     }
 
-    fn answer(&self, output: &str) -> Result<Output, CallError> {
-        self.def.read_answer(output)
+    fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
+        self.def.read_external_output(output)
     }
 
     fn hooks(&self) -> Option<&dyn InputHooks> {
@@ -219,7 +219,7 @@ pub trait StartStateless: Sync {
 /// The code of a call with values of these types. The code that reads them is compiled once for each list of types, not for each
 /// tool.
 #[derive(Debug)]
-pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> StartedCall<'a>);
+pub struct Begin<V>(pub for<'a> fn(V, &'a Context) -> AcceptedCall<'a>);
 
 impl<V: Values> StartStateless for Begin<V> {
     fn start<'a>(&self, def: &'static Def, text: &str, cx: &'a Context) -> DecodeResult<'a> {
@@ -238,7 +238,7 @@ pub trait StartWithState<S>: Sync {
 
 /// The code of a call with the state `S` and values of these types.
 #[derive(Debug)]
-pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> StartedCall<'a>);
+pub struct BeginWithState<S, V>(pub for<'a> fn(&'a S, V, &'a Context) -> AcceptedCall<'a>);
 
 impl<S, V: Values> StartWithState<S> for BeginWithState<S, V> {
     fn start<'a>(&self, def: &'static Def, state: &'a S, text: &str, cx: &'a Context) -> DecodeResult<'a> {

@@ -1,6 +1,6 @@
 //! The traits that `#[tool]` implements, and those that its users implement.
 
-use super::{Binding, Context, DecodeError, Def, Start, StartedCall, Values, binding::Begin};
+use super::{AcceptedCall, Binding, Context, DecodeError, Def, Start, Values, binding::Begin};
 
 /// A declared tool. `#[tool]` implements it.
 #[diagnostic::on_unimplemented(
@@ -38,7 +38,7 @@ pub trait Tool {
 /// A tool that needs no state.
 pub trait Stateless: Tool {
     /// Starts the call with these parameters.
-    fn begin(values: Self::Values, cx: &Context) -> StartedCall<'_>;
+    fn begin(values: Self::Values, cx: &Context) -> AcceptedCall<'_>;
 }
 
 /// A tool that works with the state `S`. `#[tool]` implements it for every state that provides what the tool needs.

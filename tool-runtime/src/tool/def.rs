@@ -33,7 +33,7 @@ pub struct Def {
     /// The options of the declaration.
     pub options: &'static Options,
     /// The function that reads an output from a client; for external tools.
-    pub answer: Option<ReadAnswer>,
+    pub read_output: Option<ReadOutput>,
     /// The hooks that receive the arguments of a call while they arrive.
     pub(crate) hooks: Option<&'static dyn InputHooks>,
     /// The variants, in place of `fields`, if the input is an enum.
@@ -52,7 +52,7 @@ pub struct Union {
 }
 
 /// The function that reads an output from a client.
-pub type ReadAnswer = fn(&str) -> Result<Output, Rejection>;
+pub type ReadOutput = fn(&str) -> Result<Output, Rejection>;
 
 /// A variant of an input that is an enum: the value of its tag, and its declaration.
 pub type Variant = (&'static str, fn() -> &'static Def);
@@ -203,7 +203,7 @@ impl Def {
             fields,
             output,
             options: &Options::NEW,
-            answer: None,
+            read_output: None,
             hooks: None,
             union: None,
             cache: OnceLock::new(),
@@ -236,13 +236,13 @@ impl Def {
     }
 
     /// Sets the function that reads an output from a client.
-    pub const fn answer(mut self, answer: ReadAnswer) -> Self {
-        self.answer = Some(answer);
+    pub const fn read_output(mut self, read: ReadOutput) -> Self {
+        self.read_output = Some(read);
         self
     }
 
-    pub(crate) fn read_answer(&self, output: &str) -> Result<Output, CallError> {
-        Ok(self.answer.ok_or(CallError::NotExecuted)?(output)?)
+    pub(crate) fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
+        Ok(self.read_output.ok_or(CallError::NotExecuted)?(output)?)
     }
 
     /// Returns whether the spec was created.
@@ -278,7 +278,7 @@ impl Def {
                 Some(union) => describe_union(union),
                 None => describe_input(self.fields),
             };
-            let describe_output = if self.options.external { describe_answer } else { describe_output };
+            let describe_output = if self.options.external { describe_external_output } else { describe_output };
             let mut spec = ToolSpec::new(self.name, self.description, input.schema);
             spec.title = self.options.title.map(str::to_owned);
             spec.output = describe_output(self.output.schema).map(Arc::new);
@@ -393,7 +393,9 @@ pub fn describe_output(describe: impl FnOnce(&mut SchemaGenerator) -> Option<sch
 }
 
 /// Returns the schema of an output that comes from a client and is read here.
-pub fn describe_answer(describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>) -> Option<Schema> {
+pub fn describe_external_output(
+    describe: impl FnOnce(&mut SchemaGenerator) -> Option<schemars::Schema>,
+) -> Option<Schema> {
     describe_root(generator(), describe)
 }
 

@@ -66,8 +66,11 @@ pub fn check(guard: &CompiledSchema, text: &str) -> Result<(), Rejection> {
 }
 
 /// Checks an output from a client against the schema that the client got.
-pub fn answer(text: &str, schema: fn(&mut SchemaGenerator) -> schemars::Schema) -> Result<(), Rejection> {
-    let schema = def::describe_answer(|generator| Some(schema(generator)));
+pub fn check_external_output(
+    text: &str,
+    schema: fn(&mut SchemaGenerator) -> schemars::Schema,
+) -> Result<(), Rejection> {
+    let schema = def::describe_external_output(|generator| Some(schema(generator)));
     let schema = schema.and_then(|schema| CompiledSchema::compile(schema.neutral()).ok());
     fitting(text, schema.as_ref()).map(drop)
 }
@@ -104,7 +107,7 @@ pub(crate) fn read_as<T: serde::de::DeserializeOwned>(
     serde_json::from_str(text).map_err(|error| refused(&error))
 }
 
-/// Explains why a type refused an answer that its schema allows.
+/// Explains why a type refused an output that its schema allows.
 pub fn refused(error: &serde_json::Error) -> Rejection {
     Rejection::one(Problem::new("", ProblemKind::Invalid, expectation(error)))
 }

@@ -41,7 +41,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    CallError, CallFuture, Context, DecodeError, Def, HookFuture, Resources, StartedCall,
+    AcceptedCall, CallError, CallFuture, Context, DecodeError, Def, HookFuture, Resources,
     dynamic::{
         AcceptedInput, ArgumentValidation, CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker,
         LaterValidation, NestedValidation, ParameterValidator, SlotWitness, StoredValue, Validate, Validator,
@@ -549,7 +549,7 @@ impl<T, X> NestedValidationFallback for NestedValidation<T, X> {}
 
 /// The fallback for the start of a call that does not compile.
 pub trait ArgumentValidationFallback {
-    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<StartedCall<'a>, DecodeError>> {
+    fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<AcceptedCall<'a>, DecodeError>> {
         ready(Err(unread())).boxed()
     }
 }

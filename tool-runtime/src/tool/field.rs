@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     Output, ToolInput, ToolSecret,
-    def::ReadAnswer,
+    def::ReadOutput,
     diagnose,
     input::{absent, read_secret},
     output::Returned,
@@ -77,7 +77,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> TypeWitness<T> {
         FieldCode {
             code: Self::GIVEN,
             read: |text| {
-                diagnose::answer(text, T::schema)?;
+                diagnose::check_external_output(text, T::schema)?;
                 match T::read(text) {
                     Ok(_) => Ok(Output::from_json(text.trim())),
                     Err(error) => Err(diagnose::refused(&error)),
@@ -122,13 +122,13 @@ impl<T: 'static> TypeWitness<T> {
     }
 }
 
-/// The code of a parameter, or of the answer to an external tool.
+/// The code of a parameter, or of the output of an external tool.
 #[derive(Debug)]
 pub struct FieldCode {
     code: &'static Code,
-    /// The code that reads an answer.
-    pub read: ReadAnswer,
-    /// The code that describes an answer.
+    /// The code that reads an output.
+    pub read: ReadOutput,
+    /// The code that describes an output.
     pub returned: Returned,
 }
 

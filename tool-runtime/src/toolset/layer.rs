@@ -11,7 +11,7 @@ use std::{
 use super::prepared::{PausedCall, accepted_work, pause, run, store_read};
 use crate::feedback::Rejection;
 use crate::tool::{
-    CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, StartFuture, StartedCall, ToolSpec,
+    AcceptedCall, CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, StartFuture, ToolSpec,
 };
 use tool_run::judge::AcceptedArguments;
 use tool_schema::json;
@@ -47,7 +47,7 @@ use tool_schema::json::text;
 /// people see them, and an edit provides them. [`Invocation::arguments`] and the run's log hold them. The layer translates them
 /// whenever the call is read. So what was approved is what runs, as long as the translation is the same each time.
 ///
-/// If the tool's validators change such arguments ([`StartedCall::normalized`](crate::tool::StartedCall::normalized)),
+/// If the tool's validators change such arguments ([`AcceptedCall::normalized`](crate::tool::AcceptedCall::normalized)),
 /// [`restore`](Self::restore) translates the change back. The runtime checks that the result means what the validators returned.
 /// If it does not, the runtime refuses the call, because nobody could see what they would approve.
 #[diagnostic::on_unimplemented(
@@ -93,10 +93,10 @@ pub trait Layer: Send + Sync + 'static {
         error
     }
 
-    /// Changes the answer that a client gave to a call of an external tool. The default changes nothing.
+    /// Changes the output that a client sent for a call of an external tool. The default changes nothing.
     ///
-    /// Fails when it is not an answer.
-    fn answered(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
+    /// Fails when the layer refuses the output.
+    fn external_output(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
         let _ = spec;
         Ok(output)
     }
@@ -178,8 +178,8 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
         (**self).refused(spec, error)
     }
 
-    fn answered(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
-        (**self).answered(spec, output)
+    fn external_output(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
+        (**self).external_output(spec, output)
     }
 
     fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
@@ -290,7 +290,7 @@ impl<L: Layer + ?Sized> Around<L> {
     /// Starts a call whose arguments need no translation.
     fn start_as_it_is<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         self.inner.start(arguments, cx).map(move |started| {
-            let StartedCall { needs_approval, normalized, touches, work } = self.translate_errors(started)?;
+            let AcceptedCall { needs_approval, normalized, touches, work } = self.translate_errors(started)?;
             let settled = normalized.clone();
             // The layer is called when the work is polled, not before: an approval may still be missing.
             let work = Box::pin(async move {
@@ -298,7 +298,7 @@ impl<L: Layer + ?Sized> Around<L> {
                 let call = self.invocation(arguments, cx);
                 self.layer.call(call, Next { inner: &*self.inner, call, arguments, first: Some(work) }).await
             });
-            Ok(StartedCall { needs_approval, normalized, touches, work })
+            Ok(AcceptedCall { needs_approval, normalized, touches, work })
         })
     }
 }
@@ -318,8 +318,8 @@ impl<L: Layer + ?Sized> DynTool for Around<L> {
         }
     }
 
-    fn answer(&self, output: &str) -> Result<Output, CallError> {
-        self.layer.answered(&self.spec, self.inner.answer(output)?)
+    fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
+        self.layer.external_output(&self.spec, self.inner.read_external_output(output)?)
     }
 
     fn inside(&self) -> &[Arc<dyn DynTool>] {
@@ -355,7 +355,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
             let restored = |changed: &str| restore(around, arguments, &meant, changed, cx);
             let read =
                 started.and_then(|started| Ok((started.normalized.as_deref().map(restored).transpose()?, started)));
-            let (normalized, StartedCall { needs_approval, normalized: changed, touches, work }) = match read {
+            let (normalized, AcceptedCall { needs_approval, normalized: changed, touches, work }) = match read {
                 Ok(read) => read,
                 Err(error) => {
                     store_read(&reading, Err(error));
@@ -372,7 +372,12 @@ fn start_translated<'a, L: Layer + ?Sized>(
     };
     let started = |read: Result<AcceptedArguments, CallError>, call: PausedCall<'a>| {
         let AcceptedArguments { needs_approval, normalized, touches, .. } = read?;
-        Ok(StartedCall { needs_approval, normalized: normalized.map(|text| (*text).into()), touches, work: call.run() })
+        Ok(AcceptedCall {
+            needs_approval,
+            normalized: normalized.map(|text| (*text).into()),
+            touches,
+            work: call.run(),
+        })
     };
     let mut call = PausedCall::of(call);
     match call.poll_read(&mut task::Context::from_waker(task::Waker::noop())) {

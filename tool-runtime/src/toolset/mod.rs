@@ -182,7 +182,7 @@ impl Toolset {
         Self::from_unique(tools, self.inner.argument_limit)
     }
 
-    /// Sets the most bytes that the arguments of a call, or the answer to an external call, may have.
+    /// Sets the most bytes that the arguments of a call, or the output of an external tool, may have.
     pub fn argument_limit(self, bytes: usize) -> Self {
         Self::from_unique(self.inner.tools.clone(), bytes)
     }
@@ -385,8 +385,8 @@ impl DynTool for Adapted {
         started.map(move |started| tighten(&**policy, started?, ProposedCall { spec: &self.spec, arguments, cx }))
     }
 
-    fn answer(&self, output: &str) -> Result<Output, CallError> {
-        self.inner.answer(output)
+    fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
+        self.inner.read_external_output(output)
     }
 
     fn inside(&self) -> &[Arc<dyn DynTool>] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_run::tool::Permission;
 
-use crate::tool::{CallError, Context, StartedCall, ToolSpec};
+use crate::tool::{AcceptedCall, CallError, Context, ToolSpec};
 
 /// A call for a policy to judge.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +65,9 @@ pub(crate) fn ask_policy(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permis
 /// Applies `policy` to a call. Returns the call if the policy allows it, possibly only after an approval.
 pub fn tighten<'a>(
     policy: &dyn Policy,
-    mut started: StartedCall<'a>,
+    mut started: AcceptedCall<'a>,
     ProposedCall { spec, arguments, cx }: ProposedCall<'_>,
-) -> Result<StartedCall<'a>, CallError> {
+) -> Result<AcceptedCall<'a>, CallError> {
     let arguments = started.normalized.as_deref().unwrap_or(arguments);
     match ask_policy(policy, &ProposedCall { spec, arguments, cx }) {
         Permission::Allow => {}

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
-use crate::tool::{CallError, CallFuture, Context, DynTool, Output, StartFuture, StartedCall, panic_text, yield_once};
+use crate::tool::{AcceptedCall, CallError, CallFuture, Context, DynTool, Output, StartFuture, panic_text, yield_once};
 use tool_run::judge::AcceptedArguments;
 
 impl Toolset {
@@ -24,7 +24,7 @@ impl Toolset {
         run(self.start(name, arguments, cx).await?.work).await
     }
 
-    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`StartedCall::work`](crate::tool::StartedCall::work)
+    /// Looks up the tool `name` and lets it read `arguments`. Nothing runs before [`AcceptedCall::work`](crate::tool::AcceptedCall::work)
     /// is polled. [`call`](Self::call) polls it and contains panics.
     #[inline]
     pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
@@ -51,10 +51,10 @@ impl Toolset {
     /// arguments, and panics are contained.
     ///
     /// Fails when there is no such tool, it is not external, or the output is too large or has the wrong type.
-    pub fn answer(&self, name: &str, output: &str) -> Result<Output, CallError> {
+    pub fn read_external_output(&self, name: &str, output: &str) -> Result<Output, CallError> {
         let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
         self.admit(output, "of output")?;
-        contain(|| tool.answer(output))?
+        contain(|| tool.read_external_output(output))?
     }
 
     #[cold]
@@ -229,9 +229,9 @@ fn call(
 }
 
 /// Stores the tool's answer to the arguments in `reading`, and returns the work if the tool accepts them.
-fn separate_work<'a>(reading: &ReadSlot, started: Result<StartedCall<'a>, CallError>) -> Option<CallFuture<'a>> {
+fn separate_work<'a>(reading: &ReadSlot, started: Result<AcceptedCall<'a>, CallError>) -> Option<CallFuture<'a>> {
     let (read, work) = match started {
-        Ok(StartedCall { needs_approval, normalized, touches, work }) => {
+        Ok(AcceptedCall { needs_approval, normalized, touches, work }) => {
             (Ok(AcceptedArguments::new(needs_approval, normalized.map(Arc::from), touches)), Some(work))
         }
         Err(error) => (Err(error), None),

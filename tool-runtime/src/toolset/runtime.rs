@@ -10,7 +10,7 @@ use super::{DynamicToolBuilder, NameError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
-    Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, StartFuture, StartedCall,
+    AcceptedCall, Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, StartFuture,
     ToolOptions, ToolSpec, accept, examine, expansion::touched, fitting, streamed,
 };
 use tool_schema::feedback::shorten;
@@ -99,14 +99,14 @@ impl RuntimeTool {
         Ok((value, problems))
     }
 
-    pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> StartedCall<'a> {
+    pub(super) fn prepare<'a>(&'a self, arguments: Value, cx: &'a Context) -> AcceptedCall<'a> {
         let touches = self.touches.as_ref().and_then(|touches| touches.of(&arguments));
         let work: BoxFuture<'a, _> = match &self.handler {
             // The handler is called when the work is polled, not before: an approval may still be missing.
             Some(handler) => Box::pin(async move { handler(arguments, cx.clone()).await }),
             None => Box::pin(std::future::ready(Err(CallError::NotExecuted))),
         };
-        StartedCall { touches, ..StartedCall::new(self.spec.options.approval != Approval::Never, work) }
+        AcceptedCall { touches, ..AcceptedCall::new(self.spec.options.approval != Approval::Never, work) }
     }
 }
 
@@ -117,7 +117,7 @@ impl RuntimeToolBuilder {
         self
     }
 
-    /// Sets the JSON Schema of the output. The runtime checks the answer to an external tool against it.
+    /// Sets the JSON Schema of the output. The runtime checks the output of an external tool against it.
     pub fn output(mut self, schema: Value) -> Self {
         self.output = Some(schema);
         self
@@ -245,7 +245,7 @@ impl DynTool for RuntimeTool {
         StartFuture::read(started)
     }
 
-    fn answer(&self, output: &str) -> Result<Output, CallError> {
+    fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
         if self.handler.is_some() {
             return Err(CallError::NotExecuted);
         }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::agent::{
     Agent, AgentError, Event,
     clock::Clocks,
-    drive::{Drive, Signals},
+    drive::{DriveOptions, Signals},
     handle::{HandleRequest, Outside, Signal, SteeringMessages},
     observers::{ForeignEntries, Observers},
     pieces::{self, Piece},
@@ -152,7 +152,7 @@ impl Log {
 
     /// Begins to use the store of `agent`, and acquires the right to drive the run there. If the run is driven elsewhere,
     /// [`Log::drives`] returns `false` afterwards.
-    pub async fn begin(&mut self, agent: &Agent, drive: &Drive) -> Result<(), AgentError> {
+    pub async fn begin(&mut self, agent: &Agent, drive: &DriveOptions) -> Result<(), AgentError> {
         self.agent = agent.clone();
         self.queue = Queue { stops_before_model: drive.stops_before_model, ..Queue::default() };
         self.conversation = Conversation::new(agent);
@@ -729,7 +729,7 @@ mod tests {
         let mut observers = Observers::new(&agent, &agent.setup.gate, Arc::clone(&agent.setup.observer));
         let (run, created) = Run::new("run".into(), agent.owner(), agent.setup.options, Vec::new(), agent.now());
         let mut log = Log::new(&agent, run, vec![created]);
-        log.begin(&agent, &Drive::default()).await.unwrap();
+        log.begin(&agent, &DriveOptions::default()).await.unwrap();
         let before = log.run().rev();
         let mut entries = vec![LogEntry::Started { call: "call_1".into(), at: agent.now() }];
         log.apply(&mut entries);

@@ -14,7 +14,7 @@ use super::{
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
 use crate::tool::{
-    Context, DecodeError, Def, StartedCall, Tool, Values,
+    AcceptedCall, Context, DecodeError, Def, Tool, Values,
     decode::{self, Slot},
     def, diagnose,
     field::Skipped,
@@ -131,7 +131,7 @@ pub trait Validators: Tool {
     }
 
     /// Starts the call with this input.
-    fn begin<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> StartedCall<'a>;
+    fn begin<'a>(input: Self::Input, states: Self::States<'a>, cx: &'a Context) -> AcceptedCall<'a>;
 }
 
 /// The data from which the contexts of validators are made.
@@ -214,7 +214,7 @@ where
     X: Send + Sync,
 {
     /// Reads the arguments of a tool, asks its validators, and prepares the call.
-    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<StartedCall<'a>, DecodeError>>
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<AcceptedCall<'a>, DecodeError>>
     where
         T: Validators<States<'a> = X> + 'a,
         X: 'a,
@@ -299,7 +299,7 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
     }
 
     /// Starts the call with this input.
-    fn begin<'a>(input: Self, states: Self::States<'a>, cx: &'a Context) -> StartedCall<'a>;
+    fn begin<'a>(input: Self, states: Self::States<'a>, cx: &'a Context) -> AcceptedCall<'a>;
 }
 
 /// Arguments that are accepted.
@@ -329,7 +329,7 @@ where
     X: Send + Sync,
 {
     /// Reads the arguments of a tool, asks the validators of its variant, and prepares the call.
-    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<StartedCall<'a>, DecodeError>>
+    pub fn settle<'a>(text: &'a str, states: X, cx: &'a Context) -> BoxFuture<'a, Result<AcceptedCall<'a>, DecodeError>>
     where
         T: Variants<States<'a> = X> + 'a,
         X: 'a,

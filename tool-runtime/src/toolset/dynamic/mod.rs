@@ -11,7 +11,7 @@ use super::{NameError, RuntimeTool, RuntimeToolBuilder};
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
 use crate::tool::{
-    CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, StartFuture, StartedCall, ToolSpec,
+    AcceptedCall, CallError, Context, DynTool, Failure, InputHooks, IntoValidation, Output, StartFuture, ToolSpec,
     dynamic::{
         self, Call, ParameterResult, ParameterResults, ReadProblems, Shape, StoredValue, UNCHECKED, ValidatorAnswer,
         conclude,
@@ -178,8 +178,8 @@ impl DynTool for DynamicTool {
         StartFuture::asking(self.settle(arguments, cx))
     }
 
-    fn answer(&self, output: &str) -> Result<Output, CallError> {
-        self.tool.answer(output)
+    fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
+        self.tool.read_external_output(output)
     }
 
     fn hooks(&self) -> Option<&dyn InputHooks> {
@@ -367,7 +367,7 @@ impl Index<&str> for KnownValues {
 }
 
 impl DynamicTool {
-    async fn settle<'a>(&'a self, text: &'a str, cx: &'a Context) -> Result<StartedCall<'a>, CallError> {
+    async fn settle<'a>(&'a self, text: &'a str, cx: &'a Context) -> Result<AcceptedCall<'a>, CallError> {
         let shape = &*self.parameters;
         let (mut arguments, reading) = self.read(text, cx)?;
         let values = self.values(&mut arguments, &reading);

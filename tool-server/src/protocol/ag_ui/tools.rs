@@ -5,7 +5,7 @@ use std::{collections::HashSet, fmt, sync::Arc};
 use serde_json::{Value, json};
 
 use super::input::ClientTool;
-use tool_runtime::tool::{CallError, Context, DynTool, Output, StartFuture, StartedCall, ToolSpec};
+use tool_runtime::tool::{AcceptedCall, CallError, Context, DynTool, Output, StartFuture, ToolSpec};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_schema::feedback;
 
@@ -174,7 +174,7 @@ impl DynTool for Guest {
             return self.tool.start(arguments, cx);
         }
         let work = Box::pin(std::future::ready(Err(CallError::NotExecuted)));
-        let mut started = StartedCall::new(false, work);
+        let mut started = AcceptedCall::new(false, work);
         if self.tool.check(arguments).is_err() {
             // Clients read arguments that are not an object as an empty object.
             started.normalized = Some("{}".into());
@@ -182,8 +182,8 @@ impl DynTool for Guest {
         StartFuture::read(Ok(started))
     }
 
-    fn answer(&self, output: &str) -> Result<Output, CallError> {
-        self.tool.answer(output)
+    fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
+        self.tool.read_external_output(output)
     }
 }
 

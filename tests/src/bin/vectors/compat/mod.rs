@@ -39,7 +39,7 @@ use std::sync::Arc;
 pub(crate) use rules::{context, cycles, order};
 use serde_json::{Map, Value, json};
 use tool_runtime::schema::Schema;
-use tool_runtime::tool::{DynTool, StartFuture, StartedCall};
+use tool_runtime::tool::{AcceptedCall, DynTool, StartFuture};
 use tool_runtime::{CallError, Context, Failure, Output, ToolSpec};
 
 /// The failure of a call whose validators cannot be put in an order.
@@ -144,10 +144,10 @@ impl DynTool for CompatTool {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> StartFuture<'a> {
-        StartFuture::read(Ok(StartedCall::new(false, Box::pin(async move { self.answer_to(arguments) }))))
+        StartFuture::read(Ok(AcceptedCall::new(false, Box::pin(async move { self.answer_to(arguments) }))))
     }
 
-    fn answer(&self, _: &str) -> Result<Output, CallError> {
+    fn read_external_output(&self, _: &str) -> Result<Output, CallError> {
         Err(CallError::NotExecuted)
     }
 }
