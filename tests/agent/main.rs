@@ -6,22 +6,22 @@
     reason = "values come back as they were given, and the parameters of test tools need no names"
 )]
 
-mod agent;
-mod answer;
 mod breaker;
 mod duplicates;
 mod guards;
 mod hooks;
 mod idempotency;
+mod layer_chains;
+mod layer_parameters;
 mod layers;
-mod looping;
-mod middleware;
+mod model;
 mod odd_models;
-mod parameters;
+mod run_loop;
 mod scripted;
 mod sealed;
 mod secrets;
 mod streams;
 mod terminal;
 mod testing;
-mod typed;
+mod typed_answers;
+mod typed_layers;

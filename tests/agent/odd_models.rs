@@ -16,7 +16,7 @@ use tool_runtime::{
 };
 use tool_test_kit::within;
 
-use crate::agent::watched;
+use crate::run_loop::watched;
 
 /// Counts how often it is called.
 #[tool]

@@ -26,7 +26,7 @@ use tool_runtime::{
 };
 use tool_test_kit::within;
 
-use crate::agent::watched;
+use crate::run_loop::watched;
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct Count {

@@ -8,22 +8,22 @@
 )]
 
 mod agreement;
+mod all_toolsets;
 mod answers;
-mod at_run_time;
+mod attribute;
 mod bad_input;
 mod context;
-mod declare;
-mod decode;
 mod dynamic;
-mod explain;
 mod lint;
+mod many_parameters;
 mod outputs;
 mod partial;
 mod problems;
-mod runtime_data;
+mod random_texts;
+mod recorded_tools;
+mod runtime_dynamic;
 mod runtime_tools;
 mod schema;
-mod shared;
+mod shared_data;
 mod toolset;
-mod toolsets;
-mod wide;
+mod typical_mistakes;

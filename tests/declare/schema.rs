@@ -8,11 +8,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_runtime::schema::{Dialect, Schema, Severity};
 
-use crate::shared;
+use crate::shared_data;
 
 /// Returns dialects, each with a meta-schema that its schemas must satisfy.
 fn profiles(data: &Path) -> Vec<(Dialect, Validator)> {
-    let read = |name: &str| jsonschema::validator_for(&shared::json(&data.join("schema-profiles").join(name))).unwrap();
+    let read =
+        |name: &str| jsonschema::validator_for(&shared_data::json(&data.join("schema-profiles").join(name))).unwrap();
     vec![
         (Dialect::OpenAiStrict, read("openai_202602.json")),
         (Dialect::Gemini, read("gemini_202503.json")),
@@ -67,16 +68,16 @@ fn lowered(schema: &Schema, dialect: Dialect) -> Value {
 
 /// Returns every schema, with its name and its labelled instances.
 fn schemas(data: &Path) -> impl Iterator<Item = (String, Value, Vec<Value>)> {
-    let tools = shared::files(&data.join("mcp-tools"), ".json").into_iter().flat_map(|path| {
-        let file = shared::json(&path);
+    let tools = shared_data::files(&data.join("mcp-tools"), ".json").into_iter().flat_map(|path| {
+        let file = shared_data::json(&path);
         let tools = file.get("tools").unwrap_or(&file).as_array().unwrap().clone();
         tools
             .into_iter()
             .map(move |tool| (format!("{} {}", path.display(), tool["name"]), tool["inputSchema"].clone(), Vec::new()))
     });
-    let labelled = shared::files(&data.join("schemas"), ".jsonl.gz")
+    let labelled = shared_data::files(&data.join("schemas"), ".jsonl.gz")
         .into_iter()
-        .flat_map(|path| shared::lines(&path))
+        .flat_map(|path| shared_data::lines(&path))
         .map(|record| {
             (
                 record["id"].to_string(),
@@ -100,7 +101,7 @@ fn report(what: &str, total: usize, failures: &[String]) {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn providers_accept_every_real_schema() {
-    let data = shared::data();
+    let data = shared_data::data();
     let profiles = profiles(&data);
     let (mut total, mut failures) = (0, Vec::new());
     for (name, schema, _) in schemas(&data) {
@@ -140,7 +141,7 @@ fn allow_documented_null(schema: &mut Value) {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn whole_dialects_agree_with_the_original() {
-    let data = shared::data();
+    let data = shared_data::data();
     let (mut total, mut failures) = (0, Vec::new());
     for (name, schema, tests) in schemas(&data) {
         let Ok(original) = options().build(&schema) else { continue };
@@ -174,7 +175,7 @@ fn whole_dialects_agree_with_the_original() {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn valid_values_stay_valid_in_a_weaker_schema() {
-    let data = shared::data();
+    let data = shared_data::data();
     let (mut total, mut narrowed, mut failures) = (0, 0, Vec::new());
     for (name, schema, tests) in schemas(&data) {
         let Ok(original) = options().build(&schema) else { continue };

@@ -14,10 +14,10 @@ mod crashes;
 mod steps;
 // A sweep, or a clock that the test moves, lets time pass. An engine has timers of its own.
 mod expiry;
-mod paused;
+mod paused_clock;
 mod random;
 // A store that changes what it has read.
-mod older;
+mod older_records;
 // Hooks, a keeper, and a person, of the process that drives.
 mod direct_calls;
 mod hooks;

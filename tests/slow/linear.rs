@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::alone::alone_blocking;
+use crate::process_locks::alone_blocking;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Builder;
 use tool_test_fixtures::requests::{ALL, World, Worst};

@@ -5,11 +5,11 @@
 #![allow(deprecated, reason = "the parameters of test tools need no descriptions")]
 #![cfg(unix)]
 
-mod alone;
 mod fuzz;
 mod kills;
 mod linear;
 mod load;
+mod process_locks;
 mod requests;
 
 #[global_allocator]

@@ -7,7 +7,7 @@ use tool_runtime::{
 
 use tool_test_kit::stores::Stores;
 
-use crate::appends::{append, create, id, interrupt, kind, many, of, texts, under};
+use crate::sample_appends::{append, create, id, interrupt, kind, many, of, texts, under};
 
 pub(crate) async fn creates_and_adds(stores: &Stores) {
     let run = id("r");

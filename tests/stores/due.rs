@@ -6,7 +6,7 @@ use tool_runtime::{run::Time, store::Store};
 
 use tool_test_kit::stores::Stores;
 
-use crate::appends::{append, id};
+use crate::sample_appends::{append, id};
 
 /// So long that what a test itself takes does not matter.
 const HOUR: Duration = Duration::from_hours(1);

@@ -11,7 +11,7 @@ use tool_runtime::{
 
 use tool_test_kit::stores::Stores;
 
-use crate::appends::{append, create, id, kind, under};
+use crate::sample_appends::{append, create, id, kind, under};
 
 /// So long that what a test itself takes does not matter.
 const HOUR: Duration = Duration::from_hours(1);

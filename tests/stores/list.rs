@@ -8,7 +8,7 @@ use tool_runtime::{
 };
 use tool_test_kit::stores::Stores;
 
-use crate::appends::{id, of};
+use crate::sample_appends::{id, of};
 
 /// Returns an append that sets `changed` and the title in the owner's list.
 fn seen(owner: &str, expected: u64, changed: u64, title: Option<&str>) -> Append {

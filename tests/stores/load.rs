@@ -2,7 +2,7 @@
 
 use tool_test_kit::stores::Stores;
 
-use crate::appends::{append, create, id, kind, many, texts};
+use crate::sample_appends::{append, create, id, kind, many, texts};
 
 async fn four(stores: &Stores) {
     create(&*stores.one, "r").await;

@@ -1,7 +1,6 @@
 //! The contract of every store, tested for each, and the promise that records of every version stay readable.
 
 mod append;
-mod appends;
 mod due;
 mod lease;
 mod list;
@@ -11,6 +10,7 @@ mod pieces;
 mod postgres;
 mod real_runs;
 mod records;
+mod sample_appends;
 mod sqlite;
 mod waiting;
 mod watch;

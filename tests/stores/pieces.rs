@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use tool_runtime::store::Store;
 use tool_test_kit::stores::{File, Schema, Stores};
 
-use crate::appends::id;
+use crate::sample_appends::id;
 
 /// Waits for an item that must come.
 async fn next<T>(stream: &mut BoxStream<'static, T>) -> T {

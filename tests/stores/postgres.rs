@@ -11,7 +11,7 @@ use tool_stores::{PostgresOptions, PostgresStore};
 
 use tool_test_kit::stores::Schema;
 
-use crate::appends::{append, create, id, kind, under};
+use crate::sample_appends::{append, create, id, kind, under};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_processes_make_the_tables_at_once() {

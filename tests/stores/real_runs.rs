@@ -15,7 +15,7 @@ use tool_runtime::{
 
 use tool_test_kit::stores::Stores;
 
-use crate::appends::{append, created, id};
+use crate::sample_appends::{append, created, id};
 
 /// Pay a bill.
 #[tool(approval = always, effect = destructive)]

@@ -11,7 +11,7 @@ use tool_stores::{Durability, SqliteOptions, SqliteStore};
 use tool_test_kit::AllAndSome as _;
 use tool_test_kit::stores::File;
 
-use crate::appends::{append, create, id, kind};
+use crate::sample_appends::{append, create, id, kind};
 
 const PATH: &str = "TOOL_TEST_SQLITE";
 const PROCESSES: usize = 4;

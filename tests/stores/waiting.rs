@@ -4,7 +4,7 @@ use tool_runtime::store::{Store, WaitingFilter};
 
 use tool_test_kit::stores::Stores;
 
-use crate::appends::{append, id, interrupt, of};
+use crate::sample_appends::{append, id, interrupt, of};
 
 async fn names(store: &dyn Store, filter: &WaitingFilter) -> Vec<String> {
     let items = store.waiting(filter).await.unwrap();

@@ -11,7 +11,7 @@ use tool_runtime::{
 use tool_stores::PostgresOptions;
 use tool_test_kit::stores::{File, Schema, Stores};
 
-use crate::appends::{append, create, id, under};
+use crate::sample_appends::{append, create, id, under};
 
 /// Waits for the notification that the log may have `rev` entries, and not for one that says less.
 async fn reaches(news: &mut BoxStream<'static, u64>, rev: u64) {

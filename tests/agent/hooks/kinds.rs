@@ -22,7 +22,7 @@ use tool_runtime::{
 use tool_schema::json::Change;
 
 use super::{Recording, end, piece, recorded, start};
-use crate::agent::watched;
+use crate::run_loop::watched;
 
 /// A flight, booked by a client.
 #[tool(external, output = bool, on_input_available = booked)]

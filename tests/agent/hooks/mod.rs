@@ -15,7 +15,7 @@ use tool_runtime::{
     toolset,
 };
 
-use crate::agent::watched;
+use crate::run_loop::watched;
 
 /// The recorded hook calls, as an extension of the context.
 #[derive(Clone, Default)]

@@ -19,7 +19,7 @@ use tool_run::run::{StepInput, pending, record, step};
 use tool_runtime::run::{Principal, Run, Time};
 use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
 
-use crate::alone::alone_blocking;
+use crate::process_locks::alone_blocking;
 use tool_test_kit::mutate::{self, Random};
 
 fn folder() -> PathBuf {

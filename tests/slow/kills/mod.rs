@@ -10,7 +10,7 @@ mod world;
 
 use std::time::Instant;
 
-use crate::alone::beside_others_blocking;
+use crate::process_locks::beside_others_blocking;
 
 use parent::{Case, Kill, play, play_all};
 

@@ -13,12 +13,12 @@ use tool_stores::SqliteStore;
 
 use tool_test_kit::stores::{File, Schema};
 
-use crate::alone::beside_others;
 use crate::kills::{
     check, child,
     parent::{Case, process},
     world::{Person, SCRIPTS, World, agent},
 };
+use crate::process_locks::beside_others;
 
 const ROUNDS: usize = 8;
 const WORKERS: usize = 3;

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tool_server::Server;
 
-use crate::alone::alone;
 use crate::load::{
     kit::{Served, chat, live, run, whole},
     model::{World, agent},
 };
+use crate::process_locks::alone;
 
 const STREAMS: usize = 1000;
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use tokio::{io::AsyncReadExt, io::AsyncWriteExt};
 use tool_server::Server;
 
-use crate::alone::alone;
 use crate::load::{
     kit::{Served, begin, chat, contains, live, until},
     model::{OUTPUT, World, agent},
 };
+use crate::process_locks::alone;
 
 const READERS: usize = 10;
 const TIMES: usize = 2000;

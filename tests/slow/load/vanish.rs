@@ -8,11 +8,11 @@ use tokio::{
 };
 use tool_server::Server;
 
-use crate::alone::alone;
 use crate::load::{
     kit::{Served, begin, chat, live, run, until, whole},
     model::{World, agent},
 };
+use crate::process_locks::alone;
 
 const CLIENTS: usize = 200;
 

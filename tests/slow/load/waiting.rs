@@ -12,11 +12,11 @@ use std::{
 use tokio::{net::TcpStream, task::JoinSet, time::Instant};
 use tool_server::Server;
 
-use crate::alone::alone;
 use crate::load::{
     kit::{Served, begin, chat, connect, contains, live, raise_limit, run, until, whole},
     model::{World, agent},
 };
+use crate::process_locks::alone;
 
 /// The numbers of connections and of pages, and of loads of each page.
 const CONNECTIONS: usize = 1000;

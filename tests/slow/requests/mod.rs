@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::alone::alone_blocking;
+use crate::process_locks::alone_blocking;
 use tool_test_kit::mutate::{self, Random};
 use world::{Kind, World};
 

@@ -10,7 +10,7 @@ use tool_runtime::{
     toolset::{ListFormat, ProviderTool},
 };
 
-use crate::looping::kit::{Listener, Ran, ran, tools};
+use crate::model::kit::{Listener, Ran, ran, tools};
 
 #[tokio::test]
 async fn a_providers_tool_is_part_of_the_turn_and_not_a_call() {

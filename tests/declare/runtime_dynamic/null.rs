@@ -10,7 +10,7 @@ use tool_runtime::{
     toolset::{DynamicField, RuntimeTool},
 };
 
-use crate::at_run_time::tools::{begin, call, finish, given, trip};
+use crate::runtime_dynamic::tools::{begin, call, finish, given, trip};
 
 #[test]
 fn a_value_may_be_normalised_to_null() {

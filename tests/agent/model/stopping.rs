@@ -12,7 +12,7 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::looping::kit::{Ran, call, ran, tools, used};
+use crate::model::kit::{Ran, call, ran, tools, used};
 
 fn agent(turns: Vec<Turn>) -> (Agent, Arc<Ran>) {
     let seen = Arc::<Ran>::default();
@@ -104,7 +104,7 @@ async fn conditions_are_composed() {
     let reply = agent.run("go").await.unwrap();
     assert_eq!((reply.phase, reply.steps), (condition("`add` was called and 2 steps"), 2));
     let nothing = StopWhen::all([]);
-    let (agent, _) = crate::looping::stopping::agent(vec![call(1), Turn::say("end")]);
+    let (agent, _) = crate::model::stopping::agent(vec![call(1), Turn::say("end")]);
     assert_eq!(agent.stop_when(nothing).run("go").await.unwrap().phase, Phase::Finished, "nothing is no condition");
 }
 

@@ -12,7 +12,7 @@ use tool_runtime::{
     run::{Phase, StopReason},
 };
 
-use crate::looping::kit::{Listener, Piece, Ran, call, down, ran, says, streaming, tools, used};
+use crate::model::kit::{Listener, Piece, Ran, call, down, ran, says, streaming, tools, used};
 
 fn broken(kind: ModelErrorKind) -> ModelError {
     ModelError::new(kind, "it failed")

@@ -7,7 +7,7 @@ use tool_runtime::{
 };
 use tool_schema::feedback::malformed;
 
-use crate::shared;
+use crate::shared_data;
 
 fn compiled(schema: &Value) -> CompiledSchema {
     CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
@@ -57,10 +57,10 @@ fn a_call_with_several_mistakes() {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn labelled_values_are_judged_as_labelled() {
-    let data = shared::data();
+    let data = shared_data::data();
     let (mut values, mut differing) = (0, Vec::new());
-    for file in shared::files(&data.join("schemas"), ".jsonl.gz") {
-        for record in shared::lines(&file) {
+    for file in shared_data::files(&data.join("schemas"), ".jsonl.gz") {
+        for record in shared_data::lines(&file) {
             let validator = compiled(&record["schema"]);
             let of_another_draft = |warning: &String| warning.contains("names another draft");
             assert!(validator.warnings().iter().all(of_another_draft), "{}: {validator:?}", record["id"]);
@@ -84,11 +84,11 @@ fn labelled_values_are_judged_as_labelled() {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn the_calls_that_break_their_schema_are_explained() {
-    let data = shared::data();
+    let data = shared_data::data();
     let mut messages = Vec::new();
     for (file, most) in [("bfcl.jsonl.gz", 42), ("toolbench.jsonl.gz", 14)] {
         let mut broken = 0;
-        for record in shared::lines(&data.join(file)) {
+        for record in shared_data::lines(&data.join(file)) {
             for call in record["calls"].as_array().unwrap() {
                 let mut tools = record["tools"].as_array().unwrap().iter();
                 let Some(tool) = tools.find(|tool| tool["name"] == call["name"]) else { continue };

@@ -7,7 +7,7 @@ use tool_runtime::{
     toolset::{ListFormat, RuntimeTool},
 };
 
-use crate::shared;
+use crate::shared_data;
 
 /// Returns a name that providers accept.
 fn name(given: &str) -> String {
@@ -34,10 +34,10 @@ fn accepts(tools: &Toolset, name: &str, arguments: &str) -> bool {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn the_tools_of_real_servers_are_tools() {
-    let data = shared::data();
+    let data = shared_data::data();
     let mut all = 0;
-    for file in shared::files(&data.join("mcp-tools"), ".json") {
-        let content = shared::json(&file);
+    for file in shared_data::files(&data.join("mcp-tools"), ".json") {
+        let content = shared_data::json(&file);
         let list = content.as_array().or_else(|| content["tools"].as_array()).unwrap();
         let mut tools = Toolset::new();
         for entry in list {
@@ -65,10 +65,10 @@ fn the_tools_of_real_servers_are_tools() {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn labelled_arguments_are_accepted_and_refused_as_the_data_says() {
-    let data = shared::data();
+    let data = shared_data::data();
     let (mut checked, mut unvalidated, mut wrong) = (0, Vec::new(), Vec::new());
-    for file in shared::files(&data.join("schemas"), ".jsonl.gz") {
-        for record in shared::lines(&file) {
+    for file in shared_data::files(&data.join("schemas"), ".jsonl.gz") {
+        for record in shared_data::lines(&file) {
             let id = record["id"].as_str().unwrap();
             let made = tool("t", &record["schema"]);
             if made.spec().options.unvalidated {
@@ -91,9 +91,9 @@ fn labelled_arguments_are_accepted_and_refused_as_the_data_says() {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn ground_truth_calls_decode_against_their_tools() {
-    let data = shared::data();
+    let data = shared_data::data();
     let (mut calls, mut refused, mut wrong) = (0, 0, Vec::new());
-    for record in shared::lines(&data.join("bfcl.jsonl.gz")) {
+    for record in shared_data::lines(&data.join("bfcl.jsonl.gz")) {
         let find = |call: &Value| record["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == call["name"]);
         for call in record["calls"].as_array().unwrap() {
             let name = name(call["name"].as_str().unwrap());
@@ -113,9 +113,9 @@ fn ground_truth_calls_decode_against_their_tools() {
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn a_call_to_a_tool_that_does_not_exist_is_answered_with_a_suggestion() {
-    let data = shared::data();
+    let data = shared_data::data();
     let (mut calls, mut unknown, mut suggested, mut plausible) = (0, 0, 0, 0);
-    for record in shared::lines(&data.join("toolbench.jsonl.gz")) {
+    for record in shared_data::lines(&data.join("toolbench.jsonl.gz")) {
         let mut tools = Toolset::new();
         for entry in record["tools"].as_array().unwrap() {
             let made = tool(&name(entry["name"].as_str().unwrap()), &entry["parameters"]);

@@ -9,7 +9,7 @@ use tool_runtime::{
     model::{ScriptedModel, Turn},
 };
 
-use crate::looping::kit::{Ran, call, tools};
+use crate::model::kit::{Ran, call, tools};
 
 #[tokio::test]
 async fn the_model_sees_the_pruned_conversation_and_the_run_keeps_all() {

@@ -12,7 +12,7 @@ use tool_runtime::{
     store::{MemoryStore, Store},
 };
 
-use crate::looping::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools, used};
+use crate::model::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools, used};
 
 #[tokio::test]
 async fn active_tools_and_their_order() {

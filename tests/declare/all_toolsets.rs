@@ -9,13 +9,13 @@ use tool_test_fixtures::{
     consensus::{self, Knowledge, Meeting, Person, Seat},
 };
 
-use crate::{agreement, wide};
+use crate::{agreement, many_parameters};
 
 fn toolsets() -> [(&'static str, Toolset); 4] {
     let seat = Seat::new(Person::Bob, Knowledge::default(), Arc::new(Meeting::default()), Duration::ZERO);
     [
         ("kinds", agreement::tools()),
-        ("wide", wide::tools()),
+        ("wide", many_parameters::tools()),
         ("censorship", toolset!(Library::default(); search)),
         ("consensus", consensus::tools(Arc::new(seat))),
     ]

@@ -8,4 +8,4 @@ mod provided;
 mod slow;
 mod steering;
 mod stopping;
-mod typed;
+mod typed_answers;

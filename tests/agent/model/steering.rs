@@ -14,7 +14,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::looping::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
+use crate::model::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
 
 fn prompt_text(message: &Message) -> Option<String> {
     match message {

@@ -14,7 +14,7 @@ use tool_runtime::{
     store::{MemoryStore, Store},
 };
 
-use crate::looping::kit::{Ran, down, tools};
+use crate::model::kit::{Ran, down, tools};
 
 #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
 struct Trip {

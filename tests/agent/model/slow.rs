@@ -9,7 +9,7 @@ use tool_runtime::{
     run::{Phase, StopReason},
 };
 
-use crate::looping::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
+use crate::model::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
 
 const SECOND: Duration = Duration::from_secs(1);
 
