@@ -9,13 +9,8 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, OnceLock},
     task::{Context as Task, Poll, Waker},
-    time::Duration,
 };
 
-use futures_util::{
-    FutureExt,
-    future::{BoxFuture, Either, select},
-};
 use serde_json::{Map, Value};
 
 use crate::feedback::{Problem, ProblemKind, Rejection};
@@ -23,7 +18,7 @@ use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, Interr
 use crate::schema::CompiledSchema;
 use crate::tool::{CallError, Context, DynTool, Failure, Identity, Output, ToolSpec};
 use crate::toolset;
-use crate::toolset::{Permission, Policy, Prepared, ProposedCall, Toolset};
+use crate::toolset::{Permission, Policy, ProposedCall, ReadCall, ReadOutcome, Reading, Toolset};
 use tool_run::judge;
 pub(crate) use tool_run::judge::ReadArguments;
 use tool_run::judge::{AcceptedArguments, KnownTool, Rules};
@@ -126,7 +121,7 @@ impl Gate {
         let cx = if call.is_revised() { cx.clone().revised() } else { cx.clone() };
         let first = Reading::begin(&self.tools, tool, &call.name, &call.arguments().text, cx.clone());
         match refine {
-            Some(refine) => first.refined(&self.tools, tool, &call.name, refine, cx),
+            Some(refine) => refine_accepted(first, &self.tools, tool, &call.name, refine, cx),
             None => first,
         }
     }
@@ -263,29 +258,8 @@ fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection>
 /// A function that changes arguments that a tool has accepted. It gets their text, and the arguments to change.
 pub(crate) type Refine = dyn Fn(&str, &mut Map<String, Value>, &Context) + Send + Sync;
 
-/// Arguments as their tool has read them. The call itself is there if the text that was read is the text that would run.
-pub(crate) struct ReadCall {
-    pub(crate) read: ReadArguments,
-    #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the loop runs calls"))]
-    pub(crate) prepared: Option<Prepared>,
-}
-
-/// The tool's answer to arguments, and the prepared call itself.
-type Outcome = (Result<AcceptedArguments, CallError>, Option<Prepared>);
-
-impl ReadCall {
-    fn new(text: Arc<str>, (outcome, prepared): Outcome) -> Self {
-        Self { read: ReadArguments { text, outcome }, prepared }
-    }
-}
-
-fn outcome(read: Result<AcceptedArguments, CallError>, prepared: Prepared) -> Outcome {
-    let runs_unchanged = read.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
-    (read, runs_unchanged.then_some(prepared))
-}
-
 /// Returns the tool's answer to refined arguments, in the form of a change to the earlier arguments.
-fn refined_outcome(read: ReadArguments) -> Outcome {
+fn refined_outcome(read: ReadArguments) -> ReadOutcome {
     let refined = read.outcome.map(|accepted| {
         let normalized = Some(accepted.normalized.clone().unwrap_or(read.text));
         AcceptedArguments { normalized, author: Author::Refinement, ..accepted }
@@ -321,94 +295,35 @@ fn refine_text(
     Ok(text::object(&after.iter().map(text_of).collect::<Vec<_>>()).into())
 }
 
-/// Arguments that a tool reads: at once, or when its validators have answered.
-pub(crate) enum Reading {
-    Done(ReadCall),
-    Pending(PendingRead),
-}
-
-/// Arguments whose tool is asking its validators.
-pub(crate) struct PendingRead {
-    text: Arc<str>,
-    work: BoxFuture<'static, Outcome>,
-}
-
-impl PendingRead {
-    /// Waits for the validators, but not longer than `limit`. The future `late` completes when that time is over.
-    #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the driver has a clock"))]
-    pub(crate) async fn within(self, limit: Duration, late: impl Future<Output = ()>) -> ReadCall {
-        let Self { text, work } = self;
-        let late = std::pin::pin!(late);
-        let outcome = match select(work, late).await {
-            Either::Left((outcome, _)) => outcome,
-            Either::Right(_) => {
-                let text = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
-                (Err(Rejection::from_message(text).instruct("Try again later.").into()), None)
-            }
+/// Changes arguments with `refine` if the tool accepts them. Then the tool reads the result.
+fn refine_accepted(
+    reading: Reading,
+    tools: &Toolset,
+    tool: Option<&Arc<dyn DynTool>>,
+    name: &str,
+    refine: &Arc<Refine>,
+    cx: Context,
+) -> Reading {
+    let (is_done, text) = match &reading {
+        Reading::Done(call) => (true, Arc::clone(&call.read.text)),
+        Reading::Pending(asking) => (false, Arc::clone(&asking.text)),
+    };
+    let (tools, tool, name) = (tools.clone(), tool.cloned(), name.to_owned());
+    let (own, refine) = (Arc::clone(&text), Arc::clone(refine));
+    let mut work = Box::pin(async move {
+        let ReadCall { read, prepared } = reading.done().await;
+        let accepted = match read.outcome {
+            Ok(accepted) => accepted,
+            Err(error) => return (Err(error), None),
         };
-        ReadCall::new(text, outcome)
-    }
-
-    async fn done(self) -> ReadCall {
-        ReadCall::new(self.text, self.work.await)
-    }
-}
-
-impl Reading {
-    /// Lets `tool`, which is called `name` in `tools`, read `text`.
-    fn begin(tools: &Toolset, tool: Option<&Arc<dyn DynTool>>, name: &str, text: &Arc<str>, cx: Context) -> Self {
-        let tool = match tools.check_admitted(tool, name, text) {
-            Ok(tool) => Arc::clone(tool),
-            Err(error) => return Self::Done(ReadCall::new(Arc::clone(text), (Err(error), None))),
-        };
-        let mut prepared = Prepared::new(tool, Arc::clone(text), cx);
-        match prepared.poll_read(&mut Task::from_waker(Waker::noop())) {
-            Poll::Ready(read) => Self::Done(ReadCall::new(Arc::clone(text), outcome(read, prepared))),
-            Poll::Pending => {
-                let work = async move { outcome(prepared.read().await, prepared) };
-                Self::Pending(PendingRead { text: Arc::clone(text), work: work.boxed() })
-            }
+        match refine_text(accepted, &own, &*refine, &cx) {
+            Err(outcome) => (outcome, prepared),
+            Ok(text) => refined_outcome(Reading::begin(&tools, tool.as_ref(), &name, &text, cx).done().await.read),
         }
+    });
+    // A tool without validators answers at once, both times.
+    if is_done && let Poll::Ready(outcome) = work.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
+        return Reading::Done(ReadCall::new(text, outcome));
     }
-
-    /// Changes arguments with `refine` if the tool accepts them. Then the tool reads the result.
-    fn refined(
-        self,
-        tools: &Toolset,
-        tool: Option<&Arc<dyn DynTool>>,
-        name: &str,
-        refine: &Arc<Refine>,
-        cx: Context,
-    ) -> Self {
-        let (is_done, text) = match &self {
-            Self::Done(call) => (true, Arc::clone(&call.read.text)),
-            Self::Pending(asking) => (false, Arc::clone(&asking.text)),
-        };
-        let (tools, tool, name) = (tools.clone(), tool.cloned(), name.to_owned());
-        let (own, refine) = (Arc::clone(&text), Arc::clone(refine));
-        let mut work = Box::pin(async move {
-            let ReadCall { read, prepared } = self.done().await;
-            let accepted = match read.outcome {
-                Ok(accepted) => accepted,
-                Err(error) => return (Err(error), None),
-            };
-            match refine_text(accepted, &own, &*refine, &cx) {
-                Err(outcome) => (outcome, prepared),
-                Ok(text) => refined_outcome(Self::begin(&tools, tool.as_ref(), &name, &text, cx).done().await.read),
-            }
-        });
-        // A tool without validators answers at once, both times.
-        if is_done && let Poll::Ready(outcome) = work.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
-            return Self::Done(ReadCall::new(text, outcome));
-        }
-        Self::Pending(PendingRead { text, work })
-    }
-
-    /// Waits for the tool's answer.
-    pub(crate) async fn done(self) -> ReadCall {
-        match self {
-            Self::Done(call) => call,
-            Self::Pending(asking) => asking.done().await,
-        }
-    }
+    Reading::Pending(toolset::PendingRead { text, work })
 }

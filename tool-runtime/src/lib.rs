@@ -185,17 +185,17 @@ pub mod __private {
     pub use crate::collect;
     pub use crate::message::ToolCall;
     pub use crate::tool::dynamic::{
-        AcceptedInput, ArgumentValidation, CheckCall, CheckFuture, Checked, Checker, DynamicInput, LaterValidation,
-        NestedState, NestedValidation, Node, OneState, ProvideNested, ReadVariant, Seen, SlotWitness, StateParts,
-        StoredValue, Validate, Validator, ValidatorAnswer, ValidatorInputs, Validators, ValueSlot, VariantValidation,
-        Variants, VisibleToValidators, Whole, whole,
+        AcceptedInput, ArgumentValidation, CheckCall, CheckFuture, Checked, Checker, DynamicInput, InputWitness,
+        LaterValidation, NestedState, NestedValidation, Node, OneState, ProvideNested, ReadVariant, Seen, SlotWitness,
+        StateParts, StoredValue, Validate, Validator, ValidatorAnswer, ValidatorInputs, Validators, ValueSlot,
+        VariantValidation, Variants, VisibleToValidators, read_validated,
     };
     pub use crate::tool::expansion::{
         ArgumentValidationFallback, BuiltInTypeFallback, CallCheckFallback, CallContext, CallPredicateFallback,
-        CheckReturnedFallback, CheckerFallback, ExecuteWitnessFallback, HookFallback, Json, JsonFallback, KindFallback,
-        NestedValidationFallback, ParameterValidatorFallback, Predicate, ReturnedFallback, Shared, SharedFallback,
-        SlotWitnessFallback, UnusableType, ValidatorFallback, When, WholeFallback, WorkFallback, again, assert_first,
-        assert_unique, constant, context, outside, touched,
+        CheckReturnedFallback, CheckerFallback, ExecuteWitnessFallback, HookFallback, InputWitnessFallback, Json,
+        JsonFallback, KindFallback, NestedValidationFallback, ParameterValidatorFallback, Predicate, ReturnedFallback,
+        Shared, SharedFallback, SlotWitnessFallback, UnusableType, ValidatorFallback, When, WorkFallback, assert_first,
+        assert_unique, constant, context, find_repeats, never_executed, resources_of_call,
     };
     pub use crate::tool::{
         AcceptedCall, Approval, CallError, CallFuture, Context, DecodeError, Effect, Execute, ExecuteWith, Provide,

@@ -77,7 +77,7 @@ pub fn validation_items(
         if param.is_nested() {
             let lent = lent(scope.fields[..index].iter().filter(|param| param.is_nested()).count());
             let (name, input) = (&param.name, as_input(&param.ty));
-            return Some(quote_spanned!(param.ty.span()=> #input::judge(#name, #known, &#known.states.#lent)));
+            return Some(quote_spanned!(param.ty.span()=> #input::validate(#name, #known, &#known.states.#lent)));
         }
         validator_expr(scope, param, dynamic)
     });

@@ -54,8 +54,8 @@ fn impl_items(scope: ValidatorScope<'_>, ident: &Ident, params: &Params, values:
         type Wants = #wants;
         const KEEP: __rt::ValueSlot = {
             #[allow(unused_imports)]
-            use __rt::WholeFallback as _;
-            __rt::Whole::<#ident>::KEEP
+            use __rt::InputWitnessFallback as _;
+            __rt::InputWitness::<#ident>::KEEP
         };
 
         fn def() -> &'static __rt::Def {
@@ -67,14 +67,14 @@ fn impl_items(scope: ValidatorScope<'_>, ident: &Ident, params: &Params, values:
         #values
         #validation
 
-        fn judge<'a: 'b, 'b, __X>(
+        fn validate<'a: 'b, 'b, __X>(
             #given: &::core::primitive::str,
             #known: __rt::ValidatorInputs<'b, __X>,
             #states: &'b __rt::NestedState<'a, Self>,
         ) -> __rt::ValidatorAnswer<'b> {
             #[allow(unused_imports)]
             use __rt::NestedValidationFallback as _;
-            __rt::NestedValidation::<Self, __rt::NestedState<'a, Self>>::judge(#given, #known, #states)
+            __rt::NestedValidation::<Self, __rt::NestedState<'a, Self>>::validate(#given, #known, #states)
         }
     }
 }
@@ -107,7 +107,7 @@ pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
                 ::core::unreachable!("this does not compile")
             }
 
-            fn judge<'a: 'b, 'b, __X>(
+            fn validate<'a: 'b, 'b, __X>(
                 _: &::core::primitive::str,
                 _: __rt::ValidatorInputs<'b, __X>,
                 _: &'b __rt::NestedState<'a, Self>,
@@ -191,15 +191,14 @@ pub fn variants_impl(tool: &ToolDef, enum_input: &EnumInput) -> TokenStream {
     let first = tool.body.state_types().count();
     let types = state_part_types(tool);
     let idents: Vec<_> = variant_idents(enum_input).collect();
-    let read = idents
-        .iter()
-        .enumerate()
-        .map(|(index, ident)| quote!(#index => __rt::whole::<#ident>(#text, #cx).map(|#ident(#input)| #input),));
-    let judge = idents.iter().enumerate().map(|(index, ident)| {
+    let read = idents.iter().enumerate().map(
+        |(index, ident)| quote!(#index => __rt::read_validated::<#ident>(#text, #cx).map(|#ident(#input)| #input),),
+    );
+    let validate = idents.iter().enumerate().map(|(index, ident)| {
         let state_index = syn::Index::from(first + index);
         quote! {
             #index => {
-                let #work = __rt::NestedValidation::<#ident, __rt::NestedState<'a, #ident>>::understand(#text, #states.#state_index, #cx);
+                let #work = __rt::NestedValidation::<#ident, __rt::NestedState<'a, #ident>>::validate_input(#text, #states.#state_index, #cx);
                 __rt::Box::pin(async move { #work.await.map(|#work| #work.map(|#ident(#input)| #input)) })
             }
         }
@@ -223,7 +222,7 @@ pub fn variants_impl(tool: &ToolDef, enum_input: &EnumInput) -> TokenStream {
                 }
             }
 
-            fn judge<'a: 'b, 'b>(
+            fn validate<'a: 'b, 'b>(
                 #variant: ::core::primitive::usize,
                 #text: &'b ::core::primitive::str,
                 #states: &'b Self::States<'a>,
@@ -232,7 +231,7 @@ pub fn variants_impl(tool: &ToolDef, enum_input: &EnumInput) -> TokenStream {
                 #[allow(unused_imports)]
                 use __rt::NestedValidationFallback as _;
                 match #variant {
-                    #(#judge)*
+                    #(#validate)*
                     #unreachable_arm
                 }
             }

@@ -306,7 +306,7 @@ fn work_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
 /// Returns the boxed work of a struct, with its state.
 pub fn struct_work_expr(tool: &ToolDef, state: Option<TokenStream>) -> TokenStream {
     if matches!(tool.body, Body::External { .. }) {
-        return quote!({ __rt::outside() });
+        return quote!({ __rt::never_executed() });
     }
     let [cx, input] = ["_cx", "_input"].map(hidden_ident);
     let state = state.unwrap_or_else(|| quote!(&()));

@@ -37,7 +37,7 @@ pub fn toolset_block(ToolsetInput { krate, state, tools }: &ToolsetInput) -> Tok
     let count = aliases.len();
     let first_check = (count > 1).then(|| {
         quote! {
-            static __AGAIN: [::core::primitive::bool; #count] = __rt::again(&__NAMES);
+            static __AGAIN: [::core::primitive::bool; #count] = __rt::find_repeats(&__NAMES);
             #[track_caller]
             const fn __first(index: ::core::primitive::usize) {
                 __rt::assert_first(&__NAMES, &__AGAIN, index);

@@ -100,7 +100,7 @@ pub fn started_call_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
     if tool.options.touches.is_none() {
         return quote!(__rt::AcceptedCall::new(#needs_approval, #work));
     }
-    let touches = quote!(__rt::touched(__TOUCHES, &#input));
+    let touches = quote!(__rt::resources_of_call(__TOUCHES, &#input));
     quote!(__rt::AcceptedCall { touches: #touches, ..__rt::AcceptedCall::new(#needs_approval, #work) })
 }
 

@@ -40,7 +40,7 @@ const _: () = {
     impl __rt::Stateless for Choose {
         fn begin<'a>((_slot0,): <Self as __rt::Tool>::Values, _cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
             let _input = Choose { options: _slot0 };
-            __rt::AcceptedCall::new(false, { __rt::outside() })
+            __rt::AcceptedCall::new(false, { __rt::never_executed() })
         }
     }
 };

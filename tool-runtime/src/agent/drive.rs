@@ -221,7 +221,7 @@ async fn follow_loop(
 /// Notifies the parts of entries that others added to the log, and of new prompts.
 fn pass_on_changes(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, observers: &mut Observers) {
     if log.take_changed_by_others() {
-        calls.follow(log, observers);
+        calls.abort_ended_elsewhere(log, observers);
         turn.follow(log);
     }
     if log.take_prompted() {

@@ -46,7 +46,7 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
             continue;
         }
         problems.extend(match given.get(name) {
-            Some(value) => judge(slot, &path, value),
+            Some(value) => find_problem(slot, &path, value),
             None if slot.read_absent() => None,
             None => Some(missing(name)),
         });
@@ -133,7 +133,7 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
 }
 
 /// Returns the problem that a parameter's own type finds with a value that its schema allows.
-fn judge(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Problem> {
+fn find_problem(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Problem> {
     match slot.read(&value.to_string()) {
         Ok(_) => slot
             .broken()

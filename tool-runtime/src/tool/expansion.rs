@@ -1,5 +1,5 @@
-//! The parts that only expansions of the macros use: small functions, and fallbacks for types that do not fit. With a fallback,
-//! one mistake is one error, at the type, in a message of its own.
+//! The parts that only expansions of the macros use: small functions, and fallbacks. When a type lacks a trait, a fallback lets the
+//! rest of the expansion compile, so that the user reads one error, at the type.
 //!
 //! An expansion names an inherent item of `Something<T>`, which exists if `T` fits. It also imports `SomethingFallback`, which
 //! has an item of the same name for every `T` and requires nothing. The compiler finds an inherent item before a trait's. So the
@@ -8,7 +8,7 @@
 //! | type | fits if | else | the user reads |
 //! |---|---|---|---|
 //! | `BuiltInType<T>` | the runtime has the code of `T` | [`BuiltInTypeFallback`] | nothing, or that `T` is not a [`ToolInput`](super::ToolInput) |
-//! | `TypeWitness<T>`, `Plain<R>`, `Fallible<T, E>`, `ExecuteWitness<T>`, `ExecuteWithWitness<T, S>` | the type can be read, returned or executed | [`missing_traits`](super::missing_traits) | which trait it lacks |
+//! | `TypeWitness<T>`, `Plain<R>`, `Fallible<T, E>` | the type can be read or returned | [`missing_traits`](super::missing_traits) | which trait it lacks |
 //! | `Json<T>` | `T: Serialize` | [`JsonFallback`] | nothing: the schema lacks the default |
 //! | `Kind<R>` | `R` is a `Result` | [`KindFallback`] | nothing |
 //! | `ExecuteWitness<T>`, `ExecuteWithWitness<T, S>` | `T` can be executed | [`ExecuteWitnessFallback`] | that `T` does not implement `Execute` or `ExecuteWith` |
@@ -17,7 +17,7 @@
 //! | `Hook<R>` | `R` is `()` | [`HookFallback`] | nothing, or that `R` is not a [`HookFuture`] |
 //! | `Shared<T>` | `T` is an `Arc` | [`SharedFallback`] | nothing: the state is put into an `Arc` |
 //! | `SlotWitness<T>` | `T: ToolSecret` | [`SlotWitnessFallback`] | which trait `T` lacks, where it is decoded |
-//! | `Whole<T>` | `T: Send + Sync` | [`WholeFallback`] | that a field cannot be sent or shared |
+//! | `InputWitness<T>` | `T: Send + Sync` | [`InputWitnessFallback`] | that a field cannot be sent or shared |
 //! | `Validator<T, C>` | `T: VisibleToValidators`, `C: Send` | [`ValidatorFallback`] | that `T` is not `VisibleToValidators`, or a state cannot be shared |
 //! | `ParameterValidator<F, T, C>` | `F: FnOnce(Option<T>, C) -> R` | [`ParameterValidatorFallback`] | that the function is not a [`Validate`] |
 //! | `ValidatorReturned<T, R>` | `R: IntoValidation<T>` | [`ReturnedFallback`] | nothing, or that `R` is not [`LaterValidation`] |
@@ -44,8 +44,9 @@ use super::{
     AcceptedCall, CallError, CallFuture, Context, DecodeError, Def, HookFuture, Resources,
     dynamic::{
         AcceptedInput, ArgumentValidation, CallCheck, CheckCall, CheckFuture, CheckReturned, Checked, Checker,
-        LaterValidation, NestedValidation, ParameterValidator, SlotWitness, StoredValue, Validate, Validator,
-        ValidatorAnswer, ValidatorInputs, ValidatorReturned, ValueSlot, VariantValidation, VisibleToValidators, Whole,
+        InputWitness, LaterValidation, NestedValidation, ParameterValidator, SlotWitness, StoredValue, Validate,
+        Validator, ValidatorAnswer, ValidatorInputs, ValidatorReturned, ValueSlot, VariantValidation,
+        VisibleToValidators,
     },
     field::{BuiltInType, TypeWitness},
     hooks::Hook,
@@ -55,7 +56,7 @@ use super::{
 use crate::feedback::Rejection;
 
 /// Returns the work of a call that is executed outside this program.
-pub fn outside<'a>() -> CallFuture<'a> {
+pub fn never_executed<'a>() -> CallFuture<'a> {
     Box::pin(std::future::ready(Err(CallError::NotExecuted)))
 }
 
@@ -96,47 +97,47 @@ pub const fn assert_unique(name: &'static str, earlier: &[&'static str]) {
     let mut index = 0;
     while index < earlier.len() {
         if same(name, earlier[index]) {
-            refuse(name);
+            panic_duplicate(name);
         }
         index += 1;
     }
 }
 
-/// Checks, at compile time, that no earlier tool has the name of the tool at `index` of `names`, as recorded in `again`.
+/// Checks, at compile time, that no earlier tool has the name of the tool at `index` of `names`, as recorded in `repeats`.
 ///
 /// # Panics
 ///
 /// If an earlier tool has the name.
 #[track_caller]
-pub const fn assert_first(names: &[&'static str], again: &[bool], index: usize) {
-    if again[index] {
-        refuse(names[index]);
+pub const fn assert_first(names: &[&'static str], repeats: &[bool], index: usize) {
+    if repeats[index] {
+        panic_duplicate(names[index]);
     }
 }
 
-/// Returns, for each of `names`, whether an earlier one is equal. The compiler takes long for computations, so a large set
-/// compares only names whose numbers fall into one bucket.
-pub const fn again<const N: usize>(names: &[&'static str; N]) -> [bool; N] {
+/// Returns, for each of `names`, whether an earlier one is equal. Names are hashed into `N` buckets and compared within a bucket,
+/// because the compiler evaluates constants slowly.
+pub const fn find_repeats<const N: usize>(names: &[&'static str; N]) -> [bool; N] {
     // The latest of each bucket, and the one before each; `N` for none.
-    let (mut latest, mut before, mut again) = ([N; N], [N; N], [false; N]);
+    let (mut latest, mut before, mut repeats) = ([N; N], [N; N], [false; N]);
     let mut index = 0;
     while index < N {
-        // Modulo a prime, then times another, so that each byte counts: the product of two numbers below 2^32 is below 2^64.
-        let bucket = (((number(names[index]) % 4_294_967_291) * 0x9e37_79b1) >> 29) as usize % N;
+        // The modulus makes every byte count. Both factors are below 2^32, so the product does not overflow.
+        let bucket = (((hash_name(names[index]) % 4_294_967_291) * 0x9e37_79b1) >> 29) as usize % N;
         let mut earlier = latest[bucket];
-        while earlier < N && !again[index] {
-            again[index] = same(names[index], names[earlier]);
+        while earlier < N && !repeats[index] {
+            repeats[index] = same(names[index], names[earlier]);
             earlier = before[earlier];
         }
         before[index] = latest[bucket];
         latest[bucket] = index;
         index += 1;
     }
-    again
+    repeats
 }
 
-/// Computes a number from the length, the first bytes, those in the middle and the last, in few steps.
-const fn number(name: &str) -> u64 {
+/// Hashes the length and the first, middle and last eight bytes of `name`, in few steps.
+const fn hash_name(name: &str) -> u64 {
     let bytes = name.as_bytes();
     let middle = bytes.split_at((bytes.len() / 2).saturating_sub(4)).1;
     if let (Some(first), Some(middle), Some(last)) = (bytes.first_chunk(), middle.first_chunk(), bytes.last_chunk()) {
@@ -153,8 +154,8 @@ const fn number(name: &str) -> u64 {
 }
 
 #[track_caller]
-const fn refuse(name: &str) {
-    // The name has been refused.
+const fn panic_duplicate(name: &str) {
+    // An empty name has an error of its own.
     if name.is_empty() {
         return;
     }
@@ -315,26 +316,26 @@ pub struct NotExecutable<T, S>(PhantomData<fn() -> (T, S)>);
 impl<T, S> NotExecutable<T, S> {
     /// Returns an executor that does nothing.
     pub const fn fits<L: ?Sized>(self) -> Executor<T, S> {
-        Executor { start: |_, _, _| outside(), returned: Returned::described(|_| None) }
+        Executor { start: |_, _, _| never_executed(), returned: Returned::described(|_| None) }
     }
 }
 
 /// The fallback for the work of a function that does not compile.
 pub trait WorkFallback {
     fn async_fn<'a, R>(_: &'static Def, _: impl Future<Output = R>) -> CallFuture<'a> {
-        outside()
+        never_executed()
     }
 
     fn plain_fn<'a, R>(_: &'static Def, _: impl FnOnce() -> R) -> CallFuture<'a> {
-        outside()
+        never_executed()
     }
 
     fn async_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl Future<Output = S>) -> CallFuture<'a> {
-        outside()
+        never_executed()
     }
 
     fn plain_stream<'a, S>(_: &'static Def, _: &'a Context, _: impl FnOnce() -> S) -> CallFuture<'a> {
-        outside()
+        never_executed()
     }
 }
 
@@ -414,12 +415,12 @@ impl UnusableType {
 }
 
 /// The fallback for a struct that cannot be an input.
-pub trait WholeFallback {
+pub trait InputWitnessFallback {
     /// Code that moves nothing.
     const KEEP: ValueSlot = ValueSlot::NOTHING;
 }
 
-impl<T> WholeFallback for Whole<T> {}
+impl<T> InputWitnessFallback for InputWitness<T> {}
 
 /// The fallback for the validator of a parameter that does not compile.
 pub trait ValidatorFallback {
@@ -532,16 +533,16 @@ impl<R> CheckReturnedFallback<R> for CheckReturned<R> {
 
 /// The fallback for a nested input that does not compile.
 pub trait NestedValidationFallback {
-    fn judge<'b, K, X>(_: &str, _: ValidatorInputs<'b, K>, _: &'b X) -> ValidatorAnswer<'b> {
+    fn validate<'b, K, X>(_: &str, _: ValidatorInputs<'b, K>, _: &'b X) -> ValidatorAnswer<'b> {
         ValidatorAnswer::unchecked()
     }
 
-    fn understand<'b, T: 'b, X>(
+    fn validate_input<'b, T: 'b, X>(
         _: &'b str,
         _: X,
         _: &'b Context,
     ) -> BoxFuture<'b, Result<AcceptedInput<T>, DecodeError>> {
-        Box::pin(async { Err(unread()) })
+        Box::pin(async { Err(undecoded_error()) })
     }
 }
 
@@ -550,7 +551,7 @@ impl<T, X> NestedValidationFallback for NestedValidation<T, X> {}
 /// The fallback for the start of a call that does not compile.
 pub trait ArgumentValidationFallback {
     fn settle<'a, X>(_: &'a str, _: X, _: &'a Context) -> BoxFuture<'a, Result<AcceptedCall<'a>, DecodeError>> {
-        ready(Err(unread())).boxed()
+        ready(Err(undecoded_error())).boxed()
     }
 }
 
@@ -558,12 +559,12 @@ impl<T, X> ArgumentValidationFallback for ArgumentValidation<T, X> {}
 
 impl<T, X> ArgumentValidationFallback for VariantValidation<T, X> {}
 
-fn unread() -> DecodeError {
+fn undecoded_error() -> DecodeError {
     DecodeError::Arguments(Rejection::new(Vec::new()))
 }
 
-/// Returns what the call with `input` touches, as `touches` returns it; everything, if `touches` panics.
-pub fn touched<I: ?Sized>(touches: impl Fn(&I) -> Resources, input: &I) -> Option<Arc<Resources>> {
+/// Calls `touches`. If it panics, the call counts as touching everything.
+pub fn resources_of_call<I: ?Sized>(touches: impl Fn(&I) -> Resources, input: &I) -> Option<Arc<Resources>> {
     let touches = catch_unwind(AssertUnwindSafe(|| touches(input)));
     Some(Arc::new(touches.unwrap_or_else(|_| Resources::everything())))
 }

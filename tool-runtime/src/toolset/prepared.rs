@@ -5,15 +5,19 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
-    task::{self, Poll},
+    task::{self, Poll, Waker},
+    time::Duration,
 };
 
-use futures_util::FutureExt;
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Either, select},
+};
 
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::tool::{AcceptedCall, CallError, CallFuture, Context, DynTool, Output, StartFuture, panic_text, yield_once};
-use tool_run::judge::AcceptedArguments;
+use tool_run::judge::{AcceptedArguments, ReadArguments};
 
 impl Toolset {
     /// Calls the tool `name` with the JSON text `arguments`; blank text means `{}`.
@@ -188,6 +192,92 @@ impl<'a> PausedCall<'a> {
 
     fn take_read(&self) -> Option<Result<AcceptedArguments, CallError>> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Arguments as their tool has read them. The call itself is there if the text that was read is the text that would run.
+pub(crate) struct ReadCall {
+    pub(crate) read: ReadArguments,
+    #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the loop runs calls"))]
+    pub(crate) prepared: Option<Prepared>,
+}
+
+/// The tool's answer to arguments, and the prepared call itself.
+pub(crate) type ReadOutcome = (Result<AcceptedArguments, CallError>, Option<Prepared>);
+
+impl ReadCall {
+    pub(crate) fn new(text: Arc<str>, (outcome, prepared): ReadOutcome) -> Self {
+        Self { read: ReadArguments { text, outcome }, prepared }
+    }
+}
+
+fn outcome(read: Result<AcceptedArguments, CallError>, prepared: Prepared) -> ReadOutcome {
+    let runs_unchanged = read.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
+    (read, runs_unchanged.then_some(prepared))
+}
+
+/// Arguments that a tool reads: at once, or when its validators have answered.
+pub(crate) enum Reading {
+    Done(ReadCall),
+    Pending(PendingRead),
+}
+
+/// Arguments whose tool is asking its validators.
+pub(crate) struct PendingRead {
+    pub(crate) text: Arc<str>,
+    pub(crate) work: BoxFuture<'static, ReadOutcome>,
+}
+
+impl PendingRead {
+    /// Waits for the validators, but not longer than `limit`. The future `late` completes when that time is over.
+    #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the driver has a clock"))]
+    pub(crate) async fn within(self, limit: Duration, late: impl Future<Output = ()>) -> ReadCall {
+        let Self { text, work } = self;
+        let late = std::pin::pin!(late);
+        let outcome = match select(work, late).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(_) => {
+                let text = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
+                (Err(Rejection::from_message(text).instruct("Try again later.").into()), None)
+            }
+        };
+        ReadCall::new(text, outcome)
+    }
+
+    async fn done(self) -> ReadCall {
+        ReadCall::new(self.text, self.work.await)
+    }
+}
+
+impl Reading {
+    /// Lets `tool`, which is called `name` in `tools`, read `text`.
+    pub(crate) fn begin(
+        tools: &Toolset,
+        tool: Option<&Arc<dyn DynTool>>,
+        name: &str,
+        text: &Arc<str>,
+        cx: Context,
+    ) -> Self {
+        let tool = match tools.check_admitted(tool, name, text) {
+            Ok(tool) => Arc::clone(tool),
+            Err(error) => return Self::Done(ReadCall::new(Arc::clone(text), (Err(error), None))),
+        };
+        let mut prepared = Prepared::new(tool, Arc::clone(text), cx);
+        match prepared.poll_read(&mut task::Context::from_waker(Waker::noop())) {
+            Poll::Ready(read) => Self::Done(ReadCall::new(Arc::clone(text), outcome(read, prepared))),
+            Poll::Pending => {
+                let work = async move { outcome(prepared.read().await, prepared) };
+                Self::Pending(PendingRead { text: Arc::clone(text), work: work.boxed() })
+            }
+        }
+    }
+
+    /// Waits for the tool's answer.
+    pub(crate) async fn done(self) -> ReadCall {
+        match self {
+            Self::Done(call) => call,
+            Self::Pending(asking) => asking.done().await,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
     AcceptedCall, Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, StartFuture,
-    ToolOptions, ToolSpec, accept, examine, expansion::touched, fitting, streamed,
+    ToolOptions, ToolSpec, accept, examine, expansion::resources_of_call, fitting, streamed,
 };
 use tool_schema::feedback::shorten;
 use tool_schema::json::text;
@@ -357,7 +357,7 @@ impl ResourcesOf {
     }
 
     fn of(&self, arguments: &Value) -> Option<Arc<Resources>> {
-        touched(&*self.0, arguments)
+        resources_of_call(&*self.0, arguments)
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Outer {
 }
 
 /// Returns the data of `run` for a call of `tool`, if the call may have a run of its own.
-pub fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
+fn outer_of(tool: &dyn DynTool, run: &Run) -> Option<Outer> {
     if tool.inside().is_empty() && !tool.spec().options.resumable {
         return None;
     }
@@ -88,7 +88,7 @@ pub struct CallJournal {
 type TakenSteps = Mutex<Vec<(String, usize)>>;
 
 /// The state with which a call begins.
-pub struct InitialState {
+struct InitialState {
     /// Set if the log records the beginning of each step.
     keeps_begun: bool,
     before: Option<Box<Before>>,
@@ -106,7 +106,7 @@ struct Before {
 
 impl InitialState {
     /// Returns the state with which `call` begins now.
-    pub fn of(call: &Call, outer: Option<Outer>) -> Self {
+    fn of(call: &Call, outer: Option<Outer>) -> Self {
         let given = call.revisions().last().filter(|_| call.arguments().by.is_none()).map(|given| given.text.clone());
         let (answers, steps) = (call.answers(), call.steps());
         let is_first = given.is_none() && answers.is_empty() && steps.is_empty() && outer.is_none();
@@ -131,9 +131,10 @@ impl CallJournal {
         }
     }
 
-    pub(super) fn begin(&self, attempt: u32, begun: InitialState) {
+    /// Begins with the start `attempt` of `call`, a call of `tool` in `run`.
+    pub(super) fn begin(&self, attempt: u32, call: &Call, tool: &dyn DynTool, run: &Run) {
         self.resume(attempt);
-        let _ = self.begun.set(begun);
+        let _ = self.begun.set(InitialState::of(call, outer_of(tool, run)));
     }
 
     /// Sets the number of the start with which the call goes on.
@@ -316,8 +317,8 @@ impl Calls {
     fn open(&mut self, call: &CallId, input: StepInput, reply: Reply<QuestionAnswer>, log: &mut Log) {
         match log.record(input) {
             Ok(()) => {
-                if let Some(live) = self.live.get_mut(call) {
-                    live.pause(reply);
+                if let Some(running) = self.running.get_mut(call) {
+                    running.pause(reply);
                 }
             }
             Err(refusal) => drop(reply.send(Err(Failure::new(refusal.to_string())))),
@@ -326,7 +327,7 @@ impl Calls {
 
     /// Holds back a request of a call that waits for the answer to another one; it is sent again later. Steps are not held back.
     fn hold(&mut self, request: CallRequest, log: &Log) -> Option<CallRequest> {
-        let waits = self.live.get(&request.call).is_some_and(|live| live.reply.is_some());
+        let waits = self.running.get(&request.call).is_some_and(|running| running.reply.is_some());
         let is_open = || log.run().call(&request.call).is_some_and(|call| call.stage() == Stage::Open);
         if !waits || matches!(request.request, JournalRequest::Begin { .. } | JournalRequest::Keep { .. }) && is_open()
         {
@@ -347,8 +348,8 @@ impl Calls {
     /// Returns the present start of a call if `attempt` is a start of its task, and `attempt` otherwise. A task has a new
     /// start after each answer.
     fn attempt(&self, call: &CallId, attempt: u32) -> u32 {
-        let Some(live) = self.live.get(call) else { return attempt };
-        let now = live.journal.attempt();
-        if (live.first..=now).contains(&attempt) { now } else { attempt }
+        let Some(running) = self.running.get(call) else { return attempt };
+        let now = running.journal.attempt();
+        if (running.first..=now).contains(&attempt) { now } else { attempt }
     }
 }

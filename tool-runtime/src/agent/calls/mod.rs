@@ -1,13 +1,14 @@
 //! The calls of a run: their checks, their repairs, and their execution on tasks of their own.
 
-mod inbox;
 mod journal;
 mod repair;
 
 use std::{
     collections::{HashMap, VecDeque},
+    future::poll_fn,
     panic::AssertUnwindSafe,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Poll, Waker},
     time::Duration,
 };
 
@@ -17,14 +18,17 @@ use tokio::{
     time::Instant,
 };
 
-use crate::agent::{Agent, AgentError, Observer, log::Log, observers::Observers};
-use crate::gate::{Gate, ReadCall, Reading};
+use crate::agent::{
+    Agent, AgentError, Observer,
+    log::Log,
+    observers::{self, Observers},
+};
+use crate::gate::Gate;
 use crate::run::{Call, CallId, Time};
 use crate::tool::{CallError, Cancellation, Context, DynTool, Output, QuestionAnswer};
-use crate::toolset::{Prepared, Toolset, panicked};
-use inbox::Inbox;
+use crate::toolset::{Prepared, ReadCall, Reading, Toolset, panicked};
 pub use journal::CallJournal;
-use journal::{CallRequest, Channels, InitialState, Reply, outer_of};
+use journal::{CallRequest, Channels, Reply};
 pub use repair::{InvalidCall, RepairedCall, Repairer};
 use repair::{RepairOutcome, Repairs};
 use tool_run::run::{Stage, StepInput};
@@ -40,11 +44,11 @@ pub struct Calls {
     agent: Agent,
     gate: Gate,
     /// The checks whose validators are still running, and the repairs.
-    work: JoinSet<Done>,
+    work: JoinSet<CheckOutcome>,
     repairs: Repairs,
     /// Calls that were read, and may start at once: in the order of their starts, as a rule.
     ready: VecDeque<ReadyCall>,
-    live: HashMap<CallId, Live, foldhash::fast::RandomState>,
+    running: HashMap<CallId, RunningCall, foldhash::fast::RandomState>,
     channels: Arc<Channels>,
     /// The requests of calls that wait for the answer to another request.
     held: Vec<CallRequest>,
@@ -57,7 +61,7 @@ pub struct CallToJudge {
     call: CallId,
     read: ReadCall,
     /// The means to run it, if it starts at once.
-    start: CallControl,
+    control: CallControl,
 }
 
 /// The means to run a call.
@@ -71,18 +75,18 @@ pub struct CallControl {
 struct ReadyCall {
     text: Arc<str>,
     prepared: Prepared,
-    start: CallControl,
+    control: CallControl,
 }
 
 /// An event of a call that the loop receives.
 pub enum CallEvent {
     Ended(TaskEnd),
-    Done(Result<Done, JoinError>),
+    Done(Result<CheckOutcome, JoinError>),
     Asked(Box<CallRequest>),
 }
 
 /// Work that was done before a call may start.
-pub enum Done {
+pub enum CheckOutcome {
     Checked(Box<CallToJudge>),
     Repaired(Box<RepairOutcome>),
 }
@@ -96,7 +100,7 @@ impl Calls {
             work: JoinSet::new(),
             repairs: Repairs::default(),
             ready: VecDeque::new(),
-            live: HashMap::default(),
+            running: HashMap::default(),
             channels: Arc::new(Channels {
                 inbox: Inbox::default(),
                 observer,
@@ -124,11 +128,11 @@ impl Calls {
     ) -> Result<(), AgentError> {
         match event {
             CallEvent::Ended(ended) => self.end(ended, log.now(), log, observers),
-            CallEvent::Done(Ok(Done::Checked(checked))) => {
+            CallEvent::Done(Ok(CheckOutcome::Checked(checked))) => {
                 let cx = log.context(&checked.call);
                 self.judge(*checked, &cx, log.now(), log, observers);
             }
-            CallEvent::Done(Ok(Done::Repaired(repaired))) => self.repairs.finish(*repaired, log),
+            CallEvent::Done(Ok(CheckOutcome::Repaired(repaired))) => self.repairs.finish(*repaired, log),
             // A panic in a validator or a repair is part of its answer. Any other panic comes from a destructor; that call is
             // checked again when the run is loaded.
             CallEvent::Done(Err(_)) => {}
@@ -144,23 +148,30 @@ impl Calls {
             return;
         }
         let tool = self.gate.tools().get(&call.name);
-        let (start, cx) = self.begin(call, tool, Duration::ZERO, log);
+        let (control, cx) = self.prepare(call, tool, Duration::ZERO, log);
         match self.gate.read(call, tool, &cx) {
             Reading::Done(read) => {
-                let checked = CallToJudge { call: id.clone(), read, start };
+                let checked = CallToJudge { call: id.clone(), read, control };
                 self.judge(checked, &cx, at, log, observers);
             }
             pending @ Reading::Pending(_) => {
                 let reading = read_in_time(self.gate.tools(), &call.name, pending);
                 let call = id.clone();
-                let work = async move { Done::Checked(Box::new(CallToJudge { call, read: reading.await, start })) };
-                self.work.spawn(super::observers::in_current_span(work));
+                let work =
+                    async move { CheckOutcome::Checked(Box::new(CallToJudge { call, read: reading.await, control })) };
+                self.work.spawn(observers::in_current_span(work));
             }
         }
     }
 
     /// Returns the means to run a call after a wait, and its context.
-    fn begin(&self, call: &Call, tool: Option<&Arc<dyn DynTool>>, wait: Duration, log: &Log) -> (CallControl, Context) {
+    fn prepare(
+        &self,
+        call: &Call,
+        tool: Option<&Arc<dyn DynTool>>,
+        wait: Duration,
+        log: &Log,
+    ) -> (CallControl, Context) {
         let limit = tool.and_then(|tool| tool.spec().options.timeout);
         let limit = limit.and_then(|all| TimeLimit::new(all, Instant::now().checked_add(wait)?));
         let journal = Arc::new(CallJournal::new(call.id.clone(), Arc::clone(&self.channels)));
@@ -175,15 +186,22 @@ impl Calls {
 
     /// Judges a call whose arguments were read, and records the result in the log.
     fn judge(&mut self, checked: CallToJudge, cx: &Context, at: Time, log: &mut Log, observers: &mut Observers) {
-        let CallToJudge { call: id, read: ReadCall { read, prepared }, start } = checked;
+        let CallToJudge { call: id, read: ReadCall { read, prepared }, control } = checked;
         let Some(call) = log.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
         let checked = self.gate.judge(log.run(), call, read, cx);
         if let Some(cause) = checked.cause() {
             observers.add_detail(&id, cause);
         }
-        let Some(checked) = self.repairs.begin(&mut self.work, &self.agent, &self.gate, &id, checked, log) else {
-            return;
+        let checked = match &self.agent.setup.repair {
+            None => checked,
+            Some(repairer) => {
+                let repairer = repairer.clone();
+                match self.repairs.begin(repairer, &mut self.work, &self.agent, &self.gate, &id, checked, log) {
+                    Some(checked) => checked,
+                    None => return,
+                }
+            }
         };
         log.record_late(StepInput::Checked { call: id.clone(), checked, at });
         // A call that does not start at once is read again before its start, because much may have changed by then. So is a
@@ -191,7 +209,7 @@ impl Calls {
         if let Some(prepared) = prepared
             && log.run().call(&id).is_some_and(|call| call.stage() == Stage::Running && !call.is_revised())
         {
-            self.ready.push_back(ReadyCall { text, prepared, start });
+            self.ready.push_back(ReadyCall { text, prepared, control });
         }
     }
 
@@ -200,52 +218,51 @@ impl Calls {
         let call = log.run().call_near(&mut self.last, &id).filter(|call| call.stage() == Stage::Running);
         let Some(call) = call else { return };
         if let Some(answered) = call.answers().last()
-            && let Some(live) = self.live.get_mut(&id)
-            && live.answer(attempt, answered.answer.clone())
+            && let Some(running) = self.running.get_mut(&id)
+            && running.answer(attempt, answered.answer.clone())
         {
             return self.release_held(&id);
         }
         let Some(tool) = self.gate.tools().get(&call.name) else { return };
-        let ready = self.ready.iter().position(|ready| ready.start.journal.call == id);
+        let ready = self.ready.iter().position(|ready| ready.control.journal.call == id);
         let ready = ready.and_then(|at| self.ready.remove(at));
         let ready = ready.filter(|ready| Arc::ptr_eq(&ready.text, &call.arguments().text));
         if self.ready.is_empty() {
             // Many calls at once are rare, so their capacity is not kept.
             self.ready.shrink_to(KEPT_READY);
         }
-        let begun = InitialState::of(call, outer_of(&**tool, log.run()));
         let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().options.blocking);
-        let (start, task) = match ready {
-            Some(ReadyCall { prepared, start, .. }) => {
-                start.journal.begin(attempt, begun);
+        let (control, task) = match ready {
+            Some(ReadyCall { prepared, control, .. }) => {
+                control.journal.begin(attempt, call, &**tool, log.run());
                 // It continues after the pause in `toolset::prepared::call`.
-                let work = with_report(prepared.run(), Arc::clone(&start.journal));
-                (start, super::observers::spawn(span, work, blocking))
+                let work = with_report(prepared.run(), Arc::clone(&control.journal));
+                (control, observers::spawn(span, work, blocking))
             }
             None => {
                 let wait = retry_wait(call.retries);
-                let (start, cx) = self.begin(call, Some(tool), wait, log);
-                start.journal.begin(attempt, begun);
+                let (control, cx) = self.prepare(call, Some(tool), wait, log);
+                control.journal.begin(attempt, call, &**tool, log.run());
                 let cx = if call.is_revised() { cx.revised() } else { cx };
                 let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
-                let work = run_task_again(prepared, Arc::clone(&start.journal), wait);
-                (start, super::observers::spawn(span, work, blocking))
+                let work = run_task_again(prepared, Arc::clone(&control.journal), wait);
+                (control, observers::spawn(span, work, blocking))
             }
         };
-        let CallControl { journal, stop, limit } = start;
-        self.live.insert(id, Live { journal, first: attempt, stop, task, limit, reply: None });
+        let CallControl { journal, stop, limit } = control;
+        self.running.insert(id, RunningCall { journal, first: attempt, stop, task, limit, reply: None });
     }
 
     pub fn abort(&mut self, id: &CallId, observers: &mut Observers) {
         observers.trace.aborted(id);
-        self.live.remove(id);
+        self.running.remove(id);
     }
 
     /// Aborts the calls that others have ended.
-    pub fn follow(&mut self, log: &Log, observers: &mut Observers) {
+    pub fn abort_ended_elsewhere(&mut self, log: &Log, observers: &mut Observers) {
         self.ready.clear();
         let is_over = |id: &CallId| log.run().call(id).is_none_or(|call| call.result().is_some());
-        let over: Vec<_> = self.live.keys().filter(|id| is_over(id)).cloned().collect();
+        let over: Vec<_> = self.running.keys().filter(|id| is_over(id)).cloned().collect();
         for id in over {
             self.abort(&id, observers);
         }
@@ -253,7 +270,7 @@ impl Calls {
 
     /// Returns the time at which the first call exceeds its limit.
     pub fn deadline(&self) -> Option<Instant> {
-        self.live.values().filter_map(Live::deadline).min()
+        self.running.values().filter_map(RunningCall::deadline).min()
     }
 
     /// Ends the calls that exceed their time limits, even if they do not cooperate.
@@ -261,13 +278,14 @@ impl Calls {
         // A call that ended just in time is not too late.
         self.take_ended(log, observers);
         let now = Instant::now();
-        let is_over = |live: &Live| live.deadline().is_some_and(|deadline| deadline <= now);
-        let over: Vec<CallId> = self.live.iter().filter(|(_, live)| is_over(live)).map(|(id, _)| id.clone()).collect();
+        let is_over = |running: &RunningCall| running.deadline().is_some_and(|deadline| deadline <= now);
+        let over: Vec<CallId> =
+            self.running.iter().filter(|(_, running)| is_over(running)).map(|(id, _)| id.clone()).collect();
         for call in over {
-            let Some(live) = self.live.remove(&call) else { continue };
-            let limit = live.limit.as_ref().map(|limit| limit.all).unwrap_or_default();
+            let Some(running) = self.running.remove(&call) else { continue };
+            let limit = running.limit.as_ref().map(|limit| limit.all).unwrap_or_default();
             let outcome = Err(CallError::TimedOut { limit });
-            record_end(call, live.journal.attempt(), outcome, log.now(), log, observers);
+            record_end(call, running.journal.attempt(), outcome, log.now(), log, observers);
         }
     }
 
@@ -286,10 +304,10 @@ impl Calls {
     fn end(&mut self, ended: TaskEnd, at: Time, log: &mut Log, observers: &mut Observers) {
         let TaskEnd { journal, outcome } = ended;
         // A task that was aborted may still end. The next start of its call has another journal.
-        if !self.live.get(&journal.call).is_some_and(|live| Arc::ptr_eq(&live.journal, &journal)) {
+        if !self.running.get(&journal.call).is_some_and(|running| Arc::ptr_eq(&running.journal, &journal)) {
             return;
         }
-        if let Some((call, _live)) = self.live.remove_entry(&journal.call) {
+        if let Some((call, _live)) = self.running.remove_entry(&journal.call) {
             record_end(call, journal.attempt(), outcome, at, log, observers);
         }
     }
@@ -304,7 +322,7 @@ impl Calls {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        self.live.clear();
+        self.running.clear();
         self.channels.inbox.close();
     }
 }
@@ -317,7 +335,10 @@ fn record_end(
     log: &mut Log,
     observers: &mut Observers,
 ) {
-    observers.task_ended(&call, &outcome);
+    observers.trace.ended(&call, &outcome);
+    if let Err(error) = &outcome {
+        observers.add_detail(&call, error.for_log());
+    }
     log.record_late(StepInput::Ended { call, attempt, outcome, at });
 }
 
@@ -338,8 +359,85 @@ pub struct TaskEnd {
     pub(super) outcome: Result<Output, CallError>,
 }
 
+/// A queue from the tasks of calls to their run. Most runs have few calls at a time, so it allocates nothing in advance.
+#[derive(Default)]
+pub struct Inbox(Mutex<Messages>);
+
+#[derive(Default)]
+struct Messages {
+    ended: VecDeque<TaskEnd>,
+    requests: VecDeque<Box<CallRequest>>,
+    /// The waker of the run, if it waits.
+    waker: Option<Waker>,
+    /// Set if the run is not driven any more.
+    is_closed: bool,
+}
+
+impl Inbox {
+    /// Sends the end of a call. It is lost if the run is not driven any more.
+    pub fn send_ended(&self, ended: TaskEnd) {
+        self.send(ended, |messages, ended| messages.ended.push_back(ended));
+    }
+
+    /// Sends a request of a call. It is lost if the run is not driven any more.
+    pub fn send_request(&self, request: Box<CallRequest>) {
+        self.send(request, |messages, request| messages.requests.push_back(request));
+    }
+
+    fn send<T>(&self, message: T, add: impl FnOnce(&mut Messages, T)) {
+        let mut messages = self.messages();
+        if messages.is_closed {
+            // A message may own values of the tool, so it is dropped without the lock.
+            drop(messages);
+            return drop(message);
+        }
+        add(&mut messages, message);
+        let waker = messages.waker.take();
+        drop(messages);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Waits for the next message: ends come before requests. If the future is dropped, nothing is lost.
+    pub async fn next(&self) -> CallEvent {
+        poll_fn(|task| {
+            let mut messages = self.messages();
+            if let Some(ended) = messages.ended.pop_front() {
+                return Poll::Ready(CallEvent::Ended(ended));
+            }
+            if let Some(request) = messages.requests.pop_front() {
+                return Poll::Ready(CallEvent::Asked(request));
+            }
+            messages.waker = Some(task.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Returns the ends that have arrived already.
+    pub fn take_ended(&self) -> VecDeque<TaskEnd> {
+        std::mem::take(&mut self.messages().ended)
+    }
+
+    /// Returns a request that has arrived already.
+    pub fn take_request(&self) -> Option<Box<CallRequest>> {
+        self.messages().requests.pop_front()
+    }
+
+    /// Drops all messages, and those that come later.
+    pub fn close(&self) {
+        let closed = Messages { is_closed: true, ..Messages::default() };
+        drop(std::mem::replace(&mut *self.messages(), closed));
+    }
+
+    fn messages(&self) -> MutexGuard<'_, Messages> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A call that runs, or waits in the middle of its work. Dropping it aborts the call.
-pub struct Live {
+pub struct RunningCall {
     journal: Arc<CallJournal>,
     /// The number of the start with which its task began.
     first: u32,
@@ -365,7 +463,7 @@ impl TimeLimit {
     }
 }
 
-impl Live {
+impl RunningCall {
     /// Pauses the call and its time limit until the answer to its question.
     pub fn pause(&mut self, reply: Reply<QuestionAnswer>) {
         self.reply = Some(reply);
@@ -392,21 +490,11 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         self.journal.close();
         self.stop.cancel();
         self.task.abort();
-    }
-}
-
-/// Starts a task; if it may block its thread, on a thread of its own.
-pub fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static, blocking: bool) -> JoinHandle<T> {
-    if blocking {
-        let handle = tokio::runtime::Handle::current();
-        tokio::task::spawn_blocking(move || handle.block_on(work))
-    } else {
-        tokio::spawn(work)
     }
 }
 

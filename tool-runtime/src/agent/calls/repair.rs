@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 use tokio::task::JoinSet;
 
-use super::Done;
+use super::CheckOutcome;
 use crate::agent::{Agent, log::Log};
 use crate::feedback::Rejection;
 use crate::gate::Gate;
@@ -80,17 +80,17 @@ pub struct RepairOutcome {
 }
 
 impl Repairs {
-    /// Starts the repair of a refused call, if the agent has a repairer. Otherwise returns the checked call.
+    /// Starts the repair of a refused call. Returns the checked call if it needs no repair.
     pub fn begin(
         &mut self,
-        tasks: &mut JoinSet<Done>,
+        repair: Repairer,
+        tasks: &mut JoinSet<CheckOutcome>,
         agent: &Agent,
         gate: &Gate,
         id: &CallId,
         checked: CheckedCall,
         log: &Log,
     ) -> Option<CheckedCall> {
-        let Some(repair) = agent.setup.repair.clone() else { return Some(checked) };
         let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(checked) };
         let Some(answer) = checked.refused(&call.name) else { return Some(checked) };
         if log.run().phase() == Phase::Generating || self.calls.contains(id) {
@@ -114,7 +114,7 @@ impl Repairs {
             // A repairer that fails or panics repairs nothing.
             let work = tokio::time::timeout(REPAIR_TIMEOUT, AssertUnwindSafe(work).catch_unwind()).await;
             let replacement = work.ok().and_then(Result::ok).flatten();
-            Done::Repaired(Box::new(RepairOutcome { call, checked, replacement, by }))
+            CheckOutcome::Repaired(Box::new(RepairOutcome { call, checked, replacement, by }))
         });
         None
     }

@@ -2,7 +2,7 @@
 
 mod followed;
 mod reported;
-#[cfg_attr(not(feature = "tracing"), path = "untraced.rs")]
+#[cfg(feature = "tracing")]
 mod trace;
 
 use std::{
@@ -15,13 +15,13 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
-use tokio::time::timeout;
+use tokio::{task::JoinHandle, time::timeout};
 
 use crate::agent::{Agent, Event, Observer};
 use crate::gate::Gate;
 use crate::json::Incremental;
 use crate::run::{CallId, Phase, Run};
-use crate::tool::{CallError, Context, DynTool, InputHooks, Output};
+use crate::tool::{Context, DynTool, InputHooks};
 use crate::toolset::Toolset;
 pub use followed::ForeignEntries;
 use tool_run::run::LogEntry;
@@ -59,13 +59,6 @@ impl Observers {
     pub fn resumed(&mut self, run: &Run) {
         let is_busy = matches!(run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended);
         self.step = is_busy.then(|| run.steps() as usize);
-    }
-
-    pub fn task_ended(&mut self, call: &CallId, outcome: &Result<Output, CallError>) {
-        self.trace.ended(call, outcome);
-        if let Err(error) = outcome {
-            self.add_detail(call, error.for_log());
-        }
     }
 
     /// Adds the reason for a call's failure, for observers.
@@ -118,6 +111,16 @@ impl Observers {
         if begins {
             self.step = Some(run.steps() as usize);
         }
+    }
+}
+
+/// Starts a task; if it may block its thread, on a thread of its own.
+pub fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static, blocking: bool) -> JoinHandle<T> {
+    if blocking {
+        let handle = tokio::runtime::Handle::current();
+        tokio::task::spawn_blocking(move || handle.block_on(work))
+    } else {
+        tokio::spawn(work)
     }
 }
 
@@ -281,4 +284,64 @@ impl Inputs {
 /// Polls once. If the work is not ready, another task that can be woken polls it again.
 fn poll_once<F: Future>(work: Pin<&mut F>) -> Poll<F::Output> {
     work.poll(&mut Task::from_waker(Waker::noop()))
+}
+
+/// The interface of traces, without the feature `tracing`. It does nothing.
+#[cfg(not(feature = "tracing"))]
+#[allow(clippy::unused_self, clippy::needless_pass_by_ref_mut, reason = "the interface of `trace.rs`")]
+mod trace {
+    use futures_util::stream::BoxStream;
+    use tokio::task::JoinHandle;
+
+    use super::spawn_task;
+    use crate::agent::{Agent, AgentError};
+    use crate::model::{Delta, Model, ModelError, Request};
+    use crate::run::{Call, CallId, Phase, Run};
+    use crate::tool::{CallError, Output, ToolSpec};
+    use tool_run::run::LogEntry;
+
+    #[derive(Debug)]
+    pub struct Trace;
+
+    impl Trace {
+        pub fn new(_: &Agent) -> Self {
+            Self
+        }
+
+        pub fn begin(&mut self, _: &Agent, _: &Run) -> RunSpan {
+            RunSpan
+        }
+
+        pub fn end(&mut self, _: &Run, _: &Result<Phase, AgentError>) {}
+
+        pub fn logged(&mut self, _: &Run, _: &LogEntry) {}
+
+        pub fn started(&mut self, _: &Call, _: &ToolSpec) -> CallSpan {
+            CallSpan
+        }
+
+        pub fn ended(&mut self, _: &CallId, _: &Result<Output, CallError>) {}
+
+        pub fn aborted(&mut self, _: &CallId) {}
+    }
+
+    pub struct RunSpan;
+
+    pub struct CallSpan;
+
+    pub fn within<F: Future>(_: RunSpan, future: F) -> F {
+        future
+    }
+
+    pub fn in_current_span<F: Future>(future: F) -> F {
+        future
+    }
+
+    pub fn spawn(_: CallSpan, work: impl Future<Output = ()> + Send + 'static, blocking: bool) -> JoinHandle<()> {
+        spawn_task(work, blocking)
+    }
+
+    pub fn chat<'a>(_: &Agent, model: &'a dyn Model, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
+        model.stream(request)
+    }
 }

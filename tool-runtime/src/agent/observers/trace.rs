@@ -1,4 +1,4 @@
-//! Spans and events after OpenTelemetry's conventions for generative AI. `untraced.rs` replaces this without the feature
+//! Spans and events after OpenTelemetry's conventions for generative AI. A module in `mod.rs` replaces this without the feature
 //! `tracing`.
 //!
 //! The driver's future is in the span of the run. A turn's stream is in that of the turn, and a call's task in that of the
@@ -25,7 +25,8 @@ use tracing::{
     instrument::{WithDispatch, WithSubscriber},
 };
 
-use crate::agent::{Agent, AgentError, calls::spawn_task};
+use super::spawn_task;
+use crate::agent::{Agent, AgentError};
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request, Turn};
 use crate::run::{Call, CallId, Phase, Run, StopReason};

@@ -12,7 +12,7 @@ mod values;
 
 pub(crate) use engine::{Call, Shape, UNCHECKED, conclude, panic_text};
 pub use engine::{Node, ValidatorAnswer};
-pub use nested::{DynamicInput, NestedState, NestedValidation, OneState, ProvideNested, StateParts, whole};
+pub use nested::{DynamicInput, NestedState, NestedValidation, OneState, ProvideNested, StateParts, read_validated};
 pub(crate) use start::ReadProblems;
 pub use start::{
     AcceptedInput, ArgumentValidation, GivenArguments, ReadVariant, ValidatorInputs, Validators, VariantValidation,
@@ -23,5 +23,6 @@ pub use validator::{
     ParameterValidator, Validate, Validation, Validator, ValidatorReturned,
 };
 pub use values::{
-    ParameterResult, ParameterResults, Seen, SlotType, SlotWitness, StoredValue, ValueSlot, VisibleToValidators, Whole,
+    InputWitness, ParameterResult, ParameterResults, Seen, SlotType, SlotWitness, StoredValue, ValueSlot,
+    VisibleToValidators,
 };

@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use super::{
     GivenArguments, Node, ParameterResult, ParameterResults, Shape as _, ValidatorAnswer, ValidatorInputs, ValueSlot,
     engine::{Declared, conclude, rewritten, take_reports},
-    start::{AcceptedInput, collect_values, judge},
+    start::{AcceptedInput, collect_values, validate_parameters},
     validator::failed,
     values::StoredValue,
 };
@@ -66,9 +66,9 @@ pub trait DynamicInput: Sized + 'static {
         known: ValidatorInputs<'b, NestedState<'a, Self>>,
     ) -> ValidatorAnswer<'b>;
 
-    /// Judges the object that `known` has under the name `name`.
+    /// Validates the object that `known` has under the name `name`.
     #[doc(hidden)]
-    fn judge<'a: 'b, 'b, X>(
+    fn validate<'a: 'b, 'b, X>(
         name: &str,
         known: ValidatorInputs<'b, X>,
         states: &'b NestedState<'a, Self>,
@@ -78,14 +78,14 @@ pub trait DynamicInput: Sized + 'static {
 /// The part of the application's state that an input takes.
 pub type NestedState<'a, T> = <<T as DynamicInput>::Wants as StateParts>::Given<'a>;
 
-/// Reads an object that was judged before.
-pub fn whole<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, DecodeError> {
+/// Reads an object that was validated before.
+pub fn read_validated<T: DynamicInput>(text: &str, cx: &Context) -> Result<T, DecodeError> {
     T::Values::read(T::def(), text, cx).map(T::input)
 }
 
-/// Reads a value whose length was found, and which was judged before.
+/// Reads a value whose length was found, and which was validated before.
 fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
-    whole(text, &Context::new("")).map_err(|refused| match refused {
+    read_validated(text, &Context::new("")).map_err(|refused| match refused {
         DecodeError::Arguments(rejection) => {
             let wrong = rejection.lines().join("; ").replace("expected ", "");
             serde_json::Error::custom(format!("expected an object with valid fields ({wrong})"))
@@ -94,15 +94,15 @@ fn read<T: DynamicInput>(text: &str) -> Result<T, serde_json::Error> {
     })
 }
 
-/// Judges objects that are read as a `T`, which takes `X` of the state.
+/// Validates objects that are read as a `T`, which takes `X` of the state.
 ///
 /// `NestedValidationFallback` handles a state that threads cannot share: see the module `expansion`.
 #[derive(Debug)]
 pub struct NestedValidation<T, X>(PhantomData<fn() -> (T, X)>);
 
 impl<T, X: Send + Sync> NestedValidation<T, X> {
-    /// Judges the object that `known` has under the name `name`.
-    pub fn judge<'a: 'b, 'b, K>(name: &str, known: ValidatorInputs<'b, K>, states: &'b X) -> ValidatorAnswer<'b>
+    /// Validates the object that `known` has under the name `name`.
+    pub fn validate<'a: 'b, 'b, K>(name: &str, known: ValidatorInputs<'b, K>, states: &'b X) -> ValidatorAnswer<'b>
     where
         T: DynamicInput<Wants: StateParts<Given<'a> = X>>,
         X: 'a,
@@ -127,8 +127,8 @@ impl<T, X: Send + Sync> NestedValidation<T, X> {
         }))
     }
 
-    /// Judges arguments whose fields are those of `T`.
-    pub fn understand<'a: 'b, 'b>(
+    /// Validates arguments whose fields are those of `T`.
+    pub fn validate_input<'a: 'b, 'b>(
         text: &'b str,
         states: X,
         cx: &'b Context,
@@ -187,7 +187,8 @@ where
     let board = ParameterResults::new(shape.fields());
     let raw = GivenArguments::new(text);
     let known = ValidatorInputs { board: &board, raw: &raw, at: place, states, call: cx };
-    let problems = judge::<T::Values>(shape, T::KEEPS, known, |node, given| T::ask(node, given, known)).await?;
+    let problems =
+        validate_parameters::<T::Values>(shape, T::KEEPS, known, |node, given| T::ask(node, given, known)).await?;
     Ok((shape, problems, board.into_settled().collect()))
 }
 

@@ -1,5 +1,5 @@
 //! The start of a call of a declared tool with dynamic parameters: read the arguments, ask the validators, and assemble the
-//! input. If the input is an enum, its tag selects the variant to judge.
+//! input. If the input is an enum, its tag selects the variant to validate.
 
 use std::{any::Any, marker::PhantomData, sync::OnceLock};
 
@@ -225,7 +225,7 @@ where
             let raw = GivenArguments::new(text);
             let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             let ask = |node, given| T::ask(node, given, known);
-            let problems = judge::<T::Values>(shape, T::KEEPS, known, ask).await?;
+            let problems = validate_parameters::<T::Values>(shape, T::KEEPS, known, ask).await?;
             let mut settled: Vec<_> = board.into_settled().collect();
             let understood = conclude(&shape, text, problems, &mut settled, cx).map_err(DecodeError::Arguments)?;
             let (normalized, remarks) = understood;
@@ -240,7 +240,7 @@ where
 
 /// Reads the given arguments of `known`, and asks the validators. Afterwards the board is full. Returns the problems of the call
 /// as a whole, and of static parameters.
-pub async fn judge<'b, V: Values>(
+pub async fn validate_parameters<'b, V: Values>(
     shape: Declared,
     keeps: &'static [ValueSlot],
     ValidatorInputs { board, raw, at, call, .. }: ValidatorInputs<'b, impl Sync>,
@@ -253,7 +253,7 @@ pub async fn judge<'b, V: Values>(
         V::each(&mut places, &mut each);
         let mut skipped = vec![Skipped; fields.len()];
         let slots = fields.iter().zip(&mut each).zip(&mut skipped).map(|((field, place), skipped)| {
-            // The code that judges the fields of a nested object also reads them.
+            // The code that validates the fields of a nested object also reads them.
             Slot::new(field, if field.nested { skipped } else { &mut **place })
         });
         let reading = read(shape, at, raw.text, call, &mut slots.collect::<Vec<_>>())?;
@@ -282,11 +282,11 @@ pub trait Variants: Tool<Input = Self> + Sized + 'static {
     /// The part of the application's state that the tool takes.
     type States<'a>;
 
-    /// Reads arguments of a variant that were judged before.
+    /// Reads arguments of a variant that were validated before.
     fn read(variant: usize, text: &str, cx: &Context) -> Result<Self, DecodeError>;
 
-    /// Judges arguments as those of a variant.
-    fn judge<'a: 'b, 'b>(
+    /// Validates arguments as those of a variant.
+    fn validate<'a: 'b, 'b>(
         variant: usize,
         text: &'b str,
         states: &'b Self::States<'a>,
@@ -336,7 +336,7 @@ where
     {
         Box::pin(async move {
             let variant = select_variant(T::def(), text).map_err(DecodeError::Arguments)?;
-            let AcceptedInput { input, normalized, remarks } = T::judge(variant, text, &states, cx).await?;
+            let AcceptedInput { input, normalized, remarks } = T::validate(variant, text, &states, cx).await?;
             let (board, raw) = (ParameterResults::new(0), GivenArguments::new(text));
             let known = ValidatorInputs { board: &board, raw: &raw, at: "", states: &states, call: cx };
             T::check(&input, known).await.map_err(DecodeError::Arguments)?;

@@ -10,7 +10,7 @@ use super::{ParameterResult, ValidatorAnswer, VisibleToValidators, engine::UNCHE
 use crate::feedback::{Choices, Reasons, Rejection, Report};
 use crate::tool::Failure;
 
-/// A function that can judge a `T` with the known values in `C`: `fn(Option<T>, C) -> Validation<T>`, or async.
+/// A function that can validate a `T` with the known values in `C`: `fn(Option<T>, C) -> Validation<T>`, or async.
 ///
 /// Nothing implements it. [`ParameterValidator::ask`] calls such a function, and anything else is required to implement this trait. So a
 /// mistake is reported with this trait's message, not with the compiler's message about signatures.

@@ -244,9 +244,9 @@ impl<T> SlotType<T> {
 /// Distinguishes a struct that can be an input from one with an unsuitable field, which the compiler reports: see the module
 /// `expansion`.
 #[derive(Debug)]
-pub struct Whole<T>(PhantomData<fn() -> T>);
+pub struct InputWitness<T>(PhantomData<fn() -> T>);
 
-impl<T: Send + Sync + 'static> Whole<T> {
+impl<T: Send + Sync + 'static> InputWitness<T> {
     /// The witness.
     pub const KEEP: ValueSlot = keep::<T>();
 }
