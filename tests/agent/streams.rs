@@ -200,7 +200,7 @@ impl Observer for Slow {
         }
     }
 
-    fn room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+    fn wait_for_room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
         Some(Box::pin(async {
             self.room.acquire().await.unwrap().forget();
             self.taken.fetch_add(1, Ordering::SeqCst);
@@ -230,7 +230,7 @@ async fn a_tool_waits_for_an_observer_that_takes_one_at_a_time() {
 async fn works(#[context] cx: &Context) -> Count {
     for n in 0..3 {
         cx.preliminary_of::<works>(&Count { n });
-        cx.room().await;
+        cx.wait_for_room().await;
     }
     Count { n: 3 }
 }

@@ -171,7 +171,7 @@ async fn run_loop(
             }
         }
         if log.has_pending_work() {
-            log.keep(observers).await?;
+            log.commit(observers).await?;
             continue;
         }
         questions.ask_next(log);
@@ -198,7 +198,7 @@ async fn follow_loop(
     }
     loop {
         if log.has_pending_work() {
-            log.keep(observers).await?;
+            log.commit(observers).await?;
         } else if log.is_at_rest(false) {
             if !log.queue_late_messages(observers).await? {
                 log.flush_others(observers);

@@ -158,9 +158,9 @@ pub trait Observer: Send + Sync {
     /// Waits until there is room for more preliminary outputs of a call. Returns `None` if there is room now.
     ///
     /// The runtime asks a streaming tool for its next item only after the future is ready. A tool that waits for
-    /// [`Context::room`](crate::Context::room) goes on then, too. So an observer with a slow receiver slows down the tool,
+    /// [`Context::wait_for_room`](crate::Context::wait_for_room) goes on then, too. So an observer with a slow receiver slows down the tool,
     /// and no buffer has to keep the items. The call's time limit keeps running.
-    fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+    fn wait_for_room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
         let _ = call;
         None
     }
@@ -171,8 +171,8 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
         (**self).event(event);
     }
 
-    fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
-        (**self).room(call)
+    fn wait_for_room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+        (**self).wait_for_room(call)
     }
 }
 
@@ -449,7 +449,7 @@ impl Observer for Hooking {
         self.observer.event(event);
     }
 
-    fn room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
-        self.observer.room(call)
+    fn wait_for_room<'a>(&'a self, call: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+        self.observer.wait_for_room(call)
     }
 }

@@ -62,7 +62,7 @@ pub use settings::{DEFAULT_LEASE, Timeouts};
 pub use stop_when::StopWhen;
 pub use stored_runs::Decisions;
 pub use subagent::AgentTool;
-pub use turn::DEFAULT_WAIT;
+pub use turn::DEFAULT_RETRY_WAIT;
 
 pub use crate::run::Decision;
 

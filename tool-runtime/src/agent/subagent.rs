@@ -190,9 +190,9 @@ impl Observer for Outside {
         }
     }
 
-    fn room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+    fn wait_for_room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
         let journal = self.journal()?;
-        journal.channels.observer.room(&journal.call)
+        journal.channels.observer.wait_for_room(&journal.call)
     }
 }
 

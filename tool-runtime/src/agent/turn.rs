@@ -34,7 +34,7 @@ use tool_run::run::StepInput;
 const MAX_CALLS: usize = 1 << 16;
 
 /// The wait before the first retry of a model that failed, unless the model gave its own. It doubles with each further retry.
-pub const DEFAULT_WAIT: Duration = Duration::from_millis(250);
+pub const DEFAULT_RETRY_WAIT: Duration = Duration::from_millis(250);
 
 /// The longest wait before a retry, even if the model asks for a longer one.
 const MAX_RETRY_WAIT: Duration = Duration::from_mins(1);
@@ -358,7 +358,7 @@ impl ModelTurn {
         attempts.tries += 1;
         attempts.wait = Duration::ZERO;
         let may_pass = error.is_transient() || error.kind() == ModelErrorKind::Protocol;
-        let doubled = || DEFAULT_WAIT * 2u32.saturating_pow(attempts.tries.saturating_sub(1).min(10));
+        let doubled = || DEFAULT_RETRY_WAIT * 2u32.saturating_pow(attempts.tries.saturating_sub(1).min(10));
         let wait = error.wait().unwrap_or_else(doubled);
         if may_pass && attempts.tries <= setup.again && wait <= MAX_RETRY_WAIT {
             attempts.wait = wait;

@@ -31,16 +31,20 @@
 //! # }
 //! ```
 
-mod failures;
+mod circuit_breaker;
 mod idempotency;
 mod limits;
 mod log;
+mod mapped;
+mod problems;
+mod retry;
 mod secrets;
-mod typed;
 
-pub use failures::{CircuitBreaker, Problems, Retry};
+pub use circuit_breaker::CircuitBreaker;
 pub use idempotency::Idempotency;
 pub use limits::{ConcurrencyLimit, RateLimit, TimeLimit};
 pub use log::{CallLog, CallRecord};
+pub use mapped::Mapped;
+pub use problems::Problems;
+pub use retry::Retry;
 pub use secrets::{PatternError, Secrets};
-pub use typed::Mapped;

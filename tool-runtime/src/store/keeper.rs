@@ -20,9 +20,9 @@ use crate::run::{Run, Time};
 ///   [`read`](Self::read) returns these entries.
 /// - **Grant the right to drive.** [`renew`](Self::renew) acquires it for this process, and [`end`](Self::end) gives it up.
 ///
-/// Without a keeper of its own, a [`Store`] gets the runtime's: it holds a lease, and reads the run now and then. An engine that
-/// already does durable execution implements both traits. [`Store`] is what every process loads runs with, and adds decisions.
-/// A session drives the run with what [`Store::keeper`] returns. There are two kinds of keepers:
+/// A store that returns no keeper gets the runtime's, which holds a lease and polls the log. An engine that already does durable
+/// execution implements both traits. Every process uses the [`Store`] to load runs and to append decisions. A session drives the
+/// run with the keeper that [`Store::keeper`] returns. There are two kinds of keepers:
 ///
 /// - In the process in which the engine lets the run go on, the keeper hands each append to the engine. The right to drive is the
 ///   engine's own, so [`renew`](Self::renew) has nothing to do.

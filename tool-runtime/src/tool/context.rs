@@ -315,7 +315,7 @@ impl Context {
     /// Shows a preliminary output. When nobody listens, it is lost, and not even serialized. [`Context::preliminary_of`] checks
     /// its type.
     ///
-    /// The listener receives it at once, in this call: nothing is buffered. A tool that shows much waits for [`Context::room`]
+    /// The listener receives it at once, in this call: nothing is buffered. A tool that shows much waits for [`Context::wait_for_room`]
     /// before it continues.
     pub fn preliminary(&self, output: impl Serialize) {
         self.report(|| Some((0.0, None, None, Some(serde_json::to_value(output).ok()?))));
@@ -342,7 +342,7 @@ impl Context {
     ///     for word in words {
     ///         found.pages.push(format!("about {word}"));
     ///         cx.preliminary_of::<search>(&found);
-    ///         cx.room().await;
+    ///         cx.wait_for_room().await;
     ///     }
     ///     found
     /// }
@@ -352,8 +352,8 @@ impl Context {
     }
 
     /// Waits until the receiver of preliminary outputs has room for more. Without such a receiver, there is room.
-    pub async fn room(&self) {
-        if let Some(room) = self.journal().and_then(|journal| journal.room()) {
+    pub async fn wait_for_room(&self) {
+        if let Some(room) = self.journal().and_then(|journal| journal.wait_for_room()) {
             room.await;
         }
     }
@@ -361,7 +361,7 @@ impl Context {
     /// Shows a preliminary output that is serialized already, and waits for room.
     pub(super) async fn show(&self, output: &Output) {
         self.report(|| Some((0.0, None, None, Some(output.value()))));
-        self.room().await;
+        self.wait_for_room().await;
     }
 
     fn report(&self, what: impl FnOnce() -> Option<(f64, Option<f64>, Option<String>, Option<Value>)>) {
@@ -386,7 +386,7 @@ pub trait Journal: Send + Sync {
     fn report(&self, progress: Progress);
 
     /// Waits until the receiver of reports has room for more; `None` if it has room now.
-    fn room(&self) -> Option<BoxFuture<'_, ()>> {
+    fn wait_for_room(&self) -> Option<BoxFuture<'_, ()>> {
         None
     }
 

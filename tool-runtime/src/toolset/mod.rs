@@ -32,9 +32,9 @@ pub use list::{ListFormat, ProviderTool, ToolList};
 pub(crate) use policy::ask_policy;
 use policy::tighten;
 pub use policy::{Policy, ProposedCall};
+pub(crate) use prepared::{PendingRead, ReadCall, ReadOutcome, Reading};
 #[cfg(feature = "agent")]
-pub(crate) use prepared::panicked;
-pub(crate) use prepared::{PendingRead, Prepared, ReadCall, ReadOutcome, Reading};
+pub(crate) use prepared::{Prepared, panicked};
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};
 pub use tool_run::tool::Permission;
 use tool_schema::feedback;

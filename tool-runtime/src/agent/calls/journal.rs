@@ -31,13 +31,18 @@ pub struct CallRequest {
 
 enum JournalRequest {
     /// A request for an answer to a question.
-    Answer { question: Question, reply: Reply<QuestionAnswer> },
+    Answer { question: Question, reply: ReplySender<QuestionAnswer> },
     /// A request for a decision about an inner interrupt.
-    Decide { tool: String, interrupt: Box<Interrupt>, feedback: Option<Box<Rejection>>, reply: Reply<QuestionAnswer> },
+    Decide {
+        tool: String,
+        interrupt: Box<Interrupt>,
+        feedback: Option<Box<Rejection>>,
+        reply: ReplySender<QuestionAnswer>,
+    },
     /// A request to record the beginning of a step.
-    Begin { name: String, reply: Reply<()> },
+    Begin { name: String, reply: ReplySender<()> },
     /// A request to record the result of a step.
-    Keep { name: String, value: Value, spent: NestedUsage, reply: Reply<()> },
+    Keep { name: String, value: Value, spent: NestedUsage, reply: ReplySender<()> },
 }
 
 /// The data of a run that a call of it may need.
@@ -68,7 +73,7 @@ pub struct Channels {
     pub operator: Arc<dyn Operator>,
 }
 
-pub type Reply<T> = oneshot::Sender<Result<T, Failure>>;
+pub type ReplySender<T> = oneshot::Sender<Result<T, Failure>>;
 
 /// The journal of a call, which its task and its driver share. Before the call begins, it records and reports nothing.
 pub struct CallJournal {
@@ -168,7 +173,7 @@ impl CallJournal {
     /// Sends a request of the tool to the run, and waits for the reply.
     fn send<T: Send + 'static>(
         &self,
-        request: impl FnOnce(Reply<T>) -> JournalRequest,
+        request: impl FnOnce(ReplySender<T>) -> JournalRequest,
     ) -> BoxFuture<'static, Result<T, Failure>> {
         let (reply, answer) = oneshot::channel();
         let request = CallRequest { call: self.call.clone(), attempt: self.attempt(), request: request(reply) };
@@ -221,8 +226,8 @@ impl Journal for CallJournal {
         }
     }
 
-    fn room(&self) -> Option<BoxFuture<'_, ()>> {
-        let room = contained(|| self.channels.observer.room(&self.call)).flatten()?;
+    fn wait_for_room(&self) -> Option<BoxFuture<'_, ()>> {
+        let room = contained(|| self.channels.observer.wait_for_room(&self.call)).flatten()?;
         Some(Box::pin(AssertUnwindSafe(room).catch_unwind().map(drop)))
     }
 
@@ -308,13 +313,13 @@ impl Calls {
         };
         let recorded = log.record(input);
         // The tool goes on only after the step is stored.
-        log.keep(observers).await?;
+        log.commit(observers).await?;
         let _ = reply.send(recorded.map_err(|refusal| Failure::new(refusal.to_string())));
         Ok(())
     }
 
     /// Lets a call wait for an answer, unless the run refuses the question.
-    fn open(&mut self, call: &CallId, input: StepInput, reply: Reply<QuestionAnswer>, log: &mut Log) {
+    fn open(&mut self, call: &CallId, input: StepInput, reply: ReplySender<QuestionAnswer>, log: &mut Log) {
         match log.record(input) {
             Ok(()) => {
                 if let Some(running) = self.running.get_mut(call) {

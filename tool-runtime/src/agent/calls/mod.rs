@@ -28,7 +28,7 @@ use crate::run::{Call, CallId, Time};
 use crate::tool::{CallError, Cancellation, Context, DynTool, Output, QuestionAnswer};
 use crate::toolset::{Prepared, ReadCall, Reading, Toolset, panicked};
 pub use journal::CallJournal;
-use journal::{CallRequest, Channels, Reply};
+use journal::{CallRequest, Channels, ReplySender};
 pub use repair::{InvalidCall, RepairedCall, Repairer};
 use repair::{RepairOutcome, Repairs};
 use tool_run::run::{Stage, StepInput};
@@ -445,7 +445,7 @@ pub struct RunningCall {
     task: JoinHandle<()>,
     limit: Option<Box<TimeLimit>>,
     /// The channel for the answer that it waits for.
-    reply: Option<Reply<QuestionAnswer>>,
+    reply: Option<ReplySender<QuestionAnswer>>,
 }
 
 pub struct TimeLimit {
@@ -465,7 +465,7 @@ impl TimeLimit {
 
 impl RunningCall {
     /// Pauses the call and its time limit until the answer to its question.
-    pub fn pause(&mut self, reply: Reply<QuestionAnswer>) {
+    pub fn pause(&mut self, reply: ReplySender<QuestionAnswer>) {
         self.reply = Some(reply);
         if let Some(limit) = &mut self.limit {
             let end = limit.end.take();

@@ -1,7 +1,7 @@
 //! The log of a run: it receives inputs, and returns actions.
 //!
 //! [`Log::record`] passes an input to the run's state machine. The run has the resulting entries at once. The resulting
-//! actions wait until [`Log::keep`] has stored and reported the entries. So every action follows from stored entries.
+//! actions wait until [`Log::commit`] has stored and reported the entries. So every action follows from stored entries.
 
 mod conversation;
 mod leased;
@@ -193,7 +193,7 @@ impl Log {
         let is_new = self.stored() == 0;
         let is_fresh = std::mem::take(&mut self.is_fresh);
         if is_new {
-            self.keep(observers).await?;
+            self.commit(observers).await?;
             self.renew().await?;
         }
         if self.storage.has_keeper() && !self.tail.entries.is_empty() {
@@ -220,7 +220,7 @@ impl Log {
         let Some(input) = input else { return Ok(()) };
         if let Err(refusal) = self.record(input) {
             self.queue.checks.clear();
-            self.keep(observers).await?;
+            self.commit(observers).await?;
             return Err(refusal.into());
         }
         Ok(())
@@ -276,7 +276,7 @@ impl Log {
         let _ = self.record(input);
     }
 
-    /// Adds entries to the run and the tail. If the run refuses one, [`Log::keep`] drops the tail.
+    /// Adds entries to the run and the tail. If the run refuses one, [`Log::commit`] drops the tail.
     fn apply(&mut self, entries: &mut Vec<LogEntry>) {
         if self.tail.refused.is_none()
             && let Err(corrupt) = entries.iter().try_for_each(|entry| self.run.apply(entry))
@@ -349,7 +349,7 @@ impl Log {
     }
 
     /// Stores and reports the new entries. Actions that entries of other writers made void are dropped.
-    pub async fn keep(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
+    pub async fn commit(&mut self, observers: &mut Observers) -> Result<(), AgentError> {
         if let Some(error) = self.tail.refused.take() {
             self.tail = Tail::default();
             self.reload().await?;
@@ -735,7 +735,7 @@ mod tests {
         log.apply(&mut entries);
         log.queue(entries, vec![Action::CallModel]);
         assert!(log.has_pending_work() && log.next_action().is_none());
-        let error = log.keep(&mut observers).await.unwrap_err();
+        let error = log.commit(&mut observers).await.unwrap_err();
         assert!(matches!(&error, AgentError::Inconsistent { reason } if reason.contains("call_1")), "{error}");
         assert!(!log.has_pending_work() && log.next_action().is_none());
         assert_eq!(log.run().rev(), before);

@@ -1,0 +1,146 @@
+//! Pauses of tools that keep failing.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::tool::{CallError, CallFuture, DynTool};
+use crate::toolset::{Invocation, Layer, Next};
+
+/// Pauses a tool that has failed several times in a row. Each tool of the set has its own breaker, which all runs that use the
+/// set share.
+///
+/// A *closed* breaker lets every call through. After several failures in a row it *opens*: it refuses calls at once with
+/// [`CallError::OverBudget`]. The message tells the model for how long, and to do something else meanwhile. When the pause is
+/// over, it lets one call through as a test (*half open*). A success closes it, a failure opens it for another pause.
+///
+/// A failure is a call that failed, panicked or took too long. Rejected arguments, denials and cancelled calls are not failures,
+/// nor is a failure with feedback about the arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct CircuitBreaker {
+    failures: u32,
+    pause: Duration,
+}
+
+struct OfTool {
+    breaker: CircuitBreaker,
+    state: Mutex<State>,
+}
+
+enum State {
+    Closed {
+        failures: u32,
+    },
+    Open {
+        until: Instant,
+    },
+    /// One call is testing the tool.
+    HalfOpen,
+}
+
+impl CircuitBreaker {
+    /// Creates a breaker that opens after `failures` (at least one) in a row, for `pause`.
+    pub fn new(failures: u32, pause: Duration) -> Self {
+        Self { failures: failures.max(1), pause }
+    }
+}
+
+impl Layer for CircuitBreaker {
+    fn apply(self: Arc<Self>, tool: Arc<dyn DynTool>) -> Arc<dyn DynTool> {
+        let state = Mutex::new(State::Closed { failures: 0 });
+        Arc::new(OfTool { breaker: *self, state }).apply(tool)
+    }
+}
+
+impl OfTool {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is always consistent.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a call through, or fails with the time during which none is.
+    fn admit(&self) -> Result<Probe<'_>, Duration> {
+        let mut state = self.lock();
+        let is_tried = match &*state {
+            State::Closed { .. } => false,
+            State::Open { until } => match until.checked_duration_since(Instant::now()) {
+                Some(left) if !left.is_zero() => return Err(left),
+                _ => true,
+            },
+            State::HalfOpen => return Err(self.breaker.pause),
+        };
+        if is_tried {
+            *state = State::HalfOpen;
+        }
+        Ok(Probe { of: self, is_tried, is_over: false })
+    }
+
+    fn opened(&self) -> State {
+        State::Open { until: Instant::now() + self.breaker.pause }
+    }
+}
+
+/// A call that was let through.
+struct Probe<'a> {
+    of: &'a OfTool,
+    is_tried: bool,
+    is_over: bool,
+}
+
+impl Probe<'_> {
+    fn ended(mut self, failed: bool) {
+        self.is_over = true;
+        let mut state = self.of.lock();
+        let next = match (&*state, failed) {
+            // Calls that were running when it opened give no new information.
+            (State::Open { .. } | State::HalfOpen, _) if !self.is_tried => return,
+            (State::Closed { failures }, true) if failures + 1 < self.of.breaker.failures => {
+                State::Closed { failures: failures + 1 }
+            }
+            (_, true) => self.of.opened(),
+            (_, false) => State::Closed { failures: 0 },
+        };
+        *state = next;
+    }
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        if self.is_tried && !self.is_over {
+            // The call was dropped, so its outcome is unknown; the next call is the test.
+            *self.of.lock() = State::Open { until: Instant::now() };
+        }
+    }
+}
+
+impl Layer for OfTool {
+    fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
+        Box::pin(async move {
+            let probe = self.admit().map_err(|left| refused(&call.spec.name, left))?;
+            let result = next.run().await;
+            probe.ended(result.as_ref().is_err_and(is_failure));
+            result
+        })
+    }
+}
+
+fn refused(name: &str, left: Duration) -> CallError {
+    let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+    let limit = format!(
+        "`{name}` has failed several times in a row and is switched off for {seconds} s; go on without it, use another \
+         tool, or say that it does not work now"
+    );
+    CallError::OverBudget { limit }
+}
+
+/// Returns whether the tool failed for another reason than its arguments.
+pub(super) fn is_failure(error: &CallError) -> bool {
+    match error {
+        CallError::Failed(failure) => failure.feedback().is_none(),
+        CallError::Panicked { .. } | CallError::TimedOut { .. } => true,
+        _ => false,
+    }
+}
