@@ -37,6 +37,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
         &[
             // Re-exported from tool-schema and tool-run.
             &["json", "schema", "feedback", "message"],
+            &["sync"],
             &["tool"],
             &["run"],
             &["toolset"],

@@ -75,6 +75,7 @@ pub mod layer;
 pub mod model;
 pub mod run;
 pub mod store;
+mod sync;
 #[cfg(feature = "test-util")]
 pub mod test;
 pub mod tool;

@@ -1,7 +1,7 @@
 //! The signals that reach a run from outside while it is driven: requests, prompts that steer it, cancellation.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -10,6 +10,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::agent::Agent;
 use crate::message::Part;
+use crate::sync::lock;
 
 /// A handle that stops the work of a [`Session`](super::Session) from another task.
 /// [`Session::handle`](super::Session::handle) returns one. Clones stop the same session.
@@ -94,19 +95,15 @@ impl Handle {
     }
 
     fn request(&self, request: HandleRequest) {
-        let mut last = self.last_request();
+        let mut last = lock(&self.shared.request);
         // A weaker request does not replace a stronger one, such as a cancellation.
         *last = (*last).max(Some(request));
         self.shared.changed.notify_one();
     }
 
-    fn last_request(&self) -> MutexGuard<'_, Option<HandleRequest>> {
-        self.shared.request.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn requested(&self) -> HandleRequest {
         loop {
-            let last = self.last_request().take();
+            let last = lock(&self.shared.request).take();
             match last {
                 Some(request) => return request,
                 None => self.shared.changed.notified().await,

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -26,6 +26,7 @@ use crate::run::{
 };
 use crate::schema::{CompiledSchema, Schema};
 use crate::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
+use crate::sync::lock;
 use crate::tool::{
     AcceptedCall, CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, StartFuture,
     ToolOptions, ToolSpec, describe_output, read_as,
@@ -169,7 +170,7 @@ impl Outside {
         feedback: Option<Rejection>,
     ) -> BoxFuture<'static, Result<(Decision, Principal), Failure>> {
         let tries = {
-            let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tries = lock(&self.tries);
             let count = tries.entry(open.digest()).or_default();
             std::mem::replace(count, *count + 1)
         };
@@ -404,16 +405,11 @@ impl StepStore {
 
     /// Returns whether the run does not exist yet.
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Record>> {
-        // A panic leaves no incomplete change behind, so a poisoned lock is fine.
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.records).is_empty()
     }
 
     fn rev(&self) -> u64 {
-        self.lock().last().map_or(0, |last| last.rev + last.count)
+        lock(&self.records).last().map_or(0, |last| last.rev + last.count)
     }
 
     async fn add(&self, append: Append) -> Result<(), StoreError> {
@@ -430,7 +426,7 @@ impl StepStore {
         let spent = nested_usage(&record::decode(&text)?);
         let kept = journal.record_spent(STEP, step, spent).await;
         kept.map_err(|failure| StoreError::unavailable(failure.for_log()))?;
-        self.lock().push(Record { rev: expected, count, text });
+        lock(&self.records).push(Record { rev: expected, count, text });
         Ok(())
     }
 }
@@ -456,13 +452,13 @@ impl Store for StepStore {
     }
 
     fn load<'a>(&'a self, _: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
-        let records = self.lock().clone();
+        let records = lock(&self.records).clone();
         let stored = (!records.is_empty()).then_some(StoredRun { snapshot: None, records });
         Box::pin(ready(Ok(stored)))
     }
 
     fn read<'a>(&'a self, _: &'a RunId, from: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        let records = self.lock().iter().filter(|record| record.rev + record.count > from).cloned().collect();
+        let records = lock(&self.records).iter().filter(|record| record.rev + record.count > from).cloned().collect();
         Box::pin(ready(Ok(records)))
     }
 

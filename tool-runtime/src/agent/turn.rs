@@ -5,7 +5,7 @@ use std::{
     future::{pending, poll_fn},
     panic::AssertUnwindSafe,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -25,6 +25,7 @@ use crate::gate::Gate;
 use crate::message::{AssistantPart, Message, ToolCall, Usage};
 use crate::model::{Delta, FinishReason, Model, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn};
 use crate::run::{CallId, Phase, StopReason, Time};
+use crate::sync::lock;
 use crate::tool::Failure;
 use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
@@ -421,17 +422,13 @@ pub struct Mailbox(Arc<Mutex<Option<TurnEvent>>>);
 impl Mailbox {
     /// Sends an event, and waits until it is received.
     pub async fn send(&self, event: TurnEvent) {
-        *self.slot() = Some(event);
+        *lock(&self.0) = Some(event);
         // The reader polls again after it has received the event, so no waker is necessary.
-        poll_fn(|_| if self.slot().is_none() { Poll::Ready(()) } else { Poll::Pending }).await;
+        poll_fn(|_| if lock(&self.0).is_none() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
     fn receive(&self) -> Option<TurnEvent> {
-        self.slot().take()
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<TurnEvent>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).take()
     }
 }
 

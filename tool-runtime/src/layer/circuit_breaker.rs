@@ -1,12 +1,13 @@
 //! Pauses of tools that keep failing.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use tokio::time::Instant;
 
+use crate::sync::lock;
 use crate::tool::{CallError, CallFuture, DynTool};
 use crate::toolset::{Invocation, Layer, Next};
 
@@ -56,14 +57,9 @@ impl Layer for CircuitBreaker {
 }
 
 impl OfTool {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is always consistent.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Lets a call through, or fails with the time during which none is.
     fn admit(&self) -> Result<Probe<'_>, Duration> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let is_tried = match &*state {
             State::Closed { .. } => false,
             State::Open { until } => match until.checked_duration_since(Instant::now()) {
@@ -93,7 +89,7 @@ struct Probe<'a> {
 impl Probe<'_> {
     fn ended(mut self, failed: bool) {
         self.is_over = true;
-        let mut state = self.of.lock();
+        let mut state = lock(&self.of.state);
         let next = match (&*state, failed) {
             // Calls that were running when it opened give no new information.
             (State::Open { .. } | State::HalfOpen, _) if !self.is_tried => return,
@@ -111,7 +107,7 @@ impl Drop for Probe<'_> {
     fn drop(&mut self) {
         if self.is_tried && !self.is_over {
             // The call was dropped, so its outcome is unknown; the next call is the test.
-            *self.of.lock() = State::Open { until: Instant::now() };
+            *lock(&self.of.state) = State::Open { until: Instant::now() };
         }
     }
 }

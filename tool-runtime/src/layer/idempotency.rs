@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -11,6 +11,7 @@ use event_listener::{Event, EventListener};
 use tokio::time::Instant;
 
 use crate::feedback::Rejection;
+use crate::sync::lock;
 use crate::tool::{CallError, CallFuture, Effect, Failure, Output};
 use crate::toolset::{Invocation, Layer, Next};
 use tool_run::run::Digest;
@@ -200,7 +201,9 @@ impl Layer for Idempotency {
 
 impl fmt::Debug for Idempotency {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Idempotency").field("remembered", &self.memory.lock().places.len()).finish_non_exhaustive()
+        out.debug_struct("Idempotency")
+            .field("remembered", &lock(&self.memory.known).places.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -242,7 +245,7 @@ impl Memory {
     /// Returns the place of the call `key`. Forgets calls that ended longer than `keep` ago and, if there are too many, those
     /// that were not requested for the longest time.
     fn place(&self, key: Digest, keep: Option<Duration>) -> Arc<Place> {
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         known.asked += 1;
         let now = known.asked;
         if known.places.get(&key).is_some_and(|kept| kept.is_over(keep)) {
@@ -264,15 +267,11 @@ impl Memory {
 
     /// Forgets a call that may run again, unless another caller waits for it.
     fn release(&self, key: Digest, place: Arc<Place>) {
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         drop(place);
         if known.places.get(&key).is_some_and(|kept| !kept.is_held() && kept.place.ended().is_none()) {
             known.forget(key);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, KnownCalls> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -338,7 +337,7 @@ enum Claim {
 impl Place {
     /// Reserves the call, if it may run. A lost call may, if `again`.
     fn claim(&self, again: bool) -> Claim {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         match &*state {
             State::Running => return Claim::Wait(self.changed.listen()),
             State::Ended(Came::Lost, _) if again => {}
@@ -351,19 +350,15 @@ impl Place {
 
     /// Ends the reservation, with the outcome, or so that the call may run again.
     fn end(&self, came: Option<Came>) {
-        *self.lock() = came.map_or(State::Free, |came| State::Ended(came, Instant::now()));
+        *lock(&self.state) = came.map_or(State::Free, |came| State::Ended(came, Instant::now()));
         self.changed.notify(usize::MAX);
     }
 
     /// Returns the time at which the call ended, if it did.
     fn ended(&self) -> Option<Instant> {
-        match &*self.lock() {
+        match &*lock(&self.state) {
             State::Ended(_, at) => Some(*at),
             _ => None,
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -11,6 +11,7 @@ use tokio::{
     time::Instant,
 };
 
+use crate::sync::lock;
 use crate::tool::{CallError, CallFuture, DynTool};
 use crate::toolset::{Invocation, Layer, Next};
 
@@ -108,7 +109,7 @@ impl RateLimit {
     /// Starts a call now, or fails with the time at which the next one may start.
     fn start(&self) -> Result<(), Instant> {
         let now = Instant::now();
-        let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut starts = lock(&self.starts);
         while starts.front().is_some_and(|start| *start + self.per <= now) {
             starts.pop_front();
         }

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     fmt,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -13,6 +13,7 @@ use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 
 use super::{Delta, Model, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn};
 use crate::message::Message;
+use crate::sync::lock;
 
 /// A model that returns turns from a list, for tests and examples. It keeps the requests that it got.
 ///
@@ -48,27 +49,22 @@ impl ScriptedModel {
 
     /// Adds an answer at the end of the list.
     pub fn then(self, answer: impl Into<ModelAnswer>) -> Self {
-        self.state().answers.push_back(answer.into());
+        lock(&self.state).answers.push_back(answer.into());
         self
     }
 
     /// Returns the requests so far, oldest first.
     pub fn requests(&self) -> Vec<OwnedRequest> {
-        self.state().asked.clone()
+        lock(&self.state).asked.clone()
     }
 
     /// Returns the number of answers that are left.
     pub fn left(&self) -> usize {
-        self.state().answers.len()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // The state is consistent between any two statements that hold the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).answers.len()
     }
 
     fn next(&self, request: Request<'_>) -> Vec<Result<Delta, ModelError>> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.asked.push(OwnedRequest::from(request));
         let turn = state.asked.len();
         let Some(answer) = state.answers.pop_front() else {

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -11,6 +11,7 @@ use std::{
 use event_listener::Event;
 
 use crate::run::RunId;
+use crate::sync::lock;
 
 /// The length of a log, and the event of its change.
 #[derive(Debug, Default)]
@@ -51,7 +52,7 @@ pub struct LogLengths(Mutex<HashMap<RunId, Arc<LogLength>>>);
 impl LogLengths {
     /// Returns the length of the log of `run`. It is 0 until this process has reported an append.
     pub fn of(&self, run: &RunId) -> Arc<LogLength> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         if !all.contains_key(run) {
             // Logs that no session uses any more are forgotten here.
             all.retain(|_, length| Arc::strong_count(length) > 1);
@@ -61,7 +62,7 @@ impl LogLengths {
 
     /// Reports that the log of `run` has `length` entries; [`u64::MAX`] if it was deleted.
     pub fn report(&self, run: &RunId, length: u64) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         // A run that is created again under the id has a length of its own.
         let known = if length == u64::MAX { all.remove(run) } else { all.get(run).cloned() };
         if let Some(known) = known {

@@ -4,7 +4,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap, hash_map::Entry},
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -17,6 +17,7 @@ use super::log_lengths::LogLength;
 use super::pieces::PieceChannels;
 use super::{Append, Head, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use crate::run::{Interrupt, Principal, RunId, Time};
+use crate::sync::lock;
 
 /// A store in memory: its runs are gone with the process. For tests, and for programs whose runs need not survive.
 #[derive(Debug, Default)]
@@ -114,10 +115,6 @@ impl MemoryStore {
         Self { owner_limit: Some(bytes), ..self }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Checks that runs of `owner` may take up `more` bytes.
     fn check_room(&self, kept: &Kept, owner: &Principal, more: usize) -> Result<(), StoreError> {
         let of_owner = kept.owners.get(owner).copied().unwrap_or_default();
@@ -131,7 +128,7 @@ impl MemoryStore {
     }
 
     fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
-        let mut guard = self.lock();
+        let mut guard = lock(&self.kept);
         let Append { expected, count, mut text, lease, mut head } = append;
         text.shrink_to_fit();
         let (token, rev) = match guard.runs.get(run) {
@@ -183,7 +180,7 @@ impl MemoryStore {
 
     /// Keeps a snapshot, if there is room for it. Without it, the run is read from its log.
     fn keep_snapshot(&self, run: &RunId, rev: u64, text: String) {
-        let mut guard = self.lock();
+        let mut guard = lock(&self.kept);
         let Some(kept) = guard.runs.get(run) else { return };
         let known = kept.snapshot.as_ref();
         let (is_newer, less) = (known.is_none_or(|(known, _)| *known < rev), known.map_or(0, |(_, text)| text.len()));
@@ -198,7 +195,7 @@ impl MemoryStore {
     }
 
     fn take(&self, run: &RunId, worker: &str, now: Time, ttl: Duration) -> Result<Lease, StoreError> {
-        let Kept { runs, token, .. } = &mut *self.lock();
+        let Kept { runs, token, .. } = &mut *lock(&self.kept);
         let kept = runs.get_mut(run).ok_or(StoreError::NotFound)?;
         let until = now.after(ttl);
         match &kept.lease {
@@ -222,7 +219,7 @@ impl Store for MemoryStore {
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
-        let stored = self.lock().runs.get(run).map(|kept| {
+        let stored = lock(&self.kept).runs.get(run).map(|kept| {
             let (rev, text) = kept.snapshot.clone().map_or((0, None), |(rev, text)| (rev, Some(text)));
             let records = kept.records.iter().filter(|record| record.rev + record.count > rev).cloned().collect();
             StoredRun { snapshot: text, records }
@@ -232,7 +229,7 @@ impl Store for MemoryStore {
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         let is_new = |record: &&Record| record.rev + record.count > rev;
-        let kept = self.lock();
+        let kept = lock(&self.kept);
         let records = kept.runs.get(run).map(|kept| kept.records.iter().filter(is_new).cloned().collect());
         Box::pin(ready(records.ok_or(StoreError::NotFound)))
     }
@@ -253,14 +250,14 @@ impl Store for MemoryStore {
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        if let Some(kept) = self.lock().runs.get_mut(run) {
+        if let Some(kept) = lock(&self.kept).runs.get_mut(run) {
             kept.lease.take_if(|held| held.token == lease.token);
         }
         Box::pin(ready(Ok(())))
     }
 
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        let runs = &self.lock().runs;
+        let runs = &lock(&self.kept).runs;
         let mut items: Vec<WaitingItem> = Vec::new();
         for (run, kept) in runs.iter().filter(|(run, _)| filter.run.as_ref().is_none_or(|wanted| wanted == *run)) {
             let head = &kept.head;
@@ -278,7 +275,7 @@ impl Store for MemoryStore {
             let is_free = kept.lease.as_ref().is_none_or(|lease| lease.until <= now);
             is_free && kept.head.due().is_some_and(|due| due <= now)
         };
-        let runs = &self.lock().runs;
+        let runs = &lock(&self.kept).runs;
         let mut due: Vec<_> = runs.iter().filter(|(_, kept)| is_due(kept)).collect();
         due.sort_by_key(|(_, kept)| kept.taken);
         let due = due.into_iter().map(|(run, _)| run.clone()).take(limit).collect();
@@ -286,7 +283,7 @@ impl Store for MemoryStore {
     }
 
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
-        let runs = &self.lock().runs;
+        let runs = &lock(&self.kept).runs;
         let mut runs: Vec<_> = runs.iter().rev().filter(|(_, kept)| kept.head.owner == *owner).collect();
         runs.sort_by_key(|(_, kept)| Reverse(kept.head.changed));
         let item = |(run, kept): (&RunId, &KeptRun)| {
@@ -296,11 +293,11 @@ impl Store for MemoryStore {
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(ready(Ok(self.lock().remove(run))))
+        Box::pin(ready(Ok(lock(&self.kept).remove(run))))
     }
 
     fn watch(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         let kept = kept.runs.get_mut(run)?;
         let watched = Arc::clone(kept.watched.get_or_insert_with(|| Arc::new(LogLength::new(kept.rev))));
         let next = |(watched, known): (Arc<LogLength>, u64)| async move {
@@ -366,7 +363,7 @@ mod tests {
         let all = ["c", "d", "e"].map(fill).map(|full| matches!(full, Some(StoreError::Full { of_owner: true })));
         assert_eq!(all, [true, false, false]);
         // A run that is deleted makes room for its owner.
-        assert!(store.lock().remove(&"a0".into()));
+        assert!(lock(&store.kept).remove(&"a0".into()));
         store.add(&"a".into(), append("a", 0, &text)).unwrap();
     }
 
@@ -374,7 +371,7 @@ mod tests {
     fn everything_that_is_kept_counts_until_it_is_gone() {
         let store = MemoryStore::new().limit(50_000);
         let run = RunId::from("run");
-        let size = || store.lock().bytes;
+        let size = || lock(&store.kept).bytes;
         store.add(&run, append("a", 0, "x")).unwrap();
         let mut least = size();
         assert!(least > 100, "a run costs more than its text");
@@ -402,7 +399,7 @@ mod tests {
             Append { head: Head { closed: vec![interrupt(0).id], ..append("a", 3, "z").head }, ..append("a", 3, "z") };
         store.add(&run, closes).unwrap();
         assert!(size() + 5000 < before, "an interrupt that was closed counts no more");
-        assert!(store.lock().remove(&run));
-        assert!(size() == 0 && store.lock().owners.is_empty());
+        assert!(lock(&store.kept).remove(&run));
+        assert!(size() == 0 && lock(&store.kept).owners.is_empty());
     }
 }

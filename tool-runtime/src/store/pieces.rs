@@ -2,13 +2,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use futures_channel::mpsc;
 use futures_util::stream::{BoxStream, Stream, StreamExt as _, unfold};
 
 use crate::run::RunId;
+use crate::sync::lock;
 
 /// The number of pieces that wait for a slow follower. It misses those beyond.
 const MAX_QUEUED_PIECES: usize = 1024;
@@ -31,13 +32,9 @@ impl RunChannels {
 }
 
 impl PieceChannels {
-    fn all(&self) -> MutexGuard<'_, HashMap<RunId, RunChannels>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Passes a piece to the followers of `run`.
     pub fn publish(&self, run: &RunId, piece: &str) {
-        if let Some(channels) = self.all().get_mut(run) {
+        if let Some(channels) = lock(&self.0).get_mut(run) {
             channels.followers.iter_mut().for_each(|follower| drop(follower.try_send(piece.to_owned())));
         }
     }
@@ -45,7 +42,7 @@ impl PieceChannels {
     /// Returns the pieces of `run` from now on.
     pub fn pieces(&self, run: &RunId) -> BoxStream<'static, String> {
         let (send, receive) = mpsc::channel(MAX_QUEUED_PIECES);
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         let channels = all.entry(run.clone()).or_default();
         channels.followers.push(send);
         channels.report(true);
@@ -55,7 +52,7 @@ impl PieceChannels {
     /// Returns whether somebody follows `run`, each time that this changes or somebody begins.
     pub fn followed(&self, run: &RunId) -> BoxStream<'static, bool> {
         let (send, receive) = mpsc::unbounded();
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         let channels = all.entry(run.clone()).or_default();
         if !channels.followers.is_empty() {
             // Its receiver is here.
@@ -85,7 +82,7 @@ struct HangsUp {
 
 impl Drop for HangsUp {
     fn drop(&mut self) {
-        let mut all = self.channels.all();
+        let mut all = lock(&self.channels.0);
         let Some(channels) = all.get_mut(&self.run) else { return };
         let was_followed = !channels.followers.is_empty();
         channels.followers.retain(|follower| !follower.is_closed());

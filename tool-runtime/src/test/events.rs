@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use super::{Grammar, MisplacedEvent};
@@ -11,6 +11,7 @@ use crate::feedback::one_line;
 use crate::message::Part;
 use crate::model::{FinishReason, Usage};
 use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt};
+use crate::sync::lock;
 use crate::tool::Progress;
 
 /// An [`Event`] that can be kept, because it owns its data. `Display` writes one line, as [`Events::lines`](super::Events::lines)
@@ -288,24 +289,24 @@ impl Events {
 
     /// Records that the drive ended without an event: see [`Grammar::broke_off`].
     pub fn broke_off(&self) {
-        if let Some((grammar, _)) = &mut self.lock().order {
+        if let Some((grammar, _)) = &mut lock(&self.log).order {
             grammar.broke_off();
         }
     }
 
     /// Takes the first event that did not fit at its place, if there was one. The test no longer fails because of it.
     pub fn take_misplaced(&self) -> Option<MisplacedEvent> {
-        self.lock().order.as_mut()?.1.take()
+        lock(&self.log).order.as_mut()?.1.take()
     }
 
     /// Returns the events so far.
     pub fn all(&self) -> Vec<RecordedEvent> {
-        self.lock().seen.clone()
+        lock(&self.log).seen.clone()
     }
 
     /// Returns a line for each event so far.
     pub fn lines(&self) -> Vec<String> {
-        self.lock().seen.iter().map(ToString::to_string).collect()
+        lock(&self.log).seen.iter().map(ToString::to_string).collect()
     }
 
     /// Returns the events of the call `id`.
@@ -326,7 +327,7 @@ impl Events {
             }
             _ => None,
         };
-        let ids: Vec<String> = self.lock().seen.iter().filter_map(announced).collect();
+        let ids: Vec<String> = lock(&self.log).seen.iter().filter_map(announced).collect();
         self.filtered(|seen| seen.call().is_some_and(|id| ids.iter().any(|known| known == id)))
     }
 
@@ -336,12 +337,12 @@ impl Events {
             RecordedEvent::Text(text) => Some(text.clone()),
             _ => None,
         };
-        self.lock().seen.iter().filter_map(text).collect()
+        lock(&self.log).seen.iter().filter_map(text).collect()
     }
 
     /// Removes the events so far.
     pub fn clear(&self) {
-        self.lock().seen.clear();
+        lock(&self.log).seen.clear();
     }
 
     /// Asserts that there are events whose lines contain `parts`, in this order; others may be in between.
@@ -375,12 +376,8 @@ impl Events {
     }
 
     fn filtered(&self, keep: impl Fn(&RecordedEvent) -> bool) -> Self {
-        let kept = self.lock().seen.iter().filter(|seen| keep(seen)).cloned().collect();
+        let kept = lock(&self.log).seen.iter().filter(|seen| keep(seen)).cloned().collect();
         Self::of(kept, None)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -392,7 +389,7 @@ impl Default for Events {
 
 impl Observer for Events {
     fn event(&self, event: Event<'_>) {
-        let mut log = self.lock();
+        let mut log = lock(&self.log);
         if let Some((grammar, misplaced)) = &mut log.order
             && let Err(wrong) = grammar.event(&event)
         {
@@ -404,7 +401,7 @@ impl Observer for Events {
 
 impl fmt::Debug for Events {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_list().entries(&self.lock().seen).finish()
+        out.debug_list().entries(&lock(&self.log).seen).finish()
     }
 }
 

@@ -3,13 +3,14 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use futures_util::future::{BoxFuture, pending, ready};
 use serde_json::Value;
 
 use crate::agent::{ApprovalRequest, Decision, ExternalCall, Operator, QuestionRequest};
+use crate::sync::lock;
 
 /// An operator that decides by rule or by a list, and keeps the requests that it got. Clones are the same person.
 ///
@@ -81,38 +82,34 @@ impl Person {
 
     /// Adds decisions at the end of the list.
     pub fn then(self, decisions: impl IntoIterator<Item = Decision>) -> Self {
-        self.lock().decisions.extend(decisions);
+        lock(&self.inner.state).decisions.extend(decisions);
         self
     }
 
     /// Adds outputs (JSON) of external calls.
     pub fn executing<T: Into<String>>(self, outputs: impl IntoIterator<Item = T>) -> Self {
-        self.lock().outputs.extend(outputs.into_iter().map(Into::into));
+        lock(&self.inner.state).outputs.extend(outputs.into_iter().map(Into::into));
         self
     }
 
     /// Returns the approvals that were requested, oldest first.
     pub fn approvals(&self) -> Vec<ApprovalRequest> {
-        self.lock().approvals.clone()
+        lock(&self.inner.state).approvals.clone()
     }
 
     /// Returns the lost calls about which the person was asked.
     pub fn reconciled(&self) -> Vec<ApprovalRequest> {
-        self.lock().reconciled.clone()
+        lock(&self.inner.state).reconciled.clone()
     }
 
     /// Returns the questions of running tools.
     pub fn questions(&self) -> Vec<QuestionRequest> {
-        self.lock().questions.clone()
+        lock(&self.inner.state).questions.clone()
     }
 
     /// Returns the external calls that the person was asked to execute.
     pub fn executed(&self) -> Vec<ExternalCall> {
-        self.lock().executed.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner.state).executed.clone()
     }
 }
 
@@ -126,7 +123,7 @@ fn next<T: Send + 'static>(list: &mut VecDeque<T>) -> BoxFuture<'static, T> {
 
 impl Operator for Person {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        let mut state = self.lock();
+        let mut state = lock(&self.inner.state);
         state.approvals.push(request.clone());
         match &self.inner.rule {
             Some(rule) => {
@@ -138,20 +135,20 @@ impl Operator for Person {
     }
 
     fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
-        let mut state = self.lock();
+        let mut state = lock(&self.inner.state);
         state.executed.push(call.clone());
         let output = next(&mut state.outputs);
         Box::pin(async move { Some(output.await) })
     }
 
     fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
-        let mut state = self.lock();
+        let mut state = lock(&self.inner.state);
         state.questions.push(request.clone());
         next(&mut state.decisions)
     }
 
     fn reconcile<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        let mut state = self.lock();
+        let mut state = lock(&self.inner.state);
         state.reconciled.push(request.clone());
         next(&mut state.decisions)
     }
@@ -159,7 +156,7 @@ impl Operator for Person {
 
 impl fmt::Debug for Person {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.lock();
+        let state = lock(&self.inner.state);
         out.debug_struct("Person")
             .field("decisions", &state.decisions)
             .field("outputs", &state.outputs)

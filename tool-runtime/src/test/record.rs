@@ -5,7 +5,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::model::{Delta, Model, ModelError, ModelErrorKind, Request};
+use crate::sync::lock;
 use tool_run::tool::Fingerprint;
 use tool_schema::feedback::excerpt;
 
@@ -108,7 +109,7 @@ impl Drop for Taking {
     fn drop(&mut self) {
         let Ok(line) = serde_json::to_string(&self.turn) else { return };
         let line = redact(line, &self.hidden);
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(&self.file);
         // An incomplete recording fails when it is replayed; the recorded run must not fail because of it.
         let _ = writeln!(file, "{line}");
     }
@@ -180,11 +181,11 @@ impl RecordedModel {
 
     /// Returns the number of turns that were not requested yet.
     pub fn left(&self) -> usize {
-        self.lock().len()
+        lock(&self.turns).len()
     }
 
     fn take(&self, asked: &Value) -> Result<Turn, ModelError> {
-        let mut turns = self.lock();
+        let mut turns = lock(&self.turns);
         if let Some(at) = turns.iter().position(|(_, turn)| turn.request == *asked) {
             return Ok(turns.remove(at).1);
         }
@@ -196,10 +197,6 @@ impl RecordedModel {
             }
         };
         Err(ModelError::new(ModelErrorKind::Script, message))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Turn)>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

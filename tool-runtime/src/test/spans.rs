@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fmt::{self, Debug},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     thread::{self, ThreadId},
     time::{Duration, Instant},
 };
@@ -14,6 +14,8 @@ use tracing::{
     span::{Attributes, Id, Record},
 };
 use tracing_core::span::Current;
+
+use crate::sync::lock;
 
 /// A subscriber that keeps spans and events of level `INFO` and above as a tree. Clones share it. `Display` shows the tree.
 ///
@@ -79,7 +81,7 @@ impl Spans {
 
     /// Returns the spans without a parent, oldest first.
     pub fn roots(&self) -> Vec<SpanTree> {
-        self.lock().below(None)
+        lock(&self.state).below(None)
     }
 
     /// Returns the first span called `name`, at any depth.
@@ -89,11 +91,7 @@ impl Spans {
 
     /// Returns the events outside of any span.
     pub fn outside(&self) -> Vec<Vec<(String, String)>> {
-        self.lock().outside.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).outside.clone()
     }
 }
 
@@ -171,7 +169,7 @@ impl Subscriber for Spans {
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut fields = Fields::default();
         span.record(&mut fields);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let id = state.nodes.len() as u64 + 1;
         let node = Node {
             metadata: span.metadata(),
@@ -187,7 +185,7 @@ impl Subscriber for Spans {
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
-        if let Some(node) = self.lock().nodes.get_mut(&span.into_u64()) {
+        if let Some(node) = lock(&self.state).nodes.get_mut(&span.into_u64()) {
             values.record(&mut node.fields);
         }
     }
@@ -197,7 +195,7 @@ impl Subscriber for Spans {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let parent = state.parent(event.is_root(), event.is_contextual(), event.parent());
         match parent.and_then(|parent| state.nodes.get_mut(&parent)) {
             Some(node) => node.events.push(fields.0),
@@ -206,11 +204,11 @@ impl Subscriber for Spans {
     }
 
     fn enter(&self, span: &Id) {
-        self.lock().inside.entry(thread::current().id()).or_default().push(span.into_u64());
+        lock(&self.state).inside.entry(thread::current().id()).or_default().push(span.into_u64());
     }
 
     fn exit(&self, span: &Id) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let Some(inside) = state.inside.get_mut(&thread::current().id()) else { return };
         if let Some(at) = inside.iter().rposition(|id| *id == span.into_u64()) {
             inside.remove(at);
@@ -218,14 +216,14 @@ impl Subscriber for Spans {
     }
 
     fn clone_span(&self, span: &Id) -> Id {
-        if let Some(node) = self.lock().nodes.get_mut(&span.into_u64()) {
+        if let Some(node) = lock(&self.state).nodes.get_mut(&span.into_u64()) {
             node.handles += 1;
         }
         span.clone()
     }
 
     fn try_close(&self, span: Id) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let Some(node) = state.nodes.get_mut(&span.into_u64()) else { return false };
         node.handles = node.handles.saturating_sub(1);
         let is_last = node.handles == 0;
@@ -236,7 +234,7 @@ impl Subscriber for Spans {
     }
 
     fn current_span(&self) -> Current {
-        let state = self.lock();
+        let state = lock(&self.state);
         match state.innermost().and_then(|id| state.nodes.get(&id).map(|node| (id, node.metadata))) {
             Some((id, metadata)) => Current::new(Id::from_u64(id), metadata),
             None => Current::none(),

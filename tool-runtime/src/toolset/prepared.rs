@@ -4,7 +4,7 @@ use std::{
     any::Any,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     task::{self, Poll, Waker},
     time::Duration,
 };
@@ -16,6 +16,7 @@ use futures_util::{
 
 use super::Toolset;
 use crate::feedback::{Problem, ProblemKind, Rejection};
+use crate::sync::lock;
 use crate::tool::{AcceptedCall, CallError, CallFuture, Context, DynTool, Output, StartFuture, panic_text, yield_once};
 use tool_run::judge::{AcceptedArguments, ReadArguments};
 
@@ -191,7 +192,7 @@ impl<'a> PausedCall<'a> {
     }
 
     fn take_read(&self) -> Option<Result<AcceptedArguments, CallError>> {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.reading).take()
     }
 }
 
@@ -332,7 +333,7 @@ fn separate_work<'a>(reading: &ReadSlot, started: Result<AcceptedCall<'a>, CallE
 
 /// Stores the tool's answer in `reading`. The call then [pauses](pause).
 pub(super) fn store_read(reading: &ReadSlot, read: Result<AcceptedArguments, CallError>) {
-    *reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+    *lock(reading) = Some(read);
 }
 
 /// Pauses a call: pending once, without a wakeup. The caller that judges the call polls it again.

@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{
-    Arc, Mutex, OnceLock, PoisonError,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicU32, Ordering},
 };
 
@@ -18,6 +18,7 @@ use crate::agent::{
 };
 use crate::feedback::Rejection;
 use crate::run::{Call, CallId, Interrupt, Principal, Run};
+use crate::sync::lock;
 use crate::tool::{DynTool, Failure, Journal, Progress};
 use tool_run::run::{AnsweredQuestion, NestedUsage, Question, QuestionAnswer, Stage, StepInput, StepResult};
 
@@ -149,7 +150,7 @@ impl CallJournal {
 
     /// Closes the journal of a call that has ended: later reports of its tool are dropped.
     pub(super) fn close(&self) {
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *lock(&self.closed) = true;
     }
 
     pub(super) fn attempt(&self) -> u32 {
@@ -220,7 +221,7 @@ impl CallJournal {
 impl Journal for CallJournal {
     fn report(&self, progress: Progress) {
         // The lock is held during the report, so that no report comes after the end of the call.
-        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let closed = lock(&self.closed);
         if !*closed && self.begun.get().is_some() {
             report(&*self.channels.observer, Event::CallProgress(&progress));
         }
@@ -257,7 +258,7 @@ impl Journal for CallJournal {
 
     fn recorded(&self, name: &str) -> Option<Value> {
         self.begun.get()?;
-        let mut taken = self.taken.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = lock(self.taken.get_or_init(Box::default));
         let at = taken.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
             taken.push((name.to_owned(), 0));
             taken.len() - 1

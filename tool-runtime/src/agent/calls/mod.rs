@@ -7,7 +7,7 @@ use std::{
     collections::{HashMap, VecDeque},
     future::poll_fn,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     task::{Poll, Waker},
     time::Duration,
 };
@@ -25,6 +25,7 @@ use crate::agent::{
 };
 use crate::gate::Gate;
 use crate::run::{Call, CallId, Time};
+use crate::sync::lock;
 use crate::tool::{CallError, Cancellation, Context, DynTool, Output, QuestionAnswer};
 use crate::toolset::{Prepared, ReadCall, Reading, Toolset, panicked};
 pub use journal::CallJournal;
@@ -193,16 +194,12 @@ impl Calls {
         if let Some(cause) = checked.cause() {
             observers.add_detail(&id, cause);
         }
-        let checked = match &self.agent.setup.repair {
-            None => checked,
-            Some(repairer) => {
-                let repairer = repairer.clone();
-                match self.repairs.begin(repairer, &mut self.work, &self.agent, &self.gate, &id, checked, log) {
-                    Some(checked) => checked,
-                    None => return,
-                }
-            }
+        let checked = if self.agent.setup.repair.is_none() {
+            Some(checked)
+        } else {
+            self.repairs.begin(&mut self.work, &self.agent, &self.gate, &id, checked, log)
         };
+        let Some(checked) = checked else { return };
         log.record_late(StepInput::Checked { call: id.clone(), checked, at });
         // A call that does not start at once is read again before its start, because much may have changed by then. So is a
         // call whose arguments differ from the model's, because its tool reports the changes in its answer.
@@ -385,7 +382,7 @@ impl Inbox {
     }
 
     fn send<T>(&self, message: T, add: impl FnOnce(&mut Messages, T)) {
-        let mut messages = self.messages();
+        let mut messages = lock(&self.0);
         if messages.is_closed {
             // A message may own values of the tool, so it is dropped without the lock.
             drop(messages);
@@ -402,7 +399,7 @@ impl Inbox {
     /// Waits for the next message: ends come before requests. If the future is dropped, nothing is lost.
     pub async fn next(&self) -> CallEvent {
         poll_fn(|task| {
-            let mut messages = self.messages();
+            let mut messages = lock(&self.0);
             if let Some(ended) = messages.ended.pop_front() {
                 return Poll::Ready(CallEvent::Ended(ended));
             }
@@ -417,22 +414,18 @@ impl Inbox {
 
     /// Returns the ends that have arrived already.
     pub fn take_ended(&self) -> VecDeque<TaskEnd> {
-        std::mem::take(&mut self.messages().ended)
+        std::mem::take(&mut lock(&self.0).ended)
     }
 
     /// Returns a request that has arrived already.
     pub fn take_request(&self) -> Option<Box<CallRequest>> {
-        self.messages().requests.pop_front()
+        lock(&self.0).requests.pop_front()
     }
 
     /// Drops all messages, and those that come later.
     pub fn close(&self) {
         let closed = Messages { is_closed: true, ..Messages::default() };
-        drop(std::mem::replace(&mut *self.messages(), closed));
-    }
-
-    fn messages(&self) -> MutexGuard<'_, Messages> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        drop(std::mem::replace(&mut *lock(&self.0), closed));
     }
 }
 

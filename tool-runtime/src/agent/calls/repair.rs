@@ -83,7 +83,6 @@ impl Repairs {
     /// Starts the repair of a refused call. Returns the checked call if it needs no repair.
     pub fn begin(
         &mut self,
-        repair: Repairer,
         tasks: &mut JoinSet<CheckOutcome>,
         agent: &Agent,
         gate: &Gate,
@@ -91,6 +90,7 @@ impl Repairs {
         checked: CheckedCall,
         log: &Log,
     ) -> Option<CheckedCall> {
+        let Some(repair) = agent.setup.repair.clone() else { return Some(checked) };
         let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(checked) };
         let Some(answer) = checked.refused(&call.name) else { return Some(checked) };
         if log.run().phase() == Phase::Generating || self.calls.contains(id) {
