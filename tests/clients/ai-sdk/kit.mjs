@@ -1,6 +1,6 @@
 // What the scenarios share: the server, the real client of either version, and a look at every chunk that it gets.
 import assert from 'node:assert/strict';
-import { started } from './server.mjs';
+import { started } from '../server.mjs';
 
 export const sdk = await import(process.env.SDK === '6' ? './v6/sdk.mjs' : './v7/sdk.mjs');
 const other = await import(process.env.SDK === '6' ? './v7/sdk.mjs' : './v6/sdk.mjs');
