@@ -1,7 +1,7 @@
 // What the scenarios share: the server, the real client of either version, and everything that it gets and says.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { check } from './oracles.mjs';
+import { check } from './check_stream.mjs';
 import { started } from '../server.mjs';
 
 export const client = await import(process.env.AG_UI === '0' ? './v0/client.mjs' : './v1/client.mjs');

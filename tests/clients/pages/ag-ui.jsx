@@ -1,7 +1,7 @@
 // The client of AG-UI 1.0: it connects to the server's thread, or keeps the thread and reads the run in progress.
 import { HttpAgent, runHttpRequest, transformHttpEventStream } from '@ag-ui/client-1';
 import { useEffect, useMemo, useReducer, useRef } from 'react';
-import { Ask, Card, Composer, kept, Said, Task } from './parts.jsx';
+import { Ask, Card, Composer, kept, Said, Task } from './components.jsx';
 
 class StoredAgent extends HttpAgent {
   connect(input) {

@@ -2,7 +2,7 @@
 import { CopilotChat, CopilotKitProvider, useHumanInTheLoop, useInterrupt, useRenderTool } from '@copilotkit/react-core/v2';
 import '@copilotkit/react-core/v2/styles.css';
 import { z } from 'zod';
-import { Ask, Card, Task } from './parts.jsx';
+import { Ask, Card, Task } from './components.jsx';
 
 export function Page({ way, chat, headers }) {
   return (

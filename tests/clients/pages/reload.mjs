@@ -2,7 +2,7 @@
 // all cells, chosen by SEED; with `all` every one; with words the cells that contain them. The last line has the counts.
 import assert from 'node:assert/strict';
 import { Chat, close, picture } from './kit.mjs';
-import { isOver, over, points, ways } from './points.mjs';
+import { isOver, over, points, ways } from './reload_points.mjs';
 
 const seed = Number(process.env.SEED ?? 21);
 const words = process.argv.slice(2);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import { call, Chat, close, picture } from './kit.mjs';
-import { ways } from './points.mjs';
+import { ways } from './reload_points.mjs';
 
 after(close);
 

@@ -6,7 +6,7 @@ import {
   lastAssistantMessageIsCompleteWithToolCalls,
 } from 'ai';
 import { useEffect, useRef, useState } from 'react';
-import { Ask, Card, Composer, kept, Said, Task } from './parts.jsx';
+import { Ask, Card, Composer, kept, Said, Task } from './components.jsx';
 
 export function Page(props) {
   const [messages, setMessages] = useState();
