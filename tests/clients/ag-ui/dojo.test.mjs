@@ -1,12 +1,12 @@
 // The features of AG-UI's dojo that are about tools, as its pages use them, against the example `dojo`.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { start } from '../server.mjs';
+import { startServer } from '../server.mjs';
 import { answer, chat, isV1, stateless, tool } from './kit.mjs';
 
 // What it says is its own rules', whatever keys this machine has.
 for (const name of Object.keys(process.env)) if (/_API_KEY$/.test(name)) delete process.env[name];
-const base = stateless ? undefined : await start(process.env.DOJO);
+const base = stateless ? undefined : await startServer(process.env.DOJO);
 const feature = (path, ...rest) => (stateless ? test.skip : test)(path, ...rest);
 const page = (path, options = {}) => chat({ url: `${base}/${path}`, ...options });
 

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { check } from './check_stream.mjs';
-import { started } from '../server.mjs';
+import { startAcceptanceServer } from '../server.mjs';
 
 export const client = await import(process.env.AG_UI === '0' ? './v0/client.mjs' : './v1/client.mjs');
 export const isV1 = client.level === 1;
 
 /** Whether the server keeps nothing, and the client all of it. */
 export const stateless = process.env.STATELESS === '1';
-export const base = await started(...(stateless ? ['--stateless'] : []));
+export const base = await startAcceptanceServer(...(stateless ? ['--stateless'] : []));
 export const url = `${base}/agent`;
 
 export const id = () => randomUUID();

@@ -1,13 +1,16 @@
 // What the scenarios share: the server, the real client of either version, and a look at every chunk that it gets.
 import assert from 'node:assert/strict';
-import { started } from '../server.mjs';
+import { startAcceptanceServer } from '../server.mjs';
+import { until } from '../until.mjs';
+
+export { until };
 
 export const sdk = await import(process.env.SDK === '6' ? './v6/sdk.mjs' : './v7/sdk.mjs');
 const other = await import(process.env.SDK === '6' ? './v7/sdk.mjs' : './v6/sdk.mjs');
 
 /** Whether the server keeps nothing, and the client all of it. */
 export const stateless = process.env.STATELESS === '1';
-export const base = await started(...(stateless ? ['--stateless'] : []));
+export const base = await startAcceptanceServer(...(stateless ? ['--stateless'] : []));
 
 export const counters = async () => (await fetch(`${base}/probe/counters`)).json();
 export const reset = async () => assert.ok((await fetch(`${base}/probe/reset`, { method: 'POST' })).ok);
@@ -19,16 +22,6 @@ export const script = (...steps) => `SCRIPT ${JSON.stringify({ steps })}`;
 export const call = (id, tool, input, more = {}) => ({ call: { id, tool, input, ...more } });
 export const text = text => ({ text });
 export const echo = { echo: true };
-
-export const until = async (what, check, ms = 10_000) => {
-  const end = Date.now() + ms;
-  for (;;) {
-    const value = await check();
-    if (value) return value;
-    if (Date.now() > end) throw new Error(`waited in vain until ${what}`);
-    await new Promise(resolve => setTimeout(resolve, 10));
-  }
-};
 
 /** Ends the calls of `slow` once a chat reads an answer. */
 export async function releaseOnceRead(it) {

@@ -5,6 +5,8 @@ import { mkdirSync } from 'node:fs';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 
+export { until } from '../until.mjs';
+
 const token = 'browser-test-token';
 
 const browser = await chromium.launch({
@@ -18,17 +20,8 @@ after(async () => {
   servers.forEach(server => server.kill());
 });
 
-/** How long a page may take to show something, in milliseconds. */
-const PATIENCE = 60_000;
-
-/** Waits until `check` holds. */
-export async function until(what, check) {
-  const end = Date.now() + PATIENCE;
-  while (!(await check())) {
-    assert.ok(Date.now() < end, `waited in vain until ${what}`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-}
+/** The time that a page may take to show something, in milliseconds. */
+export const PATIENCE = 60_000;
 
 /** A server with a folder and trains of its own; its address. */
 export async function served() {

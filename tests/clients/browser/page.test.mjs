@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { before, describe, test } from 'node:test';
-import { opened, picture, seen, served, until } from './kit.mjs';
+import { opened, PATIENCE, picture, seen, served, until } from './kit.mjs';
 
 const left = async card => Number((await card.innerText()).match(/left\s+(\d+)/)[1]);
 
@@ -279,8 +279,8 @@ function conversation(mode) {
     await page.getByText('Renamed to Holidays').waitFor({ state: 'attached' });
     const item = list.getByRole('button', { name: /^Holidays/ });
     await item.and(page.locator('[aria-current=page]')).waitFor();
-    await until('the title is new', async () => (await page.title()).startsWith('Holidays'));
-    await until('the focus comes back', () => item.evaluate(button => button === document.activeElement));
+    await until('the title is new', async () => (await page.title()).startsWith('Holidays'), PATIENCE);
+    await until('the focus comes back', () => item.evaluate(button => button === document.activeElement), PATIENCE);
     await page.press('New chat');
     await page.getByText('What can I do for you?').waitFor();
     await item.focus();
