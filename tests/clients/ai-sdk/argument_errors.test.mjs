@@ -1,15 +1,16 @@
-// What is wrong with a call, as data for a form: beside the text, in the one place where clients of both versions keep it.
+// A rejected call has its problems as data for a form, in `resultProviderMetadata`. Clients of both versions keep that field.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { call, chat, echo, sdk, text } from './kit.mjs';
+import { call, createChat, echo, sdk, text } from './kit.mjs';
 
+/** Returns the tool's feedback in a part. */
 const feedback = part => part.resultProviderMetadata?.tool.feedback;
 
-test('what is wrong with each argument reaches the page', async () => {
-  const it = chat();
-  await it.say([call('c1', 'getWeather', { city: 7, units: 'kelvin' })], [echo]);
-  it.ok();
-  const part = it.part('c1');
+test('the client receives the problems of each argument', async () => {
+  const chat = createChat();
+  await chat.sendScript([call('c1', 'getWeather', { city: 7, units: 'kelvin' })], [echo]);
+  chat.assertOk();
+  const part = chat.part('c1');
   const { ok, validationResults } = feedback(part);
   assert.equal(ok, false);
   assert.deepEqual(Object.keys(validationResults).toSorted(), ['city', 'units']);
@@ -17,34 +18,34 @@ test('what is wrong with each argument reaches the page', async () => {
     assert.equal(valid, false);
     assert.ok(problems.length > 0 && problems.every(problem => part.errorText.includes(problem)), name);
   }
-  // The arguments are there for the form, too, where each version has those that were refused.
-  assert.deepEqual(sdk.level === 6 ? part.rawInput : part.input, { city: 7, units: 'kelvin' });
+  // The form needs the rejected arguments, too. Each version keeps them in another field.
+  assert.deepEqual(sdk.version === 6 ? part.rawInput : part.input, { city: 7, units: 'kelvin' });
 });
 
-test('a call that somebody would have to approve, and one that is no JSON', async () => {
-  const it = chat();
-  const wrong = call('c2', 'getWeather', undefined, { inputText: '{"city": "Os' });
-  await it.say([call('c1', 'deleteFile', { filename: 7 }), wrong], [echo]);
-  it.ok();
-  assert.match(feedback(it.part('c1')).validationResults.filename.problems[0], /expected a string/);
-  assert.match(feedback(it.part('c2')).problems[0], /rest of the JSON/);
+test('the client receives the problems of a call that needs approval, and of invalid JSON', async () => {
+  const chat = createChat();
+  const invalidJson = call('c2', 'getWeather', undefined, { inputText: '{"city": "Os' });
+  await chat.sendScript([call('c1', 'deleteFile', { filename: 7 }), invalidJson], [echo]);
+  chat.assertOk();
+  assert.match(feedback(chat.part('c1')).validationResults.filename.problems[0], /expected a string/);
+  assert.match(feedback(chat.part('c2')).problems[0], /rest of the JSON/);
 });
 
-test('it comes back with the history, and nobody minds', async () => {
-  const it = chat();
-  await it.say([call('c1', 'getWeather', { city: 7 })], [echo]);
-  const before = structuredClone(it.part('c1'));
-  await it.say([text('Next.')]);
-  it.ok();
-  assert.equal(it.spoken(), 'Next.');
-  const sent = it.log.requests.at(-1).messages.flatMap(message => message.parts).find(part => part.toolCallId === 'c1');
+test('the server accepts the problems in the history of the next request', async () => {
+  const chat = createChat();
+  await chat.sendScript([call('c1', 'getWeather', { city: 7 })], [echo]);
+  const before = structuredClone(chat.part('c1'));
+  await chat.sendScript([text('Next.')]);
+  chat.assertOk();
+  assert.equal(chat.lastText(), 'Next.');
+  const sent = chat.log.requests.at(-1).messages.flatMap(message => message.parts).find(part => part.toolCallId === 'c1');
   assert.deepEqual(sent.resultProviderMetadata, before.resultProviderMetadata);
-  assert.deepEqual(it.part('c1'), before);
+  assert.deepEqual(chat.part('c1'), before);
 });
 
-test('an error of the tool itself is no form', async () => {
-  const it = chat();
-  await it.say([call('c1', 'explode', { message: 'bang' })], [echo]);
-  it.ok();
-  assert.equal(feedback(it.part('c1')), undefined);
+test('an error of the tool itself has no problems', async () => {
+  const chat = createChat();
+  await chat.sendScript([call('c1', 'explode', { message: 'bang' })], [echo]);
+  chat.assertOk();
+  assert.equal(feedback(chat.part('c1')), undefined);
 });

@@ -1,63 +1,74 @@
-// What the scenarios share: the server, the real client of either version, and a look at every chunk that it gets.
+// The kit of the AI SDK's tests: an acceptance server, the real client of version 6 or 7, and checks of every chunk in a response.
 import assert from 'node:assert/strict';
 import { startAcceptanceServer } from '../server.mjs';
 import { until } from '../until.mjs';
 
 export { until };
 
+/** The AI SDK under test, in the version that the environment variable SDK selects. */
 export const sdk = await import(process.env.SDK === '6' ? './v6/sdk.mjs' : './v7/sdk.mjs');
-const other = await import(process.env.SDK === '6' ? './v7/sdk.mjs' : './v6/sdk.mjs');
+const otherSdk = await import(process.env.SDK === '6' ? './v7/sdk.mjs' : './v6/sdk.mjs');
 
-/** Whether the server keeps nothing, and the client all of it. */
+/** True if the server stores nothing, and the client keeps the runs. */
 export const stateless = process.env.STATELESS === '1';
+/** The base URL of the acceptance server. */
 export const base = await startAcceptanceServer(...(stateless ? ['--stateless'] : []));
 
+/** Returns how often each tool was executed, and how often it was aborted. */
 export const counters = async () => (await fetch(`${base}/probe/counters`)).json();
+/** Resets the counters. */
 export const reset = async () => assert.ok((await fetch(`${base}/probe/reset`, { method: 'POST' })).ok);
+/** Returns how often the server executed a tool since the last reset. */
 export const executions = async tool => (await counters()).executions[tool] ?? 0;
-/** Ends the calls of `slow`. */
-export const release = async () => assert.ok((await fetch(`${base}/probe/release`, { method: 'POST' })).ok);
+/** Ends the running calls of the tool `slow`. */
+export const releaseSlow = async () => assert.ok((await fetch(`${base}/probe/release`, { method: 'POST' })).ok);
 
+/** Returns a prompt that is a script for the model: a list of items for each turn. */
 export const script = (...steps) => `SCRIPT ${JSON.stringify({ steps })}`;
+/** An item of a script: the model calls a tool. */
 export const call = (id, tool, input, more = {}) => ({ call: { id, tool, input, ...more } });
+/** An item of a script: the model writes a text. */
 export const text = text => ({ text });
+/** An item of a script: the model writes "SEEN " and the results that it received. */
 export const echo = { echo: true };
 
-/** Ends the calls of `slow` once a chat reads an answer. */
-export async function releaseOnceRead(it) {
-  await until('the answer is read', () => it.log.raw.some(raw => raw !== ''));
-  await release();
+/** Ends the running calls of `slow` once the client of `chat` has received a part of a response. */
+export async function releaseSlowOnceRead(chat) {
+  await until('the client receives a part of a response', () => chat.log.raw.some(raw => raw !== ''));
+  await releaseSlow();
 }
 
-/** Waits until the answer of a chat cannot be resumed. Its readers have its end a moment before. */
-export const untilOver = id => until('the answer is over', async () => (await fetch(`${base}/api/chat/${id}/stream`)).status === 204);
+/** Waits until no response of a chat can be resumed. Clients receive the end of a response a moment before. */
+export const untilNotResumable = id =>
+  until('there is no response to resume', async () => (await fetch(`${base}/api/chat/${id}/stream`)).status === 204);
 
-/** The chunks of a raw stream, each checked with the SDK's own schema. */
-export async function chunks(raw, level = sdk.level) {
+/** Returns the chunks of a raw stream. Checks each chunk with the SDK's own schema. */
+export async function parseChunks(raw, version = sdk.version) {
   const frames = raw.split('\n\n').filter(frame => frame !== '');
   const found = [];
   for (const frame of frames) {
     if (frame.startsWith(':')) continue;
-    assert.match(frame, /^data: [^\n]*$/, `not one line: ${frame}`);
+    assert.match(frame, /^data: [^\n]*$/, `the frame is not one line: ${frame}`);
     const data = frame.slice('data: '.length);
     if (data === '[DONE]') continue;
     const chunk = JSON.parse(data);
     found.push(chunk);
-    await check(sdk, chunk);
-    if (level === 6) await check(other.level === 6 ? other : sdk, chunk);
+    await assertValid(sdk, chunk);
+    if (version === 6) await assertValid(otherSdk.version === 6 ? otherSdk : sdk, chunk);
   }
   return found;
 }
 
-async function check(sdk, chunk) {
+/** Asserts that a version of the SDK accepts a chunk. */
+async function assertValid(sdk, chunk) {
   const schema = typeof sdk.uiMessageChunkSchema === 'function' ? sdk.uiMessageChunkSchema() : sdk.uiMessageChunkSchema;
   const result = await schema.validate(chunk);
-  assert.ok(result.success, `${JSON.stringify(chunk)} is refused by ai ${sdk.level}: ${result.error}`);
+  assert.ok(result.success, `version ${sdk.version} of the SDK rejects ${JSON.stringify(chunk)}: ${result.error}`);
 }
 
-/** Whether a whole stream is in the order that the protocol wants. */
+/** Asserts that the chunks of a whole response are in an order that the protocol allows. */
 export function assertLegal(all) {
-  assert.equal(all[0]?.type, 'start', 'the first chunk');
+  assert.equal(all[0]?.type, 'start', 'the type of the first chunk');
   const last = all.at(-1)?.type;
   assert.ok(['finish', 'abort', 'error'].includes(last), `the last chunk is ${last}`);
   let inStep = false;
@@ -68,9 +79,9 @@ export function assertLegal(all) {
       assert.ok(value !== null || key === 'input' || key === 'output', `${chunk.type}.${key} is null`);
     }
     const { type } = chunk;
-    if (type === 'start-step') assert.ok(!inStep, 'a step in a step'), (inStep = true);
-    if (type === 'finish-step') assert.ok(inStep, 'no step to finish'), (inStep = false), assert.equal(open.size, 0);
-    if (type === 'reset-step') assert.ok(inStep, 'no step to void'), open.clear();
+    if (type === 'start-step') assert.ok(!inStep, 'a step starts inside a step'), (inStep = true);
+    if (type === 'finish-step') assert.ok(inStep, 'finish-step without a step'), (inStep = false), assert.equal(open.size, 0);
+    if (type === 'reset-step') assert.ok(inStep, 'reset-step without a step'), open.clear();
     const part = type.match(/^(text|reasoning)-(start|delta|end)$/);
     if (part) {
       const key = `${part[1]} ${chunk.id}`;
@@ -86,8 +97,11 @@ export function assertLegal(all) {
   }
 }
 
-/** A chat of the real client. `raw` holds each response as it came, `requests` what was sent. */
-export function chat({ messages, id, auto = true, onToolCall, body, endpoint = sdk.endpoint, legal = true } = {}) {
+/**
+ * Creates a chat of the real client. Its `log` has the requests that the client sent, and each response as the server sent it.
+ * With `auto`, the client sends the next request when its calls have results. With `legal`, every response must be legal.
+ */
+export function createChat({ messages, id, auto = true, onToolCall, body, endpoint = sdk.endpoint, legal = true } = {}) {
   const log = { raw: [], responses: [], requests: [], errors: [], reading: [] };
   const transport = new sdk.DefaultChatTransport({
     api: base + endpoint,
@@ -98,62 +112,70 @@ export function chat({ messages, id, auto = true, onToolCall, body, endpoint = s
       log.responses.push(response);
       if (!response.body || !response.ok) return response;
       const at = log.raw.push('') - 1;
-      const [mine, theirs] = response.body.tee();
+      const [forLog, forClient] = response.body.tee();
       log.reading.push(
         (async () => {
-          for await (const piece of mine.pipeThrough(new TextDecoderStream())) log.raw[at] += piece;
+          for await (const piece of forLog.pipeThrough(new TextDecoderStream())) log.raw[at] += piece;
         })().catch(() => {}),
       );
-      return new Response(theirs, { status: response.status, headers: response.headers });
+      return new Response(forClient, { status: response.status, headers: response.headers });
     },
   });
-  const automatic = options =>
+  const isComplete = options =>
     sdk.lastAssistantMessageIsCompleteWithToolCalls(options) ||
     sdk.lastAssistantMessageIsCompleteWithApprovalResponses(options);
-  const it = new sdk.Chat({
+  const chat = new sdk.Chat({
     id,
     messages,
     transport,
-    sendAutomaticallyWhen: auto ? automatic : undefined,
+    sendAutomaticallyWhen: auto ? isComplete : undefined,
     onError: error => log.errors.push(error),
-    onToolCall: onToolCall && (options => onToolCall(it, options)),
+    onToolCall: onToolCall && (options => onToolCall(chat, options)),
   });
-  const settled = async () => {
-    // What is sent by itself begins a moment after the answer before has ended.
-    await until('the chat rests', async () => {
-      if (it.status === 'submitted' || it.status === 'streaming') return false;
+  /** Waits until the client neither sends nor receives, and checks the responses. */
+  const untilSettled = async () => {
+    // The client sends an automatic request a moment after the previous response has ended.
+    await until('the chat settles', async () => {
+      if (chat.status === 'submitted' || chat.status === 'streaming') return false;
       const before = log.requests.length;
       await new Promise(resolve => setTimeout(resolve, 60));
-      return log.requests.length === before && it.status !== 'submitted' && it.status !== 'streaming';
+      return log.requests.length === before && chat.status !== 'submitted' && chat.status !== 'streaming';
     });
     await Promise.all(log.reading);
     if (!legal) return;
-    for (const raw of log.raw) assertLegal(await chunks(raw));
+    for (const raw of log.raw) assertLegal(await parseChunks(raw));
   };
-  return Object.assign(it, {
+  return Object.assign(chat, {
     log,
-    settled,
-    say: async (...steps) => {
-      await it.sendMessage({ text: script(...steps) });
-      await settled();
+    untilSettled,
+    /** Sends a script for the model, and waits until the chat settles. */
+    sendScript: async (...steps) => {
+      await chat.sendMessage({ text: script(...steps) });
+      await untilSettled();
     },
-    parts: () => it.messages.at(-1).parts,
-    part: toolCallId => it.messages.flatMap(m => m.parts).findLast(part => part.toolCallId === toolCallId),
-    spoken: () => it.messages.at(-1).parts.filter(part => part.type === 'text').map(part => part.text).join('\n'),
-    seen: () => {
-      const last = it.messages.at(-1).parts.filter(part => part.type === 'text' && part.text.startsWith('SEEN ')).at(-1);
-      assert.ok(last, `the model has told nothing: ${JSON.stringify(it.messages.at(-1))}`);
+    /** Returns the parts of the last message. */
+    parts: () => chat.messages.at(-1).parts,
+    /** Returns the last part for a call. */
+    part: toolCallId => chat.messages.flatMap(m => m.parts).findLast(part => part.toolCallId === toolCallId),
+    /** Returns the texts of the last message, one a line. */
+    lastText: () => chat.messages.at(-1).parts.filter(part => part.type === 'text').map(part => part.text).join('\n'),
+    /** Returns the results that the model received, from its last `echo`. */
+    resultsForModel: () => {
+      const last = chat.messages.at(-1).parts.filter(part => part.type === 'text' && part.text.startsWith('SEEN ')).at(-1);
+      assert.ok(last, `the last message has no echo of the model: ${JSON.stringify(chat.messages.at(-1))}`);
       return JSON.parse(last.text.slice('SEEN '.length));
     },
-    ok: () => assert.deepEqual([it.status, log.errors], ['ready', []]),
+    /** Asserts that the client is ready, and has reported no error. */
+    assertOk: () => assert.deepEqual([chat.status, log.errors], ['ready', []]),
   });
 }
 
-/** A request without a client. */
+/** Sends a request without a client. */
 export async function post(body, endpoint = sdk.endpoint, init = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const headers = { 'content-type': 'application/json' };
   return fetch(base + endpoint, { method: 'POST', headers, body: text, ...init });
 }
 
+/** Returns a message of the user. */
 export const user = (text, id = `user-${Math.random()}`) => ({ id, role: 'user', parts: [{ type: 'text', text }] });
