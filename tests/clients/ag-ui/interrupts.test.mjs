@@ -171,7 +171,7 @@ test('T28 the server sends fields of 1.0 only to clients of 1.x', async () => {
   }
 });
 
-test('T29 the server accepts a decision as CopilotKit sends it: with a tool message, and under the same run id', async () => {
+test('T29 the server accepts a decision with a tool message and the same run id, as CopilotKit sends it', async () => {
   for (const approved of [true, false]) {
     const file = newPath();
     const agent = createAgent();
