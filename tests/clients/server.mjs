@@ -1,21 +1,21 @@
-// The server of a test file, which ends with it.
+// Starts the server of a test file. The server ends with the file's tests.
 import { spawn } from 'node:child_process';
 import { after } from 'node:test';
 
-/** Starts the acceptance server; its address. */
-export const started = (...args) => start(process.env.ACCEPTANCE_SERVER, ...args);
+/** Starts the acceptance server, and returns its base URL. */
+export const startAcceptanceServer = (...args) => startServer(process.env.ACCEPTANCE_SERVER, ...args);
 
-/** Starts a program that serves where it says; its address. */
-export function start(program, ...args) {
+/** Starts a program that prints "listening on URL", and returns that URL. */
+export function startServer(program, ...args) {
   const server = spawn(program, ['--port', '0', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   after(() => server.kill());
   return new Promise((resolve, reject) => {
-    let text = '';
+    let stdout = '';
     server.stdout.on('data', data => {
-      text += data;
-      const found = text.match(/listening on (\S+)/);
+      stdout += data;
+      const found = stdout.match(/listening on (\S+)/);
       if (found) resolve(found[1]);
     });
-    server.on('exit', code => reject(new Error(`the server ended with ${code}`)));
+    server.on('exit', code => reject(new Error(`the server exited with code ${code}`)));
   });
 }

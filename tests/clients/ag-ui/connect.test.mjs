@@ -1,87 +1,88 @@
-// A client that connects to a thread and has none of it: what an unmodified client makes of the snapshot.
+// An unmodified client connects to a thread that it does not know, and receives a snapshot.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answer, chat, client, deleted, id, isV1, stateless, tool, url } from './kit.mjs';
+import { client, createAgent, deletedPaths, id, isV1, stateless, tool, toolResult, url } from './kit.mjs';
 
-/** The real client, whose way to connect is left to applications. */
-class Connecting extends client.HttpAgent {
+/** The real client, with the method `connect`, which applications have to write. */
+class ConnectingAgent extends client.HttpAgent {
   connect(input) {
     const send = () => fetch(`${url}/connect`, this.requestInit(input));
     return client.transformHttpEventStream(client.runHttpRequest(send));
   }
 }
 
-/** A page that has nothing of a thread but its id. */
-async function connected(agent, tools = []) {
+/** Connects a new page to the thread of an agent. The page knows only the thread's id. */
+async function connectPage(agent, tools = []) {
   const events = [];
-  const page = new Connecting({ url, threadId: agent.threadId });
+  const page = new ConnectingAgent({ url, threadId: agent.threadId });
   await page.connectAgent({ tools, runId: id() }, { onEvent: ({ event }) => void events.push(event) });
   return { page, events };
 }
 
-/** What a person sees of a conversation. */
-const shown = messages =>
+/** Returns the content that a person sees in messages. */
+const visible = messages =>
   messages.map(({ role, content, toolCalls, toolCallId }) => ({
     role, content: content || undefined, toolCallId, calls: toolCalls?.map(call => [call.id, call.function.name, call.function.arguments]),
   }));
 
-const IDLE = ['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED'];
-const kinds = events => events.map(event => event.type);
+/** The types of the events for a thread without a run in progress. */
+const IDLE_EVENT_TYPES = ['RUN_STARTED', 'MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED'];
+const types = events => events.map(event => event.type);
 
 if (stateless) {
-  test('C00 what the client keeps stays as it is', async () => {
-    const agent = chat();
-    await agent.go('say Hi');
-    const { events } = await connected(agent);
-    assert.deepEqual(kinds(events), ['RUN_STARTED', 'RUN_FINISHED']);
+  test('C00 a stateless server sends no snapshot', async () => {
+    const agent = createAgent();
+    await agent.runChecked('say Hi');
+    const { events } = await connectPage(agent);
+    assert.deepEqual(types(events), ['RUN_STARTED', 'RUN_FINISHED']);
   });
 } else {
-  test('C01 texts and calls', async () => {
-    const agent = chat();
-    await agent.go('say Hello.');
-    await agent.go('call executed_log');
-    const { page, events } = await connected(agent);
-    assert.deepEqual(kinds(events), IDLE);
-    assert.deepEqual(shown(page.messages), shown(agent.messages));
-    const run = await chat({ threadId: agent.threadId, initialMessages: page.messages }).go('say Next.');
+  test('C01 a snapshot has the texts and calls of a thread', async () => {
+    const agent = createAgent();
+    await agent.runChecked('say Hello.');
+    await agent.runChecked('call executed_log');
+    const { page, events } = await connectPage(agent);
+    assert.deepEqual(types(events), IDLE_EVENT_TYPES);
+    assert.deepEqual(visible(page.messages), visible(agent.messages));
+    const run = await createAgent({ threadId: agent.threadId, initialMessages: page.messages }).runChecked('say Next.');
     assert.equal(run.text, 'Next.');
   });
 
-  test('C02 an open interrupt is answered by the page that has connected', async () => {
-    const agent = chat();
+  test('C02 a page that connects can answer an open interrupt', async () => {
+    const agent = createAgent();
     const file = `/tmp/${id()}`;
-    const { outcome } = await agent.go(`call delete_file {"path":"${file}"}`);
-    const { page, events } = await connected(agent);
-    assert.deepEqual(kinds(events), IDLE);
+    const { outcome } = await agent.runChecked(`call delete_file {"path":"${file}"}`);
+    const { page, events } = await connectPage(agent);
+    assert.deepEqual(types(events), IDLE_EVENT_TYPES);
     assert.deepEqual(events.at(-1).outcome.interrupts, outcome.interrupts);
     if (isV1) assert.deepEqual(page.pendingInterrupts, agent.pendingInterrupts);
-    assert.deepEqual(shown(page.messages), shown(agent.messages));
-    const again = chat({ threadId: agent.threadId, initialMessages: page.messages });
+    assert.deepEqual(visible(page.messages), visible(agent.messages));
+    const secondAgent = createAgent({ threadId: agent.threadId, initialMessages: page.messages });
     const resume = [{ interruptId: outcome.interrupts[0].id, status: 'resolved', payload: { approved: true } }];
-    const run = await again.go(undefined, { resume });
+    const run = await secondAgent.runChecked(undefined, { resume });
     assert.match(run.calls[0].result, new RegExp(file));
-    assert.equal((await deleted()).filter(deleted => deleted === file).length, 1);
-    const { page: third, events: last } = await connected(agent);
+    assert.equal((await deletedPaths()).filter(deleted => deleted === file).length, 1);
+    const { page: third, events: last } = await connectPage(agent);
     assert.equal(last.at(-1).outcome?.type ?? 'success', 'success');
-    assert.deepEqual(shown(third.messages), shown(again.messages));
+    assert.deepEqual(visible(third.messages), visible(secondAgent.messages));
   });
 
-  test('C03 a call that the page has to execute', async () => {
-    const agent = chat();
+  test('C03 a page that connects can execute an open client call', async () => {
+    const agent = createAgent();
     const tools = [tool('locate')];
-    const { calls } = await agent.go('call locate {}', { tools });
-    const { page, events } = await connected(agent, tools);
-    assert.deepEqual(shown(page.messages), shown(agent.messages));
+    const { calls } = await agent.runChecked('call locate {}', { tools });
+    const { page, events } = await connectPage(agent, tools);
+    assert.deepEqual(visible(page.messages), visible(agent.messages));
     if (isV1) assert.deepEqual(events.at(-1).outcome.pendingToolCallIds, [calls[0].id]);
-    const again = chat({ threadId: agent.threadId, initialMessages: page.messages });
-    await again.go(answer(calls[0].id, 'here'), { tools });
-    const { page: third } = await connected(agent, tools);
-    assert.deepEqual(shown(third.messages).map(({ role }) => role), shown(again.messages).map(({ role }) => role));
+    const secondAgent = createAgent({ threadId: agent.threadId, initialMessages: page.messages });
+    await secondAgent.runChecked(toolResult(calls[0].id, 'here'), { tools });
+    const { page: third } = await connectPage(agent, tools);
+    assert.deepEqual(visible(third.messages).map(({ role }) => role), visible(secondAgent.messages).map(({ role }) => role));
   });
 
-  test('C04 a thread that there is not', async () => {
-    const { page, events } = await connected({ threadId: id() });
-    assert.deepEqual(kinds(events), ['RUN_STARTED', 'RUN_FINISHED']);
+  test('C04 connecting to an unknown thread returns no messages', async () => {
+    const { page, events } = await connectPage({ threadId: id() });
+    assert.deepEqual(types(events), ['RUN_STARTED', 'RUN_FINISHED']);
     assert.deepEqual(page.messages, []);
   });
 }

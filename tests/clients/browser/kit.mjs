@@ -1,15 +1,17 @@
-// A browser in front of the example `chat-server`: its page as a person uses it.
+// The kit of chat-server's page tests: servers of the example, and pages in a browser.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 
+export { until } from '../until.mjs';
+
 const token = 'browser-test-token';
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
-  // Pages of this test alone; containers have no user to be.
+  // Chromium's sandbox does not work for the root user of a container. The browser opens pages of this test only.
   args: ['--no-sandbox'],
 });
 const servers = [];
@@ -18,93 +20,87 @@ after(async () => {
   servers.forEach(server => server.kill());
 });
 
-/** How long a page may take to show something, in milliseconds. */
-const PATIENCE = 60_000;
+/** The time that a page may take to show something, in milliseconds. */
+export const PATIENCE = 60_000;
 
-/** Waits until `check` holds. */
-export async function until(what, check) {
-  const end = Date.now() + PATIENCE;
-  while (!(await check())) {
-    assert.ok(Date.now() < end, `waited in vain until ${what}`);
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-}
-
-/** A server with a folder and trains of its own; its address. */
-export async function served() {
+/** Starts a server with its own folder and trains, and returns its base URL. */
+export async function startChatServer() {
   const server = spawn(process.env.CHAT_SERVER, ['--port', '0', '--user', `anna=${token}`], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // The model that needs no key, and a folder whose check outlasts a reload on a busy machine.
+    // Without API keys the server uses the negotiating model. LOOK_MILLIS makes the check of the folder outlast a reload.
     env: { PATH: process.env.PATH, LOOK_MILLIS: '1000' },
   });
   servers.push(server);
   return new Promise((resolve, reject) => {
-    let text = '';
+    let stdout = '';
     server.stdout.on('data', data => {
-      const found = (text += data).match(/anna: (\S+)\/#token=/);
+      const found = (stdout += data).match(/anna: (\S+)\/#token=/);
       if (found) resolve(found[1]);
     });
-    server.on('exit', code => reject(new Error(`the server ended with ${code}`)));
+    server.on('exit', code => reject(new Error(`the server exited with code ${code}`)));
   });
 }
 
-/** Which states of calls were seen by any page, as `tool state`. */
-export const seen = new Set();
+/** The states of calls that any page has shown, as `tool state`. */
+export const seenStates = new Set();
 
-/** A page of its own, with nothing remembered, that has signed in. */
-export async function opened(base, { mode = 'ai-sdk', signIn = true, colorScheme = 'light' } = {}) {
+/** Opens a page in a new browser context, and signs in. */
+export async function openPage(base, { mode = 'ai-sdk', signIn = true, colorScheme = 'light' } = {}) {
   const context = await browser.newContext({ viewport: { width: 900, height: 900 }, colorScheme });
   const states = [];
-  await context.exposeFunction('sawState', (tool, state, text) => {
-    seen.add(`${tool} ${state}`);
+  await context.exposeFunction('recordState', (tool, state, text) => {
+    seenStates.add(`${tool} ${state}`);
     states.push({ tool, state, text });
   });
   await context.addInitScript(mode => {
     localStorage.getItem('mode') ?? localStorage.setItem('mode', mode);
     const last = new WeakMap();
-    const look = () => {
+    const recordChanges = () => {
       for (const card of document.querySelectorAll('[data-tool]')) {
         const now = [card.dataset.tool, card.dataset.state, card.textContent];
         if (last.get(card) === String(now)) continue;
         last.set(card, String(now));
-        window.sawState(...now);
+        window.recordState(...now);
       }
     };
-    new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
+    new MutationObserver(recordChanges).observe(document, { subtree: true, childList: true, attributes: true });
   }, mode);
   const page = await context.newPage();
-  const complaints = [];
-  page.on('pageerror', error => complaints.push(String(error)));
-  page.on('console', message => message.type() === 'error' && complaints.push(message.text()));
+  const errors = [];
+  page.on('pageerror', error => errors.push(String(error)));
+  page.on('console', message => message.type() === 'error' && errors.push(message.text()));
   await page.goto(signIn ? `${base}/#token=${token}` : base);
   return Object.assign(page, {
-    complaints,
-    /** What its cards looked like, one after the other: `tool`, `state` and `text`. */
+    /** The errors that the page has thrown or written to the console. */
+    errors,
+    /** The states that the page's cards have shown, in order: `tool`, `state` and `text`. */
     states,
-    /** Says something, and waits for what comes of it. */
-    say: async text => {
+    /** Sends a message. */
+    sendMessage: async text => {
       await page.getByLabel('Message').fill(text);
       await page.keyboard.press('Enter');
     },
-    press: name => page.getByRole('button', { name, exact: true }).last().click(),
-    /** The card of the last call of a tool, once it is in a state. */
-    card: async (tool, state) => {
+    /** Clicks the last button with a name. */
+    clickButton: name => page.getByRole('button', { name, exact: true }).last().click(),
+    /** Waits until the last call of a tool is in a state, and returns the call's card. */
+    waitForCard: async (tool, state) => {
       const card = page.locator(`[data-tool=${tool}]`).last();
       await card.and(page.locator(`[data-state=${state}]`)).waitFor({ timeout: PATIENCE });
       return card;
     },
-    /** Waits until nothing goes on. */
-    rests: () => page.locator('[role=log][aria-busy=false]').waitFor({ timeout: PATIENCE }),
-    /** What the assistant has said last. */
-    told: async text => {
+    /** Waits until the page receives no response. */
+    waitUntilIdle: () => page.locator('[role=log][aria-busy=false]').waitFor({ timeout: PATIENCE }),
+    /** Waits until the page shows a text. */
+    waitForText: async text => {
       await page.getByText(text).last().waitFor({ timeout: PATIENCE });
     },
-    fine: () => assert.deepEqual(complaints, [], 'the page complains'),
+    /** Asserts that the page has reported no error. */
+    assertNoErrors: () => assert.deepEqual(errors, [], 'the page reports errors'),
   });
 }
 
 const shots = process.env.SCREENSHOTS;
 if (shots) mkdirSync(shots, { recursive: true });
 
-/** Keeps a picture for whoever wants to look. */
-export const picture = async (page, name) => shots && page.screenshot({ path: `${shots}/${name}.png` });
+/** Saves a picture of a page, if SCREENSHOTS names a folder. */
+export const takePicture = async (page, name) => shots && page.screenshot({ path: `${shots}/${name}.png` });

@@ -1,19 +1,19 @@
-// CopilotKit's page as its documentation has it: its chat, its runtime, its hooks.
+// CopilotKit's page as in its documentation: its chat, its runtime and its hooks.
 import { CopilotChat, CopilotKitProvider, useHumanInTheLoop, useInterrupt, useRenderTool } from '@copilotkit/react-core/v2';
 import '@copilotkit/react-core/v2/styles.css';
 import { z } from 'zod';
-import { Ask, Card, Task } from './parts.jsx';
+import { Card, ClientCall, Question } from './components.jsx';
 
-export function Page({ way, chat, headers }) {
+export function Page({ client, chat, headers }) {
   return (
-    <CopilotKitProvider runtimeUrl={`/${way}`} headers={headers} renderActivityMessages={PROGRESS} enableInspector={false}>
+    <CopilotKitProvider runtimeUrl={`/${client}`} headers={headers} renderActivityMessages={PROGRESS} enableInspector={false}>
       <Hooks />
       <CopilotChat threadId={chat} />
     </CopilotKitProvider>
   );
 }
 
-/** Preliminary outputs come as activities. */
+/** The server sends preliminary outputs as activities. */
 const PROGRESS = [
   {
     activityType: 'tool_progress',
@@ -32,7 +32,7 @@ function Hooks() {
       <>
         {interrupts.map(({ id, reason, message }) => {
           const isText = reason === 'input_required';
-          return <Ask key={id} question={message} isText={isText} decide={value => void resolve(isText ? value : { approved: value }, id)} />;
+          return <Question key={id} question={message} isText={isText} decide={value => void resolve(isText ? value : { approved: value }, id)} />;
         })}
       </>
     ),
@@ -41,22 +41,22 @@ function Hooks() {
     name: 'locate',
     description: 'Find the person; the browser knows.',
     parameters: z.object({}),
-    render: Executed,
+    render: ExecutableCall,
   });
   useHumanInTheLoop({
     name: 'share',
     description: 'Show a window of the person; the browser does it.',
     parameters: z.object({ window: z.string() }),
-    render: Executed,
+    render: ExecutableCall,
   });
   return null;
 }
 
-function Executed({ name, status, args, result, respond }) {
+function ExecutableCall({ name, status, args, result, respond }) {
   return (
     <>
       <Card tool={name} state={status} input={args} output={result} />
-      {respond && <Task tool={name} done={respond} />}
+      {respond && <ClientCall tool={name} finish={respond} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-// One origin for the tests: the built pages, CopilotKit's own runtime, and everything else as `page-server` answers it.
+// Serves everything under one origin: the built pages, CopilotKit's own runtime, and the routes of `page-server`.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { createCopilotNodeListener } from '@copilotkit/runtime/v2/node';
 import { build } from 'esbuild';
 
 const folder = mkdtempSync(join(tmpdir(), 'pages-'));
-const children = [];
+const closers = [];
 
-/** Ends everything that was started here. */
+/** Stops all servers of this module. */
 export function close() {
-  children.forEach(end => end());
+  closers.forEach(closeOne => closeOne());
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -32,7 +32,7 @@ await build({
   logLevel: 'error',
 });
 
-/** CopilotKit's runner, which asks the server instead of its own memory for what a thread has. */
+/** A runner of CopilotKit that loads threads from the server, and not from its own memory. */
 class ServerRunner extends InMemoryAgentRunner {
   constructor(url) {
     super();
@@ -51,52 +51,53 @@ class ServerRunner extends InMemoryAgentRunner {
   }
 }
 
-/** Starts a server, and the pages in front of it; their address. */
-export async function started({ isSealed = false } = {}) {
-  const server = await api(isSealed ? ['--stateless'] : []);
+/** Starts a page-server, and a server with the pages in front of it. Returns the base URL of the pages. */
+export async function startPages({ isSealed = false } = {}) {
+  const server = await startPageServer(isSealed ? ['--stateless'] : []);
   const runtime = (name, runner) =>
     createCopilotNodeListener({
       runtime: new CopilotRuntime({ agents: { default: new HttpAgent({ url: `${server}/agent` }) }, runner }),
       basePath: `/${name}`,
     });
   const runtimes = {
-    memory: runtime('memory', new InMemoryAgentRunner()),
-    server: runtime('server', new ServerRunner(`${server}/agent`)),
+    'copilotkit-memory': runtime('copilotkit-memory', new InMemoryAgentRunner()),
+    'copilotkit-server': runtime('copilotkit-server', new ServerRunner(`${server}/agent`)),
   };
   const pages = http.createServer((request, response) => {
     const first = request.url.split(/[/?]/)[1];
     if (runtimes[first]) return void runtimes[first](request, response);
-    if (['api', 'agent', 'probe'].includes(first)) return pass(server, request, response);
-    page(request, response);
+    if (['api', 'agent', 'probe'].includes(first)) return forward(server, request, response);
+    servePage(request, response);
   });
-  children.push(() => (pages.closeAllConnections(), pages.close()));
+  closers.push(() => (pages.closeAllConnections(), pages.close()));
   await new Promise(ready => pages.listen(0, '127.0.0.1', ready));
   return `http://127.0.0.1:${pages.address().port}`;
 }
 
-function api(options) {
+/** Starts a page-server, and returns its base URL. */
+function startPageServer(options) {
   const server = spawn(process.env.PAGE_SERVER, options, { stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(() => server.kill());
+  closers.push(() => server.kill());
   return new Promise((resolve, reject) => {
-    let text = '';
+    let stdout = '';
     server.stdout.on('data', data => {
-      const found = (text += data).match(/listening on (\S+)/);
+      const found = (stdout += data).match(/listening on (\S+)/);
       if (found) resolve(found[1]);
     });
-    server.on('exit', code => reject(new Error(`the server ended with ${code}`)));
+    server.on('exit', code => reject(new Error(`the server exited with code ${code}`)));
   });
 }
 
-/** Passes a request on as it is, and leaves with its client. */
-function pass(server, request, response) {
+/** Forwards a request unchanged. Disconnects from the page-server when the client disconnects. */
+function forward(server, request, response) {
   const { method, headers, url } = request;
-  const passed = http.request(`${server}${url}`, { method, headers }, answer => {
-    response.writeHead(answer.statusCode, answer.headers);
-    answer.pipe(response);
+  const upstream = http.request(`${server}${url}`, { method, headers }, upstreamResponse => {
+    response.writeHead(upstreamResponse.statusCode, upstreamResponse.headers);
+    upstreamResponse.pipe(response);
   });
-  passed.on('error', () => response.destroy());
-  response.on('close', () => passed.destroy());
-  request.pipe(passed);
+  upstream.on('error', () => response.destroy());
+  response.on('close', () => upstream.destroy());
+  request.pipe(upstream);
 }
 
 const TYPES = { js: 'text/javascript', css: 'text/css' };
@@ -104,7 +105,8 @@ const SHELL = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Page<
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/page.css"><style>body{margin:0;height:100vh}</style>
 <div id="root" style="height:100vh"></div><script type="module" src="/page.js"></script>`;
 
-function page(request, response) {
+/** Serves a built file, or the HTML document for every other path. */
+function servePage(request, response) {
   const name = request.url.match(/^\/([\w.-]+\.(js|css))$/);
   try {
     const text = name ? readFileSync(join(folder, name[1])) : SHELL;

@@ -1,4 +1,4 @@
-// A browser with the pages, and what a person sees there.
+// The kit of the pages' tests: a browser, chats in its pages, and the content that a person sees.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
@@ -12,48 +12,50 @@ export async function close() {
   host.close();
 }
 
-/** The addresses of the pages in front of a server with a store, and of one without. */
-export const bases = { store: await host.started(), sealed: await host.started({ isSealed: true }) };
+/** The base URLs of the pages: in front of a server with a store, and of a stateless server, whose clients keep sealed runs. */
+export const bases = { store: await host.startPages(), sealed: await host.startPages({ isSealed: true }) };
 
-/** How long anything may take, in milliseconds. Nothing is decided by it. */
+/** The time that a page may take to show something, in milliseconds. No test measures time. */
 export const PATIENCE = 30_000;
 
-/** A conversation of anna's, over one client and one server: pages of it, and the gate at which its script waits. */
+/** A chat of the user anna with one client and one kind of storage. `gate` is the gate at which its script waits. */
 export class Chat {
-  constructor(way, kind = 'store') {
-    Object.assign(this, { way, kind, base: bases[kind], id: randomUUID(), gate: `g${randomUUID().slice(0, 8)}`, contexts: [] });
+  constructor(client, storage = 'store') {
+    Object.assign(this, { client, storage, base: bases[storage], id: randomUUID(), gate: `g${randomUUID().slice(0, 8)}`, contexts: [] });
   }
 
-  /** A device that has seen nothing of it. */
-  async open(user = 'anna') {
+  /** Opens the chat on a new device. */
+  async openDevice(user = 'anna') {
     const context = await browser.newContext({ viewport: { width: 900, height: 900 } });
     this.contexts.push(context);
-    return this.tab(context, user);
+    return this.openTab(context, user);
   }
 
-  /** Another tab of a device. */
-  async tab(context, user = 'anna') {
+  /** Opens the chat in a new tab of a device. */
+  async openTab(context, user = 'anna') {
     const page = await context.newPage();
-    const complaints = [];
-    page.on('pageerror', error => complaints.push(String(error)));
-    const isCopilotKit = ['memory', 'server'].includes(this.way);
-    const sealed = this.kind === 'sealed' ? '&sealed=1' : '';
-    await page.goto(`${this.base}/#way=${this.way}&chat=${this.id}&user=${user}${sealed}`);
-    const it = Object.assign(page, {
-      complaints,
-      shown: () => page.evaluate(shown),
-      /** Waits until what is shown is as `is` wants it; returns it. */
-      until: async (what, is) => {
+    const errors = [];
+    page.on('pageerror', error => errors.push(String(error)));
+    const isCopilotKit = ['copilotkit-memory', 'copilotkit-server'].includes(this.client);
+    const sealed = this.storage === 'sealed' ? '&sealed=1' : '';
+    await page.goto(`${this.base}/#client=${this.client}&chat=${this.id}&user=${user}${sealed}`);
+    const tab = Object.assign(page, {
+      /** The errors that the page has thrown. */
+      errors,
+      readContent: () => page.evaluate(readContent),
+      /** Waits until the content of the page satisfies `condition`, and returns the content. */
+      untilShown: async (expected, condition) => {
         let last;
         const end = Date.now() + PATIENCE;
         do {
-          last = await page.evaluate(shown).catch(() => undefined);
-          if (last && is(last)) return last;
+          last = await page.evaluate(readContent).catch(() => undefined);
+          if (last && condition(last)) return last;
           await page.waitForTimeout(50);
         } while (Date.now() < end);
-        assert.fail(`${what}: ${JSON.stringify(last)}${complaints}`);
+        assert.fail(`timed out waiting for ${expected}: ${JSON.stringify(last)}${errors}`);
       },
-      say: async text => {
+      /** Sends a message. */
+      sendMessage: async text => {
         if (isCopilotKit) {
           await page.getByTestId('copilot-chat-textarea').fill(text);
           await page.keyboard.press('Enter');
@@ -62,58 +64,63 @@ export class Chat {
           await page.getByRole('button', { name: 'Send', exact: true }).click();
         }
       },
-      press: name => page.getByRole('button', { name, exact: true }).first().click({ timeout: PATIENCE }),
-      answer: async text => {
+      /** Clicks the first button with a name. */
+      clickButton: name => page.getByRole('button', { name, exact: true }).first().click({ timeout: PATIENCE }),
+      /** Answers the question of a tool. */
+      answerQuestion: async text => {
         await page.getByLabel('Answer').fill(text);
-        await it.press('Answer');
+        await tab.clickButton('Answer');
       },
-      /** Waits until the page has read the end of an answer, and its effects have run. */
-      rested: async () => {
+      /** Waits until the page has received the whole response, and has run its effects. */
+      untilIdle: async () => {
         await page.waitForFunction(() => document.querySelector('main')?.dataset.busy !== 'true', undefined, { timeout: PATIENCE });
         await page.evaluate(() => new Promise(done => requestAnimationFrame(() => setTimeout(done))));
       },
-      again: async () => {
+      reloadPage: async () => {
         await page.reload();
-        await it.ready();
+        await tab.untilReady();
       },
-      ready: () => page.locator(isCopilotKit ? '[data-testid=copilot-chat-textarea]' : '[aria-label=Message]').waitFor({ timeout: PATIENCE }),
+      /** Waits until a person can write a message. */
+      untilReady: () => page.locator(isCopilotKit ? '[data-testid=copilot-chat-textarea]' : '[aria-label=Message]').waitFor({ timeout: PATIENCE }),
     });
-    await it.ready();
-    return it;
+    await tab.untilReady();
+    return tab;
   }
 
-  /** Sends the model a script, whose turns are lists of texts, calls and waits. */
-  script(page, ...turns) {
-    return page.say(`${this.gate} ${JSON.stringify(turns)}`);
+  /** Sends the model a script. Each turn is a list of texts, calls and `null`, which waits at the gate. */
+  sendScript(page, ...turns) {
+    return page.sendMessage(`${this.gate} ${JSON.stringify(turns)}`);
   }
 
-  /** Lets one thing go on. */
-  async go() {
+  /** Opens the gate once, for the model or for a tool. */
+  async openGate() {
     const response = await fetch(`${this.base}/probe/go/${this.gate}`, { method: 'POST' });
     assert.equal(response.status, 204);
   }
 
-  /** How often it was removed. */
-  async removed(what) {
+  /** Returns how often the tool `remove` has removed an item. */
+  async countRemovals(what) {
     const all = await (await fetch(`${this.base}/probe/removed`)).json();
     return all.filter(removed => removed === what).length;
   }
 
-  async end() {
+  /** Closes all pages of the chat. */
+  async close() {
     await Promise.all(this.contexts.map(context => context.close()));
   }
 }
 
+/** Returns a call for a script. `pieces` are the parts of its arguments, by default one. */
 export const call = (tool, args = {}, ...pieces) => ({ tool, pieces: pieces.length ? pieces : [JSON.stringify(args)] });
 
 const shots = process.env.SCREENSHOTS;
 if (shots) mkdirSync(shots, { recursive: true });
 
-/** Keeps a picture for whoever wants to look. */
-export const picture = async (page, name) => shots && page.screenshot({ path: `${shots}/${name}.png` });
+/** Saves a picture of a page, if SCREENSHOTS names a folder. */
+export const takePicture = async (page, name) => shots && page.screenshot({ path: `${shots}/${name}.png` });
 
-/** In the page: what a person sees, without the words in which a client calls its states. */
-function shown() {
+/** Runs in the page. Returns the content that a person sees. */
+function readContent() {
   const texts = selector => [...document.querySelectorAll(selector)].map(found => found.innerText.trim());
   const assistant = [...document.querySelectorAll('[data-role=assistant], [data-testid=copilot-assistant-message]')].map(found => {
     const copy = found.cloneNode(true);
@@ -128,10 +135,10 @@ function shown() {
       state: card.dataset.state,
       input: card.querySelector('[data-input]').textContent,
       output: card.querySelector('[data-output]').textContent,
-      by: card.querySelector('[data-by]')?.textContent,
+      decidedBy: card.querySelector('[data-by]')?.textContent,
     })),
     progress: texts('[data-progress]'),
-    asked: texts('[data-ask] span'),
+    questions: texts('[data-ask] span'),
     tasks: [...document.querySelectorAll('[data-task]')].map(task => task.dataset.task),
     alerts: texts('[role=alert]'),
   };

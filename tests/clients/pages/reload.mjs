@@ -1,85 +1,87 @@
-// A page is loaded again at each point, with each client: it shows what it showed, and goes on. Without an argument a tenth of
-// all cells, chosen by SEED; with `all` every one; with words the cells that contain them. The last line has the counts.
+// Reloads a page at each point of a chat, with each client. The page must show the same content as before, and continue the chat.
+// Without arguments it tests a tenth of all cases, selected by SEED; with `all`, every case; with words, the cases whose names
+// contain these words. The last line has the counts.
 import assert from 'node:assert/strict';
-import { Chat, close, picture } from './kit.mjs';
-import { isOver, over, points, ways } from './points.mjs';
+import { Chat, close, takePicture } from './kit.mjs';
+import { clients, FINAL_TEXT, isOver, points } from './reload_points.mjs';
 
 const seed = Number(process.env.SEED ?? 21);
 const words = process.argv.slice(2);
-const cells = Object.keys(points).flatMap(point => ways.map(([way, kind]) => ({ point, way, kind, name: `${way}, ${kind}: ${point}` })));
+const cases = Object.keys(points).flatMap(point => clients.map(([client, storage]) => ({ point, client, storage, name: `${client}, ${storage}: ${point}` })));
 
-/** A generator of numbers below 1, always the same for a seed. */
-function numbers(state) {
+/** Returns a generator of pseudorandom numbers below 1. */
+function randomNumbers(state) {
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return state / 2 ** 32;
   };
 }
 
-function chosen() {
-  if (words[0] === 'all') return cells;
-  if (words.length) return cells.filter(({ name }) => words.every(word => name.includes(word)));
-  const next = numbers(seed);
-  const drawn = cells.map(cell => [next(), cell]).toSorted(([one], [other]) => one - other);
-  return drawn.slice(0, Math.ceil(cells.length / 10)).map(([, cell]) => cell);
+/** Returns the cases that the arguments select. */
+function selectCases() {
+  if (words[0] === 'all') return cases;
+  if (words.length) return cases.filter(({ name }) => words.every(word => name.includes(word)));
+  const next = randomNumbers(seed);
+  const drawn = cases.map(one => [next(), one]).toSorted(([number], [other]) => number - other);
+  return drawn.slice(0, Math.ceil(cases.length / 10)).map(([, one]) => one);
 }
 
-async function test({ point, way, kind, name }) {
-  const chat = new Chat(way, kind);
-  const { turns, reach, is, go, removes } = points[point];
+async function testReload({ point, client, storage, name }) {
+  const chat = new Chat(client, storage);
+  const { turns, reach, isReached, proceed, removals } = points[point];
   const script = JSON.parse(JSON.stringify(turns).replaceAll('$', chat.gate));
-  const page = await chat.open();
+  const page = await chat.openDevice();
   try {
-    await chat.script(page, ...script);
+    await chat.sendScript(page, ...script);
     await reach?.(chat, page);
-    // Twice, because a page that was loaded once may have something that the next has not.
+    // The second reload starts from a page that was itself reloaded, and that may lack something that the first page had.
     for (const time of ['first', 'second']) {
-      const before = await page.until(`the point, ${time}`, is);
-      // A server without a store forgets an answer when it ends. The page keeps it a moment later, and nobody has it in between.
-      if (kind === 'sealed' && hasEnded(before)) await page.rested();
-      await page.again();
-      const after = await page.until(`what was shown before the ${time} reload, ${JSON.stringify(before)}`, shown => same(shown, before));
-      assert.ok(is(after));
+      const before = await page.untilShown(`the point before the ${time} reload`, isReached);
+      // A stateless server forgets a response when it ends. The page saves the messages a moment later, and must not reload before.
+      if (storage === 'sealed' && hasEnded(before)) await page.untilIdle();
+      await page.reloadPage();
+      const after = await page.untilShown(`the content before the ${time} reload, ${JSON.stringify(before)}`, shown => looksSame(shown, before));
+      assert.ok(isReached(after));
     }
-    await picture(page, name.replaceAll(/[^a-z]+/g, '-'));
-    await go?.(chat, page);
-    const end = await page.until('the end', shown => isOver(point, shown));
-    await page.again();
-    // How far a tool had come is not in the log, and of no interest any more.
-    await page.until(`the end again, ${JSON.stringify(end)}`, shown => same({ ...shown, progress: [] }, { ...end, progress: [] }));
-    if (removes !== undefined) assert.equal(await chat.removed(chat.gate), removes);
+    await takePicture(page, name.replaceAll(/[^a-z]+/g, '-'));
+    await proceed?.(chat, page);
+    const end = await page.untilShown('the end', shown => isOver(point, shown));
+    await page.reloadPage();
+    // The log does not keep the progress of a tool.
+    await page.untilShown(`the end after a reload, ${JSON.stringify(end)}`, shown => looksSame({ ...shown, progress: [] }, { ...end, progress: [] }));
+    if (removals !== undefined) assert.equal(await chat.countRemovals(chat.gate), removals);
     assert.equal(end.user, 1);
     assert.deepEqual(end.alerts, []);
-    assert.deepEqual(page.complaints, []);
+    assert.deepEqual(page.errors, []);
   } finally {
-    await chat.end();
+    await chat.close();
   }
 }
 
-/** Whether the answer that is shown has ended, because a person is asked or the model is done. */
-const hasEnded = shown => shown.asked.length > 0 || shown.tasks.length > 0 || shown.assistant.at(-1) === over;
+/** Returns true if the response on the page has ended: the page asks a person, or the model is done. */
+const hasEnded = shown => shown.questions.length > 0 || shown.tasks.length > 0 || shown.assistant.at(-1) === FINAL_TEXT;
 
-/** Whether a person sees the same. A page does not learn the author of its own decision, and knows it only when it is loaded again. */
-const same = (one, other) => seen(one) === seen(other);
-const seen = shown => JSON.stringify({ ...shown, calls: shown.calls.map(({ by, ...call }) => call) });
+/** Returns true if a person sees no difference. A page learns the author of its own decision only when it reloads. */
+const looksSame = (one, other) => withoutAuthors(one) === withoutAuthors(other);
+const withoutAuthors = shown => JSON.stringify({ ...shown, calls: shown.calls.map(({ decidedBy, ...call }) => call) });
 
-const list = chosen();
+const selected = selectCases();
 const failed = [];
-const queue = [...list];
+const queue = [...selected];
 const worker = async () => {
-  for (let cell = queue.shift(); cell; cell = queue.shift()) {
-    const since = Date.now();
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    const start = Date.now();
     try {
-      await test(cell);
-      console.log(`ok     ${cell.name} (${Date.now() - since} ms)`);
+      await testReload(next);
+      console.log(`ok     ${next.name} (${Date.now() - start} ms)`);
     } catch (error) {
-      failed.push(cell);
-      console.log(`failed ${cell.name}\n       ${error.message}`);
+      failed.push(next);
+      console.log(`failed ${next.name}\n       ${error.message}`);
     }
   }
 };
 await Promise.all(Array.from({ length: 3 }, worker));
 await close();
-const which = words.length ? words.join(' ') : `a tenth, seed ${seed}`;
-console.log(`reload: ${list.length - failed.length} of ${list.length} cells passed, of ${cells.length} that there are (${which})`);
-process.exit(failed.length || !list.length ? 1 : 0);
+const selection = words.length ? words.join(' ') : `a tenth, seed ${seed}`;
+console.log(`reload: ${selected.length - failed.length} of ${selected.length} selected cases passed, of ${cases.length} in total (${selection})`);
+process.exit(failed.length || !selected.length ? 1 : 0);

@@ -1,4 +1,4 @@
-// Uses that are right.
+// Right uses of the generated types.
 import type { UIDataTypes, UIMessage, UITools } from 'ai';
 import type { Tools as Airline } from './generated/airline';
 import type { Tools as Approvals } from './generated/approvals';
@@ -11,7 +11,7 @@ import type { Tools as Weather } from './generated/weather';
 import type { Tools as Wide } from './generated/wide';
 import type { Tools as Workspace } from './generated/workspace';
 
-/** The message of a chat with these tools: that there is one says that the types are what the AI SDK wants. */
+/** The message of a chat with the tools `All`. It compiles only if the AI SDK accepts the types of the tools. */
 type Chat<All extends UITools> = UIMessage<unknown, UIDataTypes, All>;
 export type Chats =
   | Chat<Airline>
@@ -25,7 +25,7 @@ export type Chats =
   | Chat<Wide>
   | Chat<Workspace>;
 
-// Every kind of type that a parameter can have.
+// Values of every kind of type that a parameter can have.
 const tree: Tree = { value: 1, children: [{ value: 2, children: [] }] };
 const shapes: Shape[] = ['dot', { circle: 1.5 }, { line: [{ x: 1 }, { x: 2, y: null }] }, { rect: { at: { x: 0, y: 1 }, size: 2 } }];
 const tagged: Tagged[] = [
@@ -39,13 +39,13 @@ export const nested: Kinds['nested']['input'][] = [
 ];
 export const collections: Kinds['collections']['input'] = { a: [{ x: 1 }], b: { one: 1 }, c: [1, true], e: [1] };
 
-/** Narrowing by a tag. */
-export function what(tagged: Tagged): string {
+/** Narrows a union by its tag. */
+export function label(tagged: Tagged): string {
   return tagged.kind === 'Named' ? tagged.name : tagged.number.toFixed();
 }
 
-/** Narrowing by the tool. */
-export function where(message: Chat<Dojo>): string[] {
+/** Narrows the parts of a message by their tool. */
+export function weatherTexts(message: Chat<Dojo>): string[] {
   return message.parts.flatMap(part =>
     part.type === 'tool-get_weather' && part.state === 'output-available' ? [part.output.city, part.output.windSpeed.toFixed()] : [],
   );

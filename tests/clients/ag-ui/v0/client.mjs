@@ -1,3 +1,3 @@
 export * from '@ag-ui/client';
 export { default as Ajv } from 'ajv/dist/2020.js';
-export const level = 0;
+export const version = 0;

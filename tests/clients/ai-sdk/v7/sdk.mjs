@@ -1,4 +1,4 @@
 export * from 'ai';
 export { Chat } from '@ai-sdk/react';
 export const endpoint = '/api/chat';
-export const level = 7;
+export const version = 7;

@@ -1,22 +1,22 @@
-// What the pages show, in one form that the tests read.
+// The components of all pages. The tests read their `data-` attributes.
 import { useState } from 'react';
 
-export function Said({ role, children }) {
+export function MessageText({ role, children }) {
   return <p data-role={role}>{children}</p>;
 }
 
-/** A call of a tool: `state` in the words of its client, and its values. */
-export function Card({ tool, state, input, output, by }) {
+/** A call of a tool. `state` is the state's name in its client. */
+export function Card({ tool, state, input, output, decidedBy }) {
   return (
     <article data-tool={tool} data-state={state}>
       <b>{tool}</b> <i>{state}</i> <code data-input>{JSON.stringify(input)}</code> <code data-output>{output}</code>
-      {by && <em data-by>{by}</em>}
+      {decidedBy && <em data-by>{decidedBy}</em>}
     </article>
   );
 }
 
-/** A question to the person: an approval, or one that a tool asks. `decide` gets a boolean or a text. */
-export function Ask({ question, isText, decide }) {
+/** A question to the person: an approval request, or a question of a tool. `decide` receives a boolean or a text. */
+export function Question({ question, isText, decide }) {
   const [text, setText] = useState('');
   return (
     <form data-ask onSubmit={event => event.preventDefault()}>
@@ -36,23 +36,23 @@ export function Ask({ question, isText, decide }) {
   );
 }
 
-/** A call that the page executes. */
-export function Task({ tool, done }) {
+/** A call that the page executes. `finish` receives its output. */
+export function ClientCall({ tool, finish }) {
   return (
     <div data-task={tool}>
-      <button onClick={() => done({ here: true })}>Finish {tool}</button>
+      <button onClick={() => finish({ here: true })}>Finish {tool}</button>
     </div>
   );
 }
 
-export function Composer({ say }) {
+export function Composer({ send }) {
   const [text, setText] = useState('');
   return (
     <form
       onSubmit={event => {
         event.preventDefault();
         setText('');
-        say(text);
+        send(text);
       }}
     >
       <textarea aria-label="Message" value={text} onChange={event => setText(event.target.value)} />
@@ -61,8 +61,8 @@ export function Composer({ say }) {
   );
 }
 
-/** What was kept in this browser for a server that keeps nothing. */
-export const kept = {
-  get: chat => JSON.parse(localStorage.getItem(chat) ?? 'null'),
-  set: (chat, value) => localStorage.setItem(chat, JSON.stringify(value)),
+/** The chats that this browser keeps for a stateless server. */
+export const savedChats = {
+  load: chat => JSON.parse(localStorage.getItem(chat) ?? 'null'),
+  save: (chat, value) => localStorage.setItem(chat, JSON.stringify(value)),
 };

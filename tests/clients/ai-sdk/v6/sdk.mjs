@@ -1,4 +1,4 @@
 export * from 'ai';
 export { Chat } from '@ai-sdk/react';
 export const endpoint = '/api/v6/chat';
-export const level = 6;
+export const version = 6;
