@@ -90,7 +90,7 @@ fn through_a_tree(is_valid: impl Fn(&Value) -> bool + 'static) -> Box<dyn FnMut(
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code, reason = "it is only read")]
+#[allow(dead_code, reason = "its fields are deserialized and never used")]
 struct Order {
     customer: String,
     address: String,
@@ -101,7 +101,7 @@ struct Order {
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "it is only read")]
+#[allow(dead_code, reason = "its fields are deserialized and never used")]
 struct Item {
     sku: String,
     quantity: u32,
@@ -110,7 +110,7 @@ struct Item {
 
 /// An item with limits that only its schema has.
 #[derive(Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "it is only read")]
+#[allow(dead_code, reason = "its fields are deserialized and never used")]
 struct Limited {
     #[schemars(length(min = 1, max = 20))]
     sku: String,

@@ -241,5 +241,6 @@ fn goes_on(run: &Run) -> Result<(), String> {
     let moves = at(Stage::Running) || at(Stage::Proposed) || at(Stage::Ready);
     hold(moves || at(Stage::Open), "I9: nothing will come")?;
     hold(!at(Stage::Unknown), "I9: lost, and nobody is asked")?;
-    hold(run.phase() != Phase::Suspended || !(at(Stage::Running) || at(Stage::Proposed)), "I9: is not suspended")
+    let is_moving = at(Stage::Running) || at(Stage::Proposed);
+    hold(run.phase() != Phase::Suspended || !is_moving, "I9: the run is suspended while a call runs or is checked")
 }

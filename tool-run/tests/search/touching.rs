@@ -11,7 +11,7 @@ pub(super) enum Touching {
     Nothing,
     /// Both calls write the same resource.
     Same,
-    /// The edited second call writes the resource of the first.
+    /// The first call writes its own resource, until an edit makes it write that of the second.
     WhenEdited,
 }
 
