@@ -225,16 +225,16 @@ fn fit(name: &str) -> String {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_run::message::{Message, read};
+/// use tool_run::message::{Message, parse_history};
 ///
-/// let (messages, unread) = read(&[
+/// let (messages, unread) = parse_history(&[
 ///     json!({"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "smell", "data": "rose"}]}),
 ///     json!({"role": "oracle", "text": "42"}),
 /// ]);
 /// assert_eq!(messages, [Message::user("hi")]);
 /// assert_eq!(unread.len(), 2);
 /// ```
-pub fn read(messages: &[Value]) -> (Vec<Message>, Vec<Repair>) {
+pub fn parse_history(messages: &[Value]) -> (Vec<Message>, Vec<Repair>) {
     let (mut whole, mut unread) = (Vec::with_capacity(messages.len()), Vec::new());
     for (at, value) in messages.iter().enumerate() {
         let mut left_out = |what: String| unread.push(Repair::Unread { at, what });

@@ -6,7 +6,7 @@ use super::play::copy;
 use super::play::{self, owner};
 use super::world::{self, CHOICES, Choice, Says, World};
 use tool_run::run::{
-    InterruptKind, LogEntry, Phase, Principal, Refusal, Run, Stage, StepInput, Time, pending, record, step,
+    InterruptKind, LogEntry, Phase, Principal, Refusal, Run, Stage, StepInput, Time, pending_actions, record, step,
 };
 
 type Held = Result<(), Broken>;
@@ -141,7 +141,7 @@ pub(super) fn torn(frozen: &str, events: &[LogEntry]) -> Held {
     let mut prefix = play::thaw(frozen);
     for event in events {
         prefix.apply(event).map_err(|error| Broken::new("I10", error))?;
-        drop(pending(&prefix));
+        drop(pending_actions(&prefix));
         let mut ended = copy(&prefix);
         for event in [StepInput::Recover { at: Time(0) }, StepInput::Cancel { by: owner(), at: Time(0) }] {
             let (events, _) = step(&ended, event).map_err(|error| Broken::new("I10", error))?;

@@ -14,7 +14,7 @@ use crate::run::{
 };
 use crate::tool::{Fingerprint, Resources, spec::Digest};
 
-pub use turn::pending;
+pub use turn::pending_actions;
 
 /// Returns the entries that follow from `input`, and the actions to take when the entries are in the log.
 ///

@@ -308,7 +308,7 @@ impl Draft<'_> {
             }
         }
         self.schedule();
-        for action in pending(self.run) {
+        for action in pending_actions(self.run) {
             let is_stale = match &action {
                 Action::CallModel => gave_up,
                 Action::Check(id) | Action::Announce(InterruptId { call: id, .. }) => {
@@ -341,7 +341,7 @@ fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
 ///
 /// Running calls are not among them. The driver that started them waits for them, or
 /// [`StepInput::Recover`](crate::run::StepInput::Recover) declares them lost.
-pub fn pending(run: &Run) -> Vec<Action> {
+pub fn pending_actions(run: &Run) -> Vec<Action> {
     let mut actions = Vec::new();
     if matches!(run.activity, Activity::Generating) {
         actions.push(Action::CallModel);
