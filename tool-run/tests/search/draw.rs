@@ -1,6 +1,7 @@
 //! Random options and events.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -20,7 +21,7 @@ pub(super) type Seed = (u8, u8, u8, u8);
 pub(super) fn options() -> impl Strategy<Value = RunOptions> {
     let small = || prop_oneof![Just(1u32), Just(2), Just(8)];
     let choice = || (0..3u8, any::<bool>(), any::<bool>(), any::<bool>());
-    let expiry = || prop_oneof![Just(None), Just(Some(5u64))];
+    let expiry = || prop_oneof![Just(None), Just(Some(Duration::from_millis(5)))];
     (small(), small(), small(), small(), choice(), expiry(), expiry(), expiry()).prop_map(
         |(in_flight, open, records, calls, choice, approval_expiry, external_expiry, grant_expiry)| {
             let mut options = RunOptions::default();
@@ -174,7 +175,7 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepInput {
         11..=14 => {
             let outcome = match seed.2 % 6 {
                 0 => Err(CallError::Failed(Failure::new("no").retryable())),
-                1 => Err(CallError::TimedOut { limit: std::time::Duration::from_secs(1) }),
+                1 => Err(CallError::TimedOut { limit: Duration::from_secs(1) }),
                 2 => Err(CallError::Panicked { message: "ouch".to_owned() }),
                 _ => Ok(world::output()),
             };

@@ -1,5 +1,7 @@
 //! The possible events of a world.
 
+use std::time::Duration;
+
 use super::world::{self, ARGUMENTS, Choice, Move, NAMES, Says, World};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
@@ -13,7 +15,7 @@ pub(super) fn owner() -> Principal {
 }
 
 /// The lifetime of approvals, announcements and grants.
-const EXPIRY: u64 = 10;
+const EXPIRY: Duration = Duration::from_millis(10);
 
 /// Returns a second run like the first, through its stored form: a grant has no `Clone`.
 pub(super) fn copy(run: &Run) -> Run {

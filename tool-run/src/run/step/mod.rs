@@ -4,7 +4,7 @@ mod calls;
 mod decide;
 mod turn;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::run::{
     AbortCause, Action, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, LogEntry, OnDeny, Phase,
@@ -226,17 +226,17 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Opens and announces an interrupt of the call at `at`, which expires after `expiry` milliseconds.
+    /// Opens and announces an interrupt of the call at `at`, which expires after `expiry`.
     pub fn open(
         &mut self,
         at: usize,
         kind: InterruptKind,
         shown: CallView,
         deciders: Vec<Principal>,
-        expiry: Option<u64>,
+        expiry: Option<Duration>,
     ) {
         let id = self.call(at).next_interrupt_id();
-        let expires = expiry.map(|millis| self.now.plus(millis));
+        let expires = expiry.map(|expiry| self.now.after(expiry));
         let interrupt = Interrupt { id: id.clone(), kind, shown, since: self.now, expires, deciders };
         let call = id.call.clone();
         self.log.push(LogEntry::Opened { call, interrupt: Box::new(interrupt) });
@@ -256,7 +256,7 @@ impl<'a> Draft<'a> {
     /// Grants the call at `at` for this tool and these arguments. Only a person's grant can expire.
     pub fn grant_for(&mut self, at: usize, tool: Fingerprint, arguments: Digest, by: GrantedBy, shown: Option<Digest>) {
         let expires = match by {
-            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|millis| self.now.plus(millis)),
+            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|expiry| self.now.after(expiry)),
             _ => None,
         };
         let call = self.call(at).id.clone();
