@@ -238,7 +238,7 @@ impl Rules for Bench<'_> {
         Vec::new()
     }
 
-    fn output(&self, _: &str, _: &Interrupt, _: &Value) -> Result<Output, Refusal> {
+    fn read_output(&self, _: &str, _: &Interrupt, _: &Value) -> Result<Output, Refusal> {
         Ok(output())
     }
 }
