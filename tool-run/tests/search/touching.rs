@@ -8,6 +8,7 @@ use tool_run::tool::Resources;
 /// The resources of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Touching {
+    /// The calls touch no resources.
     Nothing,
     /// Both calls write the same resource.
     Same,
@@ -16,6 +17,7 @@ pub(super) enum Touching {
 }
 
 impl Touching {
+    /// Returns the resources of the call at `which` with these arguments.
     pub(super) fn of(self, which: usize, text: &str) -> Option<Arc<Resources>> {
         let name = match self {
             Self::Nothing => return None,
