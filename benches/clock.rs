@@ -43,8 +43,8 @@ pub(crate) fn time_least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches
     (0..works.len()).map(|at| batches.iter().map(|batch| batch[at]).fold(f64::INFINITY, f64::min)).collect()
 }
 
-/// Measures the nanoseconds of CPU for a round of each of `works`, in each of many batches. The works alternate, because other
-/// load on the machine then affects all of them equally.
+/// Measures the nanoseconds of CPU for a round of each of `works`, in each of many batches. The works alternate,
+/// because other load on the machine then affects all of them equally.
 pub(crate) fn time_in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<Vec<f64>> {
     let mut measured = vec![vec![0.0; works.len()]; batches];
     for (batch, times) in measured.iter_mut().enumerate() {
@@ -60,8 +60,8 @@ pub(crate) fn time_in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batc
     measured
 }
 
-/// Returns the medians of the ratios and of each side's cost, for two sides that alternated. The least costs would come from
-/// different moments.
+/// Returns the medians of the ratios and of each side's cost, for two sides that alternated. The least costs would come
+/// from different moments.
 pub(crate) fn medians(pairs: &[[f64; 2]]) -> [f64; 3] {
     let median = |value: fn(&[f64; 2]) -> f64| {
         let mut numbers: Vec<f64> = pairs.iter().map(value).collect();

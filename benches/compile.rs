@@ -1,8 +1,8 @@
-//! The compiler's cost of two hundred tools, against that of the same functions with serde's and schemars' derives. [`cold`]
-//! compares a first build with one that uses `rmcp`.
+//! The compiler's cost of two hundred tools, against that of the same functions with serde's and schemars' derives.
+//! [`cold`] compares a first build with one that uses `rmcp`.
 //!
-//! The crates are generated below the target directory, and their dependencies are built first. The cost is the CPU time (user
-//! and system) of the compiler's process for the crate alone.
+//! The crates are generated below the target directory, and their dependencies are built first. The cost is the CPU
+//! time (user and system) of the compiler's process for the crate alone.
 
 use std::{fs, io, path::PathBuf, process::Command};
 
@@ -68,8 +68,8 @@ pub(crate) fn measure(report: &mut Report) {
     rebuild::measure(report, &subjects);
 }
 
-/// Compares with derives that users write anyway: alone, and with a function that reads each struct. An optimized build makes no
-/// code for derives alone.
+/// Compares with derives that users write anyway: alone, and with a function that reads each struct. An optimized build
+/// makes no code for derives alone.
 fn compare_with_deserialize(report: &mut Report, mode: &str, ours: f64, arguments: f64, decoded: f64) {
     let (name, used) = (format!("{mode}-deserialize"), format!("{mode}-deserialize-used"));
     let unused = if mode.ends_with("release") { ", of which no code is made" } else { "" };
@@ -124,8 +124,8 @@ fn generate() -> io::Result<Vec<Subject>> {
     Ok(members.map(|(name, ..)| Subject { name, folder: folder.clone(), args: &[] }).into())
 }
 
-/// Compiles each crate several times. Returns the compiler's least seconds of CPU for it alone. The crates alternate, because other
-/// load on the machine then affects all of them equally.
+/// Compiles each crate several times. Returns the compiler's least seconds of CPU for it alone. The crates alternate,
+/// because other load on the machine then affects all of them equally.
 pub(crate) fn time_compiles(subjects: &[&Subject], mode: Mode) -> io::Result<Vec<f64>> {
     // These builds also build the dependencies.
     for subject in subjects {

@@ -1,7 +1,7 @@
 //! The cost of a case: instructions if valgrind is installed, otherwise CPU time.
 //!
-//! Callgrind counts instructions in a child process of this program, for two numbers of rounds. Their difference excludes the
-//! start-up, and other load on the machine does not change it.
+//! Callgrind counts instructions in a child process of this program, for two numbers of rounds. Their difference
+//! excludes the start-up, and other load on the machine does not change it.
 
 use std::{
     cell::Cell,

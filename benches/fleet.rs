@@ -1,8 +1,8 @@
-//! The cost of a run on three servers with one PostgreSQL, against one server: the CPU of the servers, and of the database's
-//! processes for their connections.
+//! The cost of a run on three servers with one PostgreSQL, against one server: the CPU of the servers, and of the
+//! database's processes for their connections.
 //!
-//! Each run has three requests: a message, the load of a page, and an approval. With three servers, each request reaches another
-//! one.
+//! Each run has three requests: a message, the load of a page, and an approval. With three servers, each request
+//! reaches another one.
 
 use std::{
     io::{self, BufRead, BufReader},

@@ -1,5 +1,5 @@
-//! A tool call over MCP, against the same tool with rmcp's own macro. Client and server are in one process. They talk over a socket
-//! pair, as over stdio, and over HTTP.
+//! A tool call over MCP, against the same tool with rmcp's own macro. Client and server are in one process. They talk
+//! over a socket pair, as over stdio, and over HTTP.
 
 mod theirs;
 
@@ -86,8 +86,8 @@ pub(crate) fn measure(report: &mut Report) {
 const BATCH: u64 = 25;
 const PAIRS: usize = 400;
 
-/// Measures the ratio of the two sides' CPU time, and the µs of a call of each. It measures many pairs of small batches, because
-/// other load then affects both sides of a pair equally.
+/// Measures the ratio of the two sides' CPU time, and the µs of a call of each. It measures many pairs of small
+/// batches, because other load then affects both sides of a pair equally.
 fn time_pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
     us(BATCH * 8);
     them(BATCH * 8);

@@ -1,7 +1,7 @@
 //! The compiler's cost of two hundred tools, against the same tools with other frameworks' macros.
 //!
-//! The workspace `benches/peers` pins the frameworks, and only this bench builds it. This file writes the sources of its crates,
-//! and needs crates.io once. The cost is measured as in [`compile`](crate::compile).
+//! The workspace `benches/peers` pins the frameworks, and only this bench builds it. This file writes the sources of
+//! its crates, and needs crates.io once. The cost is measured as in [`compile`](crate::compile).
 
 use std::{io, path::Path, process::Command};
 

@@ -47,8 +47,8 @@ pub(crate) fn measure(report: &mut Report) {
     report.at_most("startup/tool", ours / floor, LIMIT, &how);
 }
 
-/// The measurements of one start: the number of unused tools whose spec was built, and the microseconds of each used tool and of
-/// its floor.
+/// The measurements of one start: the number of unused tools whose spec was built, and the microseconds of each used
+/// tool and of its floor.
 struct Start {
     unused: f64,
     ours: f64,

@@ -1,5 +1,5 @@
-//! The cost of storing a run: a step in SQLite against a bare insert of the same bytes, late steps against early ones, and loading a
-//! run against decoding its messages. The unit is wall time, because another thread does the work.
+//! The cost of storing a run: a step in SQLite against a bare insert of the same bytes, late steps against early ones,
+//! and loading a run against decoding its messages. The unit is wall time, because another thread does the work.
 
 use std::{
     fs,
@@ -38,8 +38,9 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// Measures a checkpoint: encoding the entries of a step and appending them, until the store has answered. The floor inserts the
-/// same text into a table of the same texts. The step ends a turn and finishes the run, which is the most work for the store.
+/// Measures a checkpoint: encoding the entries of a step and appending them, until the store has answered. The floor
+/// inserts the same text into a table of the same texts. The step ends a turn and finishes the run, which is the most
+/// work for the store.
 fn measure_checkpoint(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("checkpoint.db")).expect("the folder is ours");
     let bare = Connection::open(dir.file("bare.db")).expect("the folder is ours");

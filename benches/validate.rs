@@ -1,7 +1,7 @@
 //! The cost of reading and checking arguments, against reading the same types without a check.
 //!
-//! The arguments are an order, like the one that the limits were chosen for; its typed parse takes 7,700 instructions. It has texts,
-//! numbers and a list of items. The checks are of a pattern, a range and two lengths.
+//! The arguments are an order, like the one that the limits were chosen for; its typed parse takes 7,700 instructions.
+//! It has texts, numbers and a list of items. The checks are of a pattern, a range and two lengths.
 
 use std::hint::black_box;
 

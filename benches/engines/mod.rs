@@ -280,8 +280,8 @@ impl Drop for Process {
     }
 }
 
-/// Serves on an engine until the process is killed: `tool-benches --engines NAME`. The standard input is the log for the bare service,
-/// or `null` for the adapter.
+/// Serves on an engine until the process is killed: `tool-benches --engines NAME`. The standard input is the log for
+/// the bare service, or `null` for the adapter.
 pub(crate) fn serve(name: &str) -> ExitCode {
     let ready = || println!("ready");
     let serving = |runtime: Runtime| {

@@ -30,7 +30,8 @@ impl Server {
         Ok(Self { ingress: ingress.trim_start_matches("http://").to_owned(), connection })
     }
 
-    /// Registers the service at the address `own` with the server, and serves it with `serving` until the process is killed.
+    /// Registers the service at the address `own` with the server, and serves it with `serving` until the process is
+    /// killed.
     async fn register_and_serve(&self, own: &str, ready: fn(), serving: impl Future<Output = ()>) -> io::Result<()> {
         let registering = async {
             self.connection.register(own).await.map_err(io::Error::other)?;

@@ -1,5 +1,5 @@
-//! The cost of the pieces with `parsePartialJson` of npm's `ai`. It needs node and the package, in `target/ai` or in the folder that
-//! `AI_SDK` names:
+//! The cost of the pieces with `parsePartialJson` of npm's `ai`. It needs node and the package, in `target/ai` or in
+//! the folder that `AI_SDK` names:
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7

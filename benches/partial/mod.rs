@@ -1,5 +1,5 @@
-//! The cost of arguments that arrive in pieces, with a view after each piece, against one parse of the whole text. [`ai`] measures
-//! the AI SDK, which parses the whole text again after each piece.
+//! The cost of arguments that arrive in pieces, with a view after each piece, against one parse of the whole text.
+//! [`ai`] measures the AI SDK, which parses the whole text again after each piece.
 
 pub(crate) mod ai;
 mod texts;

@@ -1,5 +1,5 @@
-//! The cost of the most expensive requests within the default body limit: the CPU of the whole server process for one, against
-//! `serde_json::from_slice::<Value>` of the same bytes.
+//! The cost of the most expensive requests within the default body limit: the CPU of the whole server process for one,
+//! against `serde_json::from_slice::<Value>` of the same bytes.
 //!
 //! ```text
 //! cargo run --release -p tool-benches -- requests

@@ -40,7 +40,8 @@ pub(crate) fn measure(report: &mut Report) {
     report.info(NAME, &text);
 }
 
-/// The calls of an agent, the same turns without the calls, and a bare `JoinSet` that writes the arguments or receives them.
+/// The calls of an agent, the same turns without the calls, and a bare `JoinSet` that writes the arguments or receives
+/// them.
 pub(crate) const CASES: &[Case] = &[
     Case::new("parallel-agent", || repeat(|tools| Box::pin(run_calls(tools))), (2, 22)),
     Case::new("parallel-turns", || repeat(|tools| Box::pin(run_turns(tools))), (2, 22)),

@@ -151,8 +151,8 @@ impl Pace {
     }
 }
 
-/// The interval at which a client reads separately sent pieces. If each piece woke a client on the same machine, the wake-up would
-/// be a part of the server's write.
+/// The interval at which a client reads separately sent pieces. If each piece woke a client on the same machine, the
+/// wake-up would be a part of the server's write.
 const READ_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Requests answers over one connection, one after the other, and checks that each is complete.

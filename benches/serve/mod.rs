@@ -1,6 +1,6 @@
-//! The CPU cost of answers over HTTP, against that of the AI SDK's own server on Node. Both send the same chunks: half text, half
-//! arguments. In a target with `kept` in its name, the servers also keep the message: ours in a run with its log, the other with
-//! `onFinish`. The AI SDK's server needs node and the package:
+//! The CPU cost of answers over HTTP, against that of the AI SDK's own server on Node. Both send the same chunks: half
+//! text, half arguments. In a target with `kept` in its name, the servers also keep the message: ours in a run with its
+//! log, the other with `onFinish`. The AI SDK's server needs node and the package:
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7
@@ -22,8 +22,8 @@ pub(crate) use server::run as serve;
 /// The text of each piece.
 const PIECE: &str = "Lorem ipsum dolor s ";
 
-/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with this number. When the limits were chosen, a
-/// piece in a kept message cost it 5.5 times as much as in another one.
+/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with this number. When the limits
+/// were chosen, a piece in a kept message cost it 5.5 times as much as in another one.
 const PIECES: usize = 2000;
 
 /// A load in which all pieces are made at once.

@@ -99,8 +99,8 @@ pub(super) async fn pause(pace: Pace) {
     }
 }
 
-/// Plays the model of the run: the requested number of pieces, half of them text, half of them arguments of a call. If no pieces are
-/// requested, the turn never ends.
+/// Plays the model of the run: the requested number of pieces, half of them text, half of them arguments of a call. If
+/// no pieces are requested, the turn never ends.
 #[allow(clippy::needless_pass_by_value, reason = "a model receives its request by value")]
 fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
     let prompt = match asked.messages.last() {

@@ -242,7 +242,8 @@ fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
     })
 }
 
-/// The fingerprints by which a record may name a definition: the present one, and that of earlier versions, in which texts count.
+/// The fingerprints by which a record may name a definition: the present one, and that of earlier versions of this crate,
+/// in which texts count.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
     now: Fingerprint,

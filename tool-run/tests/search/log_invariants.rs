@@ -216,8 +216,8 @@ impl LogChecker {
     }
 }
 
-/// Checks that all calls of a turn are answered together, each once, in the model's order (I5), and that no text claims that a
-/// started call did not run (I6).
+/// Checks that all calls of a turn are answered together, each once, in the model's order (I5), and that no text claims
+/// that a started call did not run (I6).
 fn check_conversation(run: &Run) -> Result<(), String> {
     let answers = run.messages().iter().filter_map(|message| match message {
         Message::Tool(answer) => Some(answer),

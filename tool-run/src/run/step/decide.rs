@@ -12,8 +12,8 @@ use crate::tool::Permission;
 use crate::tool::spec::Digest;
 
 impl Draft<'_> {
-    /// Records a decision about an open interrupt, and acts on it. Does nothing if the same principal has made the same decision
-    /// before.
+    /// Records a decision about an open interrupt, and acts on it. Does nothing if the same principal has made the same
+    /// decision before.
     pub fn decide(&mut self, id: InterruptId, ruling: CheckedDecision, by: Principal) -> Result<(), Refusal> {
         if ruling.interrupt != id {
             return Err(Refusal::Misplaced { reason: "the decision was checked for another interrupt" });

@@ -1,5 +1,5 @@
-//! Computes the entries and actions that follow from an input. It has no clock and no randomness, never waits, and only reads the
-//! run.
+//! Computes the entries and actions that follow from an input. It has no clock and no randomness, never waits, and only
+//! reads the run.
 
 mod calls;
 mod decide;

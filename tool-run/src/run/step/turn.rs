@@ -289,7 +289,8 @@ impl Draft<'_> {
         limits.too_large(arguments)
     }
 
-    /// Declares the running calls as lost. Calls that are safe to repeat start again. About each other call, the run asks a person.
+    /// Declares the running calls as lost. Calls that are safe to repeat start again. The run asks a person about each
+    /// other call.
     pub fn recover(&mut self) {
         let gave_up = self.run.activity == Activity::Generating && !self.run.current_calls().is_empty();
         if gave_up {
