@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use crate::{dispatch, mcp, partial, plain, run::parallel, validate};
+use crate::{call, dispatch, mcp, partial, run::parallel, validate};
 
 /// A repeatable piece of work.
 pub(crate) struct Case {
@@ -25,7 +25,7 @@ impl Case {
 
 /// Runs the case called `name`.
 pub(crate) fn run(name: &str, rounds: &str) -> ExitCode {
-    let cases = [dispatch::CASES, partial::CASES, validate::CASES, parallel::CASES, mcp::CASES, plain::CASES];
+    let cases = [dispatch::CASES, partial::CASES, validate::CASES, parallel::CASES, mcp::CASES, call::CASES];
     let case = cases.into_iter().flatten().find(|case| case.name == name);
     match (case, rounds.parse()) {
         (Some(case), Ok(rounds)) => {

@@ -5,12 +5,12 @@ use std::{fs, io, time::Duration};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Returns the CPU time of this thread.
-pub(crate) fn now() -> Duration {
+pub(crate) fn thread_time() -> Duration {
     of_clock(ClockId::ThreadCPUTime)
 }
 
 /// Returns the CPU time of all threads of this process.
-pub(crate) fn process() -> Duration {
+pub(crate) fn process_time() -> Duration {
     of_clock(ClockId::ProcessCPUTime)
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn process() -> Duration {
 const TICK: f64 = 0.01;
 
 /// Returns the seconds of CPU of the process with this id.
-pub(crate) fn of_process(id: impl std::fmt::Display) -> io::Result<f64> {
+pub(crate) fn time_of_process(id: impl std::fmt::Display) -> io::Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
     // After the name in brackets: user and system time are the 12th and 13th field.
     let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace()).into_iter().flatten();
@@ -30,28 +30,28 @@ fn of_clock(id: ClockId) -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Returns the CPU time of `work`.
-pub(crate) fn of<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let start = now();
+/// Does `work`, and returns its CPU time.
+pub(crate) fn time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = thread_time();
     let value = work();
-    (value, now().saturating_sub(start))
+    (value, thread_time().saturating_sub(start))
 }
 
-/// Returns the nanoseconds of CPU for a round of each of `works`: the least of many batches.
-pub(crate) fn least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<f64> {
-    let batches = in_turns(works, rounds, batches);
+/// Measures the nanoseconds of CPU for a round of each of `works`: the least of many batches.
+pub(crate) fn time_least(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<f64> {
+    let batches = time_in_turns(works, rounds, batches);
     (0..works.len()).map(|at| batches.iter().map(|batch| batch[at]).fold(f64::INFINITY, f64::min)).collect()
 }
 
-/// Returns the nanoseconds of CPU for a round of each of `works`, in each of many batches. The works alternate, so that other
-/// load on the machine disturbs all of them alike.
-pub(crate) fn in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<Vec<f64>> {
+/// Measures the nanoseconds of CPU for a round of each of `works`, in each of many batches. The works alternate,
+/// because other load on the machine then affects all of them equally.
+pub(crate) fn time_in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: usize) -> Vec<Vec<f64>> {
     let mut measured = vec![vec![0.0; works.len()]; batches];
     for (batch, times) in measured.iter_mut().enumerate() {
         for turn in 0..works.len() {
-            // Rotate the order, because the first work finds the last one's data in the caches.
+            // The order rotates, because the first work finds the data of the last one in the caches.
             let at = (batch + turn) % works.len();
-            let ((), time) = of(|| works[at](rounds));
+            let ((), time) = time(|| works[at](rounds));
             #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
             let each = time.as_secs_f64() * 1e9 / rounds as f64;
             times[at] = each;
@@ -60,11 +60,11 @@ pub(crate) fn in_turns(works: &mut [&mut dyn FnMut(u64)], rounds: u64, batches: 
     measured
 }
 
-/// Returns the ratio of two sides that alternated, and the cost of each, as medians. The least of each side would come from
-/// different moments.
+/// Returns the medians of the ratios and of each side's cost, for two sides that alternated. The least costs would come
+/// from different moments.
 pub(crate) fn medians(pairs: &[[f64; 2]]) -> [f64; 3] {
-    let median = |of: fn(&[f64; 2]) -> f64| {
-        let mut numbers: Vec<f64> = pairs.iter().map(of).collect();
+    let median = |value: fn(&[f64; 2]) -> f64| {
+        let mut numbers: Vec<f64> = pairs.iter().map(value).collect();
         numbers.sort_by(f64::total_cmp);
         numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
     };

@@ -1,14 +1,14 @@
-//! The compiler's cost of two hundred tools, compared with the same functions with serde's and schemars' derives. [`cold`]
-//! compares a first build with one that uses `rmcp`.
+//! The compiler's cost of two hundred tools, against that of the same functions with serde's and schemars' derives.
+//! [`cold`] compares a first build with one that uses `rmcp`.
 //!
-//! The crates are generated below the target directory. Their dependencies are built before. The measure is the CPU time (user
-//! and system) of the compiler's process for the crate alone.
+//! The crates are generated below the target directory, and their dependencies are built first. The cost is the CPU
+//! time (user and system) of the compiler's process for the crate alone.
 
 use std::{fs, io, path::PathBuf, process::Command};
 
 mod cold;
+pub(crate) mod machine_code;
 mod rebuild;
-pub(crate) mod text;
 
 use crate::{
     crates::{self, Kind},
@@ -39,12 +39,12 @@ pub(crate) struct Subject {
     pub(crate) args: &'static [&'static str],
 }
 
-/// Prints the targets of compile time.
+/// Measures the cost of the compiler, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     cold::measure(report);
     let subjects = match generate() {
         Ok(subjects) => subjects,
-        Err(error) => return report.broken("compile", &format!("the crates could not be generated: {error}")),
+        Err(error) => return report.fail("compile", &format!("the crates could not be generated: {error}")),
     };
     for (mode, limit) in MODES.iter().zip([0.25, 0.3, 0.25]) {
         let name = format!("compile/{}", mode.name);
@@ -52,25 +52,25 @@ pub(crate) fn measure(report: &mut Report) {
             continue;
         }
         let whole: Vec<_> = subjects.iter().filter(|subject| subject.name != rebuild::NAME).collect();
-        match seconds(&whole, *mode) {
+        match time_compiles(&whole, *mode) {
             Ok(times) => {
                 let [floor, ours, derives, arguments, decoded] = times[..] else { continue };
                 let how = format!(
                     "s of rustc's CPU for 200 tools: ours {ours:.2}, derives {derives:.2}, the functions alone {floor:.2}"
                 );
                 report.at_most(&name, ours / derives, limit, &how);
-                against_deserialize(report, &name, ours, arguments, decoded);
+                compare_with_deserialize(report, &name, ours, arguments, decoded);
             }
-            Err(error) => report.broken(&name, &error.to_string()),
+            Err(error) => report.fail(&name, &error.to_string()),
         }
     }
-    text::measure(report, &subjects);
+    machine_code::measure(report, &subjects);
     rebuild::measure(report, &subjects);
 }
 
-/// Compares with derives that users write anyway: alone, and with each struct read once. An optimized build makes no code for the
-/// former.
-fn against_deserialize(report: &mut Report, mode: &str, ours: f64, arguments: f64, decoded: f64) {
+/// Compares with derives that users write anyway: alone, and with a function that reads each struct. An optimized build
+/// makes no code for derives alone.
+fn compare_with_deserialize(report: &mut Report, mode: &str, ours: f64, arguments: f64, decoded: f64) {
     let (name, used) = (format!("{mode}-deserialize"), format!("{mode}-deserialize-used"));
     let unused = if mode.ends_with("release") { ", of which no code is made" } else { "" };
     let how =
@@ -93,7 +93,7 @@ pub(crate) fn scratch() -> io::Result<PathBuf> {
     Ok(target.join("tool-benches"))
 }
 
-/// Generates the members of one workspace: the floor, ours, derives, `Deserialize` unused and used, and ours again, to be edited.
+/// Generates a workspace of the floor, ours, derives, `Deserialize` unused and used, and ours again, for edits.
 fn generate() -> io::Result<Vec<Subject>> {
     let folder = scratch()?;
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -124,9 +124,9 @@ fn generate() -> io::Result<Vec<Subject>> {
     Ok(members.map(|(name, ..)| Subject { name, folder: folder.clone(), args: &[] }).into())
 }
 
-/// Returns the compiler's seconds of CPU for each crate alone: the least of the mode's runs. The crates alternate, so that other
-/// load on the machine disturbs all of them alike.
-pub(crate) fn seconds(subjects: &[&Subject], mode: Mode) -> io::Result<Vec<f64>> {
+/// Compiles each crate several times. Returns the compiler's least seconds of CPU for it alone. The crates alternate,
+/// because other load on the machine then affects all of them equally.
+pub(crate) fn time_compiles(subjects: &[&Subject], mode: Mode) -> io::Result<Vec<f64>> {
     // These builds also build the dependencies.
     for subject in subjects {
         compile(subject, mode.args, false)?;
@@ -148,7 +148,7 @@ fn compile(subject: &Subject, args: &[&str], incremental: bool) -> io::Result<Op
     let (times, wrapper) = (scratch.join("times"), scratch.join("timed.sh"));
     let script = "#!/bin/sh\n\"$@\"\ncode=$?\ncase \"$*\" in *\"--crate-name $TIMED_CRATE \"*) times >>\"$TIMED_FILE\";; esac\nexit $code\n";
     crates::write(&wrapper, script)?;
-    executable(&wrapper)?;
+    make_executable(&wrapper)?;
     fs::write(&times, "")?;
     let output = Command::new("cargo")
         .args(args)
@@ -166,7 +166,7 @@ fn compile(subject: &Subject, args: &[&str], incremental: bool) -> io::Result<Op
         return Err(io::Error::other(format!("`{}` did not compile: {}", subject.name, reason(&output.stderr))));
     }
     let times = fs::read_to_string(&times)?;
-    if times.is_empty() { Ok(None) } else { parse(&times).map(Some) }
+    if times.is_empty() { Ok(None) } else { parse_times(&times).map(Some) }
 }
 
 /// Returns cargo's first error with its causes, on one line.
@@ -183,8 +183,8 @@ fn source_of(subject: &Subject) -> PathBuf {
     subject.folder.join(subject.name).join("src/lib.rs")
 }
 
-/// Reads the children's user and system time from the second line of the shell's `times`.
-fn parse(times: &str) -> io::Result<f64> {
+/// Returns the children's user and system time, from the second line of the shell's `times`.
+fn parse_times(times: &str) -> io::Result<f64> {
     let seconds = |time: &str| -> Option<f64> {
         let (minutes, seconds) = time.trim_end_matches('s').split_once('m')?;
         Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
@@ -198,12 +198,12 @@ fn parse(times: &str) -> io::Result<f64> {
 }
 
 #[cfg(unix)]
-fn executable(path: &std::path::Path) -> io::Result<()> {
+fn make_executable(path: &std::path::Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 #[cfg(not(unix))]
-fn executable(_: &std::path::Path) -> io::Result<()> {
+fn make_executable(_: &std::path::Path) -> io::Result<()> {
     Err(io::Error::other("compile times are measured with a shell script, which this system cannot run"))
 }

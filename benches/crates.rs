@@ -9,11 +9,12 @@ pub(crate) enum Kind {
     Floor,
     /// With our `#[tool]`.
     Ours,
-    /// Structs with serde's and schemars' derives, and a generic function that makes a tool of each.
+    /// Structs with serde's and schemars' derives, and a generic function that makes a tool from each.
     Derives,
     /// Structs with serde's `Deserialize` only, and no tools.
     Deserialize,
-    /// [`Self::Deserialize`], and each struct is read from a text. Otherwise an optimized build makes no code for the derives.
+    /// [`Self::Deserialize`], and each struct is read from a text. Otherwise an optimized build makes no code for the
+    /// derives.
     Decoded,
     /// rmcp's `#[tool]`, with the parameters in a struct with derives, as rmcp requires.
     Rmcp,
@@ -89,11 +90,11 @@ pub(crate) fn source(kind: Kind) -> String {
     };
     let _ = write!(out, "{derive}pub enum Unit {{ Metre, Foot }}\n\n{derive}pub struct Done {{ pub number: u32 }}\n\n");
     if kind == Kind::Rmcp {
-        (0..TOOLS).for_each(|number| structure(&mut out, number, "Deserialize, JsonSchema"));
+        (0..TOOLS).for_each(|number| write_struct(&mut out, number, "Deserialize, JsonSchema"));
         out.push_str("pub struct Server;\n\n#[tool_router(vis = \"pub\")]\nimpl Server {\n");
     }
     for number in 0..TOOLS {
-        tool(&mut out, kind, number);
+        write_tool(&mut out, kind, number);
     }
     let names = |each: fn(usize) -> String| (0..TOOLS).map(each).collect::<Vec<_>>().join(", ");
     match kind {
@@ -135,7 +136,8 @@ fn params(number: usize) -> [(&'static str, &'static str, String); 3] {
     [param(0, "first"), param(1, "second"), param(2, "third")]
 }
 
-fn structure(out: &mut String, number: usize, derives: &str) {
+/// Writes the struct of a tool's parameters.
+fn write_struct(out: &mut String, number: usize, derives: &str) {
     let _ = write!(out, "#[derive({derives})]\npub struct Args{number:03} {{\n");
     for (name, ty, doc) in params(number) {
         let _ = write!(out, "    /// {doc}\n    pub {name}: {ty},\n");
@@ -143,7 +145,8 @@ fn structure(out: &mut String, number: usize, derives: &str) {
     out.push_str("}\n\n");
 }
 
-fn tool(out: &mut String, kind: Kind, number: usize) {
+/// Writes a tool.
+fn write_tool(out: &mut String, kind: Kind, number: usize) {
     let params = params(number);
     let body = format!("    let _ = (first, second, third);\n    Done {{ number: {number} }}\n");
     let unpack = format!("Args{number:03} {{ first, second, third }}");
@@ -160,7 +163,7 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
             let _ = write!(out, "/// {doc}\n{head} tool_{number:03}(\n{list}) -> Done {{\n{body}}}\n\n");
         }
         Kind::Derives | Kind::Deserialize | Kind::Decoded => {
-            structure(
+            write_struct(
                 out,
                 number,
                 if kind == Kind::Derives { "Deserialize, JsonSchema" } else { "serde::Deserialize" },
@@ -190,7 +193,7 @@ fn tool(out: &mut String, kind: Kind, number: usize) {
     }
 }
 
-/// Writes `text` to `path`, unless the file has it already, so that nothing is built twice.
+/// Writes `text` to `path`, unless the file has it already, so that cargo builds nothing twice.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());

@@ -9,7 +9,7 @@ use tool_runtime::{Context, Toolset, tool, toolset};
 
 use crate::{
     case::{Case, finish},
-    count, many,
+    cost, many,
     memory::allocations,
     report::Report,
 };
@@ -17,22 +17,22 @@ use crate::{
 const SMALL: &str = r#"{"query":"red shoes","limit":10,"exact":true}"#;
 
 pub(crate) const CASES: &[Case] = &[
-    Case::new("small-ours", || ours("search", SMALL.to_owned()), FAST),
-    Case::new("small-floor", || floor(SMALL.to_owned(), search_direct), FAST),
-    Case::new("small-detour", || detour(SMALL.to_owned(), search_direct), FAST),
-    Case::new("1kb-ours", || ours("store", records(8)), FAST),
-    Case::new("1kb-floor", || floor(records(8), store_direct), FAST),
-    Case::new("1kb-detour", || detour(records(8), store_direct), FAST),
-    Case::new("100kb-ours", || ours("store", records(950)), SLOW),
-    Case::new("100kb-floor", || floor(records(950), store_direct), SLOW),
-    Case::new("text-ours", || ours("note", text()), SLOW),
-    Case::new("text-floor", || floor(text(), note_direct), SLOW),
+    Case::new("small-ours", || call_tool("search", SMALL.to_owned()), FAST),
+    Case::new("small-floor", || call_directly(SMALL.to_owned(), search_direct), FAST),
+    Case::new("small-detour", || call_through_value(SMALL.to_owned(), search_direct), FAST),
+    Case::new("1kb-ours", || call_tool("store", records(8)), FAST),
+    Case::new("1kb-floor", || call_directly(records(8), store_direct), FAST),
+    Case::new("1kb-detour", || call_through_value(records(8), store_direct), FAST),
+    Case::new("100kb-ours", || call_tool("store", records(950)), SLOW),
+    Case::new("100kb-floor", || call_directly(records(950), store_direct), SLOW),
+    Case::new("text-ours", || call_tool("note", long_note()), SLOW),
+    Case::new("text-floor", || call_directly(long_note(), note_direct), SLOW),
 ];
 
 const FAST: (u64, u64) = (100, 1100);
 const SLOW: (u64, u64) = (2, 12);
 
-/// Prints the targets of a call.
+/// Measures calls, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     for (name, size, limit) in [
         ("dispatch/small", "small", 1.4),
@@ -41,16 +41,16 @@ pub(crate) fn measure(report: &mut Report) {
         ("dispatch/100KB-string", "text", 1.02),
     ] {
         if report.wants(name) {
-            let (ratio, how) = count::ratio(case(size, "ours"), case(size, "floor"));
+            let (ratio, how) = cost::compare(case(size, "ours"), case(size, "floor"));
             report.at_most(name, ratio, limit, &how);
         }
     }
     if report.wants("dispatch/value-detour") {
-        let (ratio, how) = count::ratio(case("small", "detour"), case("small", "ours"));
+        let (ratio, how) = cost::compare(case("small", "detour"), case("small", "ours"));
         report.at_least("dispatch/value-detour", ratio, 2.0, &how);
     }
     if report.wants("dispatch/allocations") {
-        let mut call = ours("search", SMALL.to_owned());
+        let mut call = call_tool("search", SMALL.to_owned());
         let (call, parse) = (
             allocations(|| call(1)),
             allocations(|| {
@@ -68,8 +68,8 @@ fn case(size: &str, kind: &str) -> &'static Case {
 }
 
 /// Calls a tool in a set of a hundred tools.
-fn ours(name: &'static str, arguments: String) -> Box<dyn FnMut(u64)> {
-    let tools = hundred();
+fn call_tool(name: &'static str, arguments: String) -> Box<dyn FnMut(u64)> {
+    let tools = hundred_tools();
     let cx = Context::new("call_1");
     Box::new(move |rounds| {
         for _ in 0..rounds {
@@ -80,7 +80,7 @@ fn ours(name: &'static str, arguments: String) -> Box<dyn FnMut(u64)> {
 }
 
 /// Parses with types, calls the function directly, and writes the output into a reused buffer.
-fn floor<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
+fn call_directly<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
 where
     A: for<'de> Deserialize<'de> + 'static,
     R: Serialize,
@@ -98,8 +98,8 @@ where
     })
 }
 
-/// Does the same through a `Value` on both sides.
-fn detour<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
+/// Parses and writes through a `Value`, and calls the function directly in between.
+fn call_through_value<A, R, F>(arguments: String, direct: fn(A) -> F) -> Box<dyn FnMut(u64)>
 where
     A: for<'de> Deserialize<'de> + 'static,
     R: Serialize,
@@ -115,7 +115,7 @@ where
     })
 }
 
-fn hundred() -> Toolset {
+fn hundred_tools() -> Toolset {
     let mut rest = 97;
     let crowd = many::tools().filter(|_| {
         let keep = rest > 0;
@@ -125,7 +125,7 @@ fn hundred() -> Toolset {
     toolset!(search, store, note).merge(crowd).expect("no name is there twice")
 }
 
-/// Returns `count` records: 8 are about 1 KB, 950 about 100 KB.
+/// Returns arguments with `count` records: 8 are about 1 KB, 950 about 100 KB.
 fn records(count: u32) -> String {
     let records: Vec<Record> = (0..count)
         .map(|id| Record {
@@ -139,7 +139,8 @@ fn records(count: u32) -> String {
     serde_json::to_string(&Store { records }).expect("it has a JSON form")
 }
 
-fn text() -> String {
+/// Returns arguments with a text of about 100 KB.
+fn long_note() -> String {
     let text = "The quick brown fox jumps over the lazy dog.\n".repeat(2300);
     serde_json::to_string(&Note { text }).expect("it has a JSON form")
 }
@@ -193,7 +194,7 @@ async fn note_direct(Note { text }: Note) -> usize {
 async fn search(
     /// The text to find.
     query: String,
-    /// The largest number of results.
+    /// The maximum number of results.
     limit: u32,
     /// Set if every word must be there.
     exact: bool,

@@ -1,5 +1,5 @@
-//! The cost of a call of a tool with 20 dynamic parameters, compared with its validators alone. A call also reads the arguments,
-//! asks every validator, and writes the answer for the model. One parameter is refused, so nothing runs.
+//! The cost of a refused call of a tool with 20 dynamic parameters, against its validators alone. The call also reads the
+//! arguments, and writes the answer for the model. Because one parameter is refused, the tool does not run.
 
 use std::hint::black_box;
 
@@ -18,7 +18,7 @@ const LIMIT: f64 = 15.0;
 /// The number of the tool's dynamic parameters.
 const PARAMETERS: usize = 20;
 
-/// Prints the targets of feedback.
+/// Measures refused calls, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     let names = names();
     let texts: Vec<String> = names.clone();
@@ -27,18 +27,18 @@ pub(crate) fn measure(report: &mut Report) {
             let _ = black_box(text(black_box(Some(name.clone())), ()));
         }
     };
-    tool(report, "feedback/declared", &toolset!(Declared), Some(LIMIT), typed);
+    measure_refusal(report, "feedback/declared", &toolset!(Declared), Some(LIMIT), typed);
     let values = move || {
         for name in &names {
             let _ = black_box(judge(black_box(Some(Value::from(&**name)))));
         }
     };
-    // Without a limit: its arguments become a tree, and are checked against a schema at run time, for any validators.
-    tool(report, "feedback/runtime", &runtime(), None, values);
+    // There is no limit, because this tool reads its arguments as a tree, and checks them against a schema at run time.
+    measure_refusal(report, "feedback/runtime", &runtime_tool(), None, values);
 }
 
 /// Measures a refused call of the only tool in `tools`. `floor` only asks its validators.
-fn tool(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, mut floor: impl FnMut()) {
+fn measure_refusal(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, mut floor: impl FnMut()) {
     if !report.wants(target) {
         return;
     }
@@ -49,7 +49,7 @@ fn tool(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, 
         black_box(error.feedback().map(tool_runtime::Rejection::to_json_text));
     };
     let made = allocations(&mut ours);
-    let batches = clock::in_turns(
+    let batches = clock::time_in_turns(
         &mut [&mut |rounds| (0..rounds).for_each(|_| ours()), &mut |rounds| (0..rounds).for_each(|_| floor())],
         200,
         400,
@@ -65,7 +65,7 @@ fn tool(report: &mut Report, target: &str, tools: &Toolset, limit: Option<f64>, 
 }
 
 /// A tool that is known at compile time. Every fourth parameter requires the previous one.
-#[tool(external, output = String, allow(undescribed))]
+#[measure_refusal(external, output = String, allow(undescribed))]
 #[allow(clippy::struct_field_names, reason = "they are many")]
 struct Declared {
     #[dynamic(validate = text)]
@@ -128,8 +128,8 @@ fn judge(value: Option<Value>) -> Validation<Value> {
     value.map_or_else(|| Validation::reject("a value is needed"), Validation::accept)
 }
 
-/// Returns the same tool at run time.
-fn runtime() -> Toolset {
+/// Returns the tool [`Declared`], built at run time.
+fn runtime_tool() -> Toolset {
     let names = names();
     let properties: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({ "type": "string" }))).collect();
     let mut tool = RuntimeTool::new("Declared", "").input(json!({ "properties": properties })).dynamic();

@@ -1,6 +1,8 @@
-//! Three servers on one PostgreSQL against one server: the CPU of the servers and of their connections' processes at the database.
+//! The cost of a run on three servers with one PostgreSQL, against one server: the CPU of the servers, and of the
+//! database's processes for their connections.
 //!
-//! Each run has three requests: a message, the load of a page, and an approval. With three servers, each reaches another one.
+//! Each run has three requests: a message, the load of a page, and an approval. With three servers, each request
+//! reaches another one.
 
 use std::{
     io::{self, BufRead, BufReader},
@@ -33,12 +35,12 @@ const RUNS: usize = 400;
 const CLIENTS: usize = 16;
 const PAIRS: usize = 5;
 
-/// Prints the target. It needs the PostgreSQL server of `DATABASE_URL`.
+/// Measures three servers and one, and reports the target. It needs the PostgreSQL server of `DATABASE_URL`.
 pub(crate) fn measure(report: &mut Report) {
     if std::env::var_os("DATABASE_URL").is_none() {
-        return report.broken(NAME, "no DATABASE_URL; `scripts/postgres cargo run …` sets it");
+        return report.fail(NAME, "no DATABASE_URL; `scripts/postgres cargo run …` sets it");
     }
-    match Builder::new_multi_thread().worker_threads(1).enable_all().build().and_then(|runtime| pairs(&runtime)) {
+    match Builder::new_multi_thread().worker_threads(1).enable_all().build().and_then(|runtime| time_pairs(&runtime)) {
         Ok(pairs) => {
             let [ratio, three, one] = clock::medians(&pairs);
             let how = format!(
@@ -49,34 +51,35 @@ pub(crate) fn measure(report: &mut Report) {
             );
             report.at_most(NAME, ratio, 1.2, &how);
         }
-        Err(error) => report.broken(NAME, &error.to_string()),
+        Err(error) => report.fail(NAME, &error.to_string()),
     }
 }
 
-/// Returns the seconds of CPU for a run with three servers and with one, in alternation.
-fn pairs(runtime: &Runtime) -> io::Result<Vec<[f64; 2]>> {
+/// Measures the seconds of CPU for a run with three servers and with one, in turns.
+fn time_pairs(runtime: &Runtime) -> io::Result<Vec<[f64; 2]>> {
     let schema = Schema::new();
-    // The tables are there before servers compete for them.
+    // Creates the tables before servers compete for them.
     drop(runtime.block_on(schema.open()));
     let servers = (0..3).map(|_| Process::start(&schema)).collect::<io::Result<Vec<_>>>()?;
     let mut pairs = Vec::new();
     for number in 0..=PAIRS {
         let mut pair = [0.0; 2];
         for side in [number % 2, 1 - number % 2] {
-            pair[side] = runtime.block_on(seconds(if side == 0 { &servers } else { &servers[..1] }, &schema))?;
+            pair[side] = runtime.block_on(time_runs(if side == 0 { &servers } else { &servers[..1] }, &schema))?;
         }
         pairs.push(pair);
     }
     drop(servers);
     runtime.block_on(schema.remove());
-    // The first one opens connections and fills caches.
+    // The first pair is left out, because it opens connections and fills caches.
     Ok(pairs.split_off(1))
 }
 
-async fn seconds(servers: &[Process], schema: &Schema) -> io::Result<f64> {
+/// Plays runs on `servers`, and returns the seconds of CPU for each.
+async fn time_runs(servers: &[Process], schema: &Schema) -> io::Result<f64> {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let addresses: Arc<[String]> = servers.iter().map(|server| server.address.clone()).collect();
-    let before = cpu(servers, schema).await?;
+    let before = cpu_time(servers, schema).await?;
     let mut clients = JoinSet::new();
     for _ in 0..CLIENTS {
         let addresses = Arc::clone(&addresses);
@@ -92,18 +95,18 @@ async fn seconds(servers: &[Process], schema: &Schema) -> io::Result<f64> {
     }
     #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
     let runs = RUNS as f64;
-    Ok((cpu(servers, schema).await? - before) / runs)
+    Ok((cpu_time(servers, schema).await? - before) / runs)
 }
 
-/// Returns the seconds of CPU of servers and of the database's processes for them.
-async fn cpu(servers: &[Process], schema: &Schema) -> io::Result<f64> {
+/// Returns the seconds of CPU that servers, and the database's processes for them, have taken so far.
+async fn cpu_time(servers: &[Process], schema: &Schema) -> io::Result<f64> {
     let mut all = 0.0;
     for server in servers {
         let time: Value = serde_json::from_str(&ask(&server.address, "GET", "/cpu", "").await?)?;
         all += time.as_f64().ok_or_else(|| io::Error::other("a server does not report its CPU"))?;
     }
     for process in schema.processes().await {
-        all += clock::of_process(process)?;
+        all += clock::time_of_process(process)?;
     }
     Ok(all)
 }
@@ -125,7 +128,7 @@ async fn play(servers: &[String], number: usize) -> io::Result<()> {
     if answer.contains("paid 5") && answer.contains("It is done.") { Ok(()) } else { Err(io::Error::other(answer)) }
 }
 
-/// Sends a request to an HTTP server, and returns the body of its answer.
+/// Sends a request to an HTTP server, and returns the body of the response.
 pub(crate) async fn ask(server: &str, method: &str, path: &str, body: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(server).await?;
     let length = body.len();
@@ -195,7 +198,7 @@ pub(crate) fn serve(schema: &str, url: &str) -> ExitCode {
     let serving = async {
         let store = PostgresOptions::new().schema(schema).connect(url).await.map_err(io::Error::other)?;
         let agent = Agent::new(model).tools(toolset!(pay, look)).store(store);
-        let cpu = Router::new().route("/cpu", get(async || Json(clock::process().as_secs_f64())));
+        let cpu = Router::new().route("/cpu", get(async || Json(clock::process_time().as_secs_f64())));
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         println!("{}", listener.local_addr()?);
         Server::new(agent).max_answers(usize::MAX).merge(cpu).serve(listener, std::future::pending()).await

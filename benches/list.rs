@@ -1,4 +1,4 @@
-//! The list of tools in a request's body, against copying the same bytes.
+//! The cost of writing the list of tools into a request's body, against copying the same bytes.
 
 use std::hint::black_box;
 
@@ -25,7 +25,7 @@ struct Message<'a> {
     content: &'a str,
 }
 
-fn write(list: &ToolList, buffer: &mut Vec<u8>) {
+fn write_body(list: &ToolList, buffer: &mut Vec<u8>) {
     buffer.clear();
     let messages = [Message { role: "user", content: "What is the weather in Oslo?" }];
     let tools = list.json(ListFormat::OpenAi);
@@ -33,7 +33,7 @@ fn write(list: &ToolList, buffer: &mut Vec<u8>) {
         .expect("the body contains only JSON values");
 }
 
-/// Prints the targets of a request.
+/// Measures requests, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     for (time, memory, copies) in [
         ("list/request-100", "list/request-100-allocations", 0),
@@ -42,13 +42,13 @@ pub(crate) fn measure(report: &mut Report) {
         if !report.wants_any(&[time, memory]) {
             continue;
         }
-        let tools = if copies == 0 { hundred() } else { copied(copies) };
+        let tools = if copies == 0 { hundred_tools() } else { copies_of_tools(copies) };
         let list = tools.list();
         let (mut body, mut copy) = (Vec::new(), Vec::new());
-        write(list, &mut body);
+        write_body(list, &mut body);
         let bytes = body.clone();
-        let count = allocations(|| write(black_box(list), &mut body));
-        let mut request = |rounds| (0..rounds).for_each(|_| write(black_box(list), &mut body));
+        let count = allocations(|| write_body(black_box(list), &mut body));
+        let mut request = |rounds| (0..rounds).for_each(|_| write_body(black_box(list), &mut body));
         let mut memcpy = |rounds| {
             for _ in 0..rounds {
                 copy.clear();
@@ -56,7 +56,7 @@ pub(crate) fn measure(report: &mut Report) {
                 black_box(&mut copy);
             }
         };
-        let costs = clock::least(&mut [&mut request, &mut memcpy], 50, 400);
+        let costs = clock::time_least(&mut [&mut request, &mut memcpy], 50, 400);
         let how = format!(
             "ns of CPU, least of 400 batches: request {:.0}, memcpy {:.0}, {} tools in {} bytes",
             costs[0],
@@ -65,11 +65,11 @@ pub(crate) fn measure(report: &mut Report) {
             bytes.len()
         );
         report.at_most(time, costs[0] / costs[1], 2.0, &how);
-        report.at_most(memory, count, 0.0, "for each request, into a buffer that is kept");
+        report.at_most(memory, count, 0.0, "for each request, into a buffer that is reused");
     }
 }
 
-fn hundred() -> Toolset {
+fn hundred_tools() -> Toolset {
     let mut rest = 100;
     many::tools().filter(|_| {
         rest -= 1;
@@ -78,7 +78,7 @@ fn hundred() -> Toolset {
 }
 
 /// Returns the two hundred tools `copies` times, under different names.
-fn copied(copies: u32) -> Toolset {
+fn copies_of_tools(copies: u32) -> Toolset {
     (0..copies).fold(Toolset::new(), |all, copy| {
         let more = many::tools().prefix(&format!("copy{copy}_")).expect("the names stay short");
         all.merge(more).expect("each copy has its own prefix")

@@ -1,10 +1,10 @@
-//! Speed targets, each measured together with its floor in one run.
+//! Speed targets, each measured together with its floor in one run. `README.md` lists the groups.
 //!
 //! ```text
 //! cargo run --release -p tool-benches              # all but the slow ones: dispatch, validate, feedback, list,
 //!                                                  # partial, startup, run, loop, call, store, mcp,
 //!                                                  # serve
-//! cargo run --release -p tool-benches -- dispatch  # those whose name starts so
+//! cargo run --release -p tool-benches -- dispatch  # the targets whose names start with `dispatch`
 //! scripts/postgres cargo run --release -p tool-benches -- fleet   # three servers on PostgreSQL
 //! scripts/engine restate cargo run --release -p tool-benches --features engines -- engines   # the adapters; or temporal
 //! cargo run --release -p tool-benches -- requests  # minutes: the worst requests of 4 MB
@@ -17,10 +17,12 @@
 //! `--strict` ends with an error after a missed target. `--table` prints a Markdown table instead, as in
 //! `docs/dev/performance.md`.
 
+mod agent_loop;
+mod call;
 mod case;
 mod clock;
 mod compile;
-mod count;
+mod cost;
 mod crates;
 mod dispatch;
 #[cfg(feature = "engines")]
@@ -32,13 +34,11 @@ mod many;
 mod mcp;
 mod partial;
 mod peers;
-mod plain;
 mod report;
 mod requests;
 mod run;
 mod serve;
 mod startup;
-mod steps;
 mod store;
 mod validate;
 
@@ -61,8 +61,8 @@ const GROUPS: &[Group] = &[
     ("partial", false, partial::measure),
     ("startup", false, startup::measure),
     ("run", false, run::measure),
-    ("loop", false, steps::measure),
-    ("call", false, plain::measure),
+    ("loop", false, agent_loop::measure),
+    ("call", false, call::measure),
     ("store", false, store::measure),
     ("mcp", false, mcp::measure),
     ("serve", false, serve::measure),
@@ -94,13 +94,13 @@ fn main() -> ExitCode {
         return engines::serve(name);
     }
     if args == ["--startup"] {
-        startup::fresh();
+        startup::print_start();
         return ExitCode::SUCCESS;
     }
     let (strict, is_table) = (args.contains(&"--strict"), args.contains(&"--table"));
     let filter = args.iter().find(|arg| !arg.starts_with("--")).copied();
     let mut report = Report::new(filter.filter(|filter| *filter != "all").unwrap_or_default(), is_table);
-    let mut any = false;
+    let mut is_known = false;
     for (name, slow, measure) in GROUPS.iter().copied() {
         let wanted = match filter {
             None => !slow,
@@ -108,11 +108,11 @@ fn main() -> ExitCode {
             Some(filter) => name.starts_with(filter) || filter.split('/').next() == Some(name),
         };
         if wanted {
-            any = true;
+            is_known = true;
             measure(&mut report);
         }
     }
-    if !any {
+    if !is_known {
         let names = GROUPS.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
         eprintln!("there is no target `{}`; there are {names} and all", filter.unwrap_or_default());
         return ExitCode::FAILURE;

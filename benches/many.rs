@@ -5,7 +5,7 @@ use tool_runtime::{Toolset, tool, toolset};
 macro_rules! many {
     ($($name:ident)*) => {
         $(
-            /// One of many tools. Returns the text that it received.
+            /// Returns the text that it received. One of many tools.
             #[tool]
             async fn $name(
                 /// The text to return.
@@ -20,13 +20,13 @@ macro_rules! many {
             }
         )*
 
-        /// Returns all two hundred.
+        /// Returns all two hundred tools.
         pub(crate) fn tools() -> Toolset {
             toolset!($($name),*)
         }
 
-        /// Returns the number of tools with data derived from their declaration so far.
-        pub(crate) fn worked() -> usize {
+        /// Returns how many tools have been used, so that their spec was built.
+        pub(crate) fn count_used() -> usize {
             [$(<$name as tool_runtime::Tool>::def().is_used()),*].iter().filter(|used| **used).count()
         }
     };

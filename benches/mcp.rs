@@ -1,5 +1,5 @@
-//! A tool call over MCP, against the same tool with rmcp's own macro. Both ends are in one process: over a pair of pipes, as
-//! between a program and its child, and over HTTP.
+//! A tool call over MCP, against the same tool with rmcp's own macro. Client and server are in one process. They talk
+//! over a socket pair, as over stdio, and over HTTP.
 
 mod theirs;
 
@@ -21,16 +21,17 @@ use tool_server::mcp::McpServer;
 
 use crate::{case::Case, clock, report::Report};
 
-/// The measured work over pipes, for a profiler.
+/// The calls over a socket pair, for a profiler.
 pub(crate) const CASES: &[Case] = &[
-    Case::new("mcp-ours", || over_pipes(|(ours, _)| ours), (100, 600)),
-    Case::new("mcp-rmcp", || over_pipes(|(_, theirs)| theirs), (100, 600)),
+    Case::new("mcp-ours", || repeat_calls(|(ours, _)| ours), (100, 600)),
+    Case::new("mcp-rmcp", || repeat_calls(|(_, theirs)| theirs), (100, 600)),
 ];
 
-fn over_pipes(choose: fn(Pair) -> Client) -> Box<dyn FnMut(u64)> {
+/// Returns a function that makes calls to the chosen server over a socket pair.
+fn repeat_calls(choose: fn(Pair) -> Client) -> Box<dyn FnMut(u64)> {
     let runtime = runtime().expect("a runtime");
-    let client = choose(pipes(&runtime));
-    Box::new(move |rounds| calls(&runtime, &client, rounds))
+    let client = choose(connect_socket_pair(&runtime));
+    Box::new(move |rounds| make_calls(&runtime, &client, rounds))
 }
 
 fn runtime() -> std::io::Result<Runtime> {
@@ -63,18 +64,18 @@ async fn search(
 
 type Client = RunningService<RoleClient, ()>;
 
-/// Prints the targets of a call over MCP.
+/// Measures calls over MCP, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return report.broken("mcp", &error.to_string()),
+        Err(error) => return report.fail("mcp", &error.to_string()),
     };
-    for (name, connect) in [("mcp/stdio", pipes as fn(&Runtime) -> Pair), ("mcp/http", http)] {
+    for (name, connect) in [("mcp/stdio", connect_socket_pair as fn(&Runtime) -> Pair), ("mcp/http", connect_http)] {
         if report.wants(name) {
             let (ours, theirs) = connect(&runtime);
-            let mut us = |rounds| calls(&runtime, &ours, rounds);
-            let mut them = |rounds| calls(&runtime, &theirs, rounds);
-            let [ratio, ours, theirs] = pairs(&mut us, &mut them);
+            let mut us = |rounds| make_calls(&runtime, &ours, rounds);
+            let mut them = |rounds| make_calls(&runtime, &theirs, rounds);
+            let [ratio, ours, theirs] = time_pairs(&mut us, &mut them);
             let how = format!("median of pairs; µs of CPU a call, both ends: ours {ours:.1}, rmcp {theirs:.1}");
             report.at_most(name, ratio, LIMIT, &how);
         }
@@ -85,17 +86,17 @@ pub(crate) fn measure(report: &mut Report) {
 const BATCH: u64 = 25;
 const PAIRS: usize = 400;
 
-/// Returns the ratio of the two sides' CPU time, and the time of a call of each in µs. It measures many pairs of small batches,
-/// so that other load on the machine disturbs both sides of a pair alike.
-fn pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
+/// Measures the ratio of the two sides' CPU time, and the µs of a call of each. It measures many pairs of small
+/// batches, because other load then affects both sides of a pair equally.
+fn time_pairs(us: &mut dyn FnMut(u64), them: &mut dyn FnMut(u64)) -> [f64; 3] {
     us(BATCH * 8);
     them(BATCH * 8);
-    let measured = clock::in_turns(&mut [us, them], BATCH, PAIRS);
+    let measured = clock::time_in_turns(&mut [us, them], BATCH, PAIRS);
     let pairs: Vec<_> = measured.iter().map(|times| [times[0] / 1e3, times[1] / 1e3]).collect();
     clock::medians(&pairs)
 }
 
-fn calls(runtime: &Runtime, client: &Client, rounds: u64) {
+fn make_calls(runtime: &Runtime, client: &Client, rounds: u64) {
     runtime.block_on(async {
         for _ in 0..rounds {
             let arguments = json!({ "query": "red shoes", "limit": 5 });
@@ -114,7 +115,8 @@ fn tools() -> Toolset {
     toolset!(search)
 }
 
-fn pipes(runtime: &Runtime) -> Pair {
+/// Connects a client to each server over a socket pair.
+fn connect_socket_pair(runtime: &Runtime) -> Pair {
     runtime.block_on(async {
         let (near, far) = tokio::net::UnixStream::pair().expect("a pair of sockets");
         tokio::spawn(async move {
@@ -132,22 +134,24 @@ fn pipes(runtime: &Runtime) -> Pair {
     })
 }
 
-fn http(runtime: &Runtime) -> Pair {
+/// Connects a client to each server over HTTP.
+fn connect_http(runtime: &Runtime) -> Pair {
     runtime.block_on(async {
         let ours = McpServer::new(tools()).http().router();
         let sessions = std::sync::Arc::new(LocalSessionManager::default());
         let config = rmcp::transport::streamable_http_server::StreamableHttpServerConfig::default();
         let theirs = StreamableHttpService::new(|| Ok(theirs::Catalogue::new()), sessions, config);
         let theirs = axum::Router::new().route_service("/mcp", theirs);
-        (connected(ours).await, connected(theirs).await)
+        (connect(ours).await, connect(theirs).await)
     })
 }
 
-async fn connected(router: axum::Router) -> Client {
+/// Serves `router`, and returns a client of it.
+async fn connect(router: axum::Router) -> Client {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("its address");
     tokio::spawn(async move { axum::serve(listener, router).await });
-    // Another group may have chosen a provider already, and any provider is fine.
+    // This fails if another benchmark has installed a TLS crypto provider already; any one will do.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let transport = StreamableHttpClientTransport::from_uri(format!("http://{address}/mcp"));
     ().serve(transport).await.expect("a server")

@@ -1,12 +1,12 @@
 //! The compiler's cost of two hundred tools, against the same tools with other frameworks' macros.
 //!
-//! The workspace `benches/peers` pins the frameworks, and only this bench builds it. The sources of its crates are written here.
-//! It needs crates.io once. It is measured as in [`compile`](crate::compile).
+//! The workspace `benches/peers` pins the frameworks, and only this bench builds it. This file writes the sources of
+//! its crates, and needs crates.io once. The cost is measured as in [`compile`](crate::compile).
 
 use std::{io, path::Path, process::Command};
 
 use crate::{
-    compile::{self, MODES, Subject, text},
+    compile::{self, MODES, Subject, machine_code},
     crates::{self, Kind},
     report::Report,
 };
@@ -20,11 +20,11 @@ const ANY_RUST: &[&str] = &["--ignore-rust-version"];
 /// The name, the crate and the kind of declaration of each peer.
 const PEERS: [(&str, &str, Kind); 2] = [("rmcp", "with_rmcp", Kind::Rmcp), ("rig", "with_rig", Kind::Rig)];
 
-/// Prints the targets against other frameworks.
+/// Measures the compiler's cost against that of other frameworks, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
     if let Err(error) = prepare(&folder) {
-        return report.broken("peers", &error.to_string());
+        return report.fail("peers", &error.to_string());
     }
     let subject = |name| Subject { name, folder: folder.clone(), args: ANY_RUST };
     for mode in &MODES {
@@ -33,27 +33,28 @@ pub(crate) fn measure(report: &mut Report) {
             if !report.wants(&name) {
                 continue;
             }
-            match compile::seconds(&[&subject("ours"), &subject(krate)], *mode) {
+            match compile::time_compiles(&[&subject("ours"), &subject(krate)], *mode) {
                 Ok(times) => {
                     let [ours, theirs] = times[..] else { continue };
                     let how = format!("s of rustc's CPU for 200 tools: ours {ours:.2}, {peer} {theirs:.2}");
                     report.at_most(&name, ours / theirs, LIMIT, &how);
                 }
-                Err(error) => report.broken(&name, &error.to_string()),
+                Err(error) => report.fail(&name, &error.to_string()),
             }
         }
     }
-    text(report, subject);
+    report_machine_code(report, subject);
 }
 
-/// Returns a text about our machine code as a share of each peer's.
-fn text(report: &Report, subject: impl Fn(&'static str) -> Subject) {
+/// Reports our machine code as a share of each peer's. It has no limit.
+fn report_machine_code(report: &Report, subject: impl Fn(&'static str) -> Subject) {
     for (peer, krate, _) in &PEERS {
         let name = format!("peers/{peer}/text");
         if !report.wants(&name) {
             continue;
         }
-        let sizes = text::size(&subject("ours")).and_then(|ours| Ok((ours, text::size(&subject(krate))?)));
+        let sizes = machine_code::measure_size(&subject("ours"))
+            .and_then(|ours| Ok((ours, machine_code::measure_size(&subject(krate))?)));
         match sizes {
             Ok((ours, theirs)) => {
                 let how =
@@ -76,7 +77,7 @@ fn prepare(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "the other frameworks could not be fetched; `cargo fetch` in {} needs crates.io once. Cargo said: {}",
+        "the other frameworks could not be fetched; `cargo fetch` in {} needs crates.io once. Cargo reported: {}",
         folder.display(),
         compile::reason(&output.stderr)
     )))

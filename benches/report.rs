@@ -32,16 +32,16 @@ impl Report {
 
     /// Adds a target that requires `measured` to be at most `limit`.
     pub(crate) fn at_most(&mut self, name: &str, measured: f64, limit: f64, how: &str) {
-        self.line(name, measured, ('≤', limit), measured <= limit, how);
+        self.print_target(name, measured, ('≤', limit), measured <= limit, how);
     }
 
     /// Adds a target that requires `measured` to be at least `limit`.
     pub(crate) fn at_least(&mut self, name: &str, measured: f64, limit: f64, how: &str) {
-        self.line(name, measured, ('≥', limit), measured >= limit, how);
+        self.print_target(name, measured, ('≥', limit), measured >= limit, how);
     }
 
     /// Adds a target that could not be measured.
-    pub(crate) fn broken(&mut self, name: &str, why: &str) {
+    pub(crate) fn fail(&mut self, name: &str, why: &str) {
         if self.is_table {
             println!("| `{name}` | – | – | MISS | {why} |");
         } else {
@@ -62,7 +62,8 @@ impl Report {
         }
     }
 
-    fn line(&mut self, name: &str, measured: f64, (sign, limit): (char, f64), ok: bool, how: &str) {
+    /// Prints a target, and counts it.
+    fn print_target(&mut self, name: &str, measured: f64, (sign, limit): (char, f64), ok: bool, how: &str) {
         if !self.wants(name) {
             return;
         }

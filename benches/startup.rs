@@ -1,6 +1,6 @@
 //! The cost of a program's start before its first call.
 //!
-//! Data derived from a declaration stays in the process, so each measurement uses a new process.
+//! The spec of a tool is built once in a process, so each measurement uses a new process.
 
 use std::{hint::black_box, process::Command};
 
@@ -11,7 +11,7 @@ use crate::{clock, many, report::Report};
 
 /// The parameters of the tools in [`many`], for the floor.
 #[derive(JsonSchema)]
-#[allow(dead_code, reason = "only its schema is made")]
+#[allow(dead_code, reason = "only its schema is used")]
 struct Crowd {
     /// The text to return.
     text: String,
@@ -21,8 +21,7 @@ struct Crowd {
     urgent: Option<bool>,
 }
 
-/// The maximum cost of a tool's first use, as a multiple of schemas by schemars alone. The earlier limit of 15 µs is four of
-/// these on the machine that measured both.
+/// The maximum cost of a tool's first use, as a multiple of the cost of a schema by schemars alone.
 const LIMIT: f64 = 4.0;
 /// The number of tools in [`many`].
 const TOOLS: u32 = 200;
@@ -30,16 +29,16 @@ const TOOLS: u32 = 200;
 /// The number of starts. The least counts, because other load only adds time.
 const STARTS: u32 = 60;
 
-/// Prints the targets of the start.
+/// Measures starts, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     if !report.wants_any(&["startup/unused", "startup/tool"]) {
         return;
     }
-    let runs: Vec<Start> = (0..STARTS).filter_map(|_| child()).collect();
+    let runs: Vec<Start> = (0..STARTS).filter_map(|_| start_process()).collect();
     let Some(unused) = runs.iter().map(|run| run.unused).reduce(f64::max) else {
-        return report.broken("startup", "the program could not start itself");
+        return report.fail("startup", "the program could not start itself");
     };
-    report.at_most("startup/unused", unused, 0.0, "of 199 tools that are not in the set, those with derived data");
+    report.at_most("startup/unused", unused, 0.0, "of 199 tools that are not in the set, those whose spec was built");
     let ours = runs.iter().map(|run| run.ours).fold(f64::INFINITY, f64::min);
     let floor = runs.iter().map(|run| run.floor).fold(f64::INFINITY, f64::min);
     let how = format!(
@@ -48,33 +47,36 @@ pub(crate) fn measure(report: &mut Report) {
     report.at_most("startup/tool", ours / floor, LIMIT, &how);
 }
 
-/// One start: the number of unused tools with derived data, and the microseconds of each used tool and of its floor.
+/// The measurements of one start: the number of unused tools whose spec was built, and the microseconds of each used
+/// tool and of its floor.
 struct Start {
     unused: f64,
     ours: f64,
     floor: f64,
 }
 
-fn child() -> Option<Start> {
+/// Starts a process, and returns its measurements.
+fn start_process() -> Option<Start> {
     let output = Command::new(std::env::current_exe().ok()?).arg("--startup").output().ok()?;
     let numbers: Vec<f64> = String::from_utf8(output.stdout).ok()?.split_whitespace().flat_map(str::parse).collect();
     let [unused, ours, floor] = numbers[..] else { return None };
     Some(Start { unused, ours, floor })
 }
 
-/// Prints, in a new process, the numbers of a [`Start`].
-pub(crate) fn fresh() {
+/// Measures the start of this process, and prints the numbers of a [`Start`]: `tool-benches --startup`.
+pub(crate) fn print_start() {
     black_box(many::one().list().json(ListFormat::OpenAi));
-    let unused = many::worked() - 1;
-    let ((), ours) = clock::of(|| {
+    let unused = many::count_used() - 1;
+    let ((), ours) = clock::time(|| {
         black_box(many::tools().list().json(ListFormat::OpenAi));
     });
-    let ((), floor) = clock::of(|| floor(TOOLS));
+    let ((), floor) = clock::time(|| make_schemas(TOOLS));
     let [ours, floor] = [ours, floor].map(|time| time.as_secs_f64() * 1e6 / f64::from(TOOLS));
     println!("{unused} {ours} {floor}");
 }
 
-fn floor(rounds: u32) {
+/// Makes the schema of the tools in [`many`] with schemars alone.
+fn make_schemas(rounds: u32) {
     for _ in 0..rounds {
         let schema = schemars::schema_for!(Crowd);
         black_box(serde_json::value::to_raw_value(&schema).expect("a schema is JSON"));

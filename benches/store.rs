@@ -1,5 +1,5 @@
-//! The cost of storing a run. It compares a step in SQLite with a bare insert of the same bytes, and late steps with early ones.
-//! It compares loading a run with decoding its messages. It measures wall time, because the work is on another thread.
+//! The cost of storing a run: a step in SQLite against a bare insert of the same bytes, late steps against early ones,
+//! and loading a run against decoding its messages. The unit is wall time, because another thread does the work.
 
 use std::{
     fs,
@@ -24,38 +24,38 @@ use tool_stores::SqliteStore;
 
 use crate::report::Report;
 
-/// Prints the targets of stores.
+/// Measures the store, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     let dir = Dir::new();
     if report.wants("store/checkpoint") {
-        checkpoint(report, &dir);
+        measure_checkpoint(report, &dir);
     }
     if report.wants("store/late-step") {
-        late(report, &dir);
+        measure_late_steps(report, &dir);
     }
     if report.wants("store/restore") {
-        restore(report, &dir);
+        measure_restore(report, &dir);
     }
 }
 
-/// Measures a checkpoint: the entries of a step are encoded and appended, until the store has answered. The floor inserts the
-/// same text into a table of the same texts. The measured step ends a turn and makes the run idle, which is the most work for the
-/// store.
-fn checkpoint(report: &mut Report, dir: &Dir) {
+/// Measures a checkpoint: encoding the entries of a step and appending them, until the store has answered. The floor
+/// inserts the same text into a table of the same texts. The step ends a turn and finishes the run, which is the most
+/// work for the store.
+fn measure_checkpoint(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("checkpoint.db")).expect("the folder is ours");
     let bare = Connection::open(dir.file("bare.db")).expect("the folder is ours");
     let mode = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;";
     bare.execute_batch(&format!("{mode} CREATE TABLE records (at INTEGER PRIMARY KEY, text TEXT NOT NULL)"))
         .expect("the file is new");
     let mut insert = bare.prepare("INSERT INTO records (text) VALUES (?1)").expect("the table is there");
-    let mut run = Kept::new(&store, "run");
+    let mut run = StoredRun::new(&store, "run");
     let (mut ours, mut floor, mut bytes) = (Vec::new(), Vec::new(), 0);
     for _ in 0..1500 {
-        run.prompt();
+        run.add_prompt();
         insert.execute([&run.last]).expect("there is room");
-        ours.push(run.answer());
+        ours.push(run.add_answer());
         bytes = run.last.len();
-        floor.push(timed(|| {
+        floor.push(time(|| {
             insert.execute([&run.last]).expect("there is room");
         }));
     }
@@ -65,22 +65,22 @@ fn checkpoint(report: &mut Report, dir: &Dir) {
 }
 
 /// Measures the steps around the thousandth of some runs, in alternation with those around the tenth of others.
-fn late(report: &mut Report, dir: &Dir) {
+fn measure_late_steps(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("late.db")).expect("the folder is ours");
-    let long = |run: &mut Kept| (0..990).for_each(|_| run.turn());
+    let long = |run: &mut StoredRun| (0..990).for_each(|_| run.add_turn());
     let (mut tenth, mut thousandth) = (Vec::new(), Vec::new());
     for number in 0..24 {
-        let mut old = Kept::new(&store, &format!("old {number}"));
+        let mut old = StoredRun::new(&store, &format!("old {number}"));
         long(&mut old);
-        let mut young = Kept::new(&store, &format!("young {number}"));
-        (0..5).for_each(|_| young.turn());
-        // After both, so that neither is at the end of the tree, where SQLite adds faster.
-        Kept::new(&store, &format!("last {number}")).turn();
+        let mut young = StoredRun::new(&store, &format!("young {number}"));
+        (0..5).for_each(|_| young.add_turn());
+        // A third run comes after both, so that neither is at the end of the tree, where SQLite adds faster.
+        StoredRun::new(&store, &format!("last {number}")).add_turn();
         for _ in 0..10 {
-            young.prompt();
-            tenth.push(young.answer());
-            old.prompt();
-            thousandth.push(old.answer());
+            young.add_prompt();
+            tenth.push(young.add_answer());
+            old.add_prompt();
+            thousandth.push(old.add_answer());
         }
     }
     let (late, early) = (median(&mut thousandth), median(&mut tenth));
@@ -88,22 +88,22 @@ fn late(report: &mut Report, dir: &Dir) {
     report.at_most("store/late-step", late.as_secs_f64() / early.as_secs_f64(), 1.2, &how);
 }
 
-/// Measures loading a run of a thousand messages, against decoding only the messages.
-fn restore(report: &mut Report, dir: &Dir) {
+/// Measures loading a run of a thousand messages, against decoding its messages alone.
+fn measure_restore(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("restore.db")).expect("the folder is ours");
-    let mut kept = Kept::new(&store, "run");
-    (0..500).for_each(|_| kept.turn());
+    let mut kept = StoredRun::new(&store, "run");
+    (0..500).for_each(|_| kept.add_turn());
     let id = kept.run.id().clone();
     wait(store.snapshot(&id, kept.run.rev(), kept.run.freeze())).expect("there is room");
-    kept.turn();
+    kept.add_turn();
     let messages = serde_json::to_string(kept.run.messages()).expect("messages have a JSON form");
     let (mut ours, mut floor) = (Vec::new(), Vec::new());
     for _ in 0..60 {
-        ours.push(timed(|| {
+        ours.push(time(|| {
             let stored = wait(store.load(&id)).expect("it works").expect("it is there");
             assert_eq!(stored.run().expect("it is whole").messages().len(), 1002);
         }));
-        floor.push(timed(|| {
+        floor.push(time(|| {
             let messages: Vec<Message> = serde_json::from_str(black_box(&messages)).expect("it is JSON");
             black_box(messages);
         }));
@@ -115,14 +115,14 @@ fn restore(report: &mut Report, dir: &Dir) {
 }
 
 /// A stored run.
-struct Kept<'a> {
+struct StoredRun<'a> {
     store: &'a SqliteStore,
     run: Run,
     /// The last appended text.
     last: String,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> StoredRun<'a> {
     fn new(store: &'a SqliteStore, name: &str) -> Self {
         let created = LogEntry::Created {
             run: RunId::from(name),
@@ -137,17 +137,17 @@ impl<'a> Kept<'a> {
         Self { store, run, last: String::new() }
     }
 
-    fn turn(&mut self) {
-        self.prompt();
-        self.answer();
+    fn add_turn(&mut self) {
+        self.add_prompt();
+        self.add_answer();
     }
 
-    fn prompt(&mut self) {
+    fn add_prompt(&mut self) {
         let content = vec![Part::text("And then?")];
         self.send(StepInput::Prompt(Prompt::new(content, Principal::anonymous(), Time(2))));
     }
 
-    fn answer(&mut self) -> Duration {
+    fn add_answer(&mut self) -> Duration {
         let text = "\"It said:\n\t\\o/ – and then 'no'.\"\r\n".repeat(31);
         let parts = vec![AssistantPart::Text { text }];
         self.send(StepInput::TurnEnded {
@@ -159,22 +159,22 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// Returns the duration of storing the consequences of the event.
+    /// Sends an input, and stores its entries. Returns the time that the store takes.
     fn send(&mut self, input: StepInput) -> Duration {
-        let (events, _) = step(&self.run, input).expect("it is in order");
+        let (entries, _) = step(&self.run, input).expect("the input fits");
         let rev = self.run.rev();
-        self.last = record::encode(&events);
-        for input in &events {
-            self.run.apply(input).expect("it follows");
+        self.last = record::encode(&entries);
+        for entry in &entries {
+            self.run.apply(entry).expect("the entry follows");
         }
-        timed(|| {
-            let append = Append::new(rev, &events, &self.run, None);
+        time(|| {
+            let append = Append::new(rev, &entries, &self.run, None);
             wait(self.store.append(self.run.id(), append)).expect("nobody else adds");
         })
     }
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> Duration {
+fn time<T>(work: impl FnOnce() -> T) -> Duration {
     let start = Instant::now();
     black_box(work());
     start.elapsed()

@@ -1,13 +1,13 @@
-//! The cost of a first build: a fresh project with the runtime alone, against one with `rmcp`.
+//! The cost of a first build of a new project with the runtime alone, against one with `rmcp`.
 
 use std::{collections::BTreeSet, fs, io, path::Path, process::Command};
 
-use super::{parse, reason, scratch};
+use super::{parse_times, reason, scratch};
 use crate::{crates, report::Report};
 
 const NAME: &str = "compile/cold";
 
-/// The dependencies of the other project: a server over stdio with tools, the minimum for a tool with `rmcp`.
+/// The least that a project needs for one tool with rmcp: a server over stdio.
 const PEER: &str =
     r#"rmcp = { version = "3", default-features = false, features = ["server", "macros", "transport-io"] }"#;
 
@@ -17,12 +17,12 @@ struct Built {
     crates: usize,
 }
 
-/// Prints the target.
+/// Measures a first build of each project, and reports the target.
 pub(super) fn measure(report: &mut Report) {
     if !report.wants(NAME) {
         return;
     }
-    match both() {
+    match build_both() {
         Ok([ours, peer]) => {
             let how = format!(
                 "s of CPU of a first build, dev: ours {:.1} for {} crates, rmcp {:.1} for {}",
@@ -30,20 +30,21 @@ pub(super) fn measure(report: &mut Report) {
             );
             report.at_most(NAME, ours.seconds / peer.seconds, 1.1, &how);
         }
-        Err(error) => report.broken(NAME, &error.to_string()),
+        Err(error) => report.fail(NAME, &error.to_string()),
     }
 }
 
-fn both() -> io::Result<[Built; 2]> {
+/// Builds a project with the runtime, and one with `rmcp`.
+fn build_both() -> io::Result<[Built; 2]> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
     let ours = format!("tool-runtime = {{ path = {:?} }}", root.join("tool-runtime").display().to_string());
     // Use the versions of our lock file, so that figures stay comparable.
     let lock = root.join("Cargo.lock");
-    Ok([built("cold-ours", &ours, &lock)?, built("cold-rmcp", PEER, &lock)?])
+    Ok([build("cold-ours", &ours, &lock)?, build("cold-rmcp", PEER, &lock)?])
 }
 
 /// Builds a project with one dependency, from nothing.
-fn built(name: &str, dependency: &str, lock: &Path) -> io::Result<Built> {
+fn build(name: &str, dependency: &str, lock: &Path) -> io::Result<Built> {
     let folder = scratch()?.join(name);
     let target = folder.join("target");
     if target.exists() {
@@ -59,10 +60,10 @@ fn built(name: &str, dependency: &str, lock: &Path) -> io::Result<Built> {
     let tree = run(&folder, "cargo tree --edges normal,build --prefix none --no-dedupe")?;
     let crates: BTreeSet<&str> = tree.lines().filter(|line| !line.is_empty() && !line.starts_with(name)).collect();
     let times = run(&folder, "cargo build --quiet && times")?;
-    Ok(Built { seconds: parse(&times)?, crates: crates.len() })
+    Ok(Built { seconds: parse_times(&times)?, crates: crates.len() })
 }
 
-/// Returns the output of a shell command.
+/// Runs a shell command, and returns its output.
 fn run(folder: &Path, line: &str) -> io::Result<String> {
     let output = Command::new("sh")
         .args(["-c", line])

@@ -1,4 +1,4 @@
-//! The cost of an edit: a new parameter of one of two hundred tools, against a new parameter of a plain function beside them.
+//! The cost of an edit: one more parameter of one of two hundred tools, against one more of a plain function beside them.
 
 use std::{fs, io};
 
@@ -15,18 +15,18 @@ pub(super) const NAME: &str = "edited";
 /// The number of times that each edit is made.
 const RUNS: usize = 13;
 
-/// The edited text and its replacement. Both are in the middle of the file and add the same number of lines, so that later code
-/// moves.
+/// The edit of a tool: the text and its replacement. The tool is in the middle of the file, so that later code moves.
 const TOOL: [&str; 2] = ["pub async fn tool_100(\n", "pub async fn tool_100(\n    /// One more.\n    more: u32,\n"];
+/// The edit of the plain function before that tool. It adds as many lines.
 const FUNCTION: [&str; 2] = ["pub fn plain(\n", "pub fn plain(\n    // One more.\n    _more: u32,\n"];
 
-/// Prints the target of edits.
+/// Measures builds after an edit, and reports the target.
 pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
     let name = "compile/rebuild";
     let Some(subject) = subjects.iter().find(|subject| subject.name == NAME).filter(|_| report.wants(name)) else {
         return;
     };
-    match edits(subject) {
+    match time_edits(subject) {
         Ok(pairs) => {
             let [ratio, tool, function] = clock::medians(&pairs);
             let how = format!(
@@ -34,12 +34,12 @@ pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
             );
             report.at_most(name, ratio, 1.1, &how);
         }
-        Err(error) => report.broken(name, &error.to_string()),
+        Err(error) => report.fail(name, &error.to_string()),
     }
 }
 
-/// Returns the compiler's seconds after an edit of a tool, and after one of a function.
-fn edits(subject: &Subject) -> io::Result<Vec<[f64; 2]>> {
+/// Edits a tool and a function in turns. Returns the compiler's seconds after each edit of both.
+fn time_edits(subject: &Subject) -> io::Result<Vec<[f64; 2]>> {
     let function = format!("/// A function.\n{}    first: u32,\n) -> u32 {{\n    first\n}}\n\n", FUNCTION[0]);
     let tools = crates::source(Kind::Ours);
     let Some(at) = tools.find("/// Does number 100 ") else { return Err(io::Error::other("there is no tool 100")) };

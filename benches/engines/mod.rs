@@ -1,6 +1,6 @@
-//! The CPU cost of the adapters for engines. The floor is a bare service of the same engine that journals the same entries.
+//! The CPU cost of the adapters for engines, against a bare service of the same engine that journals the same entries.
 //!
-//! Both sides have the same clients, which append a prompt and read the log at the same intervals until it is complete.
+//! Both sides have the same clients, which append a prompt, and read the log at the same intervals until it is complete.
 
 mod restate;
 mod temporal;
@@ -45,12 +45,12 @@ const HEAD: usize = 160;
 /// An engine whose server runs.
 trait Engine {
     /// Returns the adapter's store.
-    fn runs(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>>;
+    fn store(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>>;
 
     /// Plays a run of the bare service: a client appends its entries, and reads the log until it is whole.
     fn play<'a>(&'a self, run: &'a RunId, log: &'a BareLog) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Drives runs of the adapter until the process is killed. Calls `ready` when they can begin.
+    /// Drives runs of the adapter until the process is killed. Calls `ready` when the first can begin.
     fn serve(&self, agent: Agent, ready: fn()) -> LocalBoxFuture<'_, io::Result<()>>;
 
     /// Serves the bare service, whose runs have the entries of `log`.
@@ -103,7 +103,7 @@ fn look(
 /// The time of a call that waits, in milliseconds.
 const WAIT: u64 = 200;
 
-/// Waits. Returns when it began and when it ended, in milliseconds.
+/// Waits. Returns the times of its start and its end, in milliseconds.
 #[tool(effect = read_only)]
 async fn wait() -> [u64; 2] {
     static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -136,7 +136,7 @@ fn agent() -> Agent {
     Agent::new(model).tools(toolset!(look, wait)).operator(Suspend)
 }
 
-/// Prints the targets. Each needs the server of its engine.
+/// Measures the adapters, and reports the targets. Each needs the server of its engine.
 pub(crate) fn measure(report: &mut Report) {
     for (name, variable) in [("restate", "ENGINE_INGRESS"), ("temporal", "TEMPORAL_ADDRESS")] {
         let target = format!("engines/{name}");
@@ -144,10 +144,10 @@ pub(crate) fn measure(report: &mut Report) {
             continue;
         }
         if std::env::var_os(variable).is_none() {
-            report.broken(&target, &format!("no {variable}; `scripts/engine {name} cargo run …` sets it"));
+            report.fail(&target, &format!("no {variable}; `scripts/engine {name} cargo run …` sets it"));
             continue;
         }
-        match runtime().and_then(|runtime| pairs(&runtime, name)) {
+        match new_runtime().and_then(|runtime| time_pairs(&runtime, name)) {
             Ok(pairs) => {
                 let [ratio, ours, bare] = clock::medians(&pairs);
                 let how = format!(
@@ -158,22 +158,22 @@ pub(crate) fn measure(report: &mut Report) {
                 );
                 report.at_most(&target, ratio, 1.3, &how);
             }
-            Err(error) => report.broken(&target, &error.to_string()),
+            Err(error) => report.fail(&target, &error.to_string()),
         }
         let target = format!("engines/{name}-overlap");
-        match runtime().and_then(|runtime| overlap(&runtime, name)) {
+        match new_runtime().and_then(|runtime| time_overlap(&runtime, name)) {
             Ok(ratio) => {
                 report.at_most(&target, ratio, 2.0, &format!("x one call of {WAIT} ms: eight calls of a turn"));
             }
-            Err(error) => report.broken(&target, &error.to_string()),
+            Err(error) => report.fail(&target, &error.to_string()),
         }
     }
 }
 
-/// Returns the longest time from the begin of the first of eight calls to the end of the last, of some runs, in calls.
-fn overlap(runtime: &Runtime, name: &str) -> io::Result<f64> {
+/// Measures the longest time from the start of the first of eight calls to the end of the last, as a multiple of one call.
+fn time_overlap(runtime: &Runtime, name: &str) -> io::Result<f64> {
     let engine = engine(name)?;
-    let store: std::sync::Arc<dyn Store> = runtime.block_on(engine.runs())?.into();
+    let store: std::sync::Arc<dyn Store> = runtime.block_on(engine.store())?.into();
     let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).operator(Suspend).store(store);
     let _adapter = Process::start(name, None)?;
     let mut longest = 0;
@@ -193,7 +193,7 @@ fn overlap(runtime: &Runtime, name: &str) -> io::Result<f64> {
     Ok(longest as f64 / WAIT as f64)
 }
 
-fn runtime() -> io::Result<Runtime> {
+fn new_runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
@@ -206,10 +206,10 @@ fn engine(name: &str) -> io::Result<Box<dyn Engine>> {
     }
 }
 
-/// Returns the seconds of CPU for a run of the adapter and of the bare service, in alternation.
-fn pairs(runtime: &Runtime, name: &str) -> io::Result<Vec<[f64; 2]>> {
+/// Measures the seconds of CPU for a run of the adapter and of the bare service, in turns.
+fn time_pairs(runtime: &Runtime, name: &str) -> io::Result<Vec<[f64; 2]>> {
     let engine = engine(name)?;
-    let store: std::sync::Arc<dyn Store> = runtime.block_on(engine.runs())?.into();
+    let store: std::sync::Arc<dyn Store> = runtime.block_on(engine.store())?.into();
     let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).operator(Suspend).store(store.clone());
     let adapter = Process::start(name, None)?;
     let first = runtime.block_on(play(&front))?;
@@ -220,26 +220,26 @@ fn pairs(runtime: &Runtime, name: &str) -> io::Result<Vec<[f64; 2]>> {
         let mut pair = [0.0; 2];
         for side in [number % 2, 1 - number % 2] {
             let process = [&adapter, &bare][side];
-            let before = clock::of_process(process.0.id())?;
+            let before = clock::time_of_process(process.0.id())?;
             let runs = stream::iter(0..RUNS).map(|_| async {
                 match side {
                     0 => play(&front).await.map(drop),
-                    _ => engine.play(&next(), &log).await,
+                    _ => engine.play(&next_run_id(), &log).await,
                 }
             });
             runtime.block_on(runs.buffer_unordered(AT_ONCE).try_collect::<()>())?;
             #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
             let runs = RUNS as f64;
-            pair[side] = (clock::of_process(process.0.id())? - before) / runs;
+            pair[side] = (clock::time_of_process(process.0.id())? - before) / runs;
         }
         pairs.push(pair);
     }
-    // The first one opens connections and fills caches.
+    // The first pair is left out, because it opens connections and fills caches.
     Ok(pairs.split_off(1))
 }
 
 /// Returns the id of a new run of a bare service.
-fn next() -> RunId {
+fn next_run_id() -> RunId {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     RunId::from(format!("bare-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
 }
@@ -280,8 +280,8 @@ impl Drop for Process {
     }
 }
 
-/// Serves an engine until the process is killed: `tool-benches --engines NAME`. The input is the log of the bare service, or `null`
-/// for the adapter's.
+/// Serves on an engine until the process is killed: `tool-benches --engines NAME`. The standard input is the log for
+/// the bare service, or `null` for the adapter.
 pub(crate) fn serve(name: &str) -> ExitCode {
     let ready = || println!("ready");
     let serving = |runtime: Runtime| {
@@ -293,7 +293,7 @@ pub(crate) fn serve(name: &str) -> ExitCode {
             None => engine.serve(agent(), ready),
         })
     };
-    match runtime().and_then(serving) {
+    match new_runtime().and_then(serving) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -1,4 +1,4 @@
-//! The services on Restate.
+//! The adapter and the bare service on Restate.
 
 use std::{future::pending, io, time::Duration};
 
@@ -30,8 +30,9 @@ impl Server {
         Ok(Self { ingress: ingress.trim_start_matches("http://").to_owned(), connection })
     }
 
-    /// Lets the server use the service `serving` at the address `own`, until the process is killed.
-    async fn announce(&self, own: &str, ready: fn(), serving: impl Future<Output = ()>) -> io::Result<()> {
+    /// Registers the service at the address `own` with the server, and serves it with `serving` until the process is
+    /// killed.
+    async fn register_and_serve(&self, own: &str, ready: fn(), serving: impl Future<Output = ()>) -> io::Result<()> {
         let registering = async {
             self.connection.register(own).await.map_err(io::Error::other)?;
             ready();
@@ -45,7 +46,7 @@ impl Server {
 }
 
 impl Engine for Server {
-    fn runs(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>> {
+    fn store(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>> {
         async { Ok(Box::new(self.connection.clone()) as Box<dyn Store>) }.boxed()
     }
 
@@ -72,7 +73,7 @@ impl Engine for Server {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
             let own = address(&listener)?;
             let serving = self.connection.serve(listener, move |_| agent.clone());
-            self.announce(&own, ready, serving).await
+            self.register_and_serve(&own, ready, serving).await
         }
         .boxed_local()
     }
@@ -83,7 +84,7 @@ impl Engine for Server {
             let own = address(&listener)?;
             let endpoint = Endpoint::builder().bind(BareRun).bind(BareDriver { entries: log.driver }).build();
             let serving = HttpServer::new(endpoint).serve_with_cancel(listener, pending::<()>());
-            self.announce(&own, ready, serving).await
+            self.register_and_serve(&own, ready, serving).await
         }
         .boxed_local()
     }
@@ -98,11 +99,11 @@ pub(crate) struct BareRun;
 
 #[object]
 impl BareRun {
-    /// Appends entries of a client, and has the run driven when it is due.
+    /// Appends entries of a client, and starts the driver if the run is due.
     #[handler(lazy_state)]
     async fn append(&self, ctx: ObjectContext<'_>, entries: Json<Entries>) -> HandlerResult<()> {
         let is_due = entries.0.is_due;
-        add(&ctx, entries.0).await?;
+        append_entries(&ctx, entries.0).await?;
         if is_due {
             ctx.object_client::<BareDriverClient>(ctx.key()).drive().send();
         }
@@ -112,7 +113,7 @@ impl BareRun {
     /// Appends entries of the driver.
     #[handler(lazy_state, ingress_private)]
     async fn record(&self, ctx: ObjectContext<'_>, entries: Json<Entries>) -> HandlerResult<()> {
-        add(&ctx, entries.0).await?;
+        append_entries(&ctx, entries.0).await?;
         Ok(())
     }
 
@@ -134,7 +135,7 @@ impl BareRun {
 }
 
 /// Appends entries at the log's end.
-async fn add(ctx: &ObjectContext<'_>, entries: Entries) -> HandlerResult<()> {
+async fn append_entries(ctx: &ObjectContext<'_>, entries: Entries) -> HandlerResult<()> {
     let rev = ctx.get::<Json<(u64, String)>>("head").await?.map_or(0, |head| head.0.0);
     ctx.set("head", Json((rev + entries.record.count, entries.head)));
     ctx.set(&format!("log/{rev}"), Json(entries.record));

@@ -1,4 +1,4 @@
-//! The services on Temporal.
+//! The adapter and the bare service on Temporal.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -57,7 +57,7 @@ impl Server {
 }
 
 impl Engine for Server {
-    fn runs(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>> {
+    fn store(&self) -> BoxFuture<'_, io::Result<Box<dyn Store>>> {
         async { Ok(Box::new(TemporalStore::new(self.client().await?.clone(), ADAPTER)) as Box<dyn Store>) }.boxed()
     }
 

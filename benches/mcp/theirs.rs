@@ -1,4 +1,4 @@
-//! A copy of the tool with rmcp's own macro.
+//! The server of rmcp: the same tool, declared with rmcp's own macro.
 
 use rmcp::{
     Json, ServerHandler,

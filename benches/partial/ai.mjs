@@ -1,4 +1,4 @@
-// The seconds of CPU that `parsePartialJson` takes for a text that arrives in pieces, as `ai` calls it for tool inputs.
+// Prints the seconds of CPU that `parsePartialJson` takes for a text in pieces. `ai` calls it in this way for tool inputs.
 //
 //   node ai.mjs FOLDER-WITH-NODE_MODULES FILE LENGTH-OF-A-PIECE
 import { readFileSync } from 'node:fs';

@@ -1,10 +1,9 @@
-//! A comparison: these pieces with `parsePartialJson` of npm's `ai`, if node and the package are installed:
+//! The cost of the pieces with `parsePartialJson` of npm's `ai`. It needs node and the package, in `target/ai` or in
+//! the folder that `AI_SDK` names:
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7
 //! ```
-//!
-//! or anywhere else, named in `AI_SDK`.
 
 use std::{
     env, fs, io,
@@ -14,7 +13,7 @@ use std::{
 
 use crate::{clock, report::Report};
 
-/// Prints how many times less CPU the pieces of `text` take than with `ai`.
+/// Measures the pieces of `text` here and with `ai`, and reports the target.
 pub(super) fn measure(report: &mut Report, shape: &str, text: &str) {
     let name = format!("partial/ai-{shape}");
     if !report.wants(&name) {
@@ -23,14 +22,14 @@ pub(super) fn measure(report: &mut Report, shape: &str, text: &str) {
     let Some(folder) = folder() else {
         return report.info(&name, "skip: no node, or no `ai`; `npm install --prefix target/ai ai@7` installs it");
     };
-    match seconds(&folder, text) {
+    match time_ai(&folder, text) {
         Ok(theirs) => {
-            let mut ours = super::view(text.to_owned());
-            let ours = clock::least(&mut [&mut *ours], 5, 40)[0] / 1e9;
+            let mut ours = super::read_with_views(text.to_owned());
+            let ours = clock::time_least(&mut [&mut *ours], 5, 40)[0] / 1e9;
             let how = format!("x less CPU: theirs {theirs:.2} s, ours {:.3} ms", ours * 1e3);
             report.at_least(&name, theirs / ours, 4000.0, &how);
         }
-        Err(error) => report.broken(&name, &error.to_string()),
+        Err(error) => report.fail(&name, &error.to_string()),
     }
 }
 
@@ -43,8 +42,8 @@ pub(crate) fn folder() -> Option<PathBuf> {
     (node && folder.join("node_modules/ai").is_dir()).then_some(folder)
 }
 
-/// Returns the seconds of CPU that `ai` takes.
-fn seconds(folder: &Path, text: &str) -> io::Result<f64> {
+/// Runs `ai` on the pieces, and returns its seconds of CPU.
+fn time_ai(folder: &Path, text: &str) -> io::Result<f64> {
     let file = env::temp_dir().join(format!("tool-benches-{}.json", std::process::id()));
     fs::write(&file, text)?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("partial/ai.mjs");

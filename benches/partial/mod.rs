@@ -1,5 +1,5 @@
-//! Arguments that arrive in pieces, with a view after each piece, compared with one parse of the whole text. The AI SDK, which
-//! parses the whole text again after each piece, is measured, too.
+//! The cost of arguments that arrive in pieces, with a view after each piece, against one parse of the whole text.
+//! [`ai`] measures the AI SDK, which parses the whole text again after each piece.
 
 pub(crate) mod ai;
 mod texts;
@@ -9,7 +9,7 @@ use std::{hint::black_box, time::Instant};
 use serde_json::Value;
 use tool_runtime::json::Incremental;
 
-use crate::{case::Case, count, report::Report};
+use crate::{case::Case, cost, report::Report};
 use texts::{code, records};
 
 /// The length of a piece.
@@ -18,39 +18,39 @@ const SMALL: usize = 100_000;
 const LARGE: usize = 1_000_000;
 
 pub(crate) const CASES: &[Case] = &[
-    Case::new("code-100KB-floor", || floor(code(SMALL)), FAST),
-    Case::new("code-100KB-view", || view(code(SMALL)), FAST),
-    Case::new("code-100KB-changes", || changes(code(SMALL)), FAST),
-    Case::new("code-1MB-floor", || floor(code(LARGE)), SLOW),
-    Case::new("code-1MB-view", || view(code(LARGE)), SLOW),
-    Case::new("code-1MB-changes", || changes(code(LARGE)), SLOW),
-    Case::new("records-100KB-floor", || floor(records(SMALL)), FAST),
-    Case::new("records-100KB-view", || view(records(SMALL)), FAST),
-    Case::new("records-100KB-changes", || changes(records(SMALL)), FAST),
-    Case::new("records-1MB-floor", || floor(records(LARGE)), SLOW),
-    Case::new("records-1MB-view", || view(records(LARGE)), SLOW),
-    Case::new("records-1MB-changes", || changes(records(LARGE)), SLOW),
+    Case::new("code-100KB-floor", || parse_whole(code(SMALL)), FAST),
+    Case::new("code-100KB-view", || read_with_views(code(SMALL)), FAST),
+    Case::new("code-100KB-changes", || read_with_changes(code(SMALL)), FAST),
+    Case::new("code-1MB-floor", || parse_whole(code(LARGE)), SLOW),
+    Case::new("code-1MB-view", || read_with_views(code(LARGE)), SLOW),
+    Case::new("code-1MB-changes", || read_with_changes(code(LARGE)), SLOW),
+    Case::new("records-100KB-floor", || parse_whole(records(SMALL)), FAST),
+    Case::new("records-100KB-view", || read_with_views(records(SMALL)), FAST),
+    Case::new("records-100KB-changes", || read_with_changes(records(SMALL)), FAST),
+    Case::new("records-1MB-floor", || parse_whole(records(LARGE)), SLOW),
+    Case::new("records-1MB-view", || read_with_views(records(LARGE)), SLOW),
+    Case::new("records-1MB-changes", || read_with_changes(records(LARGE)), SLOW),
 ];
 
 const FAST: (u64, u64) = (1, 4);
 const SLOW: (u64, u64) = (1, 2);
 
-/// Prints the targets of arguments in pieces.
+/// Measures arguments in pieces, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     for shape in ["code", "records"] {
         let names =
             ["100KB", "1MB"].map(|size| ["view", "changes"].map(|kind| format!("partial/{shape}-{size}-{kind}")));
         let linear = format!("partial/{shape}-linear");
         if names.iter().flatten().chain([&linear]).any(|name| report.wants(name)) {
-            let views = ["100KB", "1MB"].map(|size| against_one_parse(report, shape, size));
-            let how = format!("{}: 1 MB {:.0}, 100 KB {:.0}", count::unit(), views[1], views[0]);
+            let views = ["100KB", "1MB"].map(|size| compare_with_one_parse(report, shape, size));
+            let how = format!("{}: 1 MB {:.0}, 100 KB {:.0}", cost::unit(), views[1], views[0]);
             report.at_most(&linear, views[1] / views[0], 10.5, &how);
         }
     }
     for (shape, text) in [("code", code as fn(usize) -> String), ("records", records)] {
         let name = format!("partial/{shape}-piece");
         if report.wants(&name) {
-            let [small, large] = [SMALL, LARGE].map(|size| slowest(&text(size)));
+            let [small, large] = [SMALL, LARGE].map(|size| time_pieces(&text(size)));
             let how = format!(
                 "µs of the slowest hundredth of the pieces of 1 MB, half take {:.2}; of 100 KB {:.2}, half {:.2}",
                 large.0, small.1, small.0
@@ -63,15 +63,15 @@ pub(crate) fn measure(report: &mut Report) {
     }
 }
 
-/// Measures the targets of one text. Returns its cost with views.
-fn against_one_parse(report: &mut Report, shape: &str, size: &str) -> f64 {
+/// Measures one text, and reports the targets. Returns its cost with views.
+fn compare_with_one_parse(report: &mut Report, shape: &str, size: &str) -> f64 {
     let cost = |kind: &str| {
         let name = format!("{shape}-{size}-{kind}");
-        count::cost(CASES.iter().find(|case| case.name == name).expect("every text has its cases"))
+        cost::measure(CASES.iter().find(|case| case.name == name).expect("every text has its cases"))
     };
     let (floor, view) = (cost("floor"), cost("view"));
     for (kind, ours, limit) in [("view", view, 2.0), ("changes", cost("changes"), 2.5)] {
-        let how = format!("{}: {ours:.0}, one parse {floor:.0}", count::unit());
+        let how = format!("{}: {ours:.0}, one parse {floor:.0}", cost::unit());
         report.at_most(&format!("partial/{shape}-{size}-{kind}"), ours / floor, limit, &how);
     }
     view
@@ -90,7 +90,7 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 /// Parses the whole text once.
-fn floor(text: String) -> Box<dyn FnMut(u64)> {
+fn parse_whole(text: String) -> Box<dyn FnMut(u64)> {
     Box::new(move |rounds| {
         for _ in 0..rounds {
             black_box(serde_json::from_str::<Value>(black_box(&text)).expect("the text is right"));
@@ -99,16 +99,16 @@ fn floor(text: String) -> Box<dyn FnMut(u64)> {
 }
 
 /// Reads the pieces with a view after each.
-fn view(text: String) -> Box<dyn FnMut(u64)> {
-    each(text, |json, piece| {
+fn read_with_views(text: String) -> Box<dyn FnMut(u64)> {
+    feed_pieces(text, |json, piece| {
         json.feed_str(piece).expect("the text is right");
         black_box(json.value());
     })
 }
 
 /// Reads the pieces with a view and the changes after each.
-fn changes(text: String) -> Box<dyn FnMut(u64)> {
-    each(text, |json, piece| {
+fn read_with_changes(text: String) -> Box<dyn FnMut(u64)> {
+    feed_pieces(text, |json, piece| {
         json.feed_str_with(piece, &mut |path, change| {
             black_box((path, change));
         })
@@ -117,7 +117,8 @@ fn changes(text: String) -> Box<dyn FnMut(u64)> {
     })
 }
 
-fn each(text: String, feed: fn(&mut Incremental, &str)) -> Box<dyn FnMut(u64)> {
+/// Feeds each piece of the text.
+fn feed_pieces(text: String, feed: fn(&mut Incremental, &str)) -> Box<dyn FnMut(u64)> {
     Box::new(move |rounds| {
         let pieces = pieces(&text);
         for _ in 0..rounds {
@@ -130,8 +131,8 @@ fn each(text: String, feed: fn(&mut Incremental, &str)) -> Box<dyn FnMut(u64)> {
     })
 }
 
-/// Returns the microseconds of the median piece and of the 99th percentile: the least of several rounds.
-fn slowest(text: &str) -> (f64, f64) {
+/// Measures the microseconds of the median piece and of the 99th percentile: the least of several rounds.
+fn time_pieces(text: &str) -> (f64, f64) {
     let pieces = pieces(text);
     let mut best = (f64::INFINITY, f64::INFINITY);
     for _ in 0..20 {

@@ -1,5 +1,5 @@
-//! The most expensive requests within the default body limit: the CPU of the whole server process for one, against
-//! `serde_json::from_slice::<Value>` of the same bytes.
+//! The cost of the most expensive requests within the default body limit: the CPU of the whole server process for one,
+//! against `serde_json::from_slice::<Value>` of the same bytes.
 //!
 //! ```text
 //! cargo run --release -p tool-benches -- requests
@@ -26,17 +26,17 @@ const GROWTH: f64 = 2.8;
 /// The number of measurements. The least counts, because disturbances only add time.
 const ROUNDS: usize = 3;
 
-/// Prints the targets of requests.
+/// Measures requests, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return report.broken("requests", &error.to_string()),
+        Err(error) => return report.fail("requests", &error.to_string()),
     };
     for worst in ALL {
         let (cost, growth) = (format!("requests/{}", worst.name), format!("requests/{}-growth", worst.name));
         if report.wants_any(&[&cost, &growth]) {
-            let half = NestedUsage::least(&runtime, worst, BYTES / 2).all;
-            let NestedUsage { all, inline, floor } = NestedUsage::least(&runtime, worst, BYTES);
+            let half = CpuTimes::measure(&runtime, worst, BYTES / 2).all;
+            let CpuTimes { all, inline, floor } = CpuTimes::measure(&runtime, worst, BYTES);
             let how = format!(
                 "ms of CPU: {all:.1}, of it {inline:.1} on the runtime's thread; to read it as a value {floor:.1}"
             );
@@ -47,7 +47,7 @@ pub(crate) fn measure(report: &mut Report) {
 }
 
 /// The milliseconds of CPU of a request.
-struct NestedUsage {
+struct CpuTimes {
     /// The whole process.
     all: f64,
     /// The thread that serves all requests.
@@ -56,17 +56,17 @@ struct NestedUsage {
     floor: f64,
 }
 
-impl NestedUsage {
-    /// Returns the least of some rounds, for a request of this many bytes.
-    fn least(runtime: &Runtime, worst: &Worst, bytes: usize) -> Self {
+impl CpuTimes {
+    /// Measures a request of this many bytes. Returns the least of some rounds.
+    fn measure(runtime: &Runtime, worst: &Worst, bytes: usize) -> Self {
         let (body, count) = worst.body(bytes);
         let mut least = Self { all: f64::INFINITY, inline: f64::INFINITY, floor: f64::INFINITY };
         for _ in 0..ROUNDS {
-            let ((), floor) = clock::of(|| read(&body));
+            let ((), floor) = clock::time(|| read(&body));
             let world = runtime.block_on(World::new(worst.route, count.min(MAX_PROMPTS)));
-            let start = clock::process();
-            let ((status, text), inline) = clock::of(|| runtime.block_on(world.send(&body)));
-            let all = clock::process().saturating_sub(start);
+            let start = clock::process_time();
+            let ((status, text), inline) = clock::time(|| runtime.block_on(world.send(&body)));
+            let all = clock::process_time().saturating_sub(start);
             assert!(status < 500, "{}: {status} {text:.200}", worst.name);
             for (least, spent) in [(&mut least.all, all), (&mut least.inline, inline), (&mut least.floor, floor)] {
                 *least = least.min(spent.as_secs_f64() * 1e3);
@@ -76,7 +76,7 @@ impl NestedUsage {
     }
 }
 
-/// Reads a body as a value. If it is nested too deep for that, skips over it, because reading would end early.
+/// Reads a body as a value. If it is nested too deeply for that, skips over it, because reading would end early.
 fn read(body: &str) {
     if black_box(serde_json::from_slice::<Value>(body.as_bytes())).is_err() {
         black_box(serde_json::from_slice::<IgnoredAny>(body.as_bytes()).ok());

@@ -1,4 +1,4 @@
-//! The run: its state machine, parallel calls, and waiting calls.
+//! The cost of a run: its state machine, parallel calls, and the memory of waiting calls.
 
 pub(crate) mod parallel;
 mod parked;
@@ -6,7 +6,7 @@ mod step;
 
 use crate::report::Report;
 
-/// Prints the targets of the run.
+/// Measures runs, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     step::measure(report);
     parallel::measure(report);

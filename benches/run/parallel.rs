@@ -1,4 +1,4 @@
-//! Parallel calls, against a bare `JoinSet` with the same calls.
+//! The cost of parallel calls, against a bare `JoinSet` with the same calls.
 
 use std::pin::Pin;
 
@@ -15,15 +15,15 @@ use crate::{case::Case, clock, report::Report};
 /// The number of calls in a turn.
 const CALLS: usize = 256;
 
-/// Prints the target.
+/// Measures parallel calls, and reports the target.
 pub(crate) fn measure(report: &mut Report) {
     const NAME: &str = "run/parallel";
     if !report.wants(NAME) {
         return;
     }
     let [mut ours, mut alone, mut floor, mut bare] = [0, 1, 2, 3].map(|at: usize| (CASES[at].start)());
-    let batches = clock::in_turns(&mut [&mut *ours, &mut *alone, &mut *floor, &mut *bare], 2, 800);
-    // Subtract the cost of the model's script and of the conversation. That cost includes a refusal of each call, which is cheap.
+    let batches = clock::time_in_turns(&mut [&mut *ours, &mut *alone, &mut *floor, &mut *bare], 2, 800);
+    // Subtracts the cost of the model's script and of the conversation, in which each call is refused, which is cheap.
     let against = |floor: usize| {
         let pairs: Vec<_> = batches.iter().map(|times| [times[0] - times[1], times[floor]]).collect();
         clock::medians(&pairs)
@@ -40,21 +40,27 @@ pub(crate) fn measure(report: &mut Report) {
     report.info(NAME, &text);
 }
 
-/// The calls of an agent, the same turns without the calls, and a bare `JoinSet` that writes the arguments or receives them.
+/// The calls of an agent, the same turns without the calls, and a bare `JoinSet` that writes the arguments or receives
+/// them.
 pub(crate) const CASES: &[Case] = &[
-    Case::new("parallel-agent", || start(|tools| Box::pin(agent(tools))), (2, 22)),
-    Case::new("parallel-turns", || start(|tools| Box::pin(turns(tools))), (2, 22)),
+    Case::new("parallel-agent", || repeat(|tools| Box::pin(run_calls(tools))), (2, 22)),
+    Case::new("parallel-turns", || repeat(|tools| Box::pin(run_turns(tools))), (2, 22)),
     Case::new(
         "parallel-floor",
-        || start(|tools| Box::pin(join_set(tools, |n| json!({ "n": n }).to_string()))),
+        || repeat(|tools| Box::pin(spawn_calls(tools, |n| json!({ "n": n }).to_string()))),
         (2, 22),
     ),
-    Case::new("parallel-texts", || start(|tools| Box::pin(join_set(tools, |_| r#"{"n":100}"#.to_owned()))), (2, 22)),
+    Case::new(
+        "parallel-texts",
+        || repeat(|tools| Box::pin(spawn_calls(tools, |_| r#"{"n":100}"#.to_owned()))),
+        (2, 22),
+    ),
 ];
 
 type Work<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-fn start(work: fn(&Toolset) -> Work<'_>) -> Box<dyn FnMut(u64)> {
+/// Returns a function that repeats `work`.
+fn repeat(work: fn(&Toolset) -> Work<'_>) -> Box<dyn FnMut(u64)> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
     let tools = toolset!(double);
     let _ = tools.list();
@@ -79,18 +85,20 @@ fn script(name: &str) -> ScriptedModel {
     ScriptedModel::new([turn, Turn::say("Done.")])
 }
 
-async fn agent(tools: &Toolset) {
+/// Runs an agent whose turn has all calls.
+async fn run_calls(tools: &Toolset) {
     let agent = Agent::new(script("double")).tools(tools.clone()).max_parallel_calls(CALLS).max_calls_per_turn(CALLS);
     agent.run("Go.").await.expect("the script goes through");
 }
 
-/// Runs the same turns, but each call ends before anything else happens.
-async fn turns(tools: &Toolset) {
+/// Runs the same turns, but the limit on calls ends each call at once.
+async fn run_turns(tools: &Toolset) {
     let agent = Agent::new(script("double")).tools(tools.clone()).max_parallel_calls(CALLS).max_calls_per_turn(0);
     agent.run("Go.").await.expect("the script goes through");
 }
 
-async fn join_set(tools: &Toolset, arguments: fn(usize) -> String) {
+/// Makes the calls in a `JoinSet`, without an agent.
+async fn spawn_calls(tools: &Toolset, arguments: fn(usize) -> String) {
     let cx = Context::new("call");
     let mut set = JoinSet::new();
     for n in 0..CALLS {

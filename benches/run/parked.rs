@@ -1,4 +1,4 @@
-//! The memory of a waiting call.
+//! The memory of a waiting call, against that of its future.
 
 use std::{
     sync::{
@@ -18,18 +18,18 @@ use tool_runtime::{
 
 use crate::{memory, report::Report};
 
-/// The maximum number of waiting calls: those of one turn, too few for a snapshot.
+/// The maximum number of waiting calls. They are of one turn, and too few for a snapshot.
 const CALLS: usize = 34;
 
-/// Prints the targets.
+/// Measures waiting calls, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     let names = ["run/parked", "run/parked-log"];
     if !report.wants_any(&names) {
         return;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
-    let alone = alone();
-    let (few, many) = (runtime.block_on(agent(2)), runtime.block_on(agent(CALLS)));
+    let alone = measure_futures();
+    let (few, many) = (runtime.block_on(measure_calls(2)), runtime.block_on(measure_calls(CALLS)));
     let [work, all] = [0, 1].map(|at| each(many[at] - few[at], CALLS - 2));
     let how = format!(
         "bytes of heap that a call's waiting holds: {work:.0}, of which the tool's own boxed future {alone:.0}"
@@ -41,7 +41,7 @@ pub(crate) fn measure(report: &mut Report) {
     report.at_most(names[1], all - alone, 2048.0, &how);
 }
 
-/// Waits for ever.
+/// Waits forever.
 #[tool(effect = read_only)]
 async fn wait(
     /// The number.
@@ -53,8 +53,8 @@ async fn wait(
     n
 }
 
-/// Returns the heap bytes of one call's future.
-fn alone() -> f64 {
+/// Measures the heap bytes of one call's future.
+fn measure_futures() -> f64 {
     let tools: Toolset = toolset!(AtomicUsize::new(0); wait);
     let cx = Context::new("call");
     let start = || tools.start("wait", r#"{"n":1}"#, &cx).now().unwrap().expect("the call is right").work;
@@ -65,8 +65,8 @@ fn alone() -> f64 {
     each(memory::live() - before, CALLS)
 }
 
-/// Returns the heap bytes that `calls` waiting calls hold, and all heap bytes because of them.
-async fn agent(calls: usize) -> [i64; 2] {
+/// Measures the heap bytes that `calls` waiting calls hold, and those with their conversation and log.
+async fn measure_calls(calls: usize) -> [i64; 2] {
     let started = Arc::new(AtomicUsize::new(0));
     let turn = (0..calls).fold(Turn::default(), |turn, n| turn.then_call("wait", json!({ "n": n })));
     let agent = Agent::new(ScriptedModel::new([turn, Turn::say("Done.")]))

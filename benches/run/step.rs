@@ -1,4 +1,4 @@
-//! The state machine alone.
+//! The cost of one input in the state machine alone.
 
 use std::hint::black_box;
 
@@ -18,27 +18,32 @@ use crate::{clock, report::Report};
 
 const NAMES: [&str; 3] = ["run/step-ended", "run/step-checked", "run/step-length"];
 
-/// Prints the targets of the state machine.
+/// Measures the state machine, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     if !report.wants_any(&NAMES) {
         return;
     }
-    let (short, long) = (Bench::new(10), Bench::new(1000));
-    let [mut ended_short, mut ended_long] = [&short, &long].map(|bench| {
+    let (short, long) = (BusyRun::new(10), BusyRun::new(1000));
+    let [mut ended_short, mut ended_long] = [&short, &long].map(|run| {
         move |rounds| {
             for _ in 0..rounds {
-                bench.ended();
+                run.end_call();
             }
         }
     });
     let mut checked = |rounds| {
         for _ in 0..rounds {
-            short.checked();
+            short.check_call();
         }
     };
-    let times = clock::least(&mut [&mut ended_short, &mut ended_long, &mut checked], 1000, 60);
-    report.at_most(NAMES[0], times[0] / 1000.0, 1.0, "µs of CPU: one of four calls ends; event and answer included");
-    report.at_most(NAMES[1], times[2] / 1000.0, 1.0, "µs of CPU: a call was looked at, and starts; the look included");
+    let times = clock::time_least(&mut [&mut ended_short, &mut ended_long, &mut checked], 1000, 60);
+    report.at_most(
+        NAMES[0],
+        times[0] / 1000.0,
+        1.0,
+        "µs of CPU: one of four calls ends; the input and its output included",
+    );
+    report.at_most(NAMES[1], times[2] / 1000.0, 1.0, "µs of CPU: a checked call starts; the check included");
     let how = format!("a run of 1000 turns {:.0} ns, of 10 turns {:.0} ns", times[1], times[0]);
     report.at_most(NAMES[2], times[1] / times[0], 1.2, &how);
 }
@@ -53,41 +58,42 @@ fn double(
 }
 
 /// A run of many turns. In the last turn, three calls run, and one waits for its check.
-struct Bench {
+struct BusyRun {
     run: Run,
     gate: Gate,
     cx: Context,
 }
 
-impl Bench {
+impl BusyRun {
     fn new(turns: usize) -> Self {
         let me = Principal::anonymous();
         let mut options = RunOptions::default();
         options.limits.steps = u32::MAX;
         options.limits.calls = u32::MAX;
         let (run, _) = Run::new(RunId::from("bench"), me.clone(), options, Vec::new(), Time(0));
-        let mut bench = Self { run, gate: Gate::new(toolset!(double)), cx: Context::new("c") };
-        bench.feed(StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
+        let mut busy = Self { run, gate: Gate::new(toolset!(double)), cx: Context::new("c") };
+        busy.feed(StepInput::Prompt(Prompt::new(vec![Part::text("Go.")], me, Time(1))));
         for _ in 1..turns {
-            bench.turn();
-            for (call, attempt) in bench.look(4) {
-                bench.feed(StepInput::Ended { call, attempt, outcome: Ok(output()), at: Time(3) });
+            busy.add_turn();
+            for (call, attempt) in busy.check_calls(4) {
+                busy.feed(StepInput::Ended { call, attempt, outcome: Ok(output()), at: Time(3) });
             }
         }
-        bench.turn();
-        bench.look(3);
-        bench
+        busy.add_turn();
+        busy.check_calls(3);
+        busy
     }
 
     fn feed(&mut self, input: StepInput) -> Vec<Action> {
-        let (log, actions) = step(&self.run, input).expect("the input fits");
-        for input in log {
-            self.run.apply(&input).expect("it follows");
+        let (entries, actions) = step(&self.run, input).expect("the input fits");
+        for entry in entries {
+            self.run.apply(&entry).expect("the entry follows");
         }
         actions
     }
 
-    fn turn(&mut self) {
+    /// Adds a turn with four calls.
+    fn add_turn(&mut self) {
         let call = |n: i64| {
             let arguments = json!({ "n": n }).to_string();
             AssistantPart::Call(ToolCall { id: String::new(), name: "double".to_owned(), arguments })
@@ -97,7 +103,7 @@ impl Bench {
     }
 
     /// Checks the first `count` calls of the turn. Returns those that started.
-    fn look(&mut self, count: usize) -> Vec<(tool_runtime::run::CallId, u32)> {
+    fn check_calls(&mut self, count: usize) -> Vec<(tool_runtime::run::CallId, u32)> {
         let ids: Vec<_> = self.run.current_calls().iter().take(count).map(|call| call.id.clone()).collect();
         let mut started = Vec::new();
         for id in ids {
@@ -106,8 +112,8 @@ impl Bench {
                 .check_call(&self.run, self.run.call(&id).expect("it is there"), &self.cx)
                 .now_or_never()
                 .expect("nobody is asked");
-            for effect in self.feed(StepInput::Checked { call: id, checked, at: Time(2) }) {
-                if let Action::Execute { call, attempt } = effect {
+            for action in self.feed(StepInput::Checked { call: id, checked, at: Time(2) }) {
+                if let Action::Execute { call, attempt } = action {
                     started.push((call, attempt));
                 }
             }
@@ -115,21 +121,21 @@ impl Bench {
         started
     }
 
-    fn ended(&self) {
+    fn end_call(&self) {
         let call = self.run.current_calls()[1].id.clone();
-        let event = StepInput::Ended { call, attempt: 1, outcome: Ok(output()), at: Time(3) };
-        let (log, actions) = step(black_box(&self.run), black_box(event)).expect("the event fits");
-        assert_eq!(log.len(), 1);
-        black_box((log, actions));
+        let input = StepInput::Ended { call, attempt: 1, outcome: Ok(output()), at: Time(3) };
+        let (entries, actions) = step(black_box(&self.run), black_box(input)).expect("the input fits");
+        assert_eq!(entries.len(), 1);
+        black_box((entries, actions));
     }
 
-    fn checked(&self) {
+    fn check_call(&self) {
         let call = &self.run.current_calls()[3];
         let checked = self.gate.check_call(&self.run, call, &self.cx).now_or_never().expect("nobody is asked");
-        let event = StepInput::Checked { call: call.id.clone(), checked, at: Time(3) };
-        let (log, actions) = step(black_box(&self.run), black_box(event)).expect("the event fits");
-        assert_eq!(log.len(), 3);
-        black_box((log, actions));
+        let input = StepInput::Checked { call: call.id.clone(), checked, at: Time(3) };
+        let (entries, actions) = step(black_box(&self.run), black_box(input)).expect("the input fits");
+        assert_eq!(entries.len(), 3);
+        black_box((entries, actions));
     }
 }
 

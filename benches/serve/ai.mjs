@@ -1,9 +1,10 @@
-// The AI SDK's own server: answers `POST` with as many pieces of text as the user's message says: all at once, each when the
-// one before was sent, or so many milliseconds after it.
+// The AI SDK's own server. It answers a `POST` with the number of pieces that the user's message requests: all at once, each when
+// the previous one was sent, or each some milliseconds after it.
 //
 //   node ai.mjs FOLDER-WITH-NODE_MODULES
 //
-// Half of the pieces are text, half are arguments of a call. `/bare` pipes the chunks; `/kept` keeps the message that they make. `GET /cpu` tells what CPU it took so far.
+// Half of the pieces are text, half are arguments of a call. `/bare` pipes the chunks, and `/kept` also keeps their message.
+// `GET /cpu` returns the seconds of CPU that the server has taken so far.
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';

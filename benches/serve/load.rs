@@ -38,7 +38,7 @@ impl Server {
     }
 
     /// Returns the server's counters.
-    pub(super) async fn counted(&self) -> io::Result<Value> {
+    pub(super) async fn read_counters(&self) -> io::Result<Value> {
         let mut stream = self.connect().await?;
         stream.write_all(b"GET /cpu HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
         let mut text = String::new();
@@ -47,8 +47,11 @@ impl Server {
         Ok(serde_json::from_str(json.unwrap_or_default())?)
     }
 
-    pub(super) async fn cpu(&self) -> io::Result<f64> {
-        self.counted().await?["seconds"].as_f64().ok_or_else(|| io::Error::other("it does not tell its CPU"))
+    /// Returns the seconds of CPU that the server has taken so far.
+    pub(super) async fn cpu_time(&self) -> io::Result<f64> {
+        self.read_counters().await?["seconds"]
+            .as_f64()
+            .ok_or_else(|| io::Error::other("the server does not report its CPU"))
     }
 
     async fn connect(&self) -> io::Result<TcpStream> {
@@ -57,34 +60,34 @@ impl Server {
         Ok(stream)
     }
 
-    /// Returns the seconds of CPU of this server for a piece of `load`.
-    pub(super) fn seconds(&self, runtime: &Runtime, path: &'static str, load: Load) -> io::Result<f64> {
+    /// Requests the answers of `load`. Returns the seconds of CPU of this server for a piece.
+    pub(super) fn time_pieces(&self, runtime: &Runtime, path: &'static str, load: Load) -> io::Result<f64> {
         runtime.block_on(async {
-            let before = self.cpu().await?;
+            let before = self.cpu_time().await?;
             let mut clients = JoinSet::new();
             for client in 0..load.clients {
                 let stream = self.connect().await?;
-                clients.spawn(answers(stream, path, client, load));
+                clients.spawn(receive_answers(stream, path, client, load));
             }
             while let Some(done) = clients.join_next().await {
                 done.map_err(io::Error::other)??;
             }
             #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
             let pieces = (load.clients * load.answers * load.pieces) as f64;
-            Ok((self.cpu().await? - before) / pieces)
+            Ok((self.cpu_time().await? - before) / pieces)
         })
     }
 
-    /// Opens `count` streams that never end. Returns when each has begun.
+    /// Opens `count` streams that never end, and waits until each has begun.
     pub(super) async fn open(&self, path: &str, count: usize) -> io::Result<Vec<TcpStream>> {
         let mut open = Vec::with_capacity(count);
         for client in 0..count {
             let mut stream = self.connect().await?;
             stream.write_all(&request(path, &format!("idle-{path}-{client}"), "0")).await?;
             let mut begun = Vec::new();
-            while times(&begun, b"data: ") == 0 {
+            while count_parts(&begun, b"data: ") == 0 {
                 if stream.read_buf(&mut begun).await? == 0 {
-                    return Err(io::Error::other("it ended at once"));
+                    return Err(io::Error::other("a stream ended at once"));
                 }
             }
             open.push(stream);
@@ -130,7 +133,7 @@ impl Pace {
         }
     }
 
-    /// Returns its description.
+    /// Returns a description for the report.
     pub(super) fn describe(self) -> String {
         match self {
             Self::AtOnce => "all at once".to_owned(),
@@ -139,7 +142,8 @@ impl Pace {
         }
     }
 
-    pub(super) fn read(text: &str) -> Self {
+    /// Returns the pace that the text of a message requests.
+    pub(super) fn parse(text: &str) -> Self {
         match text {
             "alone" => Self::Alone,
             text => text.parse().map_or(Self::AtOnce, Self::Timed),
@@ -147,11 +151,12 @@ impl Pace {
     }
 }
 
-/// The interval at which a client looks for separately sent pieces. If each piece woke a client on the same machine, that would
-/// become a part of the server's write.
-const LOOK: Duration = Duration::from_millis(10);
+/// The interval at which a client reads separately sent pieces. If each piece woke a client on the same machine, the
+/// wake-up would be a part of the server's write.
+const READ_INTERVAL: Duration = Duration::from_millis(10);
 
-async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -> io::Result<()> {
+/// Requests answers over one connection, one after the other, and checks that each is complete.
+async fn receive_answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -> io::Result<()> {
     let wanted = format!("{} {}", load.pieces, load.pace.text());
     let mut answer = Vec::new();
     for number in 0..load.answers {
@@ -159,17 +164,17 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
         answer.clear();
         while !is_whole(&answer) {
             if load.pace != Pace::AtOnce {
-                stream = looked(stream, &mut answer).await?;
+                stream = poll_until_whole(stream, &mut answer).await?;
             } else if stream.read_buf(&mut answer).await? == 0 {
                 return Err(io::Error::other(String::from_utf8_lossy(&answer).into_owned()));
             }
         }
-        let sent = times(&answer, b"-delta\"");
-        if sent != load.pieces || times(&answer, b"data: [DONE]") != 1 {
+        let sent = count_parts(&answer, b"-delta\"");
+        if sent != load.pieces || count_parts(&answer, b"data: [DONE]") != 1 {
             return Err(io::Error::other(format!("{path} sent {sent} pieces of {}", load.pieces)));
         }
         // Each piece has its own HTTP chunk.
-        let chunks = times(&answer, b"\n\n\r\n");
+        let chunks = count_parts(&answer, b"\n\n\r\n");
         if load.pace != Pace::AtOnce && chunks < load.pieces {
             return Err(io::Error::other(format!("{path} sent {sent} pieces in {chunks} chunks")));
         }
@@ -177,12 +182,12 @@ async fn answers(mut stream: TcpStream, path: &str, client: usize, load: Load) -
     Ok(())
 }
 
-/// Reads until the answer is complete, without being woken by arriving data.
-async fn looked(stream: TcpStream, answer: &mut Vec<u8>) -> io::Result<TcpStream> {
+/// Reads until the answer is complete, at intervals, so that arriving data wakes no client.
+async fn poll_until_whole(stream: TcpStream, answer: &mut Vec<u8>) -> io::Result<TcpStream> {
     // From here on, no poll watches the stream.
     let mut stream = stream.into_std()?;
     while !is_whole(answer) {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(READ_INTERVAL).await;
         match stream.read_to_end(answer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Ok(_) => return Err(io::Error::other(String::from_utf8_lossy(answer).into_owned())),
@@ -192,6 +197,7 @@ async fn looked(stream: TcpStream, answer: &mut Vec<u8>) -> io::Result<TcpStream
     TcpStream::from_std(stream)
 }
 
+/// Returns whether an answer has ended.
 fn is_whole(answer: &[u8]) -> bool {
     answer.ends_with(b"\r\n0\r\n\r\n")
 }
@@ -213,6 +219,7 @@ fn new_id(client: usize, number: usize) -> String {
     format!("chat-{client}-{number}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-fn times(text: &[u8], part: &[u8]) -> usize {
+/// Returns how often `part` occurs in `text`.
+fn count_parts(text: &[u8], part: &[u8]) -> usize {
     text.windows(part.len()).filter(|window| *window == part).count()
 }

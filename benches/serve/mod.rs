@@ -1,6 +1,6 @@
-//! The CPU cost of answers over HTTP, compared with the AI SDK's own server on Node. Both send the same chunks: half text, half
-//! arguments. The bench measures the CPU of each server process. A target with `kept` in its name also keeps the message: here in
-//! a run with its log, there with `onFinish`.
+//! The CPU cost of answers over HTTP, against that of the AI SDK's own server on Node. Both send the same chunks: half
+//! text, half arguments. In a target with `kept` in its name, the servers also keep the message: ours in a run with its
+//! log, the other with `onFinish`. The AI SDK's server needs node and the package:
 //!
 //! ```text
 //! npm install --prefix target/ai ai@7
@@ -22,19 +22,20 @@ pub(crate) use server::run as serve;
 /// The text of each piece.
 const PIECE: &str = "Lorem ipsum dolor s ";
 
-/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with this number. When the targets were set, a
-/// kept piece cost 5.5 times a piped one there.
+/// The number of pieces in an answer. The AI SDK's cost of keeping a message grows with this number. When the limits
+/// were chosen, a piece in a kept message cost it 5.5 times as much as in another one.
 const PIECES: usize = 2000;
 
+/// A load in which all pieces are made at once.
 const BURST: Load = Load { clients: 8, answers: 3, pieces: PIECES, pace: Pace::AtOnce };
 
-/// Each piece is sent separately, without sleeping: timers would measure wake-ups, not serving.
+/// A load in which each piece is sent separately, without timers. Timers would add the cost of wake-ups.
 const PACED: Load = Load { clients: 64, answers: 1, pieces: PIECES, pace: Pace::Alone };
 
 /// [`PACED`] with timers, for comparison.
 const TIMED: Load = Load { pace: Pace::Timed(1), ..PACED };
 
-/// The number of measurements, of which the smallest counts.
+/// The number of measurements. The least counts, because other load only adds time.
 const ROUNDS: usize = 3;
 
 /// A comparison: our path, the other server, and the goal.
@@ -46,13 +47,15 @@ struct Case {
     goal: Goal,
 }
 
+/// The other side of a comparison, with its path.
 enum Other {
     /// The AI SDK's server.
     Ai(&'static str),
-    /// Another path of our process.
+    /// Another path of our server.
     Here(&'static str),
 }
 
+/// The limit of a comparison.
 enum Goal {
     /// The other side must take at least this multiple of our CPU.
     Less(f64),
@@ -94,33 +97,34 @@ const ALLOCATIONS: [(&str, &str, Load, f64); 4] = [
 
 const IDLE: &str = "serve/idle";
 
-/// Prints the targets of serving.
+/// Measures servers, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return report.broken("serve", &error.to_string()),
+        Err(error) => return report.fail("serve", &error.to_string()),
     };
     let names = CASES.map(|case| case.name);
     if report.wants_any(&names)
-        && let Err(error) = against(report, &runtime)
+        && let Err(error) = compare_servers(report, &runtime)
     {
-        report.broken("serve", &error.to_string());
+        report.fail("serve", &error.to_string());
     }
     let names = ALLOCATIONS.map(|(name, ..)| name);
     if (report.wants_any(&names) || report.wants(IDLE))
-        && let Err(error) = memory(report, &runtime)
+        && let Err(error) = measure_memory(report, &runtime)
     {
-        report.broken(IDLE, &error.to_string());
+        report.fail(IDLE, &error.to_string());
     }
 }
 
 /// Starts our server. `counts` are options for counting memory.
-fn own(counts: &[&str]) -> io::Result<Server> {
+fn start_own_server(counts: &[&str]) -> io::Result<Server> {
     Server::start(Command::new(std::env::current_exe()?).arg("--serve").args(counts))
 }
 
-fn against(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
-    let ours = own(&[])?;
+/// Compares the CPU of a piece on our server with that on the other side of each case.
+fn compare_servers(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
+    let ours = start_own_server(&[])?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("serve/ai.mjs");
     let theirs = ai::folder().map(|folder| Server::start(Command::new("node").arg(script).arg(folder))).transpose()?;
     if theirs.is_none() {
@@ -134,10 +138,10 @@ fn against(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
             Other::Ai(path) => theirs.as_ref().map(|theirs| (theirs, path)),
             Other::Here(path) => Some((&ours, path)),
         };
-        let (us, them) = match least(runtime, load, (&ours, own), other) {
+        let (us, them) = match time_least(runtime, load, (&ours, own), other) {
             Ok(measured) => measured,
             Err(error) => {
-                report.broken(name, &error.to_string());
+                report.fail(name, &error.to_string());
                 continue;
             }
         };
@@ -157,8 +161,8 @@ fn against(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns both sides' microseconds of CPU for a piece: the least of some rounds, in alternation.
-fn least(
+/// Measures both sides' microseconds of CPU for a piece, in turns. Returns the least of some rounds.
+fn time_least(
     runtime: &Runtime,
     load: Load,
     ours: (&Server, &'static str),
@@ -166,19 +170,19 @@ fn least(
 ) -> io::Result<(f64, Option<f64>)> {
     let (mut us, mut them) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..ROUNDS {
-        us = us.min(ours.0.seconds(runtime, ours.1, load)? * 1e6);
+        us = us.min(ours.0.time_pieces(runtime, ours.1, load)? * 1e6);
         if let Some((theirs, path)) = theirs {
-            them = them.min(theirs.seconds(runtime, path, load)? * 1e6);
+            them = them.min(theirs.time_pieces(runtime, path, load)? * 1e6);
         }
     }
     Ok((us, theirs.map(|_| them)))
 }
 
-/// Measures the memory of pieces and streams.
-fn memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
-    let server = &own(&["--count"])?;
+/// Measures the allocations of pieces, and the memory of idle streams.
+fn measure_memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
+    let server = &start_own_server(&["--count"])?;
     let count = async |key: &str| -> io::Result<f64> {
-        server.counted().await?[key]
+        server.read_counters().await?[key]
             .as_f64()
             .ok_or_else(|| io::Error::other("the server reports no counts: it was started without `--count`"))
     };
@@ -191,7 +195,7 @@ fn memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
         let mut counts = [0.0; 2];
         for (load, counted) in [short, load].into_iter().zip(&mut counts) {
             let before = runtime.block_on(count("allocations"))?;
-            server.seconds(runtime, path, load)?;
+            server.time_pieces(runtime, path, load)?;
             *counted = runtime.block_on(count("allocations"))? - before;
         }
         #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
@@ -202,7 +206,7 @@ fn memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
     if report.wants(IDLE) {
         let mut held = [0.0; 3];
         for (path, held) in ["/idle", "/bare", "/api/chat"].into_iter().zip(&mut held) {
-            *held = idle(runtime, server, path)?;
+            *held = measure_idle_stream(runtime, server, path)?;
         }
         let [connection, stream, run] = held;
         let how = format!(
@@ -214,12 +218,13 @@ fn memory(report: &mut Report, runtime: &Runtime) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the KB of heap that the server holds for an idle stream.
-fn idle(runtime: &Runtime, server: &Server, path: &str) -> io::Result<f64> {
+/// Measures the KB of heap that the server holds for an idle stream.
+fn measure_idle_stream(runtime: &Runtime, server: &Server, path: &str) -> io::Result<f64> {
     const STREAMS: usize = 500;
     const PAUSE: Duration = Duration::from_millis(400);
-    let live =
-        async || -> io::Result<f64> { server.counted().await?["live"].as_f64().ok_or(io::ErrorKind::Other.into()) };
+    let live = async || -> io::Result<f64> {
+        server.read_counters().await?["live"].as_f64().ok_or(io::ErrorKind::Other.into())
+    };
     // The first streams also allocate what all streams share.
     drop(runtime.block_on(server.open(path, 20))?);
     std::thread::sleep(PAUSE);

@@ -1,4 +1,4 @@
-//! Servers of these answers over axum alone: as one would usually write them, and with the minimum cost of a piece.
+//! The same answers over axum alone: with its own events, as most programs would, and with the minimum cost of a piece.
 
 use std::convert::Infallible;
 
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{
     PIECE,
     load::Pace,
-    server::{argument, asked, pause},
+    server::{argument, parse_body, pause},
 };
 
 pub(super) fn routes() -> Router {
@@ -50,16 +50,16 @@ fn chunks(count: usize, pace: Pace) -> impl Stream<Item = String> + Send {
     deltas.chain(stream::iter(["[DONE]".to_owned()]))
 }
 
-/// axum's own events.
+/// Sends axum's own events.
 async fn sse(body: Bytes) -> Sse<impl Stream<Item = Result<Event, Infallible>> + Send> {
-    let (count, pace) = asked(&body);
+    let (count, pace) = parse_body(&body);
     let events = chunks(count, pace).map(|chunk| Ok(Event::default().data(chunk)));
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
 /// Sends prepared frames, one for each chunk, from a separate task.
 async fn frames(body: Bytes) -> Response {
-    let (count, pace) = asked(&body);
+    let (count, pace) = parse_body(&body);
     let half = count / 2;
     let [first, text, argument, last] =
         [half, 0, half + 1, count.saturating_sub(1)].map(|number| Bytes::from(frame(&chunk(number, half))));

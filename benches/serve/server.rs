@@ -23,9 +23,9 @@ use tool_server::{Chunks, DEFAULT_GRACE, Server, answer_with, serve};
 use super::{PIECE, load::Pace, peer};
 use crate::{clock, memory};
 
-/// Serves until it is killed.
+/// Serves until the process is killed.
 pub(crate) fn run() -> ExitCode {
-    // One thread, like node.
+    // Like node, the server has one thread.
     let served =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().and_then(|runtime| {
             runtime.block_on(async {
@@ -42,7 +42,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn router() -> Router {
-    // The same chunks as the other server: one for each piece.
+    // Like the AI SDK, the server sends one chunk for each piece.
     let each = |mut settings: StreamSettings| {
         settings.coalesce = false;
         settings
@@ -54,21 +54,21 @@ fn router() -> Router {
 
 async fn cpu() -> axum::Json<Value> {
     let counted = json!({
-        "seconds": clock::process().as_secs_f64(), "allocations": memory::count(), "live": memory::live(),
+        "seconds": clock::process_time().as_secs_f64(), "allocations": memory::count(), "live": memory::live(),
     });
     axum::Json(counted)
 }
 
-/// Returns the number and the pace of pieces that a message requests.
-fn wanted(text: &str) -> (usize, Pace) {
+/// Returns the number and the pace of pieces that the text of a message asks for.
+fn parse_request(text: &str) -> (usize, Pace) {
     let (count, pace) = text.split_once(' ').unwrap_or((text, ""));
-    (count.parse().unwrap_or_default(), Pace::read(pace))
+    (count.parse().unwrap_or_default(), Pace::parse(pace))
 }
 
-/// Returns the same for a request's body.
-pub(super) fn asked(body: &[u8]) -> (usize, Pace) {
+/// Returns the number and the pace of pieces that the body of a request asks for.
+pub(super) fn parse_body(body: &[u8]) -> (usize, Pace) {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
-    wanted(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default())
+    parse_request(body["messages"][0]["parts"][0]["text"].as_str().unwrap_or_default())
 }
 
 /// Keep a note.
@@ -93,21 +93,21 @@ pub(super) fn argument(number: usize, count: usize) -> String {
 pub(super) async fn pause(pace: Pace) {
     match pace {
         Pace::AtOnce => {}
-        // Tasks that the previous piece has woken run first.
+        // The tasks that the previous piece has woken run first.
         Pace::Alone => tokio::task::yield_now().await,
         Pace::Timed(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
     }
 }
 
-/// The model of the run: the requested number of pieces, half of them text, half of them arguments of a call. With no pieces, it
-/// never ends.
+/// Plays the model of the run: the requested number of pieces, half of them text, half of them arguments of a call. If
+/// no pieces are requested, the turn never ends.
 #[allow(clippy::needless_pass_by_value, reason = "a model receives its request by value")]
 fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
     let prompt = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text),
         _ => None,
     };
-    let (count, pace) = prompt.map_or((1, Pace::AtOnce), wanted);
+    let (count, pace) = prompt.map_or((1, Pace::AtOnce), parse_request);
     let half = if prompt.is_some() { count / 2 } else { 0 };
     let first = (count == 0).then(|| Ok(Delta::Text(PIECE.to_owned())));
     // The texts, the call, its arguments, and the end.
@@ -129,9 +129,9 @@ fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + 
     stream::iter(first).chain(deltas)
 }
 
-/// Sends the same chunks without a run.
+/// Sends the chunks of the run without a run.
 async fn bare(body: Bytes) -> Response {
-    let (count, pace) = asked(&body);
+    let (count, pace) = parse_body(&body);
     answer_with(SdkVersion::V7, async move |chunks| {
         chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
         if count == 0 {
@@ -144,7 +144,7 @@ async fn bare(body: Bytes) -> Response {
             chunks.write(&Chunk::TextDelta { id: "0", delta: PIECE, provider_metadata: None });
         }
         chunks.write(&Chunk::TextEnd { id: "0", citations: None, provider_metadata: None });
-        called(&chunks, count / 2, pace).await;
+        write_call(&chunks, count / 2, pace).await;
         chunks.write(&Chunk::FinishStep {});
         chunks.write(&Chunk::StartStep {});
         chunks.write(&Chunk::FinishStep {});
@@ -152,7 +152,8 @@ async fn bare(body: Bytes) -> Response {
     })
 }
 
-async fn called(chunks: &Chunks, half: usize, pace: Pace) {
+/// Writes the chunks of a call.
+async fn write_call(chunks: &Chunks, half: usize, pace: Pace) {
     let (tool_call_id, tool_name) = ("c1", "note");
     let (provider_executed, provider_metadata, tool_metadata, dynamic, title) = (None, None, None, None, None);
     chunks.write(&Chunk::ToolInputStart {
@@ -193,7 +194,7 @@ async fn called(chunks: &Chunks, half: usize, pace: Pace) {
     });
 }
 
-/// Opens a stream at minimum cost: a connection, one frame, and nothing more.
+/// Opens a stream at minimum cost: it sends one frame, and nothing more.
 async fn idle() -> Response {
     let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"data: {}\n\n"))]);
     Response::new(Body::from_stream(first.chain(stream::pending())))

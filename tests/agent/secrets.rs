@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::{
-    CallError, Content, Contents, Context, Failure, OutputWithContent, Part, Rejection, Toolset,
+    CallError, Content, Context, Failure, OutputWithContent, Part, Rejection, ResourceContents, Toolset,
     feedback::{Choices, Report},
     layer::{CallLog, Secrets},
     tool,
@@ -87,7 +87,7 @@ fn content() -> Content {
     let file = |uri: &str, text: &str| Part::Resource {
         uri: uri.into(),
         media_type: None,
-        contents: Contents::Text(text.into()),
+        contents: ResourceContents::Text(text.into()),
     };
     let files = [file("file:///hunter2", "public"), file("file:///a", "hunter2")];
     Content([vec![image, Part::Json { json: r#"{"p":"hunt\u0065r2"}"#.into() }], files.into()].concat())

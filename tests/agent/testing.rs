@@ -197,7 +197,7 @@ async fn events_are_asserted_and_explained() {
 async fn a_clock_that_is_set_forward_wakes_the_run() {
     let (clock, person) = (Clock::new(), Person::default());
     let agent = Agent::new(pays()).tools(toolset!(pay)).observer(Events::new()).operator(person.clone()).clock(&clock);
-    let mut session = agent.options(|options| options.approval_expiry = Some(3_600_000)).session();
+    let mut session = agent.options(|options| options.approval_expiry = Some(Duration::from_hours(1))).session();
     let started = clock.now();
     let run = tokio::spawn(async move {
         let reply = session.send("go").await.unwrap();

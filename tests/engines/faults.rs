@@ -244,7 +244,7 @@ async fn decisions(agent: &Agent) -> Vec<String> {
     for by in [&behind, &ahead] {
         outcomes.extend([decide(by, Decision::Approve).await, decide(by, Decision::deny("late")).await]);
     }
-    let expires = agent.clone().options(|options| options.approval_expiry = Some(10 * 60 * 1000));
+    let expires = agent.clone().options(|options| options.approval_expiry = Some(Duration::from_mins(10)));
     let (id, open) = waiting(&expires).await;
     for by in [&ahead, &behind] {
         outcomes.push(outcome(by.decide(&id, &open, Decision::Approve, "").await));

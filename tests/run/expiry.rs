@@ -14,8 +14,7 @@ use tool_runtime::{
 use crate::kit::{Effects, agent, ends, open, pays, refusal, stores, tools};
 
 /// In milliseconds.
-const DAY: u64 = 24 * 60 * 60 * 1000;
-const A_DAY: Duration = Duration::from_millis(DAY);
+const DAY: Duration = Duration::from_hours(24);
 
 #[tokio::test]
 async fn a_sweep_expires_interrupts_of_other_runs() {
@@ -29,7 +28,7 @@ async fn a_sweep_expires_interrupts_of_other_runs() {
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
         let (id, waits) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
         assert_eq!(agent.sweep().await.unwrap(), 0, "the interrupt has not expired yet");
-        clock.advance(A_DAY);
+        clock.advance(DAY);
         // The interrupt has expired, so the run refuses the decision even before the sweep.
         let late = agent.decide(&id, &waits, Decision::Approve, "").await;
         assert!(matches!(refusal(late), Refusal::Closed { .. }));
@@ -56,7 +55,7 @@ async fn external_calls_have_a_time_of_their_own() {
             agent(&store, toolset!(Tab), turns).clock(&clock).options(|options| options.external_expiry = Some(DAY));
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        clock.advance(A_DAY);
+        clock.advance(DAY);
         assert_eq!(agent.sweep().await.unwrap(), 1);
         assert_eq!(ends(&agent.open(session.id()).await.unwrap()), [CallResult::Expired]);
     }

@@ -274,7 +274,7 @@ async fn an_approval_that_is_not_used_in_time_is_not_used() {
         let clock = Clock::new();
         let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("ok")])
             .clock(&clock)
-            .options(|options| options.grant_expiry = Some(60_000))
+            .options(|options| options.grant_expiry = Some(Duration::from_mins(1)))
             .on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();

@@ -191,7 +191,7 @@ async fn each_append_carries_the_time_at_which_the_run_must_be_resumed() {
     let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
     let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("never")]);
-    let agent = agent.options(|options| options.approval_expiry = Some(3_600_000));
+    let agent = agent.options(|options| options.approval_expiry = Some(Duration::from_hours(1)));
     let mut session = agent.session();
     session.send("go").await.unwrap();
     let since = session.interrupts().next().unwrap().since;

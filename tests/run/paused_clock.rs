@@ -1,6 +1,9 @@
 //! Times that pass on the paused clock of tokio, which no other process shares.
 
-use std::sync::{Arc, atomic::Ordering::SeqCst};
+use std::{
+    sync::{Arc, atomic::Ordering::SeqCst},
+    time::Duration,
+};
 
 use serde_json::json;
 use tool_runtime::{
@@ -35,7 +38,7 @@ async fn a_timer_expires_interrupts_of_a_driven_run() {
         .clock(&Clock::new())
         .observer(Events::new())
         .operator(Person::default())
-        .options(|options| options.approval_expiry = Some(60_000));
+        .options(|options| options.approval_expiry = Some(Duration::from_mins(1)));
     let mut session = agent.session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
     assert_eq!(ends(&session), [CallResult::Expired, CallResult::Aborted { by: AbortCause::NoAnswer }]);

@@ -38,7 +38,7 @@ struct Process {
 impl Process {
     async fn create(store: Arc<dyn Store>, name: &RunId) -> Self {
         let mut options = RunOptions::default();
-        options.approval_expiry = Some(60_000);
+        options.approval_expiry = Some(Duration::from_mins(1));
         let owner = Principal::from("ann");
         let events = vec![LogEntry::Created { run: name.clone(), owner, options, messages: Vec::new(), at: Time(1) }];
         let run = Run::fold(events.clone()).unwrap();

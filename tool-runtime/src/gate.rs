@@ -200,7 +200,7 @@ impl Rules for GateRules<'_> {
         self.gate.deciders.as_ref().map(|deciders| deciders(spec, arguments)).unwrap_or_default()
     }
 
-    fn output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal> {
+    fn read_output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal> {
         read_output(&self.gate.tools, name, open, given)
     }
 }

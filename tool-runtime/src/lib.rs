@@ -104,7 +104,7 @@ pub mod json {
 pub mod message {
     pub use tool_run::message::{AssistantPart, FinishReason, Prune, ToolCall, ToolMessage, Usage};
     #[doc(no_inline)]
-    pub use tool_run::message::{Contents, Message, Part, ProviderPart, ProviderPartKind, Repair};
+    pub use tool_run::message::{Message, Part, ProviderPart, ProviderPartKind, Repair, ResourceContents};
 }
 
 /// JSON Schemas of inputs and outputs, and their forms for each provider.
@@ -123,7 +123,7 @@ pub mod observability {}
 #[cfg(feature = "agent")]
 pub use agent::{Agent, AgentError};
 pub use feedback::Rejection;
-pub use message::{Contents, Message, Part};
+pub use message::{Message, Part, ResourceContents};
 pub use tool::{
     Approval, CallError, CallFuture, Cancellation, Content, Context, DynamicInput, Effect, Execute, ExecuteWith,
     Failure, Image, Measured, Output, OutputWithContent, Provide, Ranged, Text, Textual, Tool, ToolSpec, Validation,

@@ -66,7 +66,7 @@ async fn a_history_from_outside_is_repaired_and_reported() {
 
 #[test]
 fn unreadable_parts_are_left_out_and_reported() {
-    let (messages, unread) = tool_run::message::read(&[
+    let (messages, unread) = tool_run::message::parse_history(&[
         json!({"role": "assistant", "content": [
             {"type": "text", "text": "look"},
             {"type": "hologram", "data": 1},

@@ -1,6 +1,6 @@
 //! The seed corpus of the fuzz tests: logs, snapshots and sealed forms of runs in all states.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use serde_json::json;
@@ -80,7 +80,7 @@ async fn run(folder: &Path, sealer: &Sealer) {
         .principal("anna")
         .options(|options| {
             options.on_prompt = OnPrompt::Supersede;
-            options.approval_expiry = Some(1_000_000);
+            options.approval_expiry = Some(Duration::from_secs(1000));
         })
         .store(Arc::clone(&store));
     let mut session = agent.session();

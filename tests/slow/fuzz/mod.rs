@@ -15,7 +15,7 @@ use std::{
 };
 
 use futures_util::FutureExt;
-use tool_run::run::{StepInput, pending, record, step};
+use tool_run::run::{StepInput, pending_actions, record, step};
 use tool_runtime::run::{Principal, Run, Time};
 use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
 
@@ -65,7 +65,7 @@ fn use_run(run: &Run) {
     let thawed = Run::thaw(&frozen).unwrap_or_else(|error| panic!("what was frozen cannot be thawed: {error}"));
     assert_eq!(thawed.freeze(), frozen);
     assert_eq!(thawed.phase(), run.phase());
-    let _ = (pending(run), run.interrupts().count(), run.next_expiry(), run.last_text());
+    let _ = (pending_actions(run), run.interrupts().count(), run.next_expiry(), run.last_text());
     let at = Time(u64::MAX);
     for event in [StepInput::Recover { at }, StepInput::Tick { at }, StepInput::Cancel { by: run.owner().clone(), at }]
     {

@@ -15,7 +15,8 @@ use crate::http::{
 };
 use tool_runtime::{
     message::{
-        AssistantPart, Contents, FinishReason, Message, Part, ProviderPart, ProviderPartKind, ToolCall, ToolMessage,
+        AssistantPart, FinishReason, Message, Part, ProviderPart, ProviderPartKind, ResourceContents, ToolCall,
+        ToolMessage,
     },
     model::{Delta, ModelError, ModelErrorKind, Request, Settings, ToolChoice, Turn, Usage},
     schema::Schema,
@@ -290,7 +291,7 @@ fn a_conversation_as_a_request() {
     let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
     let sound = Part::Audio { media_type: "audio/wav".into(), data: "AAAA".into() };
     let file = |uri: &str, contents| Part::Resource { uri: uri.into(), media_type: None, contents };
-    let bytes = Contents::Base64("AAAA".into());
+    let bytes = ResourceContents::Base64("AAAA".into());
     let answer = |id: &str, content: Vec<Part>, is_error| {
         Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
     };
@@ -305,7 +306,11 @@ fn a_conversation_as_a_request() {
         answer("a", vec![image], false),
         answer("b", vec![Part::text("no disk")], true),
         answer("c", vec![Part::Json { json: "{\"ok\":false}".into() }], true),
-        answer("d", vec![sound, file("file:///a", Contents::Text("A".into())), file("file:///b", bytes)], false),
+        answer(
+            "d",
+            vec![sound, file("file:///a", ResourceContents::Text("A".into())), file("file:///b", bytes)],
+            false,
+        ),
         Message::user("go on"),
     ];
     let tools = ToolList::new(vec![tool("f", false, json!({"type": "object"}))]);

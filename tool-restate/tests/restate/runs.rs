@@ -1,6 +1,6 @@
 //! Runs that are driven on Restate: they wait, get decisions from other processes, and go on.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::sync::Barrier;
@@ -150,7 +150,7 @@ async fn an_approval_expires_on_a_timer_of_the_server() {
     let effects = Effects::new();
     let driver = Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("too late")])).tools(tools(&effects));
     let mut front = session_with(tools(&effects), driver.operator(Suspend));
-    front.change_agent(|agent| agent.options(|options| options.approval_expiry = Some(1_000)));
+    front.change_agent(|agent| agent.options(|options| options.approval_expiry = Some(Duration::from_secs(1))));
     let mut session = front.agent().session_with_id(front.id().clone(), Vec::new());
     session.send("go").await.unwrap();
     let run = until(front.agent(), front.id(), |run| run.phase() == Phase::Finished).await;

@@ -7,7 +7,7 @@ mod prune;
 mod repair;
 
 pub use prune::Prune;
-pub use repair::{Repair, read, repair};
+pub use repair::{Repair, parse_history, repair};
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -85,14 +85,14 @@ pub enum Part {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         media_type: Option<String>,
         /// The contents.
-        contents: Contents,
+        contents: ResourceContents,
     },
 }
 
 /// The contents of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Contents {
+pub enum ResourceContents {
     /// Text.
     Text(String),
     /// Other contents, in base64 (standard alphabet, padded).
@@ -201,9 +201,11 @@ impl Part {
     /// Returns the text that a model reads, or `None` for images, audio, and resources that are not text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Text { text } | Self::Resource { contents: Contents::Text(text), .. } => Some(text),
+            Self::Text { text } | Self::Resource { contents: ResourceContents::Text(text), .. } => Some(text),
             Self::Json { json } => Some(json),
-            Self::Image { .. } | Self::Audio { .. } | Self::Resource { contents: Contents::Base64(_), .. } => None,
+            Self::Image { .. } | Self::Audio { .. } | Self::Resource { contents: ResourceContents::Base64(_), .. } => {
+                None
+            }
         }
     }
 
@@ -223,7 +225,7 @@ impl Part {
             Self::Text { text } => text.len(),
             Self::Json { json } => json.len(),
             Self::Image { data, .. } | Self::Audio { data, .. } => data.len(),
-            Self::Resource { uri, contents: Contents::Text(held) | Contents::Base64(held), .. } => {
+            Self::Resource { uri, contents: ResourceContents::Text(held) | ResourceContents::Base64(held), .. } => {
                 uri.len() + held.len()
             }
         }

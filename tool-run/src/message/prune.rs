@@ -1,4 +1,4 @@
-//! The part of a long conversation that a model gets to see.
+//! The part of a long conversation that a model sees.
 
 use super::{AssistantPart, Message, Part, ToolMessage};
 
@@ -46,7 +46,7 @@ impl Prune {
         self
     }
 
-    /// Returns the part of `messages` that a model gets to see.
+    /// Returns the part of `messages` that a model sees.
     pub fn apply(&self, messages: &[Message]) -> Vec<Message> {
         let mut rounds = Vec::new();
         for (at, message) in messages.iter().enumerate() {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn old_thoughts_and_long_answers_go() {
+    fn old_reasoning_and_long_answers_are_left_out() {
         let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
         let history = [
             Message::user("1"),
@@ -167,6 +167,6 @@ mod tests {
         assert_eq!(content.len(), 1);
         let short = vec![Part::text("ä… (6 bytes left out)"), Part::text("(an image, left out)")];
         assert_eq!(pruned[2], answered("a", short));
-        assert_eq!(pruned[3..], history[3..], "the last round thinks on, and the last answer is whole");
+        assert_eq!(pruned[3..], history[3..], "the last round keeps its reasoning, and the last answer is whole");
     }
 }

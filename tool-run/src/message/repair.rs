@@ -39,18 +39,19 @@ struct Slot {
 pub fn repair(messages: Vec<Message>) -> (Vec<Message>, Vec<Repair>) {
     let mut history = History::default();
     for (at, message) in messages.into_iter().enumerate() {
-        history.take(at, message);
+        history.add(at, message);
     }
-    history.done()
+    history.finish()
 }
 
+/// The history so far, and the calls that wait for an answer.
 #[derive(Default)]
 struct History {
     /// The messages except answers: position, message, and whether it has calls, whose answers follow it directly.
     kept: Vec<(usize, Message, bool)>,
     slots: Vec<Slot>,
     ids: HashSet<String>,
-    /// The next number to append to an id that is taken already, by that id.
+    /// The next number to append to an id that another call has, by that id.
     next: HashMap<String, usize>,
     /// The calls without an answer, by their original ids. Calls of one turn are in one queue, and the latest turn is last.
     open: HashMap<String, Vec<VecDeque<usize>>>,
@@ -63,12 +64,12 @@ struct History {
 }
 
 impl History {
-    fn take(&mut self, at: usize, message: Message) {
+    fn add(&mut self, at: usize, message: Message) {
         match message {
-            Message::Tool(answer) => self.answer(at, answer),
+            Message::Tool(answer) => self.add_answer(at, answer),
             Message::System { text } if text.trim().is_empty() => self.repaired.push(Repair::Empty { at }),
             Message::User { content } => {
-                let (kept, empty): (Vec<Part>, Vec<Part>) = content.into_iter().partition(says);
+                let (kept, empty): (Vec<Part>, Vec<Part>) = content.into_iter().partition(has_content);
                 if !empty.is_empty() || kept.is_empty() {
                     self.repaired.push(Repair::Empty { at });
                 }
@@ -77,7 +78,7 @@ impl History {
                     self.kept.push((at, Message::User { content: kept }, false));
                 }
             }
-            Message::Assistant { content } => self.turn(at, content),
+            Message::Assistant { content } => self.add_turn(at, content),
             Message::System { .. } => {
                 self.behind = None;
                 self.kept.push((at, message, false));
@@ -85,7 +86,7 @@ impl History {
         }
     }
 
-    fn turn(&mut self, at: usize, content: Vec<AssistantPart>) {
+    fn add_turn(&mut self, at: usize, content: Vec<AssistantPart>) {
         let before = content.len();
         let mut kept: Vec<AssistantPart> = content.into_iter().filter(is_kept).collect();
         if kept.len() < before || before == 0 {
@@ -98,7 +99,7 @@ impl History {
         for part in &mut kept {
             if let AssistantPart::Call(call) = part {
                 has_calls = true;
-                self.call(at, call);
+                self.add_call(at, call);
             }
         }
         self.behind = has_calls.then_some(0);
@@ -108,7 +109,7 @@ impl History {
         self.kept.push((at, Message::Assistant { content: kept }, has_calls));
     }
 
-    fn call(&mut self, at: usize, call: &mut ToolCall) {
+    fn add_call(&mut self, at: usize, call: &mut ToolCall) {
         let given = call.id.clone();
         if call.id.is_empty() || self.ids.contains(&call.id) {
             let base = if given.is_empty() { "call" } else { &given };
@@ -120,7 +121,7 @@ impl History {
             self.repaired.push(Repair::SameId { at, from: given.clone(), to: call.id.clone() });
         }
         self.ids.insert(call.id.clone());
-        let name = fit(&call.name);
+        let name = valid_name(&call.name);
         if name != call.name {
             let from = mem::replace(&mut call.name, name);
             self.repaired.push(Repair::Name { at, from, to: call.name.clone() });
@@ -134,7 +135,7 @@ impl History {
         self.slots.push(slot);
     }
 
-    fn answer(&mut self, at: usize, answer: ToolMessage) {
+    fn add_answer(&mut self, at: usize, answer: ToolMessage) {
         // If several calls have one id, the answer belongs to the latest turn with such a call. An answer to an earlier one would
         // have come before that turn.
         let turns = self.open.get_mut(&answer.call_id);
@@ -156,7 +157,7 @@ impl History {
         slot.answer = Some(ToolMessage { call_id: slot.id.clone(), tool: slot.name.clone(), ..answer });
     }
 
-    fn done(mut self) -> (Vec<Message>, Vec<Repair>) {
+    fn finish(mut self) -> (Vec<Message>, Vec<Repair>) {
         let mut whole: Vec<Message> = Vec::with_capacity(self.kept.len() + self.slots.len());
         let mut slots = mem::take(&mut self.slots).into_iter().peekable();
         let mut turn = 0;
@@ -201,7 +202,8 @@ fn merge_into_last(whole: &mut [Message], message: Message) -> Option<Message> {
     None
 }
 
-fn says(part: &Part) -> bool {
+/// Returns whether a part is anything but blank text.
+fn has_content(part: &Part) -> bool {
     part.as_text().is_none_or(|text| !text.trim().is_empty())
 }
 
@@ -214,7 +216,7 @@ fn is_kept(part: &AssistantPart) -> bool {
 }
 
 /// Returns `name` with only the characters that providers allow.
-fn fit(name: &str) -> String {
+fn valid_name(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let fits: String = name.chars().take(64).map(|c| if allowed(c) { c } else { '_' }).collect();
     if fits.is_empty() { "unknown".to_owned() } else { fits }
@@ -225,16 +227,16 @@ fn fit(name: &str) -> String {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_run::message::{Message, read};
+/// use tool_run::message::{Message, parse_history};
 ///
-/// let (messages, unread) = read(&[
+/// let (messages, unread) = parse_history(&[
 ///     json!({"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "smell", "data": "rose"}]}),
 ///     json!({"role": "oracle", "text": "42"}),
 /// ]);
 /// assert_eq!(messages, [Message::user("hi")]);
 /// assert_eq!(unread.len(), 2);
 /// ```
-pub fn read(messages: &[Value]) -> (Vec<Message>, Vec<Repair>) {
+pub fn parse_history(messages: &[Value]) -> (Vec<Message>, Vec<Repair>) {
     let (mut whole, mut unread) = (Vec::with_capacity(messages.len()), Vec::new());
     for (at, value) in messages.iter().enumerate() {
         let mut left_out = |what: String| unread.push(Repair::Unread { at, what });
@@ -390,7 +392,7 @@ mod tests {
                     "system"
                 }
                 Message::User { content } => {
-                    if content.is_empty() || !content.iter().all(says) {
+                    if content.is_empty() || !content.iter().all(has_content) {
                         return Some("an empty user message".into());
                     }
                     "user"
@@ -407,7 +409,7 @@ mod tests {
                         if call.id.is_empty() || !ids.insert(call.id.clone()) {
                             return Some(format!("two calls have the id `{}`", call.id));
                         }
-                        if fit(&call.name) != call.name {
+                        if valid_name(&call.name) != call.name {
                             return Some(format!("a call of `{}`", call.name));
                         }
                         at += 1;

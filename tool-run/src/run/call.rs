@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::feedback::Rejection;
 use crate::message::Part;
 use crate::run::{
-    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Time, is_default,
+    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Time, id::millis,
+    is_default,
 };
 use crate::tool::error::{because, not_available};
 use crate::tool::spec::Digest;
@@ -505,9 +506,7 @@ impl CallResult {
     pub fn of(outcome: Result<Output, CallError>) -> Self {
         match outcome {
             Ok(output) => Self::Succeeded { output },
-            Err(CallError::TimedOut { limit }) => {
-                Self::TimedOut { limit: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }
-            }
+            Err(CallError::TimedOut { limit }) => Self::TimedOut { limit: millis(limit) },
             Err(CallError::Cancelled) => Self::Cancelled,
             // The call was started, so any other error is a failure.
             Err(error) => Self::failed(&error),

@@ -96,8 +96,8 @@ impl Run {
             title: None,
         };
         for message in messages {
-            run.reserve(&message);
-            run.say(message);
+            run.reserve_ids(&message);
+            run.add_message(message);
         }
         run
     }
@@ -109,23 +109,23 @@ impl Run {
     /// returned, and must not take any of its actions.
     pub fn apply(&mut self, entry: &LogEntry) -> Result<(), CorruptLog> {
         let (rev, name) = (self.rev, entry.name());
-        self.change(entry).map_err(|reason| CorruptLog { rev, entry: name, reason })?;
+        self.apply_entry(entry).map_err(|reason| CorruptLog { rev, entry: name, reason })?;
         self.rev = rev.saturating_add(1);
         Ok(())
     }
 
-    fn change(&mut self, entry: &LogEntry) -> Applied {
+    fn apply_entry(&mut self, entry: &LogEntry) -> Applied {
         match entry {
             LogEntry::Created { .. } => return Err("it is created twice".to_owned()),
             LogEntry::Branched { prompts, taint, title, .. } => {
-                self.branched(prompts.clone(), taint.clone())?;
+                self.begin_branch(prompts.clone(), taint.clone())?;
                 self.title.clone_from(title);
             }
             LogEntry::Titled { by, .. } if !self.is_owner(by) => return Err(format!("{by} named it, and may not")),
             LogEntry::Titled { title, .. } => self.title = Some(title.clone()),
             LogEntry::Queued { prompt } => self.queue.push(prompt.clone()),
-            LogEntry::Prompted { prompt, queued } => self.prompted(prompt.clone(), *queued)?,
-            LogEntry::TurnStarted { .. } => self.turn_started()?,
+            LogEntry::Prompted { prompt, queued } => self.accept_prompt(prompt.clone(), *queued)?,
+            LogEntry::TurnStarted { .. } => self.start_turn()?,
             LogEntry::Offered { tools } => {
                 if self.activity != Activity::Generating || !self.current_calls().is_empty() {
                     return Err("the tools on offer change in the middle of a turn".to_owned());
@@ -133,74 +133,74 @@ impl Run {
                 self.offered = Some(tools.clone());
             }
             LogEntry::Called { call, provider_id, name, arguments } => {
-                self.called(call.clone(), provider_id.clone(), name.clone(), arguments.clone())?;
+                self.add_call(call.clone(), provider_id.clone(), name.clone(), arguments.clone())?;
             }
             LogEntry::TurnEnded { parts, finish, usage, model, .. } => {
-                self.turn_ended(parts, finish.clone(), *usage, model.clone())?;
+                self.end_turn(parts, finish.clone(), *usage, model.clone())?;
             }
             LogEntry::TurnFailed { error, again, usage, model, .. } => {
-                self.turn_failed(error.clone(), *again, *usage, model.clone())?;
+                self.fail_turn(error.clone(), *again, *usage, model.clone())?;
             }
             LogEntry::Checked { call, tool, arguments, touches } => {
-                self.checked(call, tool, *arguments, touches.as_ref())?;
+                self.accept_check(call, tool, *arguments, touches.as_ref())?;
             }
-            LogEntry::Opened { call, interrupt } => self.opened(call, interrupt.clone())?,
+            LogEntry::Opened { call, interrupt } => self.open_interrupt(call, interrupt.clone())?,
             LogEntry::Decided { interrupt, decision, by, at } => {
-                self.decided(interrupt, decision.clone(), by.clone(), *at)?;
+                self.record_decision(interrupt, decision.clone(), by.clone(), *at)?;
             }
             LogEntry::Normalized { call, arguments, by } => {
-                let at = self.at(call, &[Stage::Proposed])?;
+                let at = self.find_call(call, &[Stage::Proposed])?;
                 self.calls[at].revise(ArgumentRevision::new(arguments.clone(), *by));
             }
             LogEntry::Repaired { call, name, arguments, by, usage } => {
-                self.repaired(call, name.clone(), arguments.clone(), *by)?;
-                self.used(*usage, None);
+                self.repair_call(call, name.clone(), arguments.clone(), *by)?;
+                self.add_usage(*usage, None);
             }
-            LogEntry::StopRequested { by, .. } => self.stop_requested(by)?,
+            LogEntry::StopRequested { by, .. } => self.request_stop(by)?,
             LogEntry::Edited { call, arguments, by, touches } => {
-                self.edited(call, arguments.clone(), by.clone(), touches.clone())?;
+                self.edit_call(call, arguments.clone(), by.clone(), touches.clone())?;
             }
             LogEntry::Answered { call, question, answer } => {
-                let at = self.at(call, &[Stage::Open])?;
-                self.was_decided(at)?;
+                let at = self.find_call(call, &[Stage::Open])?;
+                self.decision_about(at)?;
                 self.calls[at]
                     .history_mut()
                     .answers
                     .push(AnsweredQuestion { question: *question, answer: answer.clone() });
             }
-            LogEntry::Allowed { allowance } => self.allowed(allowance.clone())?,
+            LogEntry::Allowed { allowance } => self.add_allowance(allowance.clone())?,
             LogEntry::Granted { call, tool, arguments, shown, by, expires } => {
-                self.granted(call, *tool, *arguments, *shown, by, *expires)?;
+                self.grant_call(call, *tool, *arguments, *shown, by, *expires)?;
             }
-            LogEntry::Started { call, .. } => self.started(call)?,
+            LogEntry::Started { call, .. } => self.start_call(call)?,
             LogEntry::StepStarted { call, name } => {
-                let at = self.stepper(call)?;
+                let at = self.find_step_owner(call)?;
                 self.calls[at].history_mut().started_steps.push(name.clone());
             }
             LogEntry::StepEnded { call, name, value, spent } => {
-                self.stepped(call, name.clone(), value.clone(), *spent)?;
+                self.record_step_end(call, name.clone(), value.clone(), *spent)?;
             }
             LogEntry::Lost { call } => {
-                let at = self.at(call, &[Stage::Running])?;
+                let at = self.find_call(call, &[Stage::Running])?;
                 self.enter(at, CallState::Unknown);
             }
             LogEntry::Migrated { call, .. } => {
-                let at = self.at(call, &[Stage::Open, Stage::Ready])?;
+                let at = self.find_call(call, &[Stage::Open, Stage::Ready])?;
                 if self.calls[at].attempts > 0 {
                     return Err(format!("{call} is migrated after its start"));
                 }
                 (self.calls[at].tool, self.calls[at].touches) = (None, None);
                 self.enter(at, CallState::Proposed);
             }
-            LogEntry::Ended { call, result, at } => self.ended(call, result, *at)?,
-            LogEntry::Finished { .. } => self.stop(Activity::Finished)?,
-            LogEntry::Stopped { reason, .. } => self.stop(Activity::Stopped(reason.clone()))?,
+            LogEntry::Ended { call, result, at } => self.end_call(call, result, *at)?,
+            LogEntry::Finished { .. } => self.end_run(Activity::Finished)?,
+            LogEntry::Stopped { reason, .. } => self.end_run(Activity::Stopped(reason.clone()))?,
         }
         Ok(())
     }
 
     /// Returns the position of a call of the present turn that is at one of `stages`.
-    fn at(&mut self, id: &CallId, stages: &[Stage]) -> Result<usize, String> {
+    fn find_call(&mut self, id: &CallId, stages: &[Stage]) -> Result<usize, String> {
         let at = self.position_of(id).filter(|at| self.current_range().contains(at));
         let at = at.ok_or_else(|| format!("the present turn has no call {id}"))?;
         self.last_changed = as_u32(at);
@@ -213,14 +213,14 @@ impl Run {
     }
 
     /// Returns the decision about the open interrupt of the call.
-    fn was_decided(&self, at: usize) -> Result<&DecisionRecord, String> {
+    fn decision_about(&self, at: usize) -> Result<&DecisionRecord, String> {
         let call = &self.calls[at];
         let decided = call.interrupt().and_then(|open| call.decided(open.id.number));
         decided.ok_or_else(|| format!("no decision about the interrupt of {} is logged", call.id))
     }
 
     /// Checks that every call has ended, and that the model is not asked.
-    fn is_settled(&self) -> Applied {
+    fn check_settled(&self) -> Applied {
         if self.activity == Activity::Generating {
             return Err("the model is asked".to_owned());
         }
@@ -255,13 +255,13 @@ impl Run {
         self.settled_before += as_u32(passed);
     }
 
-    fn say(&mut self, message: Message) {
+    fn add_message(&mut self, message: Message) {
         self.bytes = self.bytes.saturating_add(size(&message));
         self.messages.push(message);
     }
 
     /// Reserves the call ids of an earlier conversation, so that no call of this run gets one of them.
-    fn reserve(&mut self, message: &Message) {
+    fn reserve_ids(&mut self, message: &Message) {
         let Message::Assistant { content } = message else { return };
         for part in content {
             if let AssistantPart::Call(call) = part {
@@ -270,13 +270,13 @@ impl Run {
         }
     }
 
-    fn prompted(&mut self, prompt: Prompt, queued: bool) -> Applied {
+    fn accept_prompt(&mut self, prompt: Prompt, queued: bool) -> Applied {
         let first = self.queue.iter().position(|waits| waits.steers == prompt.steers);
         let place = first.filter(|at| queued && self.queue[*at] == prompt);
         if queued && place.is_none() {
             return Err("the accepted prompt is not the first waiting one".to_owned());
         }
-        self.is_settled()?;
+        self.check_settled()?;
         if let Some(at) = place {
             self.queue.remove(at);
         }
@@ -285,7 +285,7 @@ impl Run {
             self.until = prompt.until;
             self.answer = prompt.answer;
             self.usage = Usage::default();
-            self.restart();
+            self.reset_limits();
         }
         for tool in prompt.taint {
             if !self.taint.contains(&tool) {
@@ -295,11 +295,11 @@ impl Run {
         self.activity = Activity::Prompted;
         self.leave_turn();
         self.prompts.push(PromptPosition { id: prompt.id, at: as_u32(self.messages.len()), steers: prompt.steers });
-        self.say(Message::User { content: prompt.content });
+        self.add_message(Message::User { content: prompt.content });
         Ok(())
     }
 
-    fn branched(&mut self, prompts: Vec<PromptPosition>, taint: Vec<String>) -> Applied {
+    fn begin_branch(&mut self, prompts: Vec<PromptPosition>, taint: Vec<String>) -> Applied {
         if self.rev != 1 {
             return Err("it branches from another run after its beginning".to_owned());
         }
@@ -312,8 +312,8 @@ impl Run {
         Ok(())
     }
 
-    fn turn_started(&mut self) -> Applied {
-        self.is_settled()?;
+    fn start_turn(&mut self) -> Applied {
+        self.check_settled()?;
         let is_unasked = self.activity == Activity::Idle && self.messages.is_empty();
         if is_unasked || self.activity == Activity::Finished {
             return Err("a turn starts without a prompt".to_owned());
@@ -323,7 +323,7 @@ impl Run {
         }
         if matches!(self.activity, Activity::Stopped(_)) {
             // A person continues the run, so it has all its steps again, as after a prompt.
-            self.restart();
+            self.reset_limits();
         }
         self.offered = None;
         self.activity = Activity::Generating;
@@ -340,13 +340,13 @@ impl Run {
         self.stages = [0; STAGES];
     }
 
-    fn restart(&mut self) {
+    fn reset_limits(&mut self) {
         self.steps = 0;
         self.stopping = false;
         self.turns.clear();
     }
 
-    fn called(&mut self, id: CallId, provider_id: String, name: String, arguments: Arc<str>) -> Applied {
+    fn add_call(&mut self, id: CallId, provider_id: String, name: String, arguments: Arc<str>) -> Applied {
         if self.activity != Activity::Generating {
             return Err(format!("{id} was called outside of a model's turn"));
         }
@@ -374,13 +374,7 @@ impl Run {
         Ok(())
     }
 
-    fn turn_ended(
-        &mut self,
-        parts: &[TurnPart],
-        finish: FinishReason,
-        usage: Usage,
-        model: Option<Arc<str>>,
-    ) -> Applied {
+    fn end_turn(&mut self, parts: &[TurnPart], finish: FinishReason, usage: Usage, model: Option<Arc<str>>) -> Applied {
         if self.activity != Activity::Generating {
             return Err("a turn ended without a start".to_owned());
         }
@@ -394,32 +388,32 @@ impl Run {
         }
         let content = parts.iter().map(|part| match part {
             TurnPart::Content(part) => part.clone(),
-            TurnPart::Call { call } => self.as_message(call),
+            TurnPart::Call { call } => self.to_message(call),
         });
         let content: Vec<AssistantPart> = content.collect();
-        self.used(usage, model);
+        self.add_usage(usage, model);
         if !content.is_empty() {
-            self.say(Message::Assistant { content });
+            self.add_message(Message::Assistant { content });
         }
         self.activity = Activity::Acting(TurnEnd::of(finish));
         self.answer_if_done();
         Ok(())
     }
 
-    fn used(&mut self, usage: Usage, model: Option<Arc<str>>) {
+    fn add_usage(&mut self, usage: Usage, model: Option<Arc<str>>) {
         self.usage += usage;
         if model.is_some() || usage != Usage::default() {
             self.turns.push(TurnUsage { turn: self.turn, model, usage });
         }
     }
 
-    fn turn_failed(&mut self, error: String, again: bool, usage: Usage, model: Option<Arc<str>>) -> Applied {
+    fn fail_turn(&mut self, error: String, again: bool, usage: Usage, model: Option<Arc<str>>) -> Applied {
         if !matches!(self.activity, Activity::Generating | Activity::Prompted) {
             return Err("a turn failed without a start".to_owned());
         }
-        let content: Vec<_> = self.current_calls().iter().map(|call| self.as_message(&call.id)).collect();
+        let content: Vec<_> = self.current_calls().iter().map(|call| self.to_message(&call.id)).collect();
         if !content.is_empty() {
-            self.say(Message::Assistant { content });
+            self.add_message(Message::Assistant { content });
         }
         if again {
             self.retries = self.retries.saturating_add(1);
@@ -428,13 +422,13 @@ impl Run {
                 self.steps = self.steps.saturating_sub(1);
             }
         }
-        self.used(usage, model);
+        self.add_usage(usage, model);
         self.activity = Activity::Acting(if again { TurnEnd::Again } else { TurnEnd::Failed(error) });
         self.answer_if_done();
         Ok(())
     }
 
-    fn stop_requested(&mut self, by: &Principal) -> Applied {
+    fn request_stop(&mut self, by: &Principal) -> Applied {
         if !self.is_owner(by) {
             return Err(format!("{by} requested a stop, but is not the owner"));
         }
@@ -445,8 +439,8 @@ impl Run {
         Ok(())
     }
 
-    fn stop(&mut self, activity: Activity) -> Applied {
-        self.is_settled()?;
+    fn end_run(&mut self, activity: Activity) -> Applied {
+        self.check_settled()?;
         if !matches!(self.activity, Activity::Acting(_)) {
             return Err("the run ends, but it is not active".to_owned());
         }
@@ -468,11 +462,11 @@ impl Run {
         }
         let answers: Vec<Message> = self.calls[calls].iter().filter_map(answer).collect();
         for message in answers {
-            self.say(message);
+            self.add_message(message);
         }
     }
 
-    fn as_message(&self, id: &CallId) -> AssistantPart {
+    fn to_message(&self, id: &CallId) -> AssistantPart {
         let call = self.call(id);
         AssistantPart::Call(ToolCall {
             id: id.as_str().to_owned(),
@@ -481,7 +475,7 @@ impl Run {
         })
     }
 
-    fn opened(&mut self, id: &CallId, interrupt: Box<Interrupt>) -> Applied {
+    fn open_interrupt(&mut self, id: &CallId, interrupt: Box<Interrupt>) -> Applied {
         let stages: &[Stage] = match &interrupt.kind {
             // Policies alone granted the call, but it now needs an approval.
             InterruptKind::Approval { .. } => &[Stage::Proposed, Stage::Ready],
@@ -489,7 +483,7 @@ impl Run {
             InterruptKind::Question { .. } | InterruptKind::Inner { .. } => &[Stage::Running],
             InterruptKind::Reconcile => &[Stage::Unknown],
         };
-        let at = self.at(id, stages)?;
+        let at = self.find_call(id, stages)?;
         if interrupt.id != self.calls[at].next_interrupt_id() {
             return Err(format!("{} is not the next interrupt of {id}", interrupt.id));
         }
@@ -503,8 +497,8 @@ impl Run {
         Ok(())
     }
 
-    fn decided(&mut self, id: &InterruptId, decision: Decision, by: Principal, time: Time) -> Applied {
-        let at = self.at(&id.call, &[Stage::Open])?;
+    fn record_decision(&mut self, id: &InterruptId, decision: Decision, by: Principal, time: Time) -> Applied {
+        let at = self.find_call(&id.call, &[Stage::Open])?;
         let open = self.calls[at].interrupt().filter(|open| open.id == *id);
         let Some(open) = open.filter(|_| self.calls[at].decided(id.number).is_none()) else {
             return Err(format!("{id} is not open"));
@@ -516,9 +510,15 @@ impl Run {
         Ok(())
     }
 
-    fn edited(&mut self, id: &CallId, arguments: Arc<str>, by: Principal, touches: Option<Arc<Resources>>) -> Applied {
-        let at = self.at(id, &[Stage::Open])?;
-        let decided = self.was_decided(at)?;
+    fn edit_call(
+        &mut self,
+        id: &CallId,
+        arguments: Arc<str>,
+        by: Principal,
+        touches: Option<Arc<Resources>>,
+    ) -> Applied {
+        let at = self.find_call(id, &[Stage::Open])?;
+        let decided = self.decision_about(at)?;
         let number = decided.interrupt;
         if !matches!(decided.decision, Decision::Edit { .. }) || decided.by != by {
             return Err(format!("{by} edited {id} without a decision"));
@@ -530,24 +530,24 @@ impl Run {
         Ok(())
     }
 
-    fn allowed(&mut self, allowance: Allowance) -> Applied {
+    fn add_allowance(&mut self, allowance: Allowance) -> Applied {
         let decided =
             |decided: &DecisionRecord| decided.decision == Decision::ApproveForRun && decided.by == allowance.by;
-        if !self.current_range().any(|at| self.was_decided(at).is_ok_and(decided)) {
+        if !self.current_range().any(|at| self.decision_about(at).is_ok_and(decided)) {
             return Err(format!("{} did not allow calls for the rest of the run", allowance.by));
         }
         self.allowances.push(allowance);
         Ok(())
     }
 
-    fn checked(
+    fn accept_check(
         &mut self,
         id: &CallId,
         tool: &Arc<ToolRef>,
         arguments: Digest,
         touches: Option<&Arc<Resources>>,
     ) -> Applied {
-        let at = self.at(id, &[Stage::Proposed])?;
+        let at = self.find_call(id, &[Stage::Proposed])?;
         if self.calls[at].name != tool.name {
             return Err(format!("{id} was checked with the tool `{}`, but calls another one", tool.name));
         }
@@ -562,7 +562,7 @@ impl Run {
         Ok(())
     }
 
-    fn granted(
+    fn grant_call(
         &mut self,
         id: &CallId,
         tool: Fingerprint,
@@ -577,9 +577,9 @@ impl Run {
             GrantedBy::Person(_) => Stage::Open,
             GrantedBy::Policy | GrantedBy::Allowance(_) => Stage::Proposed,
         };
-        let at = self.at(id, &[stage])?;
+        let at = self.find_call(id, &[stage])?;
         if let GrantedBy::Person(by) = by {
-            self.permits(at, by)?;
+            self.check_permission(at, by)?;
         }
         let call = &mut self.calls[at];
         if call.tool.as_ref().map(|tool| tool.fingerprint) != Some(tool) || call.arguments.digest != arguments {
@@ -602,9 +602,9 @@ impl Run {
         Ok(())
     }
 
-    fn stepped(&mut self, id: &CallId, name: String, value: Value, spent: NestedUsage) -> Applied {
-        let at = self.stepper(id)?;
-        self.used(spent.usage, None);
+    fn record_step_end(&mut self, id: &CallId, name: String, value: Value, spent: NestedUsage) -> Applied {
+        let at = self.find_step_owner(id)?;
+        self.add_usage(spent.usage, None);
         self.inner_calls = self.inner_calls.saturating_add(spent.calls);
         self.retries = self.retries.saturating_add(spent.retries);
         let past = self.calls[at].history_mut();
@@ -616,16 +616,16 @@ impl Run {
     }
 
     /// Returns the position of a call that may take a step now.
-    fn stepper(&mut self, id: &CallId) -> Result<usize, String> {
-        let at = self.at(id, &[Stage::Running, Stage::Open])?;
+    fn find_step_owner(&mut self, id: &CallId) -> Result<usize, String> {
+        let at = self.find_call(id, &[Stage::Running, Stage::Open])?;
         if self.calls[at].stage() == Stage::Open && !self.calls[at].is_asking() {
             return Err(format!("{id} takes a step while it waits"));
         }
         Ok(at)
     }
 
-    fn started(&mut self, id: &CallId) -> Applied {
-        let at = self.at(id, &[Stage::Ready])?;
+    fn start_call(&mut self, id: &CallId) -> Applied {
+        let at = self.find_call(id, &[Stage::Ready])?;
         let Some(grant) = self.grant_of(at) else { return Err(format!("{id} starts without a grant")) };
         let call = &self.calls[at];
         let tool = call.tool.as_ref().map(|tool| tool.fingerprint);
@@ -644,9 +644,9 @@ impl Run {
         Ok(())
     }
 
-    fn ended(&mut self, id: &CallId, result: &Arc<CallResult>, time: Time) -> Applied {
+    fn end_call(&mut self, id: &CallId, result: &Arc<CallResult>, time: Time) -> Applied {
         use Stage::{Open, Proposed, Ready, Running, Unknown};
-        let at = self.at(id, &[Proposed, Open, Ready, Running, Unknown])?;
+        let at = self.find_call(id, &[Proposed, Open, Ready, Running, Unknown])?;
         let call = &self.calls[at];
         let from: &[Stage] = match &**result {
             CallResult::Succeeded { .. } => &[Running, Open],
@@ -675,9 +675,9 @@ impl Run {
     }
 
     /// Checks that a decision by the person `by` lets the call start or continue.
-    fn permits(&self, at: usize, by: &Principal) -> Applied {
+    fn check_permission(&self, at: usize, by: &Principal) -> Applied {
         let call = &self.calls[at];
-        let decided = self.was_decided(at)?;
+        let decided = self.decision_about(at)?;
         let is_permission = match (call.interrupt().map(|open| &open.kind), &decided.decision) {
             (Some(InterruptKind::Approval { .. }), Decision::Edit { .. }) => {
                 call.past.as_ref().is_some_and(|past| past.last_edit == decided.interrupt)
@@ -697,8 +697,8 @@ impl Run {
     }
 
     /// Replaces the call in the conversation by the repaired one.
-    fn repaired(&mut self, id: &CallId, name: String, arguments: Arc<str>, by: Author) -> Applied {
-        let at = self.at(id, &[Stage::Proposed])?;
+    fn repair_call(&mut self, id: &CallId, name: String, arguments: Arc<str>, by: Author) -> Applied {
+        let at = self.find_call(id, &[Stage::Proposed])?;
         if !matches!(self.activity, Activity::Acting(_)) {
             return Err(format!("{id} is repaired before the end of its turn"));
         }

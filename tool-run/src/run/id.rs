@@ -171,6 +171,11 @@ impl Time {
 
     /// Returns the time that is `duration` after this one.
     pub fn after(self, duration: Duration) -> Self {
-        self.plus(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+        self.plus(millis(duration))
     }
+}
+
+/// Returns the whole milliseconds of `duration`.
+pub fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

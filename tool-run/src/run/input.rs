@@ -15,8 +15,7 @@ use crate::tool::{CallError, Output};
 
 /// An input of [`step`](super::step): something that happened to a run, as its driver reports it.
 ///
-/// Fields that several have: `call` is the call that the input is about. `at` is its time. `model` is the model, if
-/// it is known.
+/// Common fields: `call` is the call that the input concerns, `at` is its time, and `model` is the model, if it is known.
 #[allow(missing_docs, reason = "fields of the same name are documented once, above")]
 #[derive(Debug)]
 #[non_exhaustive]
@@ -41,9 +40,9 @@ pub enum StepInput {
     TurnEnded {
         /// The content of the turn, in order.
         parts: Vec<AssistantPart>,
-        /// Why it ended.
+        /// The reason why it ended.
         finish: FinishReason,
-        /// Tokens used.
+        /// The tokens that the turn used.
         usage: Usage,
         model: Option<Arc<str>>,
         at: Time,
@@ -222,7 +221,7 @@ impl Prompt {
         self
     }
 
-    /// Sets the schema of that tool's arguments, for every process that continues the run.
+    /// Sets the schema of the arguments of the tool in `until`, for every process that continues the run.
     pub fn answered_as(mut self, schema: Value) -> Self {
         self.answer = Some(Arc::new(schema));
         self

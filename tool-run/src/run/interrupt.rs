@@ -114,9 +114,9 @@ impl InterruptKind {
     }
 
     /// Returns whether the interrupt accepts this decision.
-    pub(super) fn takes(&self, decision: &Decision) -> bool {
+    pub(super) fn accepts(&self, decision: &Decision) -> bool {
         match self {
-            Self::Inner { interrupt, .. } => interrupt.kind.takes(decision),
+            Self::Inner { interrupt, .. } => interrupt.kind.accepts(decision),
             Self::Approval { offer: Some(_) } if *decision == Decision::ApproveForRun => true,
             kind => kind.possible().contains(&decision.verb()),
         }
@@ -307,7 +307,7 @@ mod tests {
 
     /// Checks every kind against every decision, and the text of the refusal.
     #[test]
-    fn each_kind_takes_its_decisions_and_no_others() {
+    fn each_kind_accepts_its_decisions_and_no_others() {
         let approval = |offer: Option<ArgumentPattern>| InterruptKind::Approval { offer };
         let answer = |question: Question| InterruptKind::Question { question };
         let table = [
@@ -328,8 +328,9 @@ mod tests {
                 Decision::Answer { value: Value::Null },
                 Decision::Fail { error: String::new() },
             ];
-            let taken: String = decisions.iter().map(|decision| if kind.takes(decision) { 'x' } else { '.' }).collect();
-            assert_eq!(taken, row, "{kind:?}");
+            let mark = |decision| if kind.accepts(decision) { 'x' } else { '.' };
+            let accepted: String = decisions.iter().map(mark).collect();
+            assert_eq!(accepted, row, "{kind:?}");
             let refusal = Refusal::NotOffered { decision: "edit", possible: kind.possible() };
             assert_eq!(refusal.to_string(), format!("this interrupt does not accept `edit`; use one of: {possible}"));
         }

@@ -35,7 +35,7 @@ pub trait Rules {
 
     /// Reads a person's output for a call of the tool `name` that waits for `open`. If `open` belongs to an inner call, the
     /// output is for the innermost one.
-    fn output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal>;
+    fn read_output(&self, name: &str, open: &Interrupt, given: &Value) -> Result<Output, Refusal>;
 }
 
 /// A tool of an application.
@@ -128,7 +128,7 @@ pub fn judge_decision(
                 judge_inside(rules, &call.name, open, decision, read)?;
             }
             Decision::Edit { .. } => checked = read.map(|read| judge_call(rules, run, call, read)),
-            Decision::Respond { output: given } => output = Some(rules.output(&call.name, open, given)?),
+            Decision::Respond { output: given } => output = Some(rules.read_output(&call.name, open, given)?),
             Decision::Answer { value } => check_answer(&open.kind, value)?,
             _ => {}
         }
@@ -151,7 +151,7 @@ fn judge_inside(
     };
     match decision {
         Decision::Edit { .. } => read.ok_or(Refusal::ToolChanged)?.outcome.map(drop).map_err(changed),
-        Decision::Respond { output } => rules.output(name, open, output).map(drop),
+        Decision::Respond { output } => rules.read_output(name, open, output).map(drop),
         Decision::Answer { value } => check_answer(&open.innermost().kind, value),
         _ => Ok(()),
     }

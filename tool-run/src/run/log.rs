@@ -307,7 +307,7 @@ pub(super) fn write<T: Serialize + ?Sized>(data: &T) -> String {
 /// Reads `text`. Checks the version first, so it never parses a newer form.
 pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, RecordError> {
     let malformed = |error: serde_json::Error| RecordError::Malformed(error.to_string());
-    let v = match leading(text) {
+    let v = match leading_version(text) {
         Some(v) => v,
         None => serde_json::from_str::<Version>(text).map_err(malformed)?.v,
     };
@@ -320,7 +320,7 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Record
 }
 
 /// Returns the version if it stands where [`write`] puts it. So [`read`] parses a long text only once.
-fn leading(text: &str) -> Option<u32> {
+fn leading_version(text: &str) -> Option<u32> {
     let (version, _) = text.strip_prefix(r#"{"v":"#)?.split_once(',')?;
     version.parse().ok()
 }

@@ -32,7 +32,7 @@ pub use record::RecordError;
 pub use state::{
     CallOrder, Limits, NestedUsage, OnDeny, OnPrompt, OnTaint, Phase, Run, RunOptions, StopReason, TurnUsage,
 };
-pub use step::{pending, step, step_into};
+pub use step::{pending_actions, step, step_into};
 
 pub use crate::tool::spec::Digest;
 pub use crate::tool::{Question, QuestionAnswer};

@@ -1,6 +1,6 @@
 //! A run: the state that its log leads to.
 
-use std::{collections::HashMap, fmt, ops::Range, sync::Arc};
+use std::{collections::HashMap, fmt, ops::Range, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -554,7 +554,7 @@ impl Limits {
     }
 }
 
-/// The limits of a run, and its options.
+/// The limits of a run, and its options. The log stores durations in whole milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -569,12 +569,33 @@ pub struct RunOptions {
     pub execution: CallOrder,
     /// The consequence of untrusted text in the run.
     pub on_taint: OnTaint,
-    /// The milliseconds after which an unanswered approval or question expires; `None` for never.
-    pub approval_expiry: Option<u64>,
-    /// The milliseconds after which an unanswered external call expires; `None` for never.
-    pub external_expiry: Option<u64>,
-    /// The milliseconds for which an unused approval stays valid; `None` for ever.
-    pub grant_expiry: Option<u64>,
+    /// The time after which an unanswered approval or question expires; `None` for never.
+    #[serde(with = "expiry")]
+    pub approval_expiry: Option<Duration>,
+    /// The time after which an unanswered external call expires; `None` for never.
+    #[serde(with = "expiry")]
+    pub external_expiry: Option<Duration>,
+    /// The time for which an unused approval stays valid; `None` for ever.
+    #[serde(with = "expiry")]
+    pub grant_expiry: Option<Duration>,
+}
+
+/// The stored form of an expiry: milliseconds.
+mod expiry {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::run::id::millis;
+
+    #[allow(clippy::ref_option, reason = "serde asks for it")]
+    pub fn serialize<S: Serializer>(expiry: &Option<Duration>, out: S) -> Result<S::Ok, S::Error> {
+        expiry.map(millis).serialize(out)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::deserialize(input)?.map(Duration::from_millis))
+    }
 }
 
 /// The treatment of a prompt while the run is busy or waits.

@@ -242,7 +242,8 @@ fn definition(spec: &ToolSpec, schema: impl Fn(&Schema) -> Value) -> Value {
     })
 }
 
-/// The fingerprints under which records may know a definition: the present one, and that of versions that let texts count.
+/// The fingerprints by which a record may name a definition: the present one, and that of earlier versions of this crate,
+/// in which texts count.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
     now: Fingerprint,
@@ -403,7 +404,7 @@ impl Resources {
 
     /// Returns whether two such calls must not run in parallel: one of them writes a resource that the other touches.
     pub fn conflicts(&self, other: &Self) -> bool {
-        let meet = |some: &[String], others: &[String]| some.iter().any(|a| others.iter().any(|b| overlap(a, b)));
+        let meet = |some: &[String], others: &[String]| some.iter().any(|a| others.iter().any(|b| overlaps(a, b)));
         meet(&self.writes, &other.writes) || meet(&self.writes, &other.reads) || meet(&self.reads, &other.writes)
     }
 }
@@ -420,7 +421,7 @@ fn add_name(names: &mut Vec<String>, name: &str) {
 }
 
 /// Returns whether one path equals the other, or is below it.
-fn overlap(a: &str, b: &str) -> bool {
+fn overlaps(a: &str, b: &str) -> bool {
     let (above, below) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     below.strip_prefix(above).is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with('/'))
 }

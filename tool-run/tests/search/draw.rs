@@ -1,12 +1,13 @@
-//! Random options and events.
+//! Random options and inputs.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::play::{next_interrupt_id, owner};
-use super::world::{self, Known};
+use super::moves::{next_interrupt_number, owner};
+use super::world::{self, ToolDefinition};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
     Author, Call, CallOrder, CheckedCall, CheckedDecision, Decision, InterruptId, NestedUsage, OnDeny, OnPrompt,
@@ -14,13 +15,13 @@ use tool_run::run::{
 };
 use tool_run::tool::{CallError, Failure, Resources};
 
-/// Numbers that determine an event for the present run.
+/// Numbers that determine an input for the present run.
 pub(super) type Seed = (u8, u8, u8, u8);
 
 pub(super) fn options() -> impl Strategy<Value = RunOptions> {
     let small = || prop_oneof![Just(1u32), Just(2), Just(8)];
     let choice = || (0..3u8, any::<bool>(), any::<bool>(), any::<bool>());
-    let expiry = || prop_oneof![Just(None), Just(Some(5u64))];
+    let expiry = || prop_oneof![Just(None), Just(Some(Duration::from_millis(5)))];
     (small(), small(), small(), small(), choice(), expiry(), expiry(), expiry()).prop_map(
         |(in_flight, open, records, calls, choice, approval_expiry, external_expiry, grant_expiry)| {
             let mut options = RunOptions::default();
@@ -43,11 +44,11 @@ pub(super) fn options() -> impl Strategy<Value = RunOptions> {
 }
 
 /// Returns the tool called `t0` to `t7`, whose number determines its properties.
-fn tool(name: &str, changed: bool) -> &'static Known {
-    static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
+fn tool(name: &str, changed: bool) -> &'static ToolDefinition {
+    static ALL: LazyLock<Vec<ToolDefinition>> = LazyLock::new(|| {
         let all = (0..16).map(|number: usize| {
             let (number, changed) = (number / 2, !number.is_multiple_of(2));
-            Known::new(&format!("t{number}"), changed, |options| {
+            ToolDefinition::new(&format!("t{number}"), changed, |options| {
                 options.idempotent = number.is_multiple_of(2);
                 options.external = number == 3;
                 options.sequential = number == 5;
@@ -77,6 +78,7 @@ fn touches(name: &str, seed: Seed) -> Option<Arc<Resources>> {
     })
 }
 
+/// Returns the content of a turn: the calls that the model has made early, and more.
 fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
     let known = run.current_calls().iter().map(|call| ToolCall {
         id: call.provider_id.clone(),
@@ -97,14 +99,14 @@ fn parts(seed: Seed, run: &Run) -> Vec<AssistantPart> {
     known.into_iter().chain(more).map(AssistantPart::Call).collect()
 }
 
-/// Returns an event that mostly fits the run.
-pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepInput {
+/// Returns an input that mostly fits the run.
+pub(super) fn input(run: &Run, seed: Seed, at: Time) -> StepInput {
     let calls = run.calls();
     let near = calls.len().saturating_sub(8);
     let open: Vec<_> = run.current_calls().iter().filter(|call| call.result().is_none()).collect();
     let any = calls.get(near + usize::from(seed.1) % calls.len().clamp(1, 8));
     let call = open.get(usize::from(seed.1) % open.len().max(1)).copied().filter(|_| seed.0 < 230).or(any);
-    // Most events fit. Otherwise nothing would ever happen.
+    // Most inputs fit. Otherwise nothing would ever happen.
     let kind = match (run.phase(), call.map(tool_run::run::Call::stage)) {
         _ if seed.0 >= 160 => seed.0,
         (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => 0,
@@ -174,14 +176,14 @@ pub(super) fn event(run: &Run, seed: Seed, at: Time) -> StepInput {
         11..=14 => {
             let outcome = match seed.2 % 6 {
                 0 => Err(CallError::Failed(Failure::new("no").retryable())),
-                1 => Err(CallError::TimedOut { limit: std::time::Duration::from_secs(1) }),
+                1 => Err(CallError::TimedOut { limit: Duration::from_secs(1) }),
                 2 => Err(CallError::Panicked { message: "ouch".to_owned() }),
                 _ => Ok(world::output()),
             };
             StepInput::Ended { call: id, attempt, outcome, at }
         }
         15..=18 => {
-            let open = call.map_or(1, next_interrupt_id);
+            let open = call.map_or(1, next_interrupt_number);
             let number = open.saturating_sub(1 + u32::from(seed.3 % 8 == 2));
             let interrupt: InterruptId = format!("{id}.{number}").parse().expect("an id");
             StepInput::Decide { ruling: ruling(run, &interrupt, seed), interrupt, by, at }
@@ -201,10 +203,14 @@ fn spent(calls: u32) -> NestedUsage {
 
 fn checked(run: &Run, call: &Call, seed: Seed) -> CheckedCall {
     let text = &call.arguments().text;
-    let says = [world::Says::Allow, world::Says::Allow, world::Says::Ask, world::Says::Deny][usize::from(seed.2 % 4)];
+    let answer =
+        [world::PolicyAnswer::Allow, world::PolicyAnswer::Allow, world::PolicyAnswer::Ask, world::PolicyAnswer::Deny]
+            [usize::from(seed.2 % 4)];
     match seed.3 % 16 {
-        15 => world::rejected(run, call, text),
-        changed => world::accepted(run, call, tool(&call.name, changed == 14), text, says, touches(&call.name, seed)),
+        15 => world::check_rejected(run, call, text),
+        changed => {
+            world::check_accepted(run, call, tool(&call.name, changed == 14), text, answer, touches(&call.name, seed))
+        }
     }
 }
 
@@ -219,6 +225,6 @@ fn ruling(run: &Run, interrupt: &InterruptId, seed: Seed) -> CheckedDecision {
         _ => Decision::Fail { error: "no".to_owned() },
     };
     let name = run.call(interrupt.call()).map_or("t0", |call| &call.name);
-    let says = if seed.1 % 8 == 7 { world::Says::Deny } else { world::Says::Ask };
-    world::ruling(run, interrupt, decision, tool(name, seed.3 % 16 == 14), says, touches(name, seed))
+    let answer = if seed.1 % 8 == 7 { world::PolicyAnswer::Deny } else { world::PolicyAnswer::Ask };
+    world::check_decision(run, interrupt, decision, tool(name, seed.3 % 16 == 14), answer, touches(name, seed))
 }

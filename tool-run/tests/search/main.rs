@@ -1,38 +1,61 @@
 //! A search through the state machine: every order of events for two calls, with the real `step` and the real `fold`.
+//!
+//! [`transition_invariants`] checks the transitions of two calls against the world around them. [`log_invariants`] checks
+//! any run after random inputs, without a world. [`probes`] sends inputs that must have no effect.
+//!
+//! Each violation names one of these invariants. Here a call starts when the driver executes it, or announces it to an
+//! outside executor.
+//!
+//! - I1: Each start uses up a grant for the present tool and arguments, which a policy or an authorized person permitted.
+//! - I2: No call starts after its end, a denial, an expiry or another prompt. A closed interrupt stays closed.
+//! - I3: Each start has a permission of its own, unless the call is safe to repeat.
+//! - I4: A call ends once, and its result never changes.
+//! - I5: Before the model is asked again, each call of the turn has one answer, in the model's order.
+//! - I6: No text for the model claims that a call did not run if it may have run.
+//! - I7: An interrupt is decided once. A repeated decision has no effect, and a different one is refused.
+//! - I9: A run that is not over waits for something that will come, and can finish. It is suspended while only a decision
+//!   helps.
+//! - I10: The log determines the run. Stored forms are read unchanged, and a run can be cancelled after each entry.
+//! - I11: A run stays within its limits.
+//! - I12: A call waits until conflicting calls that come before it, or that have begun, have ended.
+//!
+//! There is no I8.
 
 mod actions;
 mod draw;
-mod invariants;
-mod judge;
+mod log_invariants;
+mod moves;
 mod mutants;
-mod play;
 mod probes;
 mod random;
 mod texts;
 mod touching;
+mod transition_invariants;
 mod world;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use self::invariants::{Broken, Transition};
-use self::play::{event, moves, opening, options, thaw};
+use self::moves::{input, opening_log, options, possible_moves, thaw};
 use self::touching::Touching;
-use self::world::{Gate, Kind, Move, World};
+use self::transition_invariants::{Transition, Violation};
+use self::world::{Kind, Move, OBSTACLES, Obstacle, World};
 use tool_run::run::{Action, CallState, LogEntry, Phase, Run, step};
 
 /// The result of a search.
 #[derive(Debug, Default)]
-struct Found {
+struct SearchResult {
     states: usize,
     transitions: usize,
     finished: usize,
-    broken: Option<(Broken, Vec<Move>)>,
+    violation: Option<(Violation, Vec<Move>)>,
 }
 
+/// A state, and the move that led to it.
 struct Node {
     parent: usize,
-    happens: Option<Move>,
+    cause: Option<Move>,
+    /// The entries of that move.
     log: Vec<LogEntry>,
     /// The successors of a state, without those of a new prompt or a cancellation.
     next: Vec<usize>,
@@ -43,24 +66,24 @@ struct Search {
     nodes: Vec<Node>,
     known: HashMap<u64, usize>,
     queue: VecDeque<(usize, Run, World)>,
-    found: Found,
+    found: SearchResult,
 }
 
 /// Returns the state as a number, without parts that cannot make a difference any more.
 fn key(run: &Run, world: &World) -> u64 {
     let mut world = world.clone();
-    for (call, seen) in run.calls().iter().zip(&mut world.calls) {
+    for (call, facts) in run.calls().iter().zip(&mut world.calls) {
         if call.result().is_some() {
-            seen.forget();
+            facts.forget();
         }
     }
-    if !play::is_busy(run) {
+    if !moves::is_busy(run) {
         (world.now, world.wake, world.troubles, world.prompts, world.turn_end) = (0, None, 0, 0, None);
     }
     let mut hasher = DefaultHasher::new();
     (&world, format!("{:?}", run.phase()), run.turn(), run.messages().len(), run.queue().len()).hash(&mut hasher);
     for call in run.calls() {
-        (call.stage(), play::next_interrupt_id(call)).hash(&mut hasher);
+        (call.stage(), moves::next_interrupt_id(call)).hash(&mut hasher);
         if call.result().is_none() {
             (call.attempts, call.retries, call.arguments().digest).hash(&mut hasher);
             call.tool.as_ref().map(|tool| tool.fingerprint).hash(&mut hasher);
@@ -81,83 +104,90 @@ fn key(run: &Run, world: &World) -> u64 {
 }
 
 /// Searches all states that two calls of these kinds can reach with this number of troubles.
-fn explore(kinds: [Kind; 2], troubles: u8, touching: Touching) -> Found {
-    let log = opening(options());
+fn explore(kinds: [Kind; 2], troubles: u8, touching: Touching) -> SearchResult {
+    let log = opening_log(options());
     let run = Run::fold(log.clone()).expect("a log");
     let mut world = World::new(kinds, troubles, touching);
-    world.calls.iter_mut().for_each(|call| call.look = true);
+    world.calls.iter_mut().for_each(|call| call.must_check = true);
     let mut search =
-        Search { nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new(), found: Found::default() };
-    let root = Node { parent: 0, happens: None, log, next: Vec::new(), is_finished: false };
+        Search { nodes: Vec::new(), known: HashMap::new(), queue: VecDeque::new(), found: SearchResult::default() };
+    let root = Node { parent: 0, cause: None, log, next: Vec::new(), is_finished: false };
     search.known.insert(key(&run, &world), 0);
     search.nodes.push(root);
     search.queue.push_back((0, run, world));
     while let Some((at, run, world)) = search.queue.pop_front() {
-        if let Err((broken, last)) = search.expand(at, &run, &world) {
-            let mut path: Vec<Move> = search.path(at).filter_map(|node| node.happens).collect();
+        if let Err((violation, last)) = search.expand(at, &run, &world) {
+            let mut path: Vec<Move> = search.path(at).filter_map(|node| node.cause).collect();
             path.reverse();
             path.extend(last);
-            search.found.broken = Some((broken, path));
+            search.found.violation = Some((violation, path));
             break;
         }
     }
     search.found.states = search.nodes.len();
-    if search.found.broken.is_none() {
-        search.found.broken = search.stuck();
+    if search.found.violation.is_none() {
+        search.found.violation = search.find_dead_end();
     }
     search.found
 }
 
-type Failed = (Broken, Option<Move>);
-
 impl Search {
-    fn expand(&mut self, at: usize, run: &Run, world: &World) -> Result<(), Failed> {
-        let here = |broken| (broken, None);
+    /// Checks a state, and makes every move that is possible in it. Fails with the violation, and the move that led to it.
+    fn expand(&mut self, at: usize, run: &Run, world: &World) -> Result<(), (Violation, Option<Move>)> {
+        let here = |violation| (violation, None);
         probes::probe(at, run, world).map_err(here)?;
         // Texts and whole logs cost most in a debug build, and are alike in many states.
         if at.is_multiple_of(8) {
             let log: Vec<&[LogEntry]> = self.path(at).map(|node| &node.log[..]).collect();
             let log: Vec<LogEntry> = log.into_iter().rev().flatten().cloned().collect();
-            probes::prefixes(&log, run).map_err(here)?;
-            probes::written(&log, run).map_err(here)?;
+            probes::check_prefixes(&log, run).map_err(here)?;
+            probes::check_stored_forms(&log, run).map_err(here)?;
         }
         let frozen = run.freeze();
-        for happens in moves(run, world) {
-            self.take(at, (run, &frozen), world, happens).map_err(|broken| (broken, Some(happens)))?;
+        for cause in possible_moves(run, world) {
+            self.make_move(at, (run, &frozen), world, cause).map_err(|violation| (violation, Some(cause)))?;
         }
         Ok(())
     }
 
-    fn take(&mut self, at: usize, (run, frozen): (&Run, &str), world: &World, happens: Move) -> Result<(), Broken> {
-        let (events, actions) = step(run, event(run, world, happens))
-            .map_err(|refusal| Broken::new("I9", format_args!("refused: {refusal}")))?;
+    /// Makes a move, and adds the state that it leads to, if that is new.
+    fn make_move(
+        &mut self,
+        at: usize,
+        (run, frozen): (&Run, &str),
+        world: &World,
+        cause: Move,
+    ) -> Result<(), Violation> {
+        let (entries, actions) = step(run, input(run, world, cause))
+            .map_err(|refusal| Violation::new("I9", format_args!("a possible move is refused: {refusal}")))?;
         self.found.transitions += 1;
-        let (after, world) = follow((run, frozen), world, happens, &events, &actions)?;
+        let (after, world) = check_transition((run, frozen), world, cause, &entries, &actions)?;
         let key = key(&after, &world);
         let next = self.nodes.len();
         let next = *self.known.entry(key).or_insert(next);
         if next == self.nodes.len() {
             if next.is_multiple_of(4) {
-                probes::torn(frozen, &events)?;
+                probes::check_partial_logs(frozen, &entries)?;
             }
             let is_finished = matches!(after.phase(), Phase::Finished | Phase::Stopped(_));
             self.found.finished += usize::from(is_finished);
-            self.nodes.push(Node { parent: at, happens: Some(happens), log: events, next: Vec::new(), is_finished });
+            self.nodes.push(Node { parent: at, cause: Some(cause), log: entries, next: Vec::new(), is_finished });
             self.queue.push_back((next, after, world));
         }
-        if !matches!(happens, Move::Prompt | Move::Cancel | Move::Stop) {
+        if !matches!(cause, Move::Prompt | Move::Cancel | Move::Stop) {
             self.nodes[at].next.push(next);
         }
         Ok(())
     }
 
+    /// Returns the nodes from this one back to the first.
     fn path(&self, at: usize) -> impl Iterator<Item = &Node> {
-        let parent = |node: &&Node| (node.happens.is_some()).then(|| &self.nodes[node.parent]);
+        let parent = |node: &&Node| (node.cause.is_some()).then(|| &self.nodes[node.parent]);
         std::iter::successors(Some(&self.nodes[at]), parent)
     }
 
-    /// I9: returns a state from which no finished state can be reached.
-    fn stuck(&self) -> Option<(Broken, Vec<Move>)> {
+    /// Returns a state from which no finished state can be reached, and the moves to it (I9).
+    fn find_dead_end(&self) -> Option<(Violation, Vec<Move>)> {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate() {
             node.next.iter().for_each(|next| before[*next].push(at));
@@ -172,47 +202,48 @@ impl Search {
             }
         }
         let at = good.iter().position(|good| !good)?;
-        let mut path: Vec<Move> = self.path(at).filter_map(|node| node.happens).collect();
+        let mut path: Vec<Move> = self.path(at).filter_map(|node| node.cause).collect();
         path.reverse();
-        Some((Broken::new("I9", "no finished state can be reached"), path))
+        Some((Violation::new("I9", "no finished state can be reached"), path))
     }
 }
 
-/// Returns the run and the world after a checked transition.
-fn follow(
+/// Applies the entries of a transition, and checks it. Returns the run and the world after it.
+fn check_transition(
     (run, frozen): (&Run, &str),
     world: &World,
-    happens: Move,
-    events: &[LogEntry],
+    cause: Move,
+    entries: &[LogEntry],
     actions: &[Action],
-) -> Result<(Run, World), Broken> {
+) -> Result<(Run, World), Violation> {
     let mut after = thaw(frozen);
-    for event in events {
-        after.apply(event).map_err(|corrupt| Broken::new("I10", corrupt))?;
+    for entry in entries {
+        after.apply(entry).map_err(|corrupt| Violation::new("I10", corrupt))?;
     }
     let mut world = world.clone();
-    world.observe(&Transition { happens, before: run, events, actions, after: &after })?;
+    world.observe(&Transition { cause, before: run, entries, actions, after: &after })?;
     Ok((after, world))
 }
 
 /// Returns all pairs of kinds, each once.
 fn pairs() -> Vec<[Kind; 2]> {
-    let gates = [Gate::Auto, Gate::Ask, Gate::External, Gate::Deny];
-    let kinds: Vec<Kind> =
-        gates.into_iter().flat_map(|gate| [true, false].map(|idempotent| Kind { gate, idempotent })).collect();
-    // A call that never starts here starts outside once, idempotent or not.
-    let starts_here = |kind: &Kind| matches!(kind.gate, Gate::Auto | Gate::Ask);
+    let kinds: Vec<Kind> = OBSTACLES
+        .into_iter()
+        .flat_map(|obstacle| [true, false].map(|idempotent| Kind { obstacle, idempotent }))
+        .collect();
+    // A call that never starts here is announced at most once, idempotent or not.
+    let starts_here = |kind: &Kind| matches!(kind.obstacle, Obstacle::Nothing | Obstacle::Ask);
     let kinds: Vec<Kind> = kinds.into_iter().filter(|kind| kind.idempotent || starts_here(kind)).collect();
     let pairs = kinds.iter().enumerate().flat_map(|(at, one)| kinds[at..].iter().map(|other| [*one, *other]));
     pairs.collect()
 }
 
 /// Searches the pairs whose first call is of one of these kinds.
-fn search(firsts: &[Kind]) -> Found {
-    let mut all = Found::default();
+fn search(firsts: &[Kind]) -> SearchResult {
+    let mut all = SearchResult::default();
     for kinds in pairs().into_iter().filter(|[first, _]| firsts.contains(first)) {
         let found = explore(kinds, 2, Touching::Nothing);
-        assert_eq!(found.broken, None, "{kinds:?}");
+        assert_eq!(found.violation, None, "{kinds:?}");
         all.states += found.states;
         all.transitions += found.transitions;
         all.finished += found.finished;
@@ -221,46 +252,47 @@ fn search(firsts: &[Kind]) -> Found {
     all
 }
 
-const fn kind(gate: Gate, idempotent: bool) -> Kind {
-    Kind { gate, idempotent }
+const fn kind(obstacle: Obstacle, idempotent: bool) -> Kind {
+    Kind { obstacle, idempotent }
 }
 
-// Four tests, so that they run in parallel.
+// These are four tests, so that they run in parallel.
 
 #[test]
 fn no_order_of_events_breaks_an_invariant_of_a_call_that_may_be_repeated() {
-    let found = search(&[kind(Gate::Auto, true)]);
+    let found = search(&[kind(Obstacle::Nothing, true)]);
     assert!(found.states > 6_000 && found.transitions > 17_000 && found.finished > 2_000, "{found:?}");
 }
 
 #[test]
 fn no_order_of_events_breaks_an_invariant_of_a_call() {
-    let found = search(&[kind(Gate::Auto, false)]);
+    let found = search(&[kind(Obstacle::Nothing, false)]);
     assert!(found.states > 15_000 && found.transitions > 35_000 && found.finished > 4_000, "{found:?}");
 }
 
 #[test]
 fn no_order_of_events_breaks_an_invariant_of_a_call_that_asks_and_may_be_repeated() {
-    let found = search(&[kind(Gate::Ask, true)]);
+    let found = search(&[kind(Obstacle::Ask, true)]);
     assert!(found.states > 18_000 && found.transitions > 50_000 && found.finished > 5_000, "{found:?}");
 }
 
 #[test]
 fn no_order_of_events_breaks_an_invariant_of_a_call_that_asks() {
-    let found = search(&[kind(Gate::Ask, false), kind(Gate::External, true), kind(Gate::Deny, true)]);
+    let found = search(&[kind(Obstacle::Ask, false), kind(Obstacle::External, true), kind(Obstacle::Deny, true)]);
     assert!(found.states > 24_000 && found.transitions > 58_000 && found.finished > 7_000, "{found:?}");
 }
 
 #[test]
-fn calls_that_touch_the_same_never_run_side_by_side() {
-    let mut all = Found::default();
-    let kinds = pairs().into_iter().filter(|kinds| kinds.iter().all(|kind| kind.gate != Gate::Deny));
+fn conflicting_calls_never_run_in_parallel() {
+    let mut all = SearchResult::default();
+    let kinds = pairs().into_iter().filter(|kinds| kinds.iter().all(|kind| kind.obstacle != Obstacle::Deny));
     let worlds = kinds.flat_map(|kinds| [Touching::Same, Touching::WhenEdited].map(|touching| (kinds, touching)));
     // Only calls that ask a person can be edited.
-    for (kinds, touching) in worlds.filter(|(kinds, how)| *how == Touching::Same || kinds[0].gate == Gate::Ask) {
+    for (kinds, touching) in worlds.filter(|(kinds, how)| *how == Touching::Same || kinds[0].obstacle == Obstacle::Ask)
+    {
         // With idempotent tools, a lost call starts again by itself, and keeps its resources.
         let found = explore(kinds, 1, touching);
-        assert_eq!(found.broken, None, "{kinds:?} {touching:?}");
+        assert_eq!(found.violation, None, "{kinds:?} {touching:?}");
         all.states += found.states;
         all.finished += found.finished;
     }

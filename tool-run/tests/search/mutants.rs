@@ -1,6 +1,6 @@
-//! Planted mistakes in the state machine, which the search must find. Each is a file in `tests/mutants`.
+//! Mistakes in the state machine that the search must find. Each is a file in `tests/mutants`.
 //!
-//! `scripts/mutants` makes each in a copy of the crate, and runs [`first_broken_invariant`] there.
+//! `scripts/mutants` plants each in a copy of the crate, and runs [`first_broken_invariant`] there.
 
 use std::{env, fs, path::Path};
 
@@ -10,14 +10,16 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Searches until an invariant breaks, and prints it. With `TOUCHING=same`, both calls write the same resource.
+/// Prints the first invariant that is violated. With `TOUCHING=same`, both calls write the same resource.
 #[test]
 #[ignore = "scripts/mutants runs it, on a copy with a mistake in it"]
 fn first_broken_invariant() {
     let touching = if env::var("TOUCHING").is_ok_and(|of| of == "same") { Touching::Same } else { Touching::Nothing };
-    let broken = pairs().into_iter().find_map(|kinds| explore(kinds, 1, touching).broken);
-    match broken {
-        Some((broken, path)) => println!("broken: {}: {} after {path:?}", broken.invariant, broken.what),
+    let found = pairs().into_iter().find_map(|kinds| explore(kinds, 1, touching).violation);
+    match found {
+        Some((violation, path)) => {
+            println!("broken: {}: {} after {path:?}", violation.invariant, violation.message);
+        }
         None => println!("broken: nothing"),
     }
 }
@@ -32,8 +34,8 @@ fn every_mistake_still_fits_the_sources() {
         let mut source = String::new();
         for part in text.split("\n<<<<<<<\n").enumerate() {
             if let (1.., part) = part {
-                let (before, rest) = part.split_once("\n=======\n").expect("what is replaced");
-                assert!(rest.contains(">>>>>>>"), "{}: an open end", path.display());
+                let (before, rest) = part.split_once("\n=======\n").expect("the text to replace");
+                assert!(rest.contains(">>>>>>>"), "{}: a replacement has no end", path.display());
                 let found = fs::read_to_string(root().join(&source)).expect("a source").matches(before).count();
                 assert_eq!(found, 1, "{}: in {source}:\n{before}", path.display());
                 count += 1;

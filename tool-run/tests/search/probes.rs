@@ -1,87 +1,86 @@
-//! Events that must change nothing: repeated, late and foreign decisions, and outcomes of old attempts; and the stored form of a
-//! run.
+//! Inputs that must have no effect, such as repeated decisions, decisions of strangers, and outcomes of old attempts. Also
+//! the checks of a run's stored forms.
 
-use super::invariants::Broken;
-use super::play::copy;
-use super::play::{self, owner};
-use super::world::{self, CHOICES, Choice, Says, World};
+use super::moves::{self, copy, owner};
+use super::transition_invariants::{CheckResult, Violation};
+use super::world::{self, CHOICES, Choice, PolicyAnswer, World};
 use tool_run::run::{
-    InterruptKind, LogEntry, Phase, Principal, Refusal, Run, Stage, StepInput, Time, pending, record, step,
+    InterruptKind, LogEntry, Phase, Principal, Refusal, Run, Stage, StepInput, Time, pending_actions, record, step,
 };
 
-type Held = Result<(), Broken>;
-
-/// Probes a state.
-///
-/// Every seventh state is probed with every choice, the others with one choice each.
-pub(super) fn probe(at: usize, run: &Run, world: &World) -> Held {
+/// Sends inputs that must have no effect to the state number `at`: with every choice in each seventh state, and with one
+/// choice in the others.
+pub(super) fn probe(at: usize, run: &Run, world: &World) -> CheckResult {
     let choices = if at.is_multiple_of(7) { &CHOICES[..] } else { &CHOICES[at % 5..][..1] };
-    for (which, seen) in world.calls.iter().enumerate() {
-        decisions(run, world, which, choices)?;
-        for attempt in (0..4).filter(|attempt| seen.live != Some(*attempt)) {
-            silent("I4", run, play::end(run, which, attempt, true, world.time()))?;
+    for (which, facts) in world.calls.iter().enumerate() {
+        probe_decisions(run, world, which, choices)?;
+        for attempt in (0..4).filter(|attempt| facts.live != Some(*attempt)) {
+            ensure_ignored("I4", run, moves::end_input(run, which, attempt, true, world.time()))?;
         }
         let call = &run.calls()[which];
         let is_behind = matches!(call.stage(), Stage::Running | Stage::Unknown | Stage::Done);
-        if is_behind || !play::is_current(run, call) {
-            silent("I2", run, play::look(run, world, which, Says::Allow, seen.changed))?;
+        if is_behind || !moves::is_current(run, call) {
+            ensure_ignored("I2", run, moves::check_input(run, world, which, PolicyAnswer::Allow, facts.changed))?;
         }
-        // The other call's check, and one for other arguments.
-        let mut other = play::look(run, world, 1 - which, Says::Allow, false);
+        // The check of the other call, and one of other arguments.
+        let mut other = moves::check_input(run, world, 1 - which, PolicyAnswer::Allow, false);
         if let StepInput::Checked { call: id, .. } = &mut other {
             *id = call.id.clone();
         }
-        silent("I1", run, other)?;
+        ensure_ignored("I1", run, other)?;
         let text: std::sync::Arc<str> = r#"{"v":7}"#.into();
-        let tool = world::tool(which, seen.kind, seen.changed);
-        let checked = world::accepted(run, call, tool, &text, Says::Allow, None);
-        silent("I1", run, StepInput::Checked { call: call.id.clone(), checked, at: world.time() })?;
+        let tool = world::tool(which, facts.kind, facts.changed);
+        let checked = world::check_accepted(run, call, tool, &text, PolicyAnswer::Allow, None);
+        ensure_ignored("I1", run, StepInput::Checked { call: call.id.clone(), checked, at: world.time() })?;
     }
     Ok(())
 }
 
-/// I7 and I2, and the principals that may decide.
-fn decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> Held {
-    let seen = &world.calls[which];
+/// Sends repeated (I7), late (I2) and unauthorized or wrong (I1) decisions.
+fn probe_decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> CheckResult {
+    let facts = &world.calls[which];
     let stranger = Principal::from("stranger");
     let now = world.time();
-    for (number, first) in &seen.decided {
-        silent("I7", run, play::decide(run, world, which, *number, *first, owner(), now))?;
-        refused("I7", run, play::decide(run, world, which, *number, *first, stranger.clone(), now), &|refusal| {
-            *refusal == Refusal::Forbidden
-        })?;
+    for (number, first) in &facts.decided {
+        ensure_ignored("I7", run, moves::decide_input(run, world, which, *number, *first, owner(), now))?;
+        ensure_refused(
+            "I7",
+            run,
+            moves::decide_input(run, world, which, *number, *first, stranger.clone(), now),
+            &|refusal| *refusal == Refusal::Forbidden,
+        )?;
         for other in choices.iter().copied().filter(|choice| choice != first) {
-            let event = play::decide(run, world, which, *number, other, owner(), now);
-            refused("I7", run, event, &|refusal| matches!(refusal, Refusal::Conflict { .. }))?;
+            let input = moves::decide_input(run, world, which, *number, other, owner(), now);
+            ensure_refused("I7", run, input, &|refusal| matches!(refusal, Refusal::Conflict { .. }))?;
         }
     }
     let call = &run.calls()[which];
-    let next = play::next_interrupt_id(call);
+    let next = moves::next_interrupt_number(call);
     for number in [0, next, next + 1] {
-        let event = play::decide(run, world, which, number, Choice::Approve, owner(), now);
-        refused("I1", run, event, &|refusal| matches!(refusal, Refusal::Unknown { .. }))?;
+        let input = moves::decide_input(run, world, which, number, Choice::Approve, owner(), now);
+        ensure_refused("I1", run, input, &|refusal| matches!(refusal, Refusal::Unknown { .. }))?;
     }
     let closed = (1..next).filter(|number| {
-        !seen.decided.iter().any(|(decided, _)| decided == number)
+        !facts.decided.iter().any(|(decided, _)| decided == number)
             && call.interrupt().is_none_or(|open| open.id.number() != *number)
     });
     for (number, choice) in closed.flat_map(|number| choices.iter().map(move |choice| (number, *choice))) {
-        let event = play::decide(run, world, which, number, choice, owner(), now);
-        refused("I2", run, event, &|refusal| matches!(refusal, Refusal::Closed { .. }))?;
+        let input = moves::decide_input(run, world, which, number, choice, owner(), now);
+        ensure_refused("I2", run, input, &|refusal| matches!(refusal, Refusal::Closed { .. }))?;
     }
     let Some(open) = call.interrupt() else { return Ok(()) };
     let number = open.id.number();
     for choice in choices.iter().copied() {
-        let event = play::decide(run, world, which, number, choice, stranger.clone(), now);
-        refused("I1", run, event, &|refusal| *refusal == Refusal::Forbidden)?;
+        let input = moves::decide_input(run, world, which, number, choice, stranger.clone(), now);
+        ensure_refused("I1", run, input, &|refusal| *refusal == Refusal::Forbidden)?;
         if let Some(expires) = open.expires {
-            let event = play::decide(run, world, which, number, choice, owner(), Time(expires.0));
-            refused("I2", run, event, &|refusal| matches!(refusal, Refusal::Closed { .. }))?;
+            let input = moves::decide_input(run, world, which, number, choice, owner(), Time(expires.0));
+            ensure_refused("I2", run, input, &|refusal| matches!(refusal, Refusal::Closed { .. }))?;
         }
     }
     if matches!(open.kind, InterruptKind::Approval { .. }) {
-        for event in play::wrong_edits(run, world, which, number) {
-            refused("I1", run, event, &|refusal| {
+        for input in moves::wrong_edits(run, world, which, number) {
+            ensure_refused("I1", run, input, &|refusal| {
                 matches!(refusal, Refusal::Invalid { .. } | Refusal::PolicyDenied { .. } | Refusal::ToolChanged)
             })?;
         }
@@ -89,30 +88,36 @@ fn decisions(run: &Run, world: &World, which: usize, choices: &[Choice]) -> Held
     Ok(())
 }
 
-/// Checks that a late event has no effect.
-fn silent(invariant: &'static str, run: &Run, input: StepInput) -> Held {
+/// Checks that an input has no effect.
+fn ensure_ignored(invariant: &'static str, run: &Run, input: StepInput) -> CheckResult {
     match step(run, input) {
-        Ok((events, actions)) if events.is_empty() && actions.is_empty() => Ok(()),
-        other => Err(Broken::new(invariant, format_args!("what comes too late leads to {other:?}"))),
+        Ok((entries, actions)) if entries.is_empty() && actions.is_empty() => Ok(()),
+        other => Err(Violation::new(invariant, format_args!("an input that must have no effect leads to {other:?}"))),
     }
 }
 
-fn refused(invariant: &'static str, run: &Run, input: StepInput, is_right: &dyn Fn(&Refusal) -> bool) -> Held {
+/// Checks that an input is refused, and for the right reason.
+fn ensure_refused(
+    invariant: &'static str,
+    run: &Run,
+    input: StepInput,
+    is_right: &dyn Fn(&Refusal) -> bool,
+) -> CheckResult {
     match step(run, input) {
         Err(refusal) if is_right(&refusal) => Ok(()),
-        other => Err(Broken::new(invariant, format_args!("what must be refused leads to {other:?}"))),
+        other => Err(Violation::new(invariant, format_args!("an input that must be refused leads to {other:?}"))),
     }
 }
 
-/// I10: every prefix of the log is a run that can be stored, taken over and cancelled. The whole log gives this run.
-pub(super) fn prefixes(log: &[LogEntry], run: &Run) -> Held {
-    let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
+/// Checks that every prefix of the log is a run, and that the whole log gives this run (I10).
+pub(super) fn check_prefixes(log: &[LogEntry], run: &Run) -> CheckResult {
+    let wrong = |error: &dyn std::fmt::Display| Violation::new("I10", error);
     let mut prefix = Run::fold(log[..1].iter().cloned()).map_err(|error| wrong(&error))?;
     for entry in &log[1..] {
         prefix.apply(entry).map_err(|error| wrong(&error))?;
     }
     if prefix.freeze() != run.freeze() || stages(&prefix) != stages(run) {
-        return Err(wrong(&"another fold of the log is another run"));
+        return Err(wrong(&"a second fold of the log gives another run"));
     }
     Ok(())
 }
@@ -122,35 +127,35 @@ fn stages(run: &Run) -> [u32; 6] {
         .map(|stage| run.count(stage))
 }
 
-/// I10: the stored form is read unchanged.
-pub(super) fn written(log: &[LogEntry], run: &Run) -> Held {
-    let wrong = |error: &dyn std::fmt::Display| Broken::new("I10", error);
+/// Checks that the stored forms are read unchanged (I10).
+pub(super) fn check_stored_forms(log: &[LogEntry], run: &Run) -> CheckResult {
+    let wrong = |error: &dyn std::fmt::Display| Violation::new("I10", error);
     if record::decode(&record::encode(log)).map_err(|error| wrong(&error))? != log {
-        return Err(wrong(&"a log that was written and read is another"));
+        return Err(wrong(&"a log is not the same after it was written and read"));
     }
     let frozen = run.freeze();
     let thawed = Run::thaw(&frozen).map_err(|error| wrong(&error))?;
     if thawed.freeze() != frozen || stages(&thawed) != stages(run) {
-        return Err(wrong(&"a run that was frozen and thawed is another"));
+        return Err(wrong(&"a run is not the same after it was frozen and thawed"));
     }
     Ok(())
 }
 
-/// Checks that a partially logged state can still be taken over and cancelled.
-pub(super) fn torn(frozen: &str, events: &[LogEntry]) -> Held {
-    let mut prefix = play::thaw(frozen);
-    for event in events {
-        prefix.apply(event).map_err(|error| Broken::new("I10", error))?;
-        drop(pending(&prefix));
+/// Checks that a run can be taken over and cancelled after each part of the entries of a transition (I10).
+pub(super) fn check_partial_logs(frozen: &str, entries: &[LogEntry]) -> CheckResult {
+    let mut prefix = moves::thaw(frozen);
+    for entry in entries {
+        prefix.apply(entry).map_err(|error| Violation::new("I10", error))?;
+        drop(pending_actions(&prefix));
         let mut ended = copy(&prefix);
-        for event in [StepInput::Recover { at: Time(0) }, StepInput::Cancel { by: owner(), at: Time(0) }] {
-            let (events, _) = step(&ended, event).map_err(|error| Broken::new("I10", error))?;
-            for event in events {
-                ended.apply(&event).map_err(|error| Broken::new("I10", error))?;
+        for input in [StepInput::Recover { at: Time(0) }, StepInput::Cancel { by: owner(), at: Time(0) }] {
+            let (entries, _) = step(&ended, input).map_err(|error| Violation::new("I10", error))?;
+            for entry in entries {
+                ended.apply(&entry).map_err(|error| Violation::new("I10", error))?;
             }
         }
         if !matches!(ended.phase(), Phase::Finished | Phase::Stopped(_) | Phase::Idle) {
-            return Err(Broken::new("I10", "a part of a log cannot be called off"));
+            return Err(Violation::new("I10", "a part of a log cannot be cancelled"));
         }
     }
     Ok(())

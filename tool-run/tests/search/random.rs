@@ -1,47 +1,47 @@
-//! Random sequences of events, valid or not, for runs with many calls, turns and options.
+//! Random sequences of inputs, valid or not, for runs with many calls, turns and options.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 
-use super::draw::{Seed, event, options};
-use super::judge::Judge;
-use super::play::copy;
-use super::play::{grant_of, owner};
+use super::draw::{Seed, input, options};
+use super::log_invariants::LogChecker;
+use super::moves::{self, copy, grant_of, owner};
 use super::world;
 use tool_run::run::{Action, LogEntry, Run, RunOptions, Time, step};
 
-pub(super) fn created(options: RunOptions) -> Vec<LogEntry> {
+fn created_log(options: RunOptions) -> Vec<LogEntry> {
     vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }]
 }
 
-/// Plays the events, checks every transition, and returns the log.
-pub(super) fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEntry>, usize), TestCaseError> {
-    let mut log = created(options);
+/// Sends the inputs that `seeds` determine, and checks each transition. Returns the log, and the number of calls that
+/// started.
+fn play(options: RunOptions, seeds: &[Seed]) -> Result<(Vec<LogEntry>, usize), TestCaseError> {
+    let mut log = created_log(options);
     let mut run = Run::fold(log.clone()).expect("a log");
-    let (mut judge, mut time) = (Judge::default(), 0);
+    let (mut checker, mut time) = (LogChecker::default(), 0);
     for seed in seeds {
         time += u64::from(seed.3 % 5 == 0);
-        let described = || format!("{:?}", event(&run, *seed, Time(time)));
-        // A refused event changes nothing, because `step` only reads the run.
-        let Ok((events, actions)) = step(&run, event(&run, *seed, Time(time))) else { continue };
+        let described = || format!("{:?}", input(&run, *seed, Time(time)));
+        // A refused input changes nothing, because `step` only reads the run.
+        let Ok((entries, actions)) = step(&run, input(&run, *seed, Time(time))) else { continue };
         let mut after = copy(&run);
-        for event in &events {
-            let applied = after.apply(event);
-            prop_assert!(applied.is_ok(), "{applied:?} after {}: {events:?}", described());
+        for entry in &entries {
+            let applied = after.apply(entry);
+            prop_assert!(applied.is_ok(), "{applied:?} after {}: {entries:?}", described());
         }
-        let judged = judge.judge(&run, &events, &actions, &after);
-        prop_assert!(judged.is_ok(), "{judged:?} after {}: {events:?}", described());
-        log.extend(events);
+        let checked = checker.check(&run, &entries, &actions, &after);
+        prop_assert!(checked.is_ok(), "{checked:?} after {}: {entries:?}", described());
+        log.extend(entries);
         run = after;
     }
     let thawed = Run::thaw(&run.freeze()).map_err(|error| TestCaseError::fail(error.to_string()))?;
     prop_assert_eq!(thawed.freeze(), run.freeze());
     let again = Run::fold(log.clone()).map_err(|error| TestCaseError::fail(error.to_string()))?;
     prop_assert_eq!(again.freeze(), run.freeze());
-    Ok((log, judge.started()))
+    Ok((log, checker.count_started()))
 }
 
-pub(super) fn seeds(count: usize) -> impl Strategy<Value = Vec<Seed>> {
+fn seeds(count: usize) -> impl Strategy<Value = Vec<Seed>> {
     prop::collection::vec(any::<Seed>(), 1..count)
 }
 
@@ -49,7 +49,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_events_break_no_invariant(options in options(), seeds in seeds(120)) {
+    fn random_inputs_break_no_invariant(options in options(), seeds in seeds(120)) {
         play(options, &seeds)?;
     }
 
@@ -72,7 +72,7 @@ proptest! {
             let thawed = Run::thaw(&run.freeze()).map_err(|error| TestCaseError::fail(error.to_string()))?;
             prop_assert_eq!(thawed.freeze(), run.freeze());
             for seed in seeds {
-                drop(step(&run, event(&run, seed, Time(3))));
+                drop(step(&run, input(&run, seed, Time(3))));
             }
         }
     }
@@ -85,20 +85,22 @@ proptest! {
             let LogEntry::Called { call, arguments, .. } = &mut changed[at] else { continue };
             let call = call.clone();
             *arguments = format!("{arguments}{extra}").into();
-            // Checks and grants were for the arguments before.
-            let is_mended = |entry: &LogEntry| matches!(entry, LogEntry::Repaired { call: id, .. } if *id == call);
-            if log.iter().any(is_mended) {
+            // A repair replaces the arguments, so the change has no consequence.
+            let is_repair = |entry: &LogEntry| matches!(entry, LogEntry::Repaired { call: id, .. } if *id == call);
+            if log.iter().any(is_repair) {
                 continue;
             }
-            let is_checked = log.iter().any(|event| matches!(event, LogEntry::Checked { call: id, .. } if *id == call));
+            // A check was of the arguments before the change.
+            let is_check = |entry: &LogEntry| matches!(entry, LogEntry::Checked { call: id, .. } if *id == call);
+            let is_checked = log.iter().any(is_check);
             prop_assert_eq!(Run::fold(changed).is_err(), is_checked);
         }
     }
 }
 
-/// Not all random events are refused: some calls start.
+/// Not all random inputs are refused: some calls start.
 #[test]
-fn random_events_get_somewhere() {
+fn random_inputs_start_calls() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut started = 0;
     for _ in 0..32 {
@@ -112,23 +114,23 @@ fn random_events_get_somewhere() {
 
 #[test]
 fn calls_with_one_provider_id_share_nothing() {
-    let run = Run::fold(super::play::opening(super::play::options())).expect("a log");
+    let run = Run::fold(moves::opening_log(moves::options())).expect("a log");
     let [one, other] = run.calls() else { panic!("two calls") };
     assert_eq!(one.provider_id, other.provider_id);
     assert_ne!(one.id, other.id);
-    let kind = world::Kind { gate: world::Gate::Ask, idempotent: false };
-    let worlds = world::World::new([kind; 2], 0, super::touching::Touching::Nothing);
+    let kind = world::Kind { obstacle: world::Obstacle::Ask, idempotent: false };
+    let world = world::World::new([kind; 2], 0, super::touching::Touching::Nothing);
     let mut run = copy(&run);
     for at in [0, 1] {
-        let look = super::play::look(&run, &worlds, at, world::Says::Ask, false);
-        for event in step(&run, look).expect("it fits").0 {
-            run.apply(&event).expect("it fits");
+        let check = moves::check_input(&run, &world, at, world::PolicyAnswer::Ask, false);
+        for entry in step(&run, check).expect("the input fits").0 {
+            run.apply(&entry).expect("the entry fits");
         }
     }
-    let approve = super::play::decide(&run, &worlds, 0, 1, world::Choice::Approve, owner(), Time(0));
-    let (events, actions) = step(&run, approve).expect("it fits");
-    for event in events {
-        run.apply(&event).expect("it fits");
+    let approve = moves::decide_input(&run, &world, 0, 1, world::Choice::Approve, owner(), Time(0));
+    let (entries, actions) = step(&run, approve).expect("the input fits");
+    for entry in entries {
+        run.apply(&entry).expect("the entry fits");
     }
     let grants = [0, 1].map(|at: usize| grant_of(&run.calls()[at]));
     assert!(grants[0].is_some_and(|grant| *grant.call() == run.calls()[0].id) && grants[1].is_none());

@@ -8,14 +8,16 @@ use tool_run::tool::Resources;
 /// The resources of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Touching {
+    /// The calls touch no resources.
     Nothing,
     /// Both calls write the same resource.
     Same,
-    /// The edited second call writes the resource of the first.
+    /// The first call writes its own resource, until an edit makes it write that of the second.
     WhenEdited,
 }
 
 impl Touching {
+    /// Returns the resources of the call at `which` with these arguments.
     pub(super) fn of(self, which: usize, text: &str) -> Option<Arc<Resources>> {
         let name = match self {
             Self::Nothing => return None,

@@ -1,4 +1,4 @@
-//! The world around two calls: the tools, the pending actions of the driver, and what really happened.
+//! The world around two calls: the tools, the driver's pending actions, and the events outside of the run.
 
 use std::mem::Discriminant;
 use std::sync::{Arc, LazyLock};
@@ -15,26 +15,30 @@ use tool_run::tool::{CallError, Effect, Identity, Output, Permission, Resources,
 use tool_schema::feedback::{Problem, ProblemKind, Rejection};
 use tool_schema::schema::Schema;
 
-/// The obstacle between a call and its execution.
+/// The obstacle between a call and its execution here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Gate {
-    Auto,
+pub(super) enum Obstacle {
+    Nothing,
+    /// A policy asks a person.
     Ask,
+    /// An executor outside runs it.
     External,
+    /// A policy denies it.
     Deny,
 }
 
-const GATES: [Gate; 4] = [Gate::Auto, Gate::Ask, Gate::External, Gate::Deny];
+pub(super) const OBSTACLES: [Obstacle; 4] = [Obstacle::Nothing, Obstacle::Ask, Obstacle::External, Obstacle::Deny];
 
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
-    pub(super) gate: Gate,
+    pub(super) obstacle: Obstacle,
     pub(super) idempotent: bool,
 }
 
 /// The answer of a policy at a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Says {
+pub(super) enum PolicyAnswer {
     Allow,
     Ask,
     Deny,
@@ -52,20 +56,23 @@ pub(super) enum Choice {
 
 pub(super) const CHOICES: [Choice; 5] = [Choice::Approve, Choice::Edit, Choice::Deny, Choice::Respond, Choice::Fail];
 
-/// A possible event.
+/// An event that a driver reports to the run. A number is the position of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// A check of a call, maybe with another definition of the tool.
-    Look(usize, Says, bool),
+    /// A check of a call. The flag is set if the tool has its changed definition.
+    Check(usize, PolicyAnswer, bool),
     Decide(usize, Choice),
+    /// The end of a running call. The flag is set if it succeeded.
     End(usize, bool),
+    /// The next expiry.
     Tick,
     Recover,
+    /// A prompt that supersedes the calls.
     Prompt,
     /// A prompt that steers the run.
     Steer,
     Cancel,
-    /// The driver stops.
+    /// The driver stops the run.
     Stop,
     /// The model breaks off, and may be asked again.
     Fail,
@@ -73,22 +80,23 @@ pub(super) enum Move {
     Model,
 }
 
-/// A grant, as the log has it.
+/// A grant, as its log entry has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Ledger {
+pub(super) struct LoggedGrant {
     pub(super) arguments: Digest,
-    pub(super) tool: bool,
+    /// Set if it is for the changed definition of the tool.
+    pub(super) changed: bool,
     pub(super) used: bool,
 }
 
-/// Knowledge about a call from outside of the run.
+/// The facts about a call that an observer outside of the run knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Seen {
+pub(super) struct CallFacts {
     pub(super) kind: Kind,
     /// Set if the tool has its changed definition.
     pub(super) changed: bool,
     /// Set if the driver must check the call.
-    pub(super) look: bool,
+    pub(super) must_check: bool,
     /// The attempt that runs in this process.
     pub(super) live: Option<u32>,
     /// The number of the last announced interrupt.
@@ -99,35 +107,38 @@ pub(super) struct Seen {
     pub(super) starts: u8,
     /// Digests of the arguments that a person or a policy allowed.
     pub(super) permitted: Vec<Digest>,
-    pub(super) grant: Option<Ledger>,
+    pub(super) grant: Option<LoggedGrant>,
     /// Set if a person, a policy or the time forbade the call.
     pub(super) vetoed: bool,
     pub(super) announced: bool,
+    /// The decisions, each with the number of its interrupt.
     pub(super) decided: Vec<(u32, Choice)>,
     pub(super) result: Option<Discriminant<CallResult>>,
 }
 
+/// The state of the world around the two calls of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct World {
-    pub(super) calls: [Seen; 2],
+    pub(super) calls: [CallFacts; 2],
     pub(super) now: u64,
     pub(super) touching: Touching,
     /// Set if the model is being asked.
     pub(super) model: bool,
     /// The end of the turn, if it has ended.
     pub(super) turn_end: Option<String>,
+    /// The time at which the driver sends the next tick.
     pub(super) wake: Option<u64>,
-    /// The number of troubles that may still come: crashes, changes, expiries.
+    /// The number of troubles that may still come: crashes, changes, expiries, and other answers of policies.
     pub(super) troubles: u8,
     pub(super) prompts: u8,
 }
 
 impl World {
     pub(super) fn new(kinds: [Kind; 2], troubles: u8, touching: Touching) -> Self {
-        let calls = kinds.map(|kind| Seen {
+        let calls = kinds.map(|kind| CallFacts {
             kind,
             changed: false,
-            look: false,
+            must_check: false,
             live: None,
             reported: 0,
             edits: 0,
@@ -148,7 +159,7 @@ impl World {
     }
 }
 
-impl Seen {
+impl CallFacts {
     /// Removes details that make no difference after the end of the call.
     pub(super) fn forget(&mut self) {
         self.changed = false;
@@ -160,11 +171,11 @@ impl Seen {
 }
 
 impl Kind {
-    pub(super) fn says(self) -> Says {
-        match self.gate {
-            Gate::Auto | Gate::External => Says::Allow,
-            Gate::Ask => Says::Ask,
-            Gate::Deny => Says::Deny,
+    pub(super) fn policy_answer(self) -> PolicyAnswer {
+        match self.obstacle {
+            Obstacle::Nothing | Obstacle::External => PolicyAnswer::Allow,
+            Obstacle::Ask => PolicyAnswer::Ask,
+            Obstacle::Deny => PolicyAnswer::Deny,
         }
     }
 }
@@ -172,21 +183,21 @@ impl Kind {
 pub(super) const NAMES: [&str; 2] = ["first", "second"];
 pub(super) const ARGUMENTS: &str = r#"{"v":0}"#;
 
-/// Returns the person's arguments in place of [`ARGUMENTS`].
-pub(super) fn edited() -> Value {
+/// Returns the arguments with which a person replaces [`ARGUMENTS`].
+pub(super) fn edited_arguments() -> Value {
     json!({"v": 1})
 }
 
-/// A tool in one of its definitions.
+/// One of the two definitions of a tool.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct ToolDefinition {
     pub(super) reference: Arc<ToolRef>,
     identity: Identity,
     spec: ToolSpec,
 }
 
-impl Known {
-    /// Creates the tool of this name. Its changed definition has one more parameter.
+impl ToolDefinition {
+    /// Creates a definition of the tool called `name`. The changed definition has one more parameter.
     pub(super) fn new(name: &str, changed: bool, set: impl FnOnce(&mut ToolOptions)) -> Self {
         let parameters = if changed { json!({"v": {}, "w": {}}) } else { json!({"v": {}}) };
         let input = Schema::new(json!({"type": "object", "properties": parameters}));
@@ -198,35 +209,35 @@ impl Known {
     }
 }
 
-/// Returns the tool of a call, in one of both definitions.
-pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> &'static Known {
-    static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
+/// Returns a definition of the tool of the call at `at`.
+pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> &'static ToolDefinition {
+    static ALL: LazyLock<Vec<ToolDefinition>> = LazyLock::new(|| {
         let all = (0..32).map(|number: usize| {
-            let (gate, idempotent) = (GATES[number / 4 % 4], !(number / 2).is_multiple_of(2));
-            Known::new(NAMES[number / 16], !number.is_multiple_of(2), |options| {
-                (options.idempotent, options.external) = (idempotent, gate == Gate::External);
+            let (obstacle, idempotent) = (OBSTACLES[number / 4 % 4], !(number / 2).is_multiple_of(2));
+            ToolDefinition::new(NAMES[number / 16], !number.is_multiple_of(2), |options| {
+                (options.idempotent, options.external) = (idempotent, obstacle == Obstacle::External);
             })
         });
         all.collect()
     });
-    let gate = GATES.iter().position(|gate| *gate == kind.gate).expect("one of all");
-    &ALL[at * 16 + gate * 4 + usize::from(kind.idempotent) * 2 + usize::from(changed)]
+    let obstacle = OBSTACLES.iter().position(|obstacle| *obstacle == kind.obstacle).expect("one of all");
+    &ALL[at * 16 + obstacle * 4 + usize::from(kind.idempotent) * 2 + usize::from(changed)]
 }
 
-/// An application with at most one tool, whose policies have one answer.
-struct Bench<'a>(Option<&'a Known>, Says);
+/// An application with at most one tool, whose policies always give the same answer.
+struct Application<'a>(Option<&'a ToolDefinition>, PolicyAnswer);
 
-impl Rules for Bench<'_> {
+impl Rules for Application<'_> {
     fn tool(&self, _: &str) -> Option<KnownTool<'_>> {
-        let Known { reference, identity, spec } = self.0?;
+        let ToolDefinition { reference, identity, spec } = self.0?;
         Some(KnownTool { reference, identity: *identity, spec })
     }
 
     fn permission(&self, _: &ToolSpec, _: &str) -> Permission {
         match self.1 {
-            Says::Allow => Permission::Allow,
-            Says::Ask => Permission::Ask,
-            Says::Deny => Permission::Deny { reason: None },
+            PolicyAnswer::Allow => Permission::Allow,
+            PolicyAnswer::Ask => Permission::Ask,
+            PolicyAnswer::Deny => Permission::Deny { reason: None },
         }
     }
 
@@ -238,33 +249,33 @@ impl Rules for Bench<'_> {
         Vec::new()
     }
 
-    fn output(&self, _: &str, _: &Interrupt, _: &Value) -> Result<Output, Refusal> {
+    fn read_output(&self, _: &str, _: &Interrupt, _: &Value) -> Result<Output, Refusal> {
         Ok(output())
     }
 }
 
-/// Returns the tool's reading of `text`, with these resources.
+/// Returns `text` as accepted by its tool, with these resources.
 fn read(text: &Arc<str>, touches: Option<Arc<Resources>>) -> ReadArguments {
     let (text, author) = (Arc::clone(text), Author::Validators);
     ReadArguments { text, outcome: Ok(AcceptedArguments { needs_approval: false, normalized: None, touches, author }) }
 }
 
 /// Returns the check of `call`, whose tool accepts `text`.
-pub(super) fn accepted(
+pub(super) fn check_accepted(
     run: &Run,
     call: &Call,
-    tool: &Known,
+    tool: &ToolDefinition,
     text: &Arc<str>,
-    says: Says,
+    answer: PolicyAnswer,
     touches: Option<Arc<Resources>>,
 ) -> CheckedCall {
-    judge_call(&Bench(Some(tool), says), run, call, read(text, touches))
+    judge_call(&Application(Some(tool), answer), run, call, read(text, touches))
 }
 
 /// Returns the check of `call`, whose tool rejects `text`.
-pub(super) fn rejected(run: &Run, call: &Call, text: &Arc<str>) -> CheckedCall {
+pub(super) fn check_rejected(run: &Run, call: &Call, text: &Arc<str>) -> CheckedCall {
     let read = ReadArguments { text: Arc::clone(text), outcome: Err(CallError::Rejected(feedback())) };
-    judge_call(&Bench(None, Says::Deny), run, call, read)
+    judge_call(&Application(None, PolicyAnswer::Deny), run, call, read)
 }
 
 pub(super) fn feedback() -> Rejection {
@@ -278,33 +289,34 @@ pub(super) fn output() -> Output {
 pub(super) fn decision(choice: Choice) -> Decision {
     match choice {
         Choice::Approve => Decision::Approve,
-        Choice::Edit => Decision::Edit { arguments: edited() },
+        Choice::Edit => Decision::Edit { arguments: edited_arguments() },
         Choice::Deny => Decision::Deny { reason: None },
         Choice::Respond => Decision::Respond { output: json!({"done": true}) },
         Choice::Fail => Decision::Fail { error: "it broke".to_owned() },
     }
 }
 
-/// Returns a decision as the gate passes it on, with the policies' answer and the resources of an edit.
-pub(super) fn ruling(
+/// Returns a decision as the gate passes it on. `answer` is the policies' answer to an edit, and `touches` its resources.
+pub(super) fn check_decision(
     run: &Run,
     interrupt: &InterruptId,
     decision: Decision,
-    tool: &Known,
-    says: Says,
+    tool: &ToolDefinition,
+    answer: PolicyAnswer,
     touches: Option<Arc<Resources>>,
 ) -> CheckedDecision {
     let read = match &decision {
         Decision::Edit { arguments } => Some(read(&arguments.to_string().into(), touches)),
         _ => None,
     };
-    judge_decision(&Bench(Some(tool), says), run, interrupt, decision, read).expect("it fits")
+    judge_decision(&Application(Some(tool), answer), run, interrupt, decision, read).expect("it fits")
 }
 
-/// Returns the decision to edit a call whose tool rejects the edited arguments.
-pub(super) fn refused_edit(run: &Run, interrupt: &InterruptId, tool: &Known) -> CheckedDecision {
-    let text = edited().to_string().into();
+/// Returns the decision to edit a call, whose tool rejects the edited arguments.
+pub(super) fn check_rejected_edit(run: &Run, interrupt: &InterruptId, tool: &ToolDefinition) -> CheckedDecision {
+    let text = edited_arguments().to_string().into();
     let read = ReadArguments { text, outcome: Err(CallError::Rejected(feedback())) };
     let decision = decision(Choice::Edit);
-    judge_decision(&Bench(Some(tool), Says::Ask), run, interrupt, decision, Some(read)).expect("the run says so")
+    judge_decision(&Application(Some(tool), PolicyAnswer::Ask), run, interrupt, decision, Some(read))
+        .expect("only the run refuses the edit")
 }

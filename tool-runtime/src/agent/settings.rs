@@ -243,12 +243,13 @@ impl Agent {
     /// Changes the limits and options of new runs.
     ///
     /// ```
+    /// use std::time::Duration;
     /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}, run::{OnDeny, OnPrompt}};
     ///
     /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")])).options(|options| {
     ///     options.on_prompt = OnPrompt::Supersede;
     ///     options.on_deny = OnDeny::StopTurn;
-    ///     options.approval_expiry = Some(24 * 60 * 60 * 1000);
+    ///     options.approval_expiry = Some(Duration::from_hours(24));
     ///     options.limits.calls_per_turn = 8;
     /// });
     /// # let _ = agent;

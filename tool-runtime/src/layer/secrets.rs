@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use regex::{NoExpand, Regex};
 
 use crate::feedback::Rejection;
-use crate::message::{Contents, Part};
+use crate::message::{Part, ResourceContents};
 use crate::tool::{CallError, CallFuture, Failure, Output, ToolSpec};
 use crate::toolset::{Invocation, Layer, Next};
 
@@ -90,7 +90,7 @@ impl Secrets {
         match part {
             Part::Text { text } => self.is_in(text),
             Part::Json { json } => self.is_in_json(json),
-            Part::Resource { uri, contents: Contents::Text(text), .. } => self.is_in(uri) || self.is_in(text),
+            Part::Resource { uri, contents: ResourceContents::Text(text), .. } => self.is_in(uri) || self.is_in(text),
             Part::Resource { uri, .. } => self.is_in(uri),
             Part::Image { .. } | Part::Audio { .. } => false,
         }
@@ -129,8 +129,8 @@ impl Secrets {
                 uri: self.clean(uri)?,
                 media_type,
                 contents: match contents {
-                    Contents::Text(text) => Contents::Text(self.clean(text)?),
-                    bytes @ Contents::Base64(_) => bytes,
+                    ResourceContents::Text(text) => ResourceContents::Text(self.clean(text)?),
+                    bytes @ ResourceContents::Base64(_) => bytes,
                 },
             },
             other @ (Part::Image { .. } | Part::Audio { .. }) => other,

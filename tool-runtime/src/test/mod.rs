@@ -38,7 +38,7 @@
 //! // Nobody decides for two days.
 //! let clock = Clock::new();
 //! let agent = Agent::new(turns()).tools(toolset!(refund)).operator(Suspend).store(MemoryStore::new()).clock(&clock);
-//! let agent = agent.options(|options| options.approval_expiry = Some(24 * 60 * 60 * 1000));
+//! let agent = agent.options(|options| options.approval_expiry = Some(Duration::from_hours(24)));
 //! let mut session = agent.session();
 //! assert_eq!(session.send("Refund 40 euros.").await?.phase, Phase::Suspended);
 //! clock.advance(Duration::from_secs(2 * 24 * 60 * 60));

@@ -1,4 +1,4 @@
-//! The inputs about calls: checks, repairs, ends, questions and durable steps.
+//! Handles the inputs that concern calls: checks, repairs, ends, questions, durable steps and expiries.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Draft<'_> {
                     Some(allowance) => {
                         self.allow(at, &tool, arguments, GrantedBy::Allowance(allowance.by.clone()), view);
                     }
-                    None => self.ask(at, view),
+                    None => self.open_approval(at, view),
                 }
             }
         }
@@ -107,7 +107,7 @@ impl Draft<'_> {
                 self.end_unstarted(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
             }
             // Policies alone granted the call, but it now needs an approval. A person's grant remains valid.
-            Permission::Ask if grant.by == GrantedBy::Policy => self.ask(at, view),
+            Permission::Ask if grant.by == GrantedBy::Policy => self.open_approval(at, view),
             // An external call was granted but not announced: it waited for another call, or the process died.
             _ if tool.external && self.is_held(at) => {}
             _ if tool.external && self.is_full() => {
@@ -115,7 +115,7 @@ impl Draft<'_> {
             }
             _ if tool.external => match view {
                 Some(view) => self.announce(at, view.shown, view.deciders),
-                None => self.ask(at, None),
+                None => self.open_approval(at, None),
             },
             _ => self.fresh = Some(at),
         }
@@ -158,7 +158,7 @@ impl Draft<'_> {
     }
 
     /// Opens an approval. Ends the call instead if a person cannot see it, or if too many calls wait.
-    fn ask(&mut self, at: usize, view: Option<Box<ApprovalView>>) {
+    fn open_approval(&mut self, at: usize, view: Option<Box<ApprovalView>>) {
         let Some(view) = view else {
             let reason = Some("the call needs a decision, but its arguments cannot be shown to a person".to_owned());
             return self.end_unstarted(at, CallResult::PolicyDenied { reason }, AbortCause::NotAllowed);
@@ -187,7 +187,7 @@ impl Draft<'_> {
         match (tool.external, view) {
             (true, _) if self.is_held(at) => {}
             (true, Some(view)) => self.announce(at, view.shown, view.deciders),
-            (true, None) => self.ask(at, None),
+            (true, None) => self.open_approval(at, None),
             (false, _) => self.fresh = Some(at),
         }
     }
@@ -240,8 +240,8 @@ const NOT_RUNNING: Refusal = Refusal::Misplaced { reason: "the call is not runni
 
 impl Draft<'_> {
     /// Ends a running call with its tool's outcome, or grants a retry. Ignores the outcome of another attempt.
-    pub fn record_end(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>) {
-        let Some(at) = self.running(id, attempt) else { return };
+    pub fn end_or_retry(&mut self, id: &CallId, attempt: u32, outcome: Result<Output, CallError>) {
+        let Some(at) = self.find_running(id, attempt) else { return };
         if outcome.as_ref().is_err_and(|error| self.may_retry(at, error)) {
             self.grant(at, GrantedBy::Retry, None);
         } else {
@@ -264,7 +264,7 @@ impl Draft<'_> {
 
     /// Opens the question of a running tool.
     pub fn open_question(&mut self, id: &CallId, attempt: u32, question: Question) -> Result<(), Refusal> {
-        let at = self.may_ask(id, attempt)?;
+        let at = self.find_asking_call(id, attempt)?;
         let expiry = self.run.options.approval_expiry;
         let shown = CallView::of_running(self.call(at));
         self.open(at, InterruptKind::Question { question }, shown, Vec::new(), expiry);
@@ -274,7 +274,7 @@ impl Draft<'_> {
 
     /// Opens the interrupt that the run inside a running call reported.
     pub fn open_inner_interrupt(&mut self, id: &CallId, attempt: u32, kind: InterruptKind) -> Result<(), Refusal> {
-        let at = self.may_ask(id, attempt)?;
+        let at = self.find_asking_call(id, attempt)?;
         let InterruptKind::Inner { interrupt, .. } = &kind else { return Err(NOT_RUNNING) };
         let options = &self.run.options;
         let expiry = match interrupt.innermost().kind {
@@ -288,9 +288,9 @@ impl Draft<'_> {
     }
 
     /// Returns the position of a call that may ask a question now.
-    fn may_ask(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
-        let at = self.running(id, attempt).ok_or(NOT_RUNNING)?;
-        self.is_recordable(at)?;
+    fn find_asking_call(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
+        let at = self.find_running(id, attempt).ok_or(NOT_RUNNING)?;
+        self.check_recordable(at)?;
         if self.is_full() {
             return Err(Refusal::OverBudget { limit: self.open_limit() });
         }
@@ -300,7 +300,7 @@ impl Draft<'_> {
     /// Records the start of a durable step.
     pub fn record_step_start(&mut self, id: CallId, attempt: u32, name: String) -> Result<(), Refusal> {
         let at = self.find_step_owner(&id, attempt)?;
-        self.is_recordable(at)?;
+        self.check_recordable(at)?;
         self.log.push(LogEntry::StepStarted { call: id, name });
         Ok(())
     }
@@ -317,7 +317,7 @@ impl Draft<'_> {
         let at = self.find_step_owner(&id, attempt)?;
         // The limit already counts a step whose start is recorded.
         if !self.call(at).started_steps().contains(&name) {
-            self.is_recordable(at)?;
+            self.check_recordable(at)?;
         }
         self.log.push(LogEntry::StepEnded { call: id, name, value, spent });
         Ok(())
@@ -327,11 +327,11 @@ impl Draft<'_> {
     fn find_step_owner(&self, id: &CallId, attempt: u32) -> Result<usize, Refusal> {
         let asks = |at: &usize| self.stage(*at) == Stage::Open && self.call(*at).is_asking();
         let asking = || self.find(id).filter(|at| self.call(*at).attempts == attempt && asks(at));
-        self.running(id, attempt).or_else(asking).ok_or(NOT_RUNNING)
+        self.find_running(id, attempt).or_else(asking).ok_or(NOT_RUNNING)
     }
 
     /// Fails if the call has reached its limit of recorded steps and answers.
-    fn is_recordable(&self, at: usize) -> Result<(), Refusal> {
+    fn check_recordable(&self, at: usize) -> Result<(), Refusal> {
         let limit = self.run.options.limits.records;
         let call = self.call(at);
         // A place is reserved for the answer to an open question.
@@ -343,7 +343,7 @@ impl Draft<'_> {
     }
 
     /// Ends the calls whose interrupts or grants have expired.
-    pub fn tick(&mut self) {
+    pub fn end_expired(&mut self) {
         for at in self.run.current_range() {
             let call = self.call(at);
             let expires = match call.interrupt() {

@@ -1,4 +1,4 @@
-//! The entries that follow from a decision.
+//! Handles the decisions about interrupts.
 
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use crate::tool::Permission;
 use crate::tool::spec::Digest;
 
 impl Draft<'_> {
+    /// Records a decision about an open interrupt, and acts on it. Does nothing if the same principal has made the same
+    /// decision before.
     pub fn decide(&mut self, id: InterruptId, ruling: CheckedDecision, by: Principal) -> Result<(), Refusal> {
         if ruling.interrupt != id {
             return Err(Refusal::Misplaced { reason: "the decision was checked for another interrupt" });
@@ -42,7 +44,7 @@ impl Draft<'_> {
             return Err(Refusal::Closed { interrupt: id });
         }
         let Some(at) = self.find(&id.call) else { return Err(Refusal::Closed { interrupt: id }) };
-        if !open.kind.takes(&ruling.decision) {
+        if !open.kind.accepts(&ruling.decision) {
             return Err(not_offered(&ruling.decision, open));
         }
         match &open.kind {
@@ -56,6 +58,7 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Grants, edits or ends a call that waits for an approval.
     fn decide_approval(
         &mut self,
         at: usize,
@@ -113,7 +116,7 @@ impl Draft<'_> {
             (Decision::Deny { reason }, ..) => {
                 self.record_decision(open, decision, by.clone());
                 self.end_unstarted(at, CallResult::Denied { reason, by }, AbortCause::Denial);
-                self.stop_turn();
+                self.record_denial();
             }
             (Decision::Respond { .. }, _, Some(output)) => {
                 self.record_decision(open, decision, by.clone());
@@ -175,7 +178,7 @@ impl Draft<'_> {
         self.record_decision(open, decision, by);
         self.end(at, result);
         if is_denial && !is_lost {
-            self.stop_turn();
+            self.record_denial();
         }
         Ok(())
     }
@@ -190,6 +193,7 @@ impl Draft<'_> {
     }
 }
 
+/// Returns the refusal of a decision that the interrupt does not accept.
 fn not_offered(decision: &Decision, open: &Interrupt) -> Refusal {
     Refusal::NotOffered { decision: decision.verb(), possible: open.kind.possible() }
 }

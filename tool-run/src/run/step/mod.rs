@@ -1,10 +1,11 @@
-//! The entries and actions that follow from an input. Pure: no clock, no randomness, no waiting; the run is only read.
+//! Computes the entries and actions that follow from an input. It has no clock and no randomness, never waits, and only
+//! reads the run.
 
 mod calls;
 mod decide;
 mod turn;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::run::{
     AbortCause, Action, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, LogEntry, OnDeny, Phase,
@@ -14,11 +15,11 @@ use crate::run::{
 };
 use crate::tool::{Fingerprint, Resources, spec::Digest};
 
-pub use turn::pending;
+pub use turn::pending_actions;
 
 /// Returns the entries that follow from `input`, and the actions to take when the entries are in the log.
 ///
-/// The cost does not grow with the run, only with the calls of the present turn. Events that come too late, such as the end
+/// The cost does not grow with the run, only with the calls of the present turn. Inputs that come too late, such as the end
 /// of a call that was cancelled, have no effect.
 ///
 /// Fails if the run refuses the input. Then nothing has happened.
@@ -34,8 +35,8 @@ pub fn step_into(
 ) -> Result<(Vec<LogEntry>, Vec<Action>), Refusal> {
     let mut draft = Draft::new(run, lists, time_of(&input));
     match input {
-        StepInput::Prompt(prompt) => draft.prompt(prompt)?,
-        StepInput::Continue { by, .. } => draft.go_on(&by)?,
+        StepInput::Prompt(prompt) => draft.accept_prompt(prompt)?,
+        StepInput::Continue { by, .. } => draft.continue_run(&by)?,
         StepInput::Offered { tools } => draft.record_offer(tools)?,
         StepInput::Called { index, provider_id, name, arguments } => {
             draft.record_call(index, provider_id, name, arguments)?;
@@ -48,7 +49,7 @@ pub fn step_into(
         }
         StepInput::Checked { call, checked, .. } => draft.record_check(&call, checked),
         StepInput::Decide { interrupt, ruling, by, .. } => draft.decide(interrupt, ruling, by)?,
-        StepInput::Ended { call, attempt, outcome, .. } => draft.record_end(&call, attempt, outcome),
+        StepInput::Ended { call, attempt, outcome, .. } => draft.end_or_retry(&call, attempt, outcome),
         StepInput::Asked { call, attempt, question, .. } => draft.open_question(&call, attempt, question)?,
         StepInput::AskedInside { call, attempt, tool, interrupt, feedback, .. } => {
             draft.open_inner_interrupt(&call, attempt, InterruptKind::Inner { tool, interrupt, feedback })?;
@@ -57,15 +58,15 @@ pub fn step_into(
         StepInput::StepEnded { call, attempt, name, value, spent } => {
             draft.record_step_end(call, attempt, name, value, spent)?;
         }
-        StepInput::Tick { .. } => draft.tick(),
+        StepInput::Tick { .. } => draft.end_expired(),
         StepInput::Recover { .. } => draft.recover(),
         StepInput::Repaired { call, name, arguments, by, usage } => {
             draft.record_repair(call, name, arguments, by, usage)?;
         }
-        StepInput::StopRequested { by, .. } => draft.stop(by)?,
-        StepInput::Title { title, by, .. } => draft.title(title, by)?,
+        StepInput::StopRequested { by, .. } => draft.stop_after_step(by)?,
+        StepInput::Title { title, by, .. } => draft.set_title(title, by)?,
         StepInput::Cancel { by, .. } => draft.cancel(&by)?,
-        StepInput::Stop { reason, .. } => draft.halt(reason),
+        StepInput::Stop { reason, .. } => draft.stop_now(reason),
     }
     Ok((draft.log, draft.actions))
 }
@@ -185,7 +186,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the position of a call that was started for the `attempt`th time and has not ended.
-    pub fn running(&self, id: &CallId, attempt: u32) -> Option<usize> {
+    pub fn find_running(&self, id: &CallId, attempt: u32) -> Option<usize> {
         self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)
     }
 
@@ -226,17 +227,17 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Opens and announces an interrupt of the call at `at`, which expires after `expiry` milliseconds.
+    /// Opens and announces an interrupt of the call at `at`, which expires after `expiry`.
     pub fn open(
         &mut self,
         at: usize,
         kind: InterruptKind,
         shown: CallView,
         deciders: Vec<Principal>,
-        expiry: Option<u64>,
+        expiry: Option<Duration>,
     ) {
         let id = self.call(at).next_interrupt_id();
-        let expires = expiry.map(|millis| self.now.plus(millis));
+        let expires = expiry.map(|expiry| self.now.after(expiry));
         let interrupt = Interrupt { id: id.clone(), kind, shown, since: self.now, expires, deciders };
         let call = id.call.clone();
         self.log.push(LogEntry::Opened { call, interrupt: Box::new(interrupt) });
@@ -256,7 +257,7 @@ impl<'a> Draft<'a> {
     /// Grants the call at `at` for this tool and these arguments. Only a person's grant can expire.
     pub fn grant_for(&mut self, at: usize, tool: Fingerprint, arguments: Digest, by: GrantedBy, shown: Option<Digest>) {
         let expires = match by {
-            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|millis| self.now.plus(millis)),
+            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|expiry| self.now.after(expiry)),
             _ => None,
         };
         let call = self.call(at).id.clone();
@@ -270,7 +271,7 @@ impl<'a> Draft<'a> {
         match self.run.phase() {
             Phase::Idle => return,
             // Another process queued a prompt just after the run had ended.
-            Phase::Finished | Phase::Stopped(_) => return self.take_queued(),
+            Phase::Finished | Phase::Stopped(_) => return self.accept_queued(),
             _ => {}
         }
         self.start_calls();
@@ -281,6 +282,7 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Starts ready calls in the model's order, as far as the limits, their resources and `sequential` tools allow.
     fn start_calls(&mut self) {
         if self.count(Stage::Ready) == 0 {
             return;
@@ -353,6 +355,7 @@ impl<'a> Draft<'a> {
         self.enter(at, Stage::Running);
     }
 
+    /// Asks the model again, or ends the run, after all calls of the turn have ended.
     fn end_turn(&mut self, end: TurnEnd, calls: usize) {
         let options = &self.run.options;
         let steered = || self.run.queue.iter().any(|prompt| prompt.steers);
@@ -362,7 +365,7 @@ impl<'a> Draft<'a> {
             TurnEnd::Safe if self.was_denied() && options.on_deny == OnDeny::StopTurn => Some(StopReason::Denied),
             TurnEnd::Safe if self.is_answered() || calls == 0 && !steered() => None,
             TurnEnd::Safe | TurnEnd::Again if self.run.stopping => Some(StopReason::Requested),
-            TurnEnd::Safe | TurnEnd::Again => match self.exhausted(calls) {
+            TurnEnd::Safe | TurnEnd::Again => match self.exceeded_limit(calls) {
                 Some(reason) => Some(reason),
                 None => {
                     // Messages that steer the run join it now.
@@ -384,18 +387,19 @@ impl<'a> Draft<'a> {
     /// Ends the run until the next prompt. A waiting prompt is accepted at once.
     pub fn conclude(&mut self, entry: LogEntry) {
         self.log.push(entry);
-        self.take_queued();
+        self.accept_queued();
     }
 
-    fn take_queued(&mut self) {
+    /// Begins a turn with the first waiting prompt, if there is one.
+    fn accept_queued(&mut self) {
         if let Some(prompt) = self.run.queue.first() {
             self.log.push(LogEntry::Prompted { prompt: prompt.clone(), queued: true });
             self.start_turn();
         }
     }
 
-    /// Returns the reason why the model is not asked again, if there is one.
-    fn exhausted(&self, calls: usize) -> Option<StopReason> {
+    /// Returns the limit that keeps the model from being asked again, if there is one.
+    fn exceeded_limit(&self, calls: usize) -> Option<StopReason> {
         let limits = &self.run.options.limits;
         if self.run.bytes > limits.bytes {
             return Some(StopReason::OverBudget(format!("the conversation has more than {} bytes", limits.bytes)));
@@ -420,7 +424,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Records a denial; if the run must stop after one, ends the calls that have not started.
-    pub fn stop_turn(&mut self) {
+    pub fn record_denial(&mut self) {
         self.denied = true;
         if self.run.options.on_deny == OnDeny::StopTurn {
             self.end_waiting(SupersededBy::Denial, AbortCause::Denial);

@@ -1,4 +1,4 @@
-//! Prompts and turns: how they begin and end, and how another process takes them over.
+//! Handles the inputs that begin and end prompts and turns, and those that stop a run or let another process take it over.
 
 use std::sync::Arc;
 
@@ -12,13 +12,14 @@ use crate::run::{
 };
 
 impl Draft<'_> {
-    pub fn prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
-        self.is_owner(&prompt.by)?;
+    /// Begins a turn with the prompt, or queues it while the run is busy.
+    pub fn accept_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
+        self.check_owner(&prompt.by)?;
         if self.is_busy() {
             match self.run.options.on_prompt {
-                _ if prompt.steers => return self.queue(prompt),
+                _ if prompt.steers => return self.queue_prompt(prompt),
                 OnPrompt::Refuse => return Err(Refusal::Busy),
-                OnPrompt::Block => return self.queue(prompt),
+                OnPrompt::Block => return self.queue_prompt(prompt),
                 OnPrompt::Supersede => self.supersede(),
             }
         }
@@ -30,7 +31,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn queue(&mut self, prompt: Prompt) -> Result<(), Refusal> {
+    fn queue_prompt(&mut self, prompt: Prompt) -> Result<(), Refusal> {
         if self.run.queue.len() >= self.run.options.limits.open as usize {
             return Err(Refusal::OverBudget {
                 limit: "too many prompts wait already; wait until the run has accepted one".to_owned(),
@@ -40,8 +41,9 @@ impl Draft<'_> {
         Ok(())
     }
 
-    pub fn go_on(&mut self, by: &Principal) -> Result<(), Refusal> {
-        self.is_owner(by)?;
+    /// Begins a turn of a run that was stopped, or that has a conversation and no prompt.
+    pub fn continue_run(&mut self, by: &Principal) -> Result<(), Refusal> {
+        self.check_owner(by)?;
         match self.run.activity {
             // A run that was created with a conversation may answer its last message.
             Activity::Idle if self.run.messages.is_empty() => Err(Refusal::NotStopped),
@@ -53,8 +55,9 @@ impl Draft<'_> {
         }
     }
 
+    /// Ends the run at once, and drops waiting prompts.
     pub fn cancel(&mut self, by: &Principal) -> Result<(), Refusal> {
-        self.is_owner(by)?;
+        self.check_owner(by)?;
         if self.is_busy() {
             self.clear("it was cancelled");
             self.log.push(LogEntry::Stopped { reason: StopReason::Cancelled, at: self.now });
@@ -62,21 +65,23 @@ impl Draft<'_> {
         Ok(())
     }
 
-    pub fn stop(&mut self, by: Principal) -> Result<(), Refusal> {
-        self.is_owner(&by)?;
+    /// Lets the run stop when the calls of its turn have ended.
+    pub fn stop_after_step(&mut self, by: Principal) -> Result<(), Refusal> {
+        self.check_owner(&by)?;
         if self.is_busy() && !self.run.stopping {
             self.log.push(LogEntry::StopRequested { by, at: self.now });
         }
         Ok(())
     }
 
-    pub fn title(&mut self, title: String, by: Principal) -> Result<(), Refusal> {
-        self.is_owner(&by)?;
+    pub fn set_title(&mut self, title: String, by: Principal) -> Result<(), Refusal> {
+        self.check_owner(&by)?;
         self.log.push(LogEntry::Titled { title, by, at: self.now });
         Ok(())
     }
 
-    pub fn halt(&mut self, reason: StopReason) {
+    /// Ends the run at once, for `reason`. A waiting prompt is accepted.
+    pub fn stop_now(&mut self, reason: StopReason) {
         if self.is_busy() {
             self.clear("the run was stopped");
             self.conclude(LogEntry::Stopped { reason, at: self.now });
@@ -89,7 +94,7 @@ impl Draft<'_> {
     }
 
     /// Fails if `by` does not own the run.
-    fn is_owner(&self, by: &Principal) -> Result<(), Refusal> {
+    fn check_owner(&self, by: &Principal) -> Result<(), Refusal> {
         if self.run.is_owner(by) { Ok(()) } else { Err(Refusal::Forbidden) }
     }
 
@@ -130,8 +135,9 @@ impl Draft<'_> {
         self.end_at(&[Proposed, Open, Ready, Running, Unknown], &CallResult::Cancelled);
     }
 
+    /// Records the tools on offer in the turn.
     pub fn record_offer(&mut self, tools: Vec<String>) -> Result<(), Refusal> {
-        self.is_asked()?;
+        self.check_asked()?;
         if !self.run.current_calls().is_empty() {
             return Err(Refusal::Misplaced { reason: "`Offered` must come before the first call" });
         }
@@ -139,6 +145,7 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Records a call before the end of its turn, and requests its check.
     pub fn record_call(
         &mut self,
         index: u32,
@@ -146,7 +153,7 @@ impl Draft<'_> {
         name: String,
         arguments: String,
     ) -> Result<(), Refusal> {
-        self.is_asked()?;
+        self.check_asked()?;
         let known = as_u32(self.run.current_calls().len());
         if index < known {
             return Err(Refusal::Misplaced { reason: "`Called` must come once for each call, in order" });
@@ -160,6 +167,7 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Records the end of a turn. Ends the calls that are over a limit or were cut off, and requests checks of the others.
     pub fn record_turn_end(
         &mut self,
         parts: Vec<AssistantPart>,
@@ -167,7 +175,7 @@ impl Draft<'_> {
         usage: Usage,
         model: Option<Arc<str>>,
     ) -> Result<(), Refusal> {
-        self.is_asked()?;
+        self.check_asked()?;
         let cut = abort_cause(&finish);
         let known = self.run.current_calls();
         let mut logged = Vec::with_capacity(parts.len());
@@ -217,6 +225,7 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Records the failure of a turn, and ends its calls that have not started.
     pub fn record_turn_failure(
         &mut self,
         error: String,
@@ -224,7 +233,7 @@ impl Draft<'_> {
         usage: Usage,
         model: Option<Arc<str>>,
     ) -> Result<(), Refusal> {
-        self.is_asked()?;
+        self.check_asked()?;
         // Calls and turns share one limit of retries.
         let again = again && self.run.retries < self.run.options.limits.retries;
         self.log.push(LogEntry::TurnFailed { error: error.clone(), again, usage, model, at: self.now });
@@ -235,7 +244,7 @@ impl Draft<'_> {
     }
 
     /// Fails if the model is not asked.
-    fn is_asked(&self) -> Result<(), Refusal> {
+    fn check_asked(&self) -> Result<(), Refusal> {
         if self.run.activity == Activity::Generating {
             return Ok(());
         }
@@ -247,6 +256,7 @@ impl Draft<'_> {
         self.end_at(&[Stage::Proposed, Stage::Ready, Stage::Open], &CallResult::Aborted { by });
     }
 
+    /// Logs a call under an id of its own, which it returns.
     fn log_call(&mut self, called: ToolCall) -> CallId {
         let ToolCall { id: provider_id, name, mut arguments } = called;
         if arguments.len() > self.run.options.limits.argument_bytes {
@@ -279,8 +289,8 @@ impl Draft<'_> {
         limits.too_large(arguments)
     }
 
-    /// Declares the running calls as lost. Those that can be repeated without harm are started again; a person is asked about
-    /// the rest.
+    /// Declares the running calls as lost. Calls that are safe to repeat start again. The run asks a person about each
+    /// other call.
     pub fn recover(&mut self) {
         let gave_up = self.run.activity == Activity::Generating && !self.run.current_calls().is_empty();
         if gave_up {
@@ -308,7 +318,7 @@ impl Draft<'_> {
             }
         }
         self.schedule();
-        for action in pending(self.run) {
+        for action in pending_actions(self.run) {
             let is_stale = match &action {
                 Action::CallModel => gave_up,
                 Action::Check(id) | Action::Announce(InterruptId { call: id, .. }) => {
@@ -323,7 +333,7 @@ impl Draft<'_> {
     }
 }
 
-/// Returns how a turn's end interrupts its calls, or `None` if they may run.
+/// Returns the cause with which a turn's end aborts its calls, or `None` if they may run.
 fn abort_cause(finish: &FinishReason) -> Option<AbortCause> {
     match finish {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Paused => None,
@@ -333,6 +343,7 @@ fn abort_cause(finish: &FinishReason) -> Option<AbortCause> {
     }
 }
 
+/// Returns whether a call of the ended turn is the one that was reported early.
 fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
     early.provider_id == call.id && early.name == call.name && *early.arguments.text == *call.arguments
 }
@@ -341,7 +352,7 @@ fn is_same(early: &crate::run::Call, call: &ToolCall) -> bool {
 ///
 /// Running calls are not among them. The driver that started them waits for them, or
 /// [`StepInput::Recover`](crate::run::StepInput::Recover) declares them lost.
-pub fn pending(run: &Run) -> Vec<Action> {
+pub fn pending_actions(run: &Run) -> Vec<Action> {
     let mut actions = Vec::new();
     if matches!(run.activity, Activity::Generating) {
         actions.push(Action::CallModel);

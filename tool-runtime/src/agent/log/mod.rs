@@ -32,7 +32,7 @@ use conversation::Conversation;
 pub use conversation::conversation;
 pub use storage::Added;
 use storage::Storage;
-use tool_run::run::{Action, LogEntry, Stage, StepInput, pending, step, step_into};
+use tool_run::run::{Action, LogEntry, Stage, StepInput, pending_actions, step, step_into};
 
 /// The capacity of lists of entries and actions that is kept for reuse.
 const KEPT_CAPACITY: usize = 16;
@@ -500,7 +500,7 @@ impl Log {
         }
         // The entries of both writers together can have consequences that neither has alone, such as a turn's end.
         self.record_late(StepInput::Tick { at: self.now() });
-        for action in pending(&self.run) {
+        for action in pending_actions(&self.run) {
             if !self.queue.actions.contains(&action) {
                 self.queue.add(action);
             }

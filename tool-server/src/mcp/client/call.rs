@@ -15,8 +15,9 @@ use rmcp::{
 use serde_json::Value;
 use tool_run::run::Digest;
 use tool_runtime::{
-    CallError, Contents, Context, Failure, Output, Part,
+    CallError, Context, Failure, Output, Part,
     feedback::{escape, one_line},
+    message,
     schema::CompiledSchema,
     tool::{Question, QuestionAnswer},
 };
@@ -222,12 +223,16 @@ fn part(block: ContentBlock) -> Part {
 
 fn resource(contents: ResourceContents) -> Part {
     match contents {
-        ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
-            Part::Resource { uri: one_line(&uri), media_type: media(mime_type), contents: Contents::Text(text) }
-        }
-        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } if is_base64(&blob) => {
-            Part::Resource { uri: one_line(&uri), media_type: media(mime_type), contents: Contents::Base64(blob) }
-        }
+        ResourceContents::TextResourceContents { uri, mime_type, text, .. } => Part::Resource {
+            uri: one_line(&uri),
+            media_type: media(mime_type),
+            contents: message::ResourceContents::Text(text),
+        },
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } if is_base64(&blob) => Part::Resource {
+            uri: one_line(&uri),
+            media_type: media(mime_type),
+            contents: message::ResourceContents::Base64(blob),
+        },
         ResourceContents::BlobResourceContents { uri, .. } => {
             Part::text(format!("({}, which cannot be read)", one_line(&uri)))
         }

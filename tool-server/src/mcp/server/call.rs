@@ -13,8 +13,9 @@ use rmcp::{
 use serde_json::Value;
 use tokio::sync::mpsc::Receiver;
 use tool_runtime::{
-    Agent, AgentError, Cancellation, Contents, Part, Rejection,
+    Agent, AgentError, Cancellation, Part, Rejection,
     agent::{CallOutcome, Session},
+    message,
     run::{CallResult, Decision, Interrupt, InterruptId, Refusal, Run},
 };
 use tool_stores::sealed::SealError;
@@ -396,8 +397,12 @@ fn block(part: Part) -> ContentBlock {
         Part::Image { media_type, data } => ContentBlock::image(data, media_type),
         Part::Audio { media_type, data } => ContentBlock::audio(data, media_type),
         Part::Resource { uri, media_type: mime_type, contents } => ContentBlock::resource(match contents {
-            Contents::Text(text) => ResourceContents::TextResourceContents { uri, mime_type, text, meta: None },
-            Contents::Base64(blob) => ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None },
+            message::ResourceContents::Text(text) => {
+                ResourceContents::TextResourceContents { uri, mime_type, text, meta: None }
+            }
+            message::ResourceContents::Base64(blob) => {
+                ResourceContents::BlobResourceContents { uri, mime_type, blob, meta: None }
+            }
         }),
     }
 }

@@ -1,7 +1,7 @@
 //! The cost of a case: instructions if valgrind is installed, otherwise CPU time.
 //!
-//! Callgrind counts instructions in a child process of this program, for two numbers of rounds. Their difference excludes the
-//! start-up, and other load on the machine does not change it.
+//! Callgrind counts instructions in a child process of this program, for two numbers of rounds. Their difference
+//! excludes the start-up, and other load on the machine does not change it.
 
 use std::{
     cell::Cell,
@@ -10,31 +10,32 @@ use std::{
 
 use crate::{case::Case, clock};
 
-/// Returns the cost of one round of a case, in the same unit for all cases of a run.
-pub(crate) fn cost(case: &Case) -> f64 {
-    if instructions_work() {
+/// Measures the cost of one round of a case, in the same unit for all cases of a run.
+pub(crate) fn measure(case: &Case) -> f64 {
+    if can_count() {
         let (few, many) = case.rounds;
-        if let (Some(a), Some(b)) = (instructions(case, few), instructions(case, many)) {
+        if let (Some(a), Some(b)) = (count_instructions(case, few), count_instructions(case, many)) {
             #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
             return (b.saturating_sub(a)) as f64 / (many - few) as f64;
         }
     }
     let mut work = (case.start)();
-    clock::least(&mut [&mut *work], case.rounds.1, 200)[0]
+    clock::time_least(&mut [&mut *work], case.rounds.1, 200)[0]
 }
 
-/// Returns `ours / floor`, with both numbers and the unit.
-pub(crate) fn ratio(ours: &Case, floor: &Case) -> (f64, String) {
-    let (a, b) = (cost(ours), cost(floor));
+/// Measures `ours / floor`. Returns it, and a text with both numbers and the unit.
+pub(crate) fn compare(ours: &Case, floor: &Case) -> (f64, String) {
+    let (a, b) = (measure(ours), measure(floor));
     (a / b, format!("{}: {} {a:.0}, {} {b:.0}", unit(), ours.name, floor.name))
 }
 
 /// Returns the unit of costs.
 pub(crate) fn unit() -> &'static str {
-    if instructions_work() { "instructions by callgrind" } else { "ns of CPU, valgrind is missing" }
+    if can_count() { "instructions by callgrind" } else { "ns of CPU, valgrind is missing" }
 }
 
-fn instructions_work() -> bool {
+/// Returns whether valgrind is installed.
+fn can_count() -> bool {
     thread_local!(static FOUND: Cell<Option<bool>> = const { Cell::new(None) });
     let found = FOUND.get().unwrap_or_else(|| {
         Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
@@ -43,7 +44,8 @@ fn instructions_work() -> bool {
     found
 }
 
-fn instructions(case: &Case, rounds: u64) -> Option<u64> {
+/// Returns the number of instructions that a process takes for these rounds of a case.
+fn count_instructions(case: &Case, rounds: u64) -> Option<u64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(std::env::current_exe().ok()?)

@@ -1,6 +1,8 @@
-//! The possible events of a world.
+//! The possible moves of a world, and the inputs of `step` that they become.
 
-use super::world::{self, ARGUMENTS, Choice, Move, NAMES, Says, World};
+use std::time::Duration;
+
+use super::world::{self, ARGUMENTS, Choice, Move, NAMES, PolicyAnswer, World};
 use tool_run::message::{AssistantPart, FinishReason, Part, ToolCall, Usage};
 use tool_run::run::{
     Call, CallState, Grant, InterruptId, InterruptKind, LogEntry, OnPrompt, Phase, Principal, Prompt, Run, RunOptions,
@@ -13,7 +15,7 @@ pub(super) fn owner() -> Principal {
 }
 
 /// The lifetime of approvals, announcements and grants.
-const EXPIRY: u64 = 10;
+const EXPIRY: Duration = Duration::from_millis(10);
 
 /// Returns a second run like the first, through its stored form: a grant has no `Clone`.
 pub(super) fn copy(run: &Run) -> Run {
@@ -35,7 +37,7 @@ pub(super) fn options() -> RunOptions {
 }
 
 /// Returns the log of a run whose model just made two calls with the same provider id and the same arguments.
-pub(super) fn opening(options: RunOptions) -> Vec<LogEntry> {
+pub(super) fn opening_log(options: RunOptions) -> Vec<LogEntry> {
     let mut log =
         vec![LogEntry::Created { run: "run".into(), owner: owner(), options, messages: Vec::new(), at: Time(0) }];
     let call = |name: &&str| {
@@ -53,9 +55,9 @@ pub(super) fn opening(options: RunOptions) -> Vec<LogEntry> {
         model: None,
         at: Time(0),
     };
-    for event in [prompt(Time(0)), ended] {
+    for input in [prompt(Time(0)), ended] {
         let run = Run::fold(log.clone()).expect("a log");
-        log.extend(step(&run, event).expect("an event that fits").0);
+        log.extend(step(&run, input).expect("the input fits").0);
     }
     log
 }
@@ -73,28 +75,29 @@ pub(super) fn is_current(run: &Run, call: &Call) -> bool {
 }
 
 /// Returns the possible moves.
-pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
+pub(super) fn possible_moves(run: &Run, world: &World) -> Vec<Move> {
     let mut moves = Vec::new();
-    for (at, (call, seen)) in run.calls().iter().zip(&world.calls).enumerate() {
-        if seen.look {
-            let usual = seen.kind.says();
-            moves.push(Move::Look(at, usual, seen.changed));
+    for (at, (call, facts)) in run.calls().iter().zip(&world.calls).enumerate() {
+        if facts.must_check {
+            let usual = facts.kind.policy_answer();
+            moves.push(Move::Check(at, usual, facts.changed));
             if world.troubles > 0 {
-                if call.stage() != Stage::Proposed || !seen.decided.is_empty() {
-                    let others = [Says::Allow, Says::Ask, Says::Deny].into_iter().filter(|says| *says != usual);
-                    moves.extend(others.map(|says| Move::Look(at, says, seen.changed)));
+                if call.stage() != Stage::Proposed || !facts.decided.is_empty() {
+                    let all = [PolicyAnswer::Allow, PolicyAnswer::Ask, PolicyAnswer::Deny];
+                    let others = all.into_iter().filter(|answer| *answer != usual);
+                    moves.extend(others.map(|answer| Move::Check(at, answer, facts.changed)));
                 }
-                if !seen.changed {
-                    moves.push(Move::Look(at, usual, true));
+                if !facts.changed {
+                    moves.push(Move::Check(at, usual, true));
                 }
             }
         }
         if let Some(open) = call.interrupt()
-            && seen.reported >= open.id.number()
+            && facts.reported >= open.id.number()
             && open.expires.is_none_or(|expires| world.time() < expires)
         {
             let choices: &[Choice] = match &open.kind {
-                InterruptKind::Approval { .. } if seen.edits == 0 => {
+                InterruptKind::Approval { .. } if facts.edits == 0 => {
                     &[Choice::Approve, Choice::Edit, Choice::Deny, Choice::Respond]
                 }
                 InterruptKind::Approval { .. } => &[Choice::Approve, Choice::Deny, Choice::Respond],
@@ -103,7 +106,7 @@ pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
             };
             moves.extend(choices.iter().map(|choice| Move::Decide(at, *choice)));
         }
-        if seen.live.is_some() {
+        if facts.live.is_some() {
             moves.extend([Move::End(at, true), Move::End(at, false)]);
         }
     }
@@ -130,20 +133,20 @@ pub(super) fn moves(run: &Run, world: &World) -> Vec<Move> {
     moves
 }
 
-/// Converts a move to the event of a driver.
-pub(super) fn event(run: &Run, world: &World, happens: Move) -> StepInput {
+/// Returns the input that a driver sends for a move.
+pub(super) fn input(run: &Run, world: &World, cause: Move) -> StepInput {
     let at = world.time();
-    match happens {
-        Move::Look(which, says, changed) => look(run, world, which, says, changed),
+    match cause {
+        Move::Check(which, answer, changed) => check_input(run, world, which, answer, changed),
         Move::Decide(which, choice) => {
             let open = run.calls()[which].interrupt().expect("it is open").id.number();
-            decide(run, world, which, open, choice, owner(), at)
+            decide_input(run, world, which, open, choice, owner(), at)
         }
         Move::End(which, ok) => {
             let attempt = world.calls[which].live.expect("it runs");
-            end(run, which, attempt, ok, at)
+            end_input(run, which, attempt, ok, at)
         }
-        Move::Tick => StepInput::Tick { at: run.next_expiry().expect("something ends") },
+        Move::Tick => StepInput::Tick { at: run.next_expiry().expect("something expires") },
         Move::Recover => StepInput::Recover { at },
         Move::Prompt => prompt(at),
         Move::Steer => StepInput::Prompt(Prompt::new(vec![Part::text("and")], owner(), at).steering()),
@@ -160,20 +163,20 @@ pub(super) fn event(run: &Run, world: &World, happens: Move) -> StepInput {
     }
 }
 
-pub(super) fn look(run: &Run, world: &World, which: usize, says: Says, changed: bool) -> StepInput {
+pub(super) fn check_input(run: &Run, world: &World, which: usize, answer: PolicyAnswer, changed: bool) -> StepInput {
     let call = &run.calls()[which];
     let tool = world::tool(which, world.calls[which].kind, changed);
     let text = &call.arguments().text;
-    let checked = world::accepted(run, call, tool, text, says, world.touching.of(which, text));
+    let checked = world::check_accepted(run, call, tool, text, answer, world.touching.of(which, text));
     StepInput::Checked { call: call.id.clone(), checked, at: world.time() }
 }
 
-pub(super) fn end(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> StepInput {
+pub(super) fn end_input(run: &Run, which: usize, attempt: u32, ok: bool, at: Time) -> StepInput {
     let outcome = if ok { Ok(world::output()) } else { Err(CallError::Failed(Failure::new("it broke"))) };
     StepInput::Ended { call: run.calls()[which].id.clone(), attempt, outcome, at }
 }
 
-pub(super) fn decide(
+pub(super) fn decide_input(
     run: &Run,
     world: &World,
     which: usize,
@@ -183,11 +186,11 @@ pub(super) fn decide(
     at: Time,
 ) -> StepInput {
     let call = &run.calls()[which];
-    let seen = &world.calls[which];
+    let facts = &world.calls[which];
     let interrupt = interrupt_id(call, number);
     let touches = world.touching.of(which, &world::edited().to_string());
-    let tool = world::tool(which, seen.kind, seen.changed);
-    let ruling = world::ruling(run, &interrupt, world::decision(choice), tool, Says::Ask, touches);
+    let tool = world::tool(which, facts.kind, facts.changed);
+    let ruling = world::check_decision(run, &interrupt, world::decision(choice), tool, PolicyAnswer::Ask, touches);
     StepInput::Decide { interrupt, ruling, by, at }
 }
 
@@ -196,8 +199,8 @@ pub(super) fn interrupt_id(call: &Call, number: u32) -> InterruptId {
     format!("{}.{number}", call.id).parse().expect("an id")
 }
 
-/// The number of the next interrupt of `call`.
-pub(super) fn next_interrupt_id(call: &Call) -> u32 {
+/// Returns the number of the next interrupt of `call`.
+pub(super) fn next_interrupt_number(call: &Call) -> u32 {
     u32::try_from(call.interrupt_ids().count()).expect("a few") + 1
 }
 
@@ -210,15 +213,17 @@ pub(super) fn grant_of(call: &Call) -> Option<&Grant> {
 
 /// Returns edits whose arguments are wrong, not allowed, or for another tool.
 pub(super) fn wrong_edits(run: &Run, world: &World, which: usize, number: u32) -> Vec<StepInput> {
-    let seen = &world.calls[which];
+    let facts = &world.calls[which];
     let interrupt = interrupt_id(&run.calls()[which], number);
-    let tool = |changed| world::tool(which, seen.kind, changed);
-    let edit = |changed, says| world::ruling(run, &interrupt, world::decision(Choice::Edit), tool(changed), says, None);
+    let tool = |changed| world::tool(which, facts.kind, changed);
+    let edit = |changed, answer| {
+        world::check_decision(run, &interrupt, world::decision(Choice::Edit), tool(changed), answer, None)
+    };
     let rulings = [
-        world::refused_edit(run, &interrupt, tool(seen.changed)),
-        edit(seen.changed, Says::Deny),
-        edit(!seen.changed, Says::Ask),
+        world::check_rejected_edit(run, &interrupt, tool(facts.changed)),
+        edit(facts.changed, PolicyAnswer::Deny),
+        edit(!facts.changed, PolicyAnswer::Ask),
     ];
-    let event = |ruling| StepInput::Decide { interrupt: interrupt.clone(), ruling, by: owner(), at: world.time() };
-    rulings.into_iter().map(event).collect()
+    let input = |ruling| StepInput::Decide { interrupt: interrupt.clone(), ruling, by: owner(), at: world.time() };
+    rulings.into_iter().map(input).collect()
 }

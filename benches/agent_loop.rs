@@ -1,4 +1,4 @@
-//! The loop around a model: a step with one call, against the same steps by hand through `step`, with a log in memory.
+//! The cost of a step of the loop with one call, against the same step by hand, through `step` and with a log in memory.
 
 use std::{
     hint::black_box,
@@ -22,20 +22,21 @@ use tool_runtime::{
 
 use crate::{clock, report::Report};
 
-/// The maximum cost of a step of the loop, in steps by hand.
+/// The maximum cost of a step of the loop, as a multiple of a step by hand.
 const LIMIT: f64 = 4.0;
 
 const NAMES: [&str; 3] = ["loop/call", "loop/call-unkept", "loop/length"];
 
-/// Prints the targets of the loop.
+/// Measures the loop, and reports the targets.
 pub(crate) fn measure(report: &mut Report) {
     if !report.wants_any(&NAMES) {
         return;
     }
-    let [mut kept, mut unkept, mut half, mut long] = [(100, true), (100, false), (500, true), (1000, true)].map(start);
+    let [mut kept, mut unkept, mut half, mut long] =
+        [(100, true), (100, false), (500, true), (1000, true)].map(repeat_run);
     let tools = tools();
-    let mut floor = |rounds| (0..rounds).for_each(|_| by_hand(&tools, 100));
-    let batches = clock::in_turns(&mut [&mut kept, &mut floor, &mut unkept], 2, 40);
+    let mut floor = |rounds| (0..rounds).for_each(|_| step_by_hand(&tools, 100));
+    let batches = clock::time_in_turns(&mut [&mut kept, &mut floor, &mut unkept], 2, 40);
     let micros = |at: usize| batches.iter().map(|batch| batch[at]).fold(f64::INFINITY, f64::min) / 1e5;
     let pairs: Vec<_> = batches.iter().map(|batch| [batch[0] / 1e5, batch[1] / 1e5]).collect();
     let [ratio, kept, floor] = clock::medians(&pairs);
@@ -45,13 +46,14 @@ pub(crate) fn measure(report: &mut Report) {
     );
     report.at_most(NAMES[0], ratio, LIMIT, &how);
     report.info(NAMES[1], &format!("{:.2} µs without a store", micros(2)));
-    let times = clock::least(&mut [&mut half, &mut long], 1, 8);
+    let times = clock::time_least(&mut [&mut half, &mut long], 1, 8);
     let [half, long] = [times[0] / 5e5, times[1] / 1e6];
     let how = format!("a call in 1000 steps {long:.2} µs of CPU, in 500 steps {half:.2} µs");
     report.at_most(NAMES[2], long / half, 1.2, &how);
 }
 
-fn start((steps, kept): (usize, bool)) -> impl FnMut(u64) {
+/// Returns a function that runs an agent of this many steps, with a store or without.
+fn repeat_run((steps, kept): (usize, bool)) -> impl FnMut(u64) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
     let tools = tools();
     move |rounds| {
@@ -67,19 +69,19 @@ fn tools() -> Toolset {
     tools
 }
 
-/// Makes the same steps without the loop: no model, no tasks, and a list of records as the store.
-fn by_hand(tools: &Toolset, steps: usize) {
+/// Takes the same steps without the loop: no model, no tasks, and a list of records as the store.
+fn step_by_hand(tools: &Toolset, steps: usize) {
     let me = Principal::anonymous();
     let mut options = RunOptions::default();
     options.limits.steps = u32::MAX;
     let (mut run, created) = Run::new(RunId::from("floor"), me.clone(), options, Vec::new(), Time(0));
     let (gate, cx) = (Gate::new(tools.clone()), Context::new("call"));
     let mut records = vec![record::encode(std::slice::from_ref(&created))];
-    let mut feed = |run: &mut Run, event| {
-        let (log, actions) = step(run, event).expect("the event fits");
-        records.push(record::encode(&log));
-        for event in &log {
-            run.apply(event).expect("it follows");
+    let mut feed = |run: &mut Run, input| {
+        let (entries, actions) = step(run, input).expect("the input fits");
+        records.push(record::encode(&entries));
+        for entry in &entries {
+            run.apply(entry).expect("the entry follows");
         }
         actions
     };

@@ -6,7 +6,7 @@ use tool_runtime::{Agent, Context, Toolset, agent::CallOutcome, tool, toolset};
 
 use crate::{
     case::{Case, finish},
-    count,
+    cost,
     report::Report,
 };
 
@@ -14,20 +14,22 @@ const NAME: &str = "call/plain";
 const ARGUMENTS: &str = r#"{"a":20,"b":22}"#;
 const ROUNDS: (u64, u64) = (100, 1100);
 
-/// The ratio when such calls had a separate path without a run.
+/// The ratio that was measured when such calls had a separate path without a run.
 const RECORDED: f64 = 3.019;
 
-pub(crate) const CASES: &[Case] = &[Case::new("plain-ours", ours, ROUNDS), Case::new("plain-floor", floor, ROUNDS)];
+pub(crate) const CASES: &[Case] =
+    &[Case::new("plain-ours", call_agent, ROUNDS), Case::new("plain-floor", call_directly, ROUNDS)];
 
-/// Prints the target of a plain call.
+/// Measures a plain call, and reports the target.
 pub(crate) fn measure(report: &mut Report) {
     if report.wants(NAME) {
-        let (ratio, how) = count::ratio(&CASES[0], &CASES[1]);
+        let (ratio, how) = cost::compare(&CASES[0], &CASES[1]);
         report.at_most(NAME, ratio, 1.2 * RECORDED, &how);
     }
 }
 
-fn ours() -> Box<dyn FnMut(u64)> {
+/// Calls the tool through an agent.
+fn call_agent() -> Box<dyn FnMut(u64)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
     let agent = Agent::without_model(tools());
     Box::new(move |rounds| {
@@ -42,7 +44,8 @@ fn ours() -> Box<dyn FnMut(u64)> {
     })
 }
 
-fn floor() -> Box<dyn FnMut(u64)> {
+/// Calls the tool in its toolset.
+fn call_directly() -> Box<dyn FnMut(u64)> {
     let (tools, cx) = (tools(), Context::new("call_1"));
     Box::new(move |rounds| {
         for _ in 0..rounds {

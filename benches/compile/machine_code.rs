@@ -9,14 +9,14 @@ use crate::report::Report;
 
 const NAME: &str = "compile/text";
 
-/// Prints the target: the machine code of our crate, against that of derives that are used.
+/// Measures the machine code of our crate against that of derives that are used, and reports the target.
 pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
     if !report.wants(NAME) {
         return;
     }
     let kilobytes = |name| -> io::Result<f64> {
         let subject = subjects.iter().find(|subject| subject.name == name).ok_or(io::ErrorKind::NotFound)?;
-        size(subject)
+        measure_size(subject)
     };
     let all = || -> io::Result<[f64; 4]> {
         Ok([kilobytes("ours")?, kilobytes("decoded")?, kilobytes("derives")?, kilobytes("floor")?])
@@ -29,12 +29,12 @@ pub(super) fn measure(report: &mut Report, subjects: &[Subject]) {
             );
             report.at_most(NAME, ours / decoded, 1.0, &how);
         }
-        Err(error) => report.broken(NAME, &error.to_string()),
+        Err(error) => report.fail(NAME, &error.to_string()),
     }
 }
 
-/// Returns the kilobytes of machine code in the crate's own library after an optimized build.
-pub(crate) fn size(subject: &Subject) -> io::Result<f64> {
+/// Builds a crate, optimized. Returns the kilobytes of machine code in its own library.
+pub(crate) fn measure_size(subject: &Subject) -> io::Result<f64> {
     let [.., release] = MODES;
     compile(subject, release.args, false)?;
     let library = fs::read(scratch()?.join(format!("target/release/lib{}.rlib", subject.name)))?;
