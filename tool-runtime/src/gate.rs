@@ -128,7 +128,7 @@ impl Gate {
 
     /// Judges a call whose arguments the tool has read.
     pub(crate) fn judge(&self, run: &Run, call: &Call, read: ReadArguments, cx: &Context) -> CheckedCall {
-        judge::judge_call(&GateRules { gate: self, cx }, run, call, read)
+        judge::judge_call(&GateRules { gate: self, cx }, self.known(&call.name), run, call, read)
     }
 
     /// Checks a decision about an interrupt of `run`, as far as the tool can judge it: edited arguments, an output, an answer.
@@ -171,7 +171,8 @@ impl Gate {
         read: Option<ReadArguments>,
         cx: &Context,
     ) -> Result<CheckedDecision, Refusal> {
-        judge::judge_decision(&GateRules { gate: self, cx }, run, interrupt, decision, read)
+        let known = run.call(interrupt.call()).and_then(|call| self.known(&call.name));
+        judge::judge_decision(&GateRules { gate: self, cx }, known, run, interrupt, decision, read)
     }
 }
 
@@ -182,10 +183,6 @@ struct GateRules<'a> {
 }
 
 impl Rules for GateRules<'_> {
-    fn tool(&self, name: &str) -> Option<KnownTool<'_>> {
-        self.gate.known(name)
-    }
-
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission {
         let proposal = ProposedCall { spec, arguments, cx: self.cx };
         let permissions = self.gate.policies.iter().map(|policy| toolset::ask_policy(&**policy, &proposal));

@@ -8,8 +8,7 @@ use serde_json::Value;
 use crate::feedback::Rejection;
 use crate::message::Part;
 use crate::run::{
-    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Time, id::millis,
-    is_default,
+    CallId, Decision, Grant, Interrupt, InterruptId, InterruptKind, Principal, QuestionAnswer, Time, is_default,
 };
 use crate::tool::error::{because, not_available};
 use crate::tool::spec::Digest;
@@ -502,28 +501,6 @@ pub enum AbortCause {
 }
 
 impl CallResult {
-    /// Returns the result of a call whose tool had this outcome.
-    pub fn of(outcome: Result<Output, CallError>) -> Self {
-        match outcome {
-            Ok(output) => Self::Succeeded { output },
-            Err(CallError::TimedOut { limit }) => Self::TimedOut { limit: millis(limit) },
-            Err(CallError::Cancelled) => Self::Cancelled,
-            // The call was started, so any other error is a failure.
-            Err(error) => Self::failed(&error),
-        }
-    }
-
-    /// Returns the result of a call that was refused because of its arguments or a policy.
-    pub fn refused(error: CallError) -> Self {
-        match error {
-            CallError::NotAvailable { suggestion, .. } => Self::NotAvailable { suggestion },
-            CallError::Rejected(feedback) => Self::Rejected { feedback },
-            CallError::PolicyDenied { reason } | CallError::Denied { reason } => Self::PolicyDenied { reason },
-            CallError::OverBudget { limit } => Self::OverBudget { limit },
-            error => Self::failed(&error),
-        }
-    }
-
     /// Returns the failure with the text and the feedback that the model receives for `error`.
     pub(super) fn failed(error: &CallError) -> Self {
         Self::Failed { error: error.to_string(), feedback: error.feedback().cloned().map(Box::new) }

@@ -9,21 +9,18 @@ use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::message::Part;
 use crate::run::{
     ArgumentPattern, Author, Call, CallId, CallResult, CallView, Decision, Interrupt, InterruptId, InterruptKind,
-    Principal, Question, Refusal, Run, RunId, Time, ToolRef,
+    OnTaint, Principal, Question, Refusal, Run, RunId, Time, ToolRef,
 };
 use crate::schema::CompiledSchema;
 use crate::tool::spec::Digest;
-use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources, ToolSpec};
+use crate::tool::{CallError, Effect, Fingerprint, Identity, Output, Permission, Resources, ToolSpec};
 
-/// The tools and the rules of an application, which the judge consults.
+/// The rules of an application, which the judge consults.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot provide the rules of an application",
     label = "`Rules` is not implemented"
 )]
 pub trait Rules {
-    /// Returns the tool `name`.
-    fn tool(&self, name: &str) -> Option<KnownTool<'_>>;
-
     /// Returns the permission that the policies give to a call of the tool `spec`, which accepted `arguments`.
     fn permission(&self, spec: &ToolSpec, arguments: &str) -> Permission;
 
@@ -91,12 +88,17 @@ impl ReadArguments {
     }
 }
 
-/// Judges a call of `run` whose arguments the tool has read.
-pub fn judge_call(rules: &impl Rules, run: &Run, call: &Call, read: ReadArguments) -> CheckedCall {
+/// Judges a call of `run` whose arguments its tool has read. `known` is the application's tool of that name.
+pub fn judge_call(
+    rules: &impl Rules,
+    known: Option<KnownTool<'_>>,
+    run: &Run,
+    call: &Call,
+    read: ReadArguments,
+) -> CheckedCall {
     let ReadArguments { text, outcome } = read;
     let is_same = Arc::ptr_eq(&text, &call.arguments().text);
     let digest = if is_same { call.arguments().digest } else { Digest::of(text.as_bytes()) };
-    let known = rules.tool(&call.name);
     let tool = known.map(|known| known.identity);
     let (mut normalized, author, verdict) = match outcome {
         Ok(accepted) => {
@@ -104,18 +106,19 @@ pub fn judge_call(rules: &impl Rules, run: &Run, call: &Call, read: ReadArgument
             let verdict = judge_arguments(rules, run, known, arguments, &accepted);
             (accepted.normalized, accepted.author, verdict)
         }
-        Err(error) => (None, Author::Validators, Verdict::Ended(CallResult::refused(error))),
+        Err(error) => (None, Author::Validators, Verdict::Ended(refused_result(error))),
     };
     normalized = normalized.filter(|_| matches!(verdict, Verdict::Accepted(_)));
     CheckedCall { call: call.id.clone(), text, arguments: digest, normalized, author, tool, verdict }
 }
 
 /// Judges a decision about an interrupt of `run`: its edited arguments, output or answer. `read` holds the edited arguments
-/// as the tool read them.
+/// as the tool read them, and `known` is the application's tool with the name that the call has.
 ///
 /// Fails if these arguments, the output or the answer are wrong. The run itself checks whether the decision is allowed.
 pub fn judge_decision(
     rules: &impl Rules,
+    known: Option<KnownTool<'_>>,
     run: &Run,
     interrupt: &InterruptId,
     decision: Decision,
@@ -127,7 +130,7 @@ pub fn judge_decision(
             decision if matches!(open.kind, InterruptKind::Inner { .. }) => {
                 judge_inside(rules, &call.name, open, decision, read)?;
             }
-            Decision::Edit { .. } => checked = read.map(|read| judge_call(rules, run, call, read)),
+            Decision::Edit { .. } => checked = read.map(|read| judge_call(rules, known, run, call, read)),
             Decision::Respond { output: given } => output = Some(rules.read_output(&call.name, open, given)?),
             Decision::Answer { value } => check_answer(&open.kind, value)?,
             _ => {}
@@ -186,6 +189,25 @@ fn build_view(rules: &impl Rules, run: &Run, spec: &ToolSpec, arguments: &str) -
     let offer = rules.run_approval(spec, &shown.arguments).filter(|pattern| pattern.covers(&argument_texts));
     let deciders = rules.deciders(spec, &shown.arguments);
     Ok(ApprovalView { shown, argument_texts, offer, deciders })
+}
+
+/// Returns the result of a call that was refused because of its arguments or a policy.
+fn refused_result(error: CallError) -> CallResult {
+    match error {
+        CallError::NotAvailable { suggestion, .. } => CallResult::NotAvailable { suggestion },
+        CallError::Rejected(feedback) => CallResult::Rejected { feedback },
+        CallError::PolicyDenied { reason } | CallError::Denied { reason } => CallResult::PolicyDenied { reason },
+        CallError::OverBudget { limit } => CallResult::OverBudget { limit },
+        error => CallResult::failed(&error),
+    }
+}
+
+impl Run {
+    /// Returns the permission of a call of `tool`, combined with the run's own rules.
+    pub(super) fn tighten(&self, tool: &ToolRef, permission: Permission) -> Permission {
+        let asks = self.options.on_taint == OnTaint::Ask && !self.taint.is_empty() && tool.effect != Effect::ReadOnly;
+        if asks { permission.and(Permission::Ask) } else { permission }
+    }
 }
 
 /// Checks an answer against the schema of the question, if `kind` is a question with a schema.

@@ -5,13 +5,12 @@ use std::{collections::HashMap, fmt, ops::Range, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::json::is_deeper;
 use crate::message::{AssistantPart, FinishReason, Message, Part, Usage};
 use crate::run::{
     Allowance, Call, CallId, CallState, Grant, Interrupt, InterruptId, Principal, Prompt, PromptPosition, RunId, Stage,
-    Time, ToolRef,
+    Time,
 };
-use crate::tool::{Effect, Permission, Resources};
+use crate::tool::Resources;
 
 /// A run: a conversation with its calls and their results. The whole state follows from the log.
 #[derive(Debug)]
@@ -210,12 +209,6 @@ impl Run {
     /// Returns the number of calls of the present turn that are at `stage`.
     pub fn count(&self, stage: Stage) -> u32 {
         self.stages[stage as usize]
-    }
-
-    /// Returns the permission of a call of `tool`, combined with the run's own rules.
-    pub(super) fn tighten(&self, tool: &ToolRef, permission: Permission) -> Permission {
-        let asks = self.options.on_taint == OnTaint::Ask && !self.taint.is_empty() && tool.effect != Effect::ReadOnly;
-        if asks { permission.and(Permission::Ask) } else { permission }
     }
 
     /// Returns whether `by` may decide the interrupt `open`.
@@ -538,19 +531,6 @@ impl Default for Limits {
             bytes: 256 * 1024 * 1024,
             records: 1024,
         }
-    }
-}
-
-impl Limits {
-    /// Returns the text about the limit that the arguments of one call exceed, if any.
-    pub fn too_large(&self, arguments: &str) -> Option<String> {
-        if arguments.len() > self.argument_bytes {
-            return Some(format!("the arguments are too large: the limit is {} bytes", self.argument_bytes));
-        }
-        if is_deeper(arguments, self.depth) {
-            return Some(format!("the arguments are nested too deeply: the limit is {} levels", self.depth));
-        }
-        None
     }
 }
 

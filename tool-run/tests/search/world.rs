@@ -207,6 +207,10 @@ impl ToolDefinition {
         let reference = Arc::new(ToolRef::new(&spec, spec.fingerprint()));
         Self { reference, identity: Identity::of(&spec), spec }
     }
+
+    fn known(&self) -> KnownTool<'_> {
+        KnownTool { reference: &self.reference, identity: self.identity, spec: &self.spec }
+    }
 }
 
 /// Returns a definition of the tool of the call at `at`.
@@ -224,17 +228,12 @@ pub(super) fn tool(at: usize, kind: Kind, changed: bool) -> &'static ToolDefinit
     &ALL[at * 16 + obstacle * 4 + usize::from(kind.idempotent) * 2 + usize::from(changed)]
 }
 
-/// An application with at most one tool, whose policies always give the same answer.
-struct Application<'a>(Option<&'a ToolDefinition>, PolicyAnswer);
+/// An application whose policies always give the same answer.
+struct Application(PolicyAnswer);
 
-impl Rules for Application<'_> {
-    fn tool(&self, _: &str) -> Option<KnownTool<'_>> {
-        let ToolDefinition { reference, identity, spec } = self.0?;
-        Some(KnownTool { reference, identity: *identity, spec })
-    }
-
+impl Rules for Application {
     fn permission(&self, _: &ToolSpec, _: &str) -> Permission {
-        match self.1 {
+        match self.0 {
             PolicyAnswer::Allow => Permission::Allow,
             PolicyAnswer::Ask => Permission::Ask,
             PolicyAnswer::Deny => Permission::Deny { reason: None },
@@ -269,13 +268,13 @@ pub(super) fn check_accepted(
     answer: PolicyAnswer,
     touches: Option<Arc<Resources>>,
 ) -> CheckedCall {
-    judge_call(&Application(Some(tool), answer), run, call, read(text, touches))
+    judge_call(&Application(answer), Some(tool.known()), run, call, read(text, touches))
 }
 
 /// Returns the check of `call`, whose tool rejects `text`.
 pub(super) fn check_rejected(run: &Run, call: &Call, text: &Arc<str>) -> CheckedCall {
     let read = ReadArguments { text: Arc::clone(text), outcome: Err(CallError::Rejected(feedback())) };
-    judge_call(&Application(None, PolicyAnswer::Deny), run, call, read)
+    judge_call(&Application(PolicyAnswer::Deny), None, run, call, read)
 }
 
 pub(super) fn feedback() -> Rejection {
@@ -309,7 +308,7 @@ pub(super) fn check_decision(
         Decision::Edit { arguments } => Some(read(&arguments.to_string().into(), touches)),
         _ => None,
     };
-    judge_decision(&Application(Some(tool), answer), run, interrupt, decision, read).expect("it fits")
+    judge_decision(&Application(answer), Some(tool.known()), run, interrupt, decision, read).expect("it fits")
 }
 
 /// Returns the decision to edit a call, whose tool rejects the edited arguments.
@@ -317,6 +316,6 @@ pub(super) fn check_rejected_edit(run: &Run, interrupt: &InterruptId, tool: &Too
     let text = edited_arguments().to_string().into();
     let read = ReadArguments { text, outcome: Err(CallError::Rejected(feedback())) };
     let decision = decision(Choice::Edit);
-    judge_decision(&Application(Some(tool), PolicyAnswer::Ask), run, interrupt, decision, Some(read))
+    judge_decision(&Application(PolicyAnswer::Ask), Some(tool.known()), run, interrupt, decision, Some(read))
         .expect("only the run refuses the edit")
 }

@@ -1,18 +1,19 @@
 //! Handles the inputs that concern calls: checks, repairs, ends, questions, durable steps and expiries.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
 use crate::message::Usage;
 use crate::run::{
-    AbortCause, Action, Allowance, Author, CallId, CallResult, CallView, GrantedBy, InterruptKind, LogEntry,
-    NestedUsage, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
+    AbortCause, Action, Allowance, Author, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, LogEntry,
+    NestedUsage, Phase, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
+    id::millis,
     judge::{Accepted, ApprovalView, CheckedCall, Verdict},
     step::Draft,
 };
 use crate::tool::spec::Digest;
-use crate::tool::{CallError, Identity, Output, Permission};
+use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources};
 
 impl Draft<'_> {
     /// Acts on a check of a call, unless the call has changed since.
@@ -57,7 +58,7 @@ impl Draft<'_> {
         }
         let (call, mut arguments) = (self.call(at).id.clone(), self.call(at).arguments.digest);
         if let Some((text, by)) = normalized {
-            if let Some(limit) = self.run.options.limits.too_large(&text) {
+            if let Some(limit) = self.exceeded_size(&text) {
                 return self.end(at, CallResult::OverBudget { limit });
             }
             arguments = Digest::of(text.as_bytes());
@@ -223,7 +224,7 @@ impl Draft<'_> {
         };
         let at = self.find(&id).filter(|at| self.turn_end.is_some() && may(at));
         let at = at.ok_or(Refusal::Misplaced { reason: "the call cannot be repaired" })?;
-        if let Some(limit) = self.run.options.limits.too_large(&arguments) {
+        if let Some(limit) = self.exceeded_size(&arguments) {
             return Err(Refusal::OverBudget { limit });
         }
         let name = name.unwrap_or_else(|| self.call(at).name.clone());
@@ -245,7 +246,7 @@ impl Draft<'_> {
         if outcome.as_ref().is_err_and(|error| self.may_retry(at, error)) {
             self.grant(at, GrantedBy::Retry, None);
         } else {
-            self.end(at, CallResult::of(outcome));
+            self.end(at, result_of(outcome));
         }
         self.schedule();
     }
@@ -355,5 +356,188 @@ impl Draft<'_> {
             }
         }
         self.schedule();
+    }
+}
+
+impl Draft<'_> {
+    /// Returns the position of a call that was started for the `attempt`th time and has not ended.
+    pub fn find_running(&self, id: &CallId, attempt: u32) -> Option<usize> {
+        self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)
+    }
+
+    /// Ends the call at `at` with `result`.
+    pub fn end(&mut self, at: usize, result: CallResult) {
+        let call = self.call(at).id.clone();
+        self.log.push(LogEntry::Ended { call, result: Arc::new(result), at: self.now });
+        self.enter(at, Stage::Done);
+    }
+
+    /// Ends the calls of the turn at `stages` with `result`, and aborts those that were started.
+    pub fn end_at(&mut self, stages: &[Stage], result: &CallResult) {
+        for at in self.run.current_range() {
+            if stages.contains(&self.stage(at)) {
+                if self.call(at).attempts > 0 {
+                    self.actions.push(Action::Abort(self.call(at).id.clone()));
+                }
+                self.end(at, result.clone());
+            }
+        }
+    }
+
+    /// Ends a call that does not run, with `result`; or as aborted, with the cause `or`, if it was started before.
+    pub fn end_unstarted(&mut self, at: usize, result: CallResult, or: AbortCause) {
+        let was_started = self.call(at).attempts > 0;
+        if was_started {
+            self.actions.push(Action::Abort(self.call(at).id.clone()));
+        }
+        self.end(at, if was_started { CallResult::Aborted { by: or } } else { result });
+    }
+
+    /// Ends every call that has not ended and does not run.
+    pub fn end_waiting(&mut self, by: SupersededBy, or: AbortCause) {
+        for at in self.run.current_range() {
+            if matches!(self.stage(at), Stage::Proposed | Stage::Open | Stage::Ready | Stage::Unknown) {
+                self.end_unstarted(at, CallResult::Superseded { by }, or);
+            }
+        }
+    }
+
+    /// Opens and announces an interrupt of the call at `at`, which expires after `expiry`.
+    pub fn open(
+        &mut self,
+        at: usize,
+        kind: InterruptKind,
+        shown: CallView,
+        deciders: Vec<Principal>,
+        expiry: Option<Duration>,
+    ) {
+        let id = self.call(at).next_interrupt_id();
+        let expires = expiry.map(|expiry| self.now.after(expiry));
+        let interrupt = Interrupt { id: id.clone(), kind, shown, since: self.now, expires, deciders };
+        let call = id.call.clone();
+        self.log.push(LogEntry::Opened { call, interrupt: Box::new(interrupt) });
+        self.enter(at, Stage::Open);
+        self.actions.push(Action::Announce(id));
+        self.actions.extend(expires.map(Action::Wake));
+    }
+
+    /// Grants the call with its present tool and arguments.
+    pub fn grant(&mut self, at: usize, by: GrantedBy, shown: Option<Digest>) {
+        let call = self.call(at);
+        if let Some(tool) = &call.tool {
+            self.grant_for(at, tool.fingerprint, call.arguments.digest, by, shown);
+        }
+    }
+
+    /// Grants the call at `at` for this tool and these arguments. Only a person's grant can expire.
+    pub fn grant_for(&mut self, at: usize, tool: Fingerprint, arguments: Digest, by: GrantedBy, shown: Option<Digest>) {
+        let expires = match by {
+            GrantedBy::Person(_) => self.run.options.grant_expiry.map(|expiry| self.now.after(expiry)),
+            _ => None,
+        };
+        let call = self.call(at).id.clone();
+        self.log.push(LogEntry::Granted { call, tool, arguments, shown, by, expires });
+        self.actions.extend(expires.map(Action::Wake));
+        self.enter(at, Stage::Ready);
+    }
+
+    /// Starts the calls that may start. If every call has ended, the model is asked again, or the run ends.
+    pub fn schedule(&mut self) {
+        match self.run.phase() {
+            Phase::Idle => return,
+            // Another process queued a prompt just after the run had ended.
+            Phase::Finished | Phase::Stopped(_) => return self.accept_queued(),
+            _ => {}
+        }
+        self.start_calls();
+        let calls = self.run.current_calls().len() + self.new_calls;
+        let done = self.count(Stage::Done) as usize + self.new_done;
+        if let Some(end) = self.turn_end.take_if(|_| done == calls) {
+            self.end_turn(end, calls);
+        }
+    }
+
+    /// Starts ready calls in the model's order, as far as the limits, their resources and `sequential` tools allow.
+    fn start_calls(&mut self) {
+        if self.count(Stage::Ready) == 0 {
+            return;
+        }
+        let options = &self.run.options;
+        // There is always room for one call; otherwise the run would never go on.
+        let mut room = options.limits.in_flight.max(1).saturating_sub(self.count(Stage::Running));
+        let from = self.first_unpassed();
+        let mut unfinished = false;
+        for at in from..self.run.calls.len() {
+            let stage = self.stage(at);
+            let alone = self.alone == Some(at) || self.run.runs_alone(self.call(at));
+            match stage {
+                Stage::Done => continue,
+                // Calls behind it may have to wait for it, but that is not known yet.
+                Stage::Proposed => return,
+                Stage::Ready if alone && (unfinished || self.is_unfinished_before(from)) => return,
+                Stage::Ready if self.may_start(at) && !self.is_held(at) => {
+                    if room == 0 {
+                        return;
+                    }
+                    room -= 1;
+                    self.start(at);
+                }
+                _ => {}
+            }
+            if alone {
+                return;
+            }
+            unfinished = true;
+        }
+    }
+
+    fn is_unfinished_before(&self, from: usize) -> bool {
+        self.run.calls[self.run.current_range().start..from].iter().any(|call| call.stage() != Stage::Done)
+    }
+
+    /// Returns whether a call has to wait for others with conflicting resources.
+    pub fn is_held(&self, at: usize) -> bool {
+        let Some(touches) = self.touches(at) else { return false };
+        // The resources of a call that was not checked yet are unknown.
+        self.run.is_held_by(at, Some(touches), |other| (self.stage(other), self.touches(other)))
+            || self.call(at).attempts == 0
+                && self.run.current_range().any(|other| other < at && self.stage(other) == Stage::Proposed)
+    }
+
+    fn touches(&self, at: usize) -> Option<&Resources> {
+        match &self.touched {
+            Some((call, touches)) if *call == at => touches.as_deref(),
+            _ => self.run.calls[at].touches(),
+        }
+    }
+
+    /// Returns whether the model's turn allows a ready call to start.
+    fn may_start(&self, at: usize) -> bool {
+        self.turn_end.is_some() || self.call(at).attempts > 0 || self.fresh == Some(at)
+    }
+
+    /// Starts a ready call that this input checked. Another one is checked again first, because the policies, the tool and
+    /// the time may have changed.
+    fn start(&mut self, at: usize) {
+        let call = self.call(at);
+        if self.fresh != Some(at) {
+            self.actions.push(Action::Check(call.id.clone()));
+            return;
+        }
+        self.fresh = None;
+        self.log.push(LogEntry::Started { call: call.id.clone(), at: self.now });
+        self.actions.push(Action::Execute { call: call.id.clone(), attempt: call.attempts.saturating_add(1) });
+        self.enter(at, Stage::Running);
+    }
+}
+
+/// Returns the result of a call whose tool had this outcome.
+fn result_of(outcome: Result<Output, CallError>) -> CallResult {
+    match outcome {
+        Ok(output) => CallResult::Succeeded { output },
+        Err(CallError::TimedOut { limit }) => CallResult::TimedOut { limit: millis(limit) },
+        Err(CallError::Cancelled) => CallResult::Cancelled,
+        // The call was started, so any other error is a failure.
+        Err(error) => CallResult::failed(&error),
     }
 }

@@ -102,7 +102,7 @@ impl Draft<'_> {
                     Some(text) => (Arc::clone(&text), Digest::of(text.as_bytes())),
                     None => (checked.text, checked.arguments),
                 };
-                if let Some(limit) = self.run.options.limits.too_large(&arguments) {
+                if let Some(limit) = self.exceeded_size(&arguments) {
                     return Err(Refusal::OverBudget { limit });
                 }
                 let call = self.call(at).id.clone();

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::json::is_deeper;
 use crate::message::{AssistantPart, FinishReason, ToolCall, Usage};
 use crate::run::{
     AbortCause, Action, CallId, CallResult, CallState, CallView, GrantedBy, InterruptId, InterruptKind, LogEntry,
-    OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart,
+    OnDeny, OnPrompt, Phase, Principal, Prompt, Refusal, Run, Stage, StopReason, SupersededBy, TurnPart,
     fold::as_u32,
     state::{Activity, TurnEnd},
     step::Draft,
@@ -286,7 +287,7 @@ impl Draft<'_> {
         if self.run.calls_before().saturating_add(index) >= limits.calls {
             return Some(format!("at most {} calls are made in one run", limits.calls));
         }
-        limits.too_large(arguments)
+        self.exceeded_size(arguments)
     }
 
     /// Declares the running calls as lost. Calls that are safe to repeat start again. The run asks a person about each
@@ -374,4 +375,112 @@ pub fn pending_actions(run: &Run) -> Vec<Action> {
         }
     }
     actions
+}
+
+impl Draft<'_> {
+    /// Asks the model again, or ends the run, after all calls of the turn have ended.
+    pub fn end_turn(&mut self, end: TurnEnd, calls: usize) {
+        let options = &self.run.options;
+        let steered = || self.run.queue.iter().any(|prompt| prompt.steers);
+        let stopped = match end {
+            TurnEnd::Cut(finish) => Some(StopReason::Cut(finish)),
+            TurnEnd::Failed(error) => Some(StopReason::ModelFailed(error)),
+            TurnEnd::Safe if self.was_denied() && options.on_deny == OnDeny::StopTurn => Some(StopReason::Denied),
+            TurnEnd::Safe if self.is_answered() || calls == 0 && !steered() => None,
+            TurnEnd::Safe | TurnEnd::Again if self.run.stopping => Some(StopReason::Requested),
+            TurnEnd::Safe | TurnEnd::Again => match self.exceeded_limit(calls) {
+                Some(reason) => Some(reason),
+                None => {
+                    // Messages that steer the run join it now.
+                    let steering = self.run.queue.iter().filter(|prompt| prompt.steers);
+                    self.log.extend(steering.map(|prompt| LogEntry::Prompted { prompt: prompt.clone(), queued: true }));
+                    return self.start_turn();
+                }
+            },
+        };
+        let at = self.now;
+        match stopped {
+            None => self.conclude(LogEntry::Finished { at }),
+            // Waiting prompts are dropped with it.
+            Some(reason @ StopReason::Requested) => self.log.push(LogEntry::Stopped { reason, at }),
+            Some(reason) => self.conclude(LogEntry::Stopped { reason, at }),
+        }
+    }
+
+    /// Ends the run until the next prompt. A waiting prompt is accepted at once.
+    pub fn conclude(&mut self, entry: LogEntry) {
+        self.log.push(entry);
+        self.accept_queued();
+    }
+
+    /// Begins a turn with the first waiting prompt, if there is one.
+    pub fn accept_queued(&mut self) {
+        if let Some(prompt) = self.run.queue.first() {
+            self.log.push(LogEntry::Prompted { prompt: prompt.clone(), queued: true });
+            self.start_turn();
+        }
+    }
+
+    /// Returns the limit that keeps the model from being asked again, if there is one.
+    fn exceeded_limit(&self, calls: usize) -> Option<StopReason> {
+        let limits = &self.run.options.limits;
+        if self.run.bytes > limits.bytes {
+            return Some(StopReason::OverBudget(format!("the conversation has more than {} bytes", limits.bytes)));
+        }
+        if let Some(most) = limits.tokens.filter(|most| self.tokens() >= *most) {
+            return Some(StopReason::OverBudget(format!("the model may use {most} tokens, and has used them")));
+        }
+        // A failed turn without calls is not a step.
+        let failed = |entry: &LogEntry| matches!(entry, LogEntry::TurnFailed { again: true, .. });
+        let steps = self.run.steps.saturating_sub(u32::from(calls == 0 && self.log.iter().any(failed)));
+        (steps >= limits.steps).then_some(StopReason::StepLimit)
+    }
+
+    /// Returns the tokens used since the run was last prompted or continued.
+    fn tokens(&self) -> u64 {
+        let before = self.run.turns.iter().map(|turn| turn.usage);
+        let now = self.log.iter().filter_map(|entry| match entry {
+            LogEntry::TurnEnded { usage, .. } | LogEntry::TurnFailed { usage, .. } => Some(*usage),
+            _ => None,
+        });
+        before.chain(now).map(|used| used.input_tokens.saturating_add(used.output_tokens)).sum()
+    }
+
+    /// Records a denial; if the run must stop after one, ends the calls that have not started.
+    pub fn record_denial(&mut self) {
+        self.denied = true;
+        if self.run.options.on_deny == OnDeny::StopTurn {
+            self.end_waiting(SupersededBy::Denial, AbortCause::Denial);
+        }
+    }
+
+    fn was_denied(&self) -> bool {
+        let denied = |result: Option<&CallResult>| matches!(result, Some(CallResult::Denied { .. }));
+        self.denied || self.run.current_calls().iter().any(|call| denied(call.result()))
+    }
+
+    /// Returns whether a call of the tool that ends the run has succeeded.
+    fn is_answered(&self) -> bool {
+        let Some(until) = &self.run.until else { return false };
+        let before = self.run.current_calls().iter().filter_map(|call| Some((&call.id, call.result()?)));
+        let now = self.log.iter().filter_map(|entry| match entry {
+            LogEntry::Ended { call, result, .. } => Some((call, &**result)),
+            _ => None,
+        });
+        before
+            .chain(now)
+            .any(|(id, result)| result.is_success() && self.run.call(id).is_some_and(|call| call.name == *until))
+    }
+
+    /// Returns the text about the limit that the arguments of one call exceed, if any.
+    pub fn exceeded_size(&self, arguments: &str) -> Option<String> {
+        let limits = &self.run.options.limits;
+        if arguments.len() > limits.argument_bytes {
+            return Some(format!("the arguments are too large: the limit is {} bytes", limits.argument_bytes));
+        }
+        if is_deeper(arguments, limits.depth) {
+            return Some(format!("the arguments are nested too deeply: the limit is {} levels", limits.depth));
+        }
+        None
+    }
 }
