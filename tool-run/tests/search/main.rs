@@ -83,7 +83,7 @@ fn key(run: &Run, world: &World) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&world, format!("{:?}", run.phase()), run.turn(), run.messages().len(), run.queue().len()).hash(&mut hasher);
     for call in run.calls() {
-        (call.stage(), moves::next_interrupt_id(call)).hash(&mut hasher);
+        (call.stage(), moves::next_interrupt_number(call)).hash(&mut hasher);
         if call.result().is_none() {
             (call.attempts, call.retries, call.arguments().digest).hash(&mut hasher);
             call.tool.as_ref().map(|tool| tool.fingerprint).hash(&mut hasher);

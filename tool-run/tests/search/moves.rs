@@ -188,7 +188,7 @@ pub(super) fn decide_input(
     let call = &run.calls()[which];
     let facts = &world.calls[which];
     let interrupt = interrupt_id(call, number);
-    let touches = world.touching.of(which, &world::edited().to_string());
+    let touches = world.touching.of(which, &world::edited_arguments().to_string());
     let tool = world::tool(which, facts.kind, facts.changed);
     let ruling = world::check_decision(run, &interrupt, world::decision(choice), tool, PolicyAnswer::Ask, touches);
     StepInput::Decide { interrupt, ruling, by, at }
