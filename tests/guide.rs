@@ -15,6 +15,7 @@ pages! {
     ai_sdk = "docs/coming-from/ai-sdk",
     approvals = "docs/approvals",
     compare = "docs/compare",
+    concepts = "docs/concepts",
     deployment = "docs/deployment",
     dynamic_parameters = "docs/dynamic-parameters",
     expansion = "docs/expansion",

@@ -1,4 +1,4 @@
-//! Code that the examples share.
+//! Code that several examples of this package share. `example-shared` has the code that the airline needs, too.
 
 pub mod climate;
 pub mod workspace;

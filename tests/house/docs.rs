@@ -177,7 +177,8 @@ fn every_dev_page_is_listed() {
 fn present() -> Vec<(PathBuf, String)> {
     let mut all = dev();
     all.retain(|page| page.parent().is_none_or(|folder| !folder.ends_with("decisions")));
-    all.extend(["README.md", "CONTRIBUTING.md", "tests/README.md"].map(|name| root().join(name)));
+    let readmes = ["README.md", "CONTRIBUTING.md", "examples/README.md", "scripts/README.md", "tests/README.md"];
+    all.extend(readmes.map(|name| root().join(name)));
     let guide = guide().into_iter().filter(|(page, _)| !page.starts_with(SIDE_BY_SIDE));
     all.extend(guide.map(|(page, _)| root().join("docs").join(page)));
     all.into_iter().map(|page| (page.clone(), fs::read_to_string(&page).unwrap())).collect()
@@ -248,6 +249,7 @@ fn links_lead_somewhere() {
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
             .map(|name| root().join(name)),
     );
+    all.extend(["examples", "scripts", "tests"].map(|folder| root().join(folder).join("README.md")));
     let mut broken = Vec::new();
     for page in all {
         let text = fs::read_to_string(&page).unwrap();

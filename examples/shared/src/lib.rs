@@ -1,5 +1,4 @@
-//! The model that the examples use, and the search of the example `middleware`. A separate crate keeps `cargo run` small, and lets
-//! tests use the search.
+//! The model that the examples use. It is a package of its own, so that `cargo run` builds the airline without the servers and
+//! databases of the package `examples`.
 
-pub mod middleware;
 pub mod model;

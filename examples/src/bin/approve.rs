@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! the clerk is asked: Pay 40 euros back?
-//! refund {"amount":30} ran: "30 euros were paid back"
+//! the tool pays 30 euros back
 //! Done.
 //! ```
 
@@ -13,7 +13,6 @@ use serde_json::json;
 use tool_runtime::{
     Agent, AgentError,
     agent::{ApprovalRequest, Decision, Operator},
-    layer::CallLog,
     model::{ScriptedModel, Turn},
     tool, toolset,
 };
@@ -25,6 +24,7 @@ async fn refund(
     #[arg(range(1..=500))]
     amount: u32,
 ) -> String {
+    println!("the tool pays {amount} euros back");
     format!("{amount} euros were paid back")
 }
 
@@ -45,11 +45,7 @@ impl Operator for Clerk {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), AgentError> {
     let model = ScriptedModel::new([Turn::call("refund", r#"{"amount": 40}"#), Turn::say("Done.")]);
-    let log = CallLog::new(|entry| {
-        let output = entry.result.as_ref().ok().and_then(|output| output.as_json()).unwrap_or_default();
-        println!("{} {} ran: {output}", entry.call.spec.name, entry.call.arguments);
-    });
-    let agent = Agent::new(model).tools(toolset!(refund).layer(log)).operator(Clerk);
+    let agent = Agent::new(model).tools(toolset!(refund)).operator(Clerk);
     println!("{}", agent.run("Refund 40 euros.").await?.text);
     Ok(())
 }

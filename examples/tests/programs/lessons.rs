@@ -28,6 +28,13 @@ fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
+/// Returns the source of an example: its file, or `main.rs` in its folder.
+fn source(name: &str) -> String {
+    let file = package().join(format!("src/bin/{name}.rs"));
+    let path = if file.exists() { file } else { package().join("src/bin").join(name).join("main.rs") };
+    fs::read_to_string(path).unwrap()
+}
+
 /// Returns the lines of the first comment of an example.
 fn comment(source: &str) -> impl Iterator<Item = &str> {
     source.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line))
@@ -41,7 +48,7 @@ fn promised(source: &str) -> Vec<&str> {
 #[test]
 fn lessons_print_what_they_promise() {
     for (name, program, typed) in LESSONS {
-        let source = fs::read_to_string(package().join(format!("src/bin/{name}.rs"))).unwrap();
+        let source = source(name);
         let promised = promised(&source);
         assert!(!promised.is_empty(), "the first comment of {name} has no output");
         let mut command = Command::new(program);
@@ -63,7 +70,7 @@ fn lessons_print_what_they_promise() {
 /// Times and attributes differ, but each line of the tree is there, in its order.
 #[test]
 fn trace_prints_its_tree() {
-    let source = fs::read_to_string(package().join("src/bin/trace.rs")).unwrap();
+    let source = source("trace");
     let promised = promised(&source);
     assert!(promised.len() > 5, "{promised:?}");
     let output = Command::new(env!("CARGO_BIN_EXE_trace")).env_clear().output().unwrap();

@@ -8,16 +8,17 @@ use tool_runtime::{
     model::{FunctionModel, Model, Turn},
 };
 
-use example_shared::middleware;
-
 use super::compare;
 use crate::case;
+
+/// The layers of the example `middleware`.
+#[path = "../../../../../examples/src/bin/middleware/layers.rs"]
+mod layers;
 
 /// Runs the search behind two filters, with a judge that rejects two words.
 pub(super) async fn run(calls: &[Value]) -> Result<(), String> {
     let prompts = Arc::new(Mutex::new(Vec::new()));
-    let tools =
-        Toolset::of(vec![middleware::filtered(judge(Arc::clone(&prompts)))]).map_err(|error| error.to_string())?;
+    let tools = Toolset::of(vec![layers::filtered(judge(Arc::clone(&prompts)))]).map_err(|error| error.to_string())?;
     for call in calls {
         if call["op"].as_str().is_some_and(|op| op.starts_with("prompts")) {
             let prompts = prompts.lock().map_err(|error| error.to_string())?.clone();

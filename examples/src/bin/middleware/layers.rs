@@ -1,15 +1,13 @@
-//! The tool, the layers around it, and a judge that needs no language model.
+//! The tool and the layers around it. The recorded cases of `tests/src/bin/vectors` include this file.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tool_runtime::{
     Agent, CallFuture, Failure, Rejection,
     layer::{Problems, Secrets},
-    message::{Message, Part},
-    model::{FunctionModel, Model, Turn},
+    model::Model,
     tool,
     tool::DynTool,
     toolset,
@@ -69,22 +67,4 @@ impl Layer for EvilFilter {
             next.run().await
         })
     }
-}
-
-/// A judge that goes by a list: good enough to try the example without a language model.
-pub fn rules() -> impl Model {
-    const EVIL: [&str; 12] = [
-        "demon", "demons", "devil", "evil", "genocide", "hell", "murder", "satan", "slavery", "terror", "torture",
-        "villain",
-    ];
-    FunctionModel::new(|request| {
-        let asked = request.messages.iter().rev().find_map(|message| match message {
-            Message::User { content } => content.iter().find_map(Part::as_text),
-            _ => None,
-        });
-        // What stands between the first and the last quote is the query, whatever is in it.
-        let query = asked.and_then(|text| text.split_once('"')?.1.rsplit_once('"')).map_or("", |(query, _)| query);
-        let mut words = query.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        Turn::call("final_answer", json!({ "isEvil": words.any(|word| EVIL.contains(&&*word)) }))
-    })
 }

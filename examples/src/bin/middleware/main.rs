@@ -1,6 +1,5 @@
 //! A search behind two layers: one rejects evil queries, and one removes secrets from results. It prints the JSON that a model
-//! would receive. The search reverses the query, so `1terces` makes it return the secret `secret1`. The layers:
-//! `examples/shared/src/middleware`.
+//! would receive. The search reverses the query, so `1terces` makes it return the secret `secret1`. The layers are in `layers.rs`.
 //!
 //! `printf '%s\n' hello satan 1terces | cargo run -q -p examples --bin middleware` prints:
 //!
@@ -31,18 +30,24 @@
 //! Enter a query:
 //! ```
 
+mod layers;
+
 use std::{
     io::{self, Write},
     sync::Arc,
 };
 
-use example_shared::middleware;
 use serde_json::json;
-use tool_runtime::{Context, Toolset, feedback::escape};
+use tool_runtime::{
+    Context, Toolset,
+    feedback::escape,
+    message::{Message, Part},
+    model::{FunctionModel, Model, Turn},
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> io::Result<()> {
-    let search = middleware::filtered(examples::model_or(middleware::rules()));
+    let search = layers::filtered(examples::model_or(rules()));
     let tools = Toolset::of(vec![Arc::clone(&search)]).map_err(io::Error::other)?;
     loop {
         print!("Enter a query: ");
@@ -58,4 +63,22 @@ async fn main() -> io::Result<()> {
         let answer = search.spec().answer(&result);
         println!("{}", escape(&serde_json::to_string_pretty(&answer)?));
     }
+}
+
+/// A judge that goes by a list: good enough to try the example without a language model.
+fn rules() -> impl Model {
+    const EVIL: [&str; 12] = [
+        "demon", "demons", "devil", "evil", "genocide", "hell", "murder", "satan", "slavery", "terror", "torture",
+        "villain",
+    ];
+    FunctionModel::new(|request| {
+        let asked = request.messages.iter().rev().find_map(|message| match message {
+            Message::User { content } => content.iter().find_map(Part::as_text),
+            _ => None,
+        });
+        // The text between the first and the last quote is the query, and may contain quotes.
+        let query = asked.and_then(|text| text.split_once('"')?.1.rsplit_once('"')).map_or("", |(query, _)| query);
+        let mut words = query.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        Turn::call("final_answer", json!({ "isEvil": words.any(|word| EVIL.contains(&&*word)) }))
+    })
 }
