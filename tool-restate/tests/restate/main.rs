@@ -3,8 +3,8 @@
 //! `suite` has the tests of tests/run that hold wherever a run is kept. The other modules have the tests of this engine alone.
 
 mod journal;
-#[path = "../../../tests/run/engine.rs"]
-mod place;
+#[path = "../../../tests/engines/backends.rs"]
+mod backends;
 mod runs;
 mod service;
 #[path = "../../../tests/run/suite.rs"]
