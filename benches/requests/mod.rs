@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::{clock, report::Report};
-use tool_test_fixtures::requests::{ALL, World, Worst};
+use tool_test_fixtures::worst_requests::{ALL, TestServer, WorstRequest};
 
 /// Just below the default limit of a body.
 const BYTES: usize = 4_000_000;
@@ -58,14 +58,14 @@ struct NestedUsage {
 
 impl NestedUsage {
     /// Returns the least of some rounds, for a request of this many bytes.
-    fn least(runtime: &Runtime, worst: &Worst, bytes: usize) -> Self {
+    fn least(runtime: &Runtime, worst: &WorstRequest, bytes: usize) -> Self {
         let (body, count) = worst.body(bytes);
         let mut least = Self { all: f64::INFINITY, inline: f64::INFINITY, floor: f64::INFINITY };
         for _ in 0..ROUNDS {
             let ((), floor) = clock::of(|| read(&body));
-            let world = runtime.block_on(World::new(worst.route, count.min(MAX_PROMPTS)));
+            let server = runtime.block_on(TestServer::new(worst.route, count.min(MAX_PROMPTS)));
             let start = clock::process();
-            let ((status, text), inline) = clock::of(|| runtime.block_on(world.send(&body)));
+            let ((status, text), inline) = clock::of(|| runtime.block_on(server.send(&body)));
             let all = clock::process().saturating_sub(start);
             assert!(status < 500, "{}: {status} {text:.200}", worst.name);
             for (least, spent) in [(&mut least.all, all), (&mut least.inline, inline), (&mut least.floor, floor)] {
