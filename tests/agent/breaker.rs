@@ -72,13 +72,19 @@ async fn the_breaker_opens_after_failures_and_probes_after_a_pause() {
     }
     let refused = call(&tools, "fail").await;
     assert!(is_open(&refused));
-    assert!(refused.unwrap_err().to_string().contains("for 30 s; go on without it"), "the refusal tells the model what to do");
+    assert!(
+        refused.unwrap_err().to_string().contains("for 30 s; go on without it"),
+        "the refusal tells the model what to do"
+    );
     assert_eq!(counters.calls.load(Ordering::SeqCst), 3);
     tools.call("sound", "{}", &Context::new("c")).await.expect("the breaker of another tool stays closed");
 
     tokio::time::advance(PAUSE).await;
     let (first, second) = tokio::join!(call(&tools, "hang"), call(&tools, "fail"));
-    assert!(matches!(first, Err(CallError::TimedOut { .. })) && is_open(&second), "one call probes the tool, and the other is refused");
+    assert!(
+        matches!(first, Err(CallError::TimedOut { .. })) && is_open(&second),
+        "one call probes the tool, and the other is refused"
+    );
     assert!(is_open(&call(&tools, "fail").await), "the breaker stays open for another pause");
 
     tokio::time::advance(PAUSE).await;

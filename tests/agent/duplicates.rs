@@ -79,7 +79,11 @@ async fn duplicates_are_refused_at_once_and_reported() {
     assert!(is_skipped(&call_pay(&tools, r#"{"amount":1}"#).await));
     assert_eq!(seen.load(SeqCst), 20);
     assert!(call_pay(&tools, r#"{"amount":-1}"#).await.is_err() && call_pay(&tools, r#"{"amount":-1}"#).await.is_err());
-    assert_eq!((runs.load(SeqCst), seen.load(SeqCst)), (3, 20), "a failed call is forgotten, so its repetition is no duplicate");
+    assert_eq!(
+        (runs.load(SeqCst), seen.load(SeqCst)),
+        (3, 20),
+        "a failed call is forgotten, so its repetition is no duplicate"
+    );
 
     let (tools, _) = tools_with_count();
     let own = Idempotency::new(9).refuse_with(|call| Rejection::from_message(format!("again {}", call.spec.name)));

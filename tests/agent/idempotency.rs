@@ -82,7 +82,10 @@ async fn a_failure_is_forgotten() {
     assert!(call_pay(&short, 1).await.is_err() && call_pay(&short, 1).await.is_err());
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     assert!(matches!(call(&short, "broken", "{}").await, Err(CallError::Panicked { .. })));
-    assert!(matches!(call(&short, "broken", "{}").await, Err(CallError::Panicked { .. })), "a call that panicked is not remembered");
+    assert!(
+        matches!(call(&short, "broken", "{}").await, Err(CallError::Panicked { .. })),
+        "a call that panicked is not remembered"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -44,7 +44,10 @@ impl Layer for Who {
     }
 
     fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
-        assert!(inner.input.neutral()["properties"].get("name").is_some(), "the layer receives the spec of the inner tool");
+        assert!(
+            inner.input.neutral()["properties"].get("name").is_some(),
+            "the layer receives the spec of the inner tool"
+        );
         let mut given: Value = serde_json::from_str(call.arguments).map_err(|_| Rejection::from_message("no JSON"))?;
         let who = given["who"].take();
         if who == "nobody" {
@@ -178,7 +181,11 @@ async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
     assert_eq!(validations.load(SeqCst), 0, "no validator is called before the start is polled");
     let started = starting.await.unwrap();
     assert_eq!((started.needs_approval, started.normalized.as_deref()), (true, Some(r#"{"n":"7","extra":1}"#)));
-    assert_eq!((validations.load(SeqCst), runs.load(SeqCst)), (1, 5), "the tool does not run before its work is polled");
+    assert_eq!(
+        (validations.load(SeqCst), runs.load(SeqCst)),
+        (1, 5),
+        "the tool does not run before its work is polled"
+    );
     assert_eq!(started.work.await.unwrap().as_json(), Some(r#""7 on try 6""#));
     let settled = tools.start("flaky", r#"{"n":"7","extra":1}"#, &cx).await.unwrap();
     assert_eq!(settled.normalized, None, "the approved arguments are not changed again");

@@ -103,7 +103,10 @@ async fn a_concurrency_limit_bounds_running_calls() {
     assert_eq!(seen.most.load(Ordering::SeqCst), 3, "clones share the limit");
     assert_eq!(started.elapsed(), Duration::from_millis(40));
     let (tools, _) = tools_with_counts();
-    assert!(call(&tools.layer(ConcurrencyLimit::new(0)), "work", r#"{"ms":1}"#).await.is_ok(), "a limit of 0 allows one call");
+    assert!(
+        call(&tools.layer(ConcurrencyLimit::new(0)), "work", r#"{"ms":1}"#).await.is_ok(),
+        "a limit of 0 allows one call"
+    );
 }
 
 /// Returns the start times of the calls, in milliseconds.
@@ -111,7 +114,10 @@ async fn record_starts(limit: RateLimit, calls: usize) -> Vec<u128> {
     let begin = Instant::now();
     let starts = Arc::new(Mutex::new(Vec::new()));
     let recorded = Arc::clone(&starts);
-    let tools = tools_with_counts().0.layer(Note(move || recorded.lock().unwrap().push(begin.elapsed().as_millis()))).layer(limit);
+    let tools = tools_with_counts()
+        .0
+        .layer(Note(move || recorded.lock().unwrap().push(begin.elapsed().as_millis())))
+        .layer(limit);
     join_all((0..calls).map(|_| call(&tools, "work", r#"{"ms":0}"#))).await;
     let starts = starts.lock().unwrap();
     starts.clone()
@@ -252,7 +258,10 @@ async fn a_layer_can_answer_without_the_tool() {
     let (tools, seen) = tools_with_counts();
     let tools = tools.layer(Canned);
     assert_eq!(call(&tools, "work", r#"{"ms":0}"#).await.unwrap().as_json(), Some(r#"{"canned":"work"}"#));
-    assert!(matches!(call(&tools, "work", r#"{"ms":"x"}"#).await, Err(CallError::Rejected(_))), "arguments are read before a layer is called");
+    assert!(
+        matches!(call(&tools, "work", r#"{"ms":"x"}"#).await, Err(CallError::Rejected(_))),
+        "arguments are read before a layer is called"
+    );
     assert_eq!(seen.runs.load(Ordering::SeqCst), 0);
 }
 

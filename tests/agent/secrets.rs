@@ -43,13 +43,21 @@ async fn a_secret_is_found_anywhere_in_an_output() {
         json!(["viele grüße\n"]),
         json!({ "key": { "sk-abcd": null } }),
     ] {
-        assert_eq!(model_text(&tools_returning(output.clone()).layer(secrets.clone()), "give", "{}").await, REFUSED, "{output}");
-        let clean = model_text(&tools_returning(output.clone()).layer(secrets.clone().redact("***")), "give", "{}").await;
+        assert_eq!(
+            model_text(&tools_returning(output.clone()).layer(secrets.clone()), "give", "{}").await,
+            REFUSED,
+            "{output}"
+        );
+        let clean =
+            model_text(&tools_returning(output.clone()).layer(secrets.clone().redact("***")), "give", "{}").await;
         assert!(clean.contains("***") && !clean.contains("hunter2") && !clean.contains("1234"), "{output}: {clean}");
     }
     for output in [json!("hunter 2"), json!(["hunt", "er2"]), json!({ "n": 12 }), json!("sk-ABCD"), json!(null)] {
         let unchanged = model_text(&tools_returning(output.clone()), "give", "{}").await;
-        assert_eq!(model_text(&tools_returning(output).layer(secrets.clone().redact("*")), "give", "{}").await, unchanged);
+        assert_eq!(
+            model_text(&tools_returning(output).layer(secrets.clone().redact("*")), "give", "{}").await,
+            unchanged
+        );
     }
 }
 

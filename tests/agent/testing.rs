@@ -152,8 +152,9 @@ fn paying_model() -> ScriptedModel {
 #[tokio::test]
 async fn persons_follow_their_rules() {
     let events = Events::unchecked();
-    let agent =
-        |person: &Person| Agent::new(paying_model()).tools(toolset!(pay)).observer(events.clone()).operator(person.clone());
+    let agent = |person: &Person| {
+        Agent::new(paying_model()).tools(toolset!(pay)).observer(events.clone()).operator(person.clone())
+    };
     let pay_with = async |person: &Person| {
         let mut session = agent(person).session();
         session.send("go").await.unwrap();
@@ -196,7 +197,8 @@ async fn events_are_asserted_and_explained() {
 #[tokio::test(start_paused = true)]
 async fn advancing_the_clock_wakes_the_run() {
     let (clock, person) = (Clock::new(), Person::default());
-    let agent = Agent::new(paying_model()).tools(toolset!(pay)).observer(Events::new()).operator(person.clone()).clock(&clock);
+    let agent =
+        Agent::new(paying_model()).tools(toolset!(pay)).observer(Events::new()).operator(person.clone()).clock(&clock);
     let mut session = agent.options(|options| options.approval_expiry = Some(3_600_000)).session();
     let started = clock.now();
     let run = tokio::spawn(async move {

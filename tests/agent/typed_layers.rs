@@ -59,9 +59,10 @@ async fn call(tools: &Toolset, arguments: &str) -> Result<String, String> {
 
 #[tokio::test]
 async fn a_chain_changes_types_and_schemas() {
-    let tools = toolset!(search).layer(from_question().around(CallLog::new(|_| ())).pipe(to_count()).map_output(|count| {
-        if count == 0 { Err(Failure::new("nothing")) } else { Ok(Text(format!("{count} lines"))) }
-    }));
+    let tools =
+        toolset!(search).layer(from_question().around(CallLog::new(|_| ())).pipe(to_count()).map_output(|count| {
+            if count == 0 { Err(Failure::new("nothing")) } else { Ok(Text(format!("{count} lines"))) }
+        }));
     assert_eq!(call(&tools, r#"{"text":"a b"}"#).await.unwrap(), "2 lines");
     let spec = &tools.list().specs()[0];
     assert_eq!(

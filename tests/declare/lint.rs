@@ -109,7 +109,8 @@ fn tag(tags: Tags) -> usize {
 
 #[test]
 fn losses_in_definitions_are_found() {
-    let findings = assert_found(&toolset!(tag), LintLevel::Error, "/$defs/Tags", "OpenAI cannot enforce the schema strictly");
+    let findings =
+        assert_found(&toolset!(tag), LintLevel::Error, "/$defs/Tags", "OpenAI cannot enforce the schema strictly");
     assert!(findings.to_string().contains("leave out `strict`"), "{findings}");
 }
 

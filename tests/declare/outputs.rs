@@ -183,7 +183,11 @@ fn outputs_have_schemas_where_they_are_values() {
     let tools = tools();
     let schema = |name: &str| tools.get(name).unwrap().spec().output.as_ref().map(|schema| schema.neutral().clone());
     assert_eq!(schema("value").unwrap()["items"]["$ref"], "#/$defs/Row");
-    assert_eq!((schema("alias"), schema("input_output")), (schema("alias"), schema("alias")), "the schema is that of the `Ok` type");
+    assert_eq!(
+        (schema("alias"), schema("input_output")),
+        (schema("alias"), schema("alias")),
+        "the schema is that of the `Ok` type"
+    );
     assert_eq!(schema("alias").unwrap()["maximum"], 255);
     assert_eq!(schema("shown").unwrap()["type"], "array");
     assert_eq!((schema("text"), schema("image"), schema("mixed")), (None, None, None));
@@ -264,7 +268,11 @@ fn an_external_output_that_does_not_fit_its_schema_is_refused() {
     let output = ask.read_external_output(r#" {"stars":5} "#).unwrap();
     assert_eq!((output.decode::<Bounded>().unwrap().stars, output.as_json()), (5, Some(r#"{"stars":5}"#)));
     let schema = ask.spec().output.as_ref().unwrap().neutral();
-    assert_eq!(schema["$defs"]["Bounded"]["required"], json!(["stars"]), "a field with a default is not required: {schema}");
+    assert_eq!(
+        schema["$defs"]["Bounded"]["required"],
+        json!(["stars"]),
+        "a field with a default is not required: {schema}"
+    );
     for wrong in ["", "{}", "5", r#"{"stars":6}"#, r#"{"stars":5,"stars":1}"#, r#"{"stars":5} x"#, "{'stars':5}"] {
         let Err(CallError::Rejected(rejection)) = ask.read_external_output(wrong) else { panic!("{wrong}") };
         assert!(!rejection.to_string().is_empty());

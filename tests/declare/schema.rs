@@ -281,7 +281,10 @@ fn strict_arguments_are_raised_to_the_type() {
         assert!(validator.is_valid(arguments), "{arguments}");
         let raised: Booking = serde_json::from_str(&strict.raise(&arguments.to_string())).unwrap();
         assert_eq!(raised, serde_json::from_value(expected).unwrap());
-        assert!(serde_json::from_value::<Booking>(arguments.clone()).is_err(), "the strict arguments fit the type without raising");
+        assert!(
+            serde_json::from_value::<Booking>(arguments.clone()).is_err(),
+            "the strict arguments fit the type without raising"
+        );
     }
 }
 

@@ -309,6 +309,10 @@ async fn a_new_build_takes_runs_over_and_a_changed_tool_is_superseded() {
     let changed = replace_build(true, "2", "1").await;
     assert_eq!(changed.1, [CallResult::Superseded { by: SupersededBy::ToolChanged }]);
     for (next, decides) in [("1", "1"), ("2", "1")] {
-        assert_eq!(replace_build(true, next, decides).await, replace_build(false, next, decides).await, "{next} {decides}");
+        assert_eq!(
+            replace_build(true, next, decides).await,
+            replace_build(false, next, decides).await,
+            "{next} {decides}"
+        );
     }
 }

@@ -13,7 +13,8 @@ use tool_runtime::{
 use tool_test_kit::within;
 
 use crate::kit::{
-    Effects, OnBackend as _, agent, call_results, sleep_millis, payments, refusal, resume, store, stores, tool_results, tools, wait_until,
+    Effects, OnBackend as _, agent, call_results, payments, refusal, resume, sleep_millis, store, stores, tool_results,
+    tools, wait_until,
 };
 
 /// A guard that records its drop.

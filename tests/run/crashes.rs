@@ -21,7 +21,8 @@ use tool_test_kit::within;
 
 use crate::{
     kit::{
-        Effects, Events, Person, agent, call_results, sleep_millis, open_interrupts, refusal, resume, store, stores, tool_results, tools, wait_until,
+        Effects, Events, Person, agent, call_results, open_interrupts, refusal, resume, sleep_millis, store, stores,
+        tool_results, tools, wait_until,
     },
     suite::subagents::{call, inner_tools},
 };

@@ -19,7 +19,8 @@ use tool_test_kit::AllAndSome as _;
 
 use crate::{
     kit::{
-        Effects, OnBackend as _, agent, call_results, open_interrupts, payments, refusal, resume, store, stores, tools, under_one_id, start_waiting,
+        Effects, OnBackend as _, agent, call_results, open_interrupts, payments, refusal, resume, start_waiting, store,
+        stores, tools, under_one_id,
     },
     store_hooks::Wrapped,
 };
@@ -202,7 +203,8 @@ async fn s06_deciders_decide_in_place_of_the_owner() {
             let is_large = spec.name == "pay" && arguments["amount"].as_i64() > Some(50);
             if is_large { vec!["boss".into()] } else { Vec::new() }
         };
-        let agent = agent(&store, tools(&effects), [payments(&[5, 90]), Turn::say("done")]).deciders(deciders).on(&store);
+        let agent =
+            agent(&store, tools(&effects), [payments(&[5, 90]), Turn::say("done")]).deciders(deciders).on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let id = session.id().clone();

@@ -15,7 +15,10 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, agent, call_results, sleep_millis, open_interrupts, refusal, resume, stores, tool_results, wait_until, start_waiting};
+use crate::kit::{
+    Effects, agent, call_results, open_interrupts, refusal, resume, sleep_millis, start_waiting, stores, tool_results,
+    wait_until,
+};
 
 /// The state of the validators.
 #[derive(Default)]

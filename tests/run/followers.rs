@@ -20,7 +20,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Effects, Events, agent, sleep_millis, open_interrupts, store, stores, tools, wait_until},
+    kit::{Effects, Events, agent, open_interrupts, sleep_millis, store, stores, tools, wait_until},
     store_hooks::Wrapped,
 };
 
@@ -117,7 +117,8 @@ async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
         let effects = Effects::new();
         let turn = Turn::say("I work.").then_call("work", json!({})).then_call("look", json!({"what": "sky"}));
         let follower = Events::new();
-        let here = agent(&store, tools_and_work(&effects), [turn, Turn::say("done")]).lease_time(Duration::from_millis(600));
+        let here =
+            agent(&store, tools_and_work(&effects), [turn, Turn::say("done")]).lease_time(Duration::from_millis(600));
         let mut session = here.session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { session.send("go").await });

@@ -22,7 +22,8 @@ use tool_runtime::{
 
 use crate::{
     kit::{
-        Effects, OnBackend as _, agent, call_results, is_engine, open_interrupts, payments, resume, store, stores, tool_results, tools, start_waiting,
+        Effects, OnBackend as _, agent, call_results, is_engine, open_interrupts, payments, resume, start_waiting,
+        store, stores, tool_results, tools,
     },
     store_hooks::Wrapped,
 };
@@ -100,7 +101,8 @@ async fn s03_a_corrected_description_supersedes_nothing() {
     for store in stores().await {
         for is_approved in [false, true] {
             let effects = Effects::new();
-            let (agent, id, interrupts) = start_waiting(&store, payment_tool(&effects, "Pasy.", "1", &[]), payments(&[5])).await;
+            let (agent, id, interrupts) =
+                start_waiting(&store, payment_tool(&effects, "Pasy.", "1", &[]), payments(&[5])).await;
             let repaired = agent.clone().tools(payment_tool(&effects, "Pays.", "1", &[])).on(&store);
             let agent = if is_approved { agent } else { repaired.clone() };
             agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
@@ -162,7 +164,9 @@ async fn s04_a_denial_stays_after_a_change_of_policy() {
     session.decide(&interrupt, Decision::Approve, "").await.unwrap();
     session.resume().await.unwrap();
     assert_eq!(effects.all(), ["pay 5 to Ann"]);
-    assert!(matches!(&call_results(&session)[0], CallResult::PolicyDenied { reason: Some(reason) } if reason == "not today"));
+    assert!(
+        matches!(&call_results(&session)[0], CallResult::PolicyDenied { reason: Some(reason) } if reason == "not today")
+    );
 }
 
 #[tokio::test]
@@ -170,7 +174,8 @@ async fn s04_a_stricter_policy_denies_an_approved_call() {
     for store in stores().await {
         for (mood_later, expected_count) in [(0, 1), (1, 1), (2, 0), (3, 1)] {
             let (effects, mood) = (Effects::new(), Arc::new(AtomicU8::new(0)));
-            let agent = agent(&store, tools(&effects), [payments(&[5]), Turn::say("done")]).policy(moody(&mood)).on(&store);
+            let agent =
+                agent(&store, tools(&effects), [payments(&[5]), Turn::say("done")]).policy(moody(&mood)).on(&store);
             let mut session = agent.session();
             session.send("go").await.unwrap();
             let interrupt = session.interrupts().next().unwrap().id.clone();

@@ -12,8 +12,8 @@ use tool_runtime::{
 };
 
 use crate::kit::{
-    Effects, Events, Person, OnBackend as _, agent, send_and_resume, call_results, payments, refusal, resume, store, stores, tool_results,
-    tools,
+    Effects, Events, OnBackend as _, Person, agent, call_results, payments, refusal, resume, send_and_resume, store,
+    stores, tool_results, tools,
 };
 
 async fn start_suspended(on_prompt: OnPrompt) -> (Session, Arc<Effects>) {

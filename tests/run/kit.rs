@@ -140,7 +140,11 @@ pub(crate) fn payments(amounts: &[i64]) -> Turn {
 }
 
 /// Starts a run that waits for the approval of `turn`'s calls. Returns its agent, its id and its interrupts.
-pub(crate) async fn start_waiting(store: &Arc<dyn Store>, tools: Toolset, turn: Turn) -> (Agent, RunId, Vec<Interrupt>) {
+pub(crate) async fn start_waiting(
+    store: &Arc<dyn Store>,
+    tools: Toolset,
+    turn: Turn,
+) -> (Agent, RunId, Vec<Interrupt>) {
     let agent = agent(store, tools, [turn, Turn::say("done")]);
     let mut session = agent.session();
     session.send("go").await.unwrap();

@@ -22,7 +22,7 @@ use tool_runtime::{
 use tool_test_kit::within;
 
 use crate::{
-    kit::{Effects, Events, agent, sleep_millis, open_interrupts, store, stores, tools, wait_until},
+    kit::{Effects, Events, agent, open_interrupts, sleep_millis, store, stores, tools, wait_until},
     store_hooks::Wrapped,
 };
 

@@ -17,7 +17,10 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, Events, Person, OnBackend as _, send_and_resume, call_results, sleep_millis, payments, tool_results, tools, wait_until};
+use crate::kit::{
+    Effects, Events, OnBackend as _, Person, call_results, payments, send_and_resume, sleep_millis, tool_results,
+    tools, wait_until,
+};
 
 /// Looks early.
 #[tool(effect = read_only, eager)]
@@ -174,7 +177,9 @@ async fn s11_calls_in_flight_open_interrupts_and_steps_are_capped() {
     });
     waiting.send("go").await.unwrap();
     assert_eq!(waiting.interrupts().count(), 2);
-    assert!(matches!(&call_results(&waiting)[..], [CallResult::OverBudget { limit }] if limit.contains("too many calls wait")));
+    assert!(
+        matches!(&call_results(&waiting)[..], [CallResult::OverBudget { limit }] if limit.contains("too many calls wait"))
+    );
 
     let endless = (0..9).map(|_| Turn::call("look", json!({"what": "a"})));
     let mut steps = session(endless, tools(&effects), |agent| agent.max_steps(3));
@@ -253,12 +258,16 @@ async fn s14_a_panic_ends_that_call_only() {
         .then_call("explodes", json!({}))
         .then_call("pay", json!({"amount": 5}))
         .then_call("note", json!({"text": "fine"}));
-    let mut session = session([turn, Turn::say("on we go")], all, |agent| agent.observer(PanickingUi).operator(PanickingUi));
+    let mut session =
+        session([turn, Turn::say("on we go")], all, |agent| agent.observer(PanickingUi).operator(PanickingUi));
     let reply = send_and_resume(&mut session, "go").await;
     assert_eq!((reply.text.as_str(), reply.phase), ("on we go", Phase::Finished));
     assert_eq!(effects.all(), ["note fine"]);
     let tool_results = tool_results(&session);
-    assert_eq!(tool_results[0], "the tool failed; it may have had effects", "the model does not receive the panic's text");
+    assert_eq!(
+        tool_results[0], "the tool failed; it may have had effects",
+        "the model does not receive the panic's text"
+    );
     assert!(!tool_results[1].contains("predicate") && !call_results(&session)[1].is_success(), "{tool_results:?}");
     assert!(tool_results[2].starts_with("the call was denied, and did not run"), "{tool_results:?}");
 }

@@ -4,9 +4,9 @@
 //! drives.
 
 // Tests of runs under a lease, which no engine gives.
+mod followed_pieces;
 mod followers;
 mod leases;
-mod followed_pieces;
 mod sweeps;
 mod workers;
 // Tests in which the process that drives ends in the middle. The tests `kills` of each engine end real processes.

@@ -5,7 +5,7 @@ use tool_run::run::Digest;
 use tool_runtime::{agent::Decision, tool::ToolSpec};
 
 use crate::{
-    kit::{Effects, payments, resume, stores, start_waiting},
+    kit::{Effects, payments, resume, start_waiting, stores},
     store_hooks::Wrapped,
     suite::grants::payment_tool,
 };

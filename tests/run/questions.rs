@@ -16,7 +16,8 @@ use tool_runtime::{
 };
 
 use crate::kit::{
-    Effects, Events, Person, OnBackend as _, agent, send_and_resume, open_interrupts, refusal, resume, store, stores, tool_results,
+    Effects, Events, OnBackend as _, Person, agent, open_interrupts, refusal, resume, send_and_resume, store, stores,
+    tool_results,
 };
 
 /// Books a trip.
@@ -74,7 +75,11 @@ async fn an_operator_answers_and_the_tool_continues() {
     let questions = person.questions();
     let texts: Vec<&str> = questions.iter().map(|asked| asked.question.text.as_str()).collect();
     let meal = "What will you eat?";
-    assert_eq!(texts, [meal, meal, meal, "Pay for seat 17 with soup?"], "the question is repeated after an answer of another type");
+    assert_eq!(
+        texts,
+        [meal, meal, meal, "Pay for seat 17 with soup?"],
+        "the question is repeated after an answer of another type"
+    );
     assert!(questions[1].feedback.is_some() && questions[2].feedback.is_some());
 }
 
@@ -151,7 +156,8 @@ async fn two_challenges_in_a_row_need_two_decisions() {
         let turns = [Turn::call("twice", json!({})), Turn::say("ok")];
         let later = agent(&store, toolset!(Arc::clone(&effects); book, twice), turns);
         let person = Person::deciding([Decision::Approve, Decision::Approve]);
-        let agent = if has_operator { later.observer(Events::new()).operator(person.clone()).on(&store) } else { later };
+        let agent =
+            if has_operator { later.observer(Events::new()).operator(person.clone()).on(&store) } else { later };
         let mut session = agent.session();
         session.send("go").await.unwrap();
         if !has_operator {

@@ -70,7 +70,10 @@ async fn a_function_repairs_names_and_arguments_once() {
     });
     session.send("go").await.unwrap();
     assert_eq!(effects.sorted(), ["count 3", "note a", "note b"]);
-    assert!(matches!(call_results(&session)[2], CallResult::Rejected { .. }), "a call is repaired once, and this one is still wrong");
+    assert!(
+        matches!(call_results(&session)[2], CallResult::Rejected { .. }),
+        "a call is repaired once, and this one is still wrong"
+    );
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 3);
     // Calls of a turn are repaired at once.
@@ -133,7 +136,11 @@ async fn the_model_repairs_one_call_in_the_same_step() {
     assert_eq!(effects.count("count 3"), 1);
     assert_eq!(assistant_calls(&session), ["count {\"to\":3}", "note {\"text\":\"a\"}"]);
     let asked = asked.lock().unwrap();
-    assert_eq!(asked[1], (3, ToolChoice::Tool("count".to_owned())), "the request has the prompt, the call and the feedback");
+    assert_eq!(
+        asked[1],
+        (3, ToolChoice::Tool("count".to_owned())),
+        "the request has the prompt, the call and the feedback"
+    );
     assert_eq!(asked[2].0, 4, "the conversation has nothing of the repair");
 }
 

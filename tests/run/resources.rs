@@ -17,7 +17,9 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, Events, Person, OnBackend as _, agent, send_and_resume, sleep_millis, store, tool_results, wait_until};
+use crate::kit::{
+    Effects, Events, OnBackend as _, Person, agent, send_and_resume, sleep_millis, store, tool_results, wait_until,
+};
 
 /// Reads a file.
 #[tool(effect = read_only, eager, touches = |input| Resources::new().reads(&input.path))]
@@ -157,7 +159,10 @@ async fn calls_that_conflict_run_in_the_models_order_and_the_others_in_parallel(
 #[tokio::test]
 async fn structs_and_methods_declare_resources_and_a_panic_conflicts_with_all() {
     let effects = play(
-        Turn::call("read", with_path("books/1")).then_call("turn", with_path("x")).then_call("Tidy", "{}").then_call("read", with_path("y")),
+        Turn::call("read", with_path("books/1"))
+            .then_call("turn", with_path("x"))
+            .then_call("Tidy", "{}")
+            .then_call("read", with_path("y")),
     )
     .await;
     assert!(ends_before(&effects, "read books/1", "turn x"));
@@ -177,7 +182,8 @@ async fn eager_calls_wait_for_resources() {
 async fn a_waiting_call_holds_its_resources_and_an_edit_changes_them() {
     for edited in [false, true] {
         let (store, effects) = (store(), Effects::new());
-        let turn = Turn::call("remove", with_path("a")).then_call("write", with_path("a")).then_call("write", with_path("b"));
+        let turn =
+            Turn::call("remove", with_path("a")).then_call("write", with_path("a")).then_call("write", with_path("b"));
         let agent = agent(&store, all_tools(&effects), [turn, Turn::say("ok")]);
         let mut session = agent.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);

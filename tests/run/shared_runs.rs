@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde_json::json;
 use tool_runtime::{AgentError, agent::Decision, model::Turn, run::Phase, store::StoreError, tool, toolset};
 
-use crate::kit::{Effects, OnBackend as _, SilentObserver, agent, sleep_millis, open_interrupts, payments, stores, tools, wait_until, start_waiting};
+use crate::kit::{
+    Effects, OnBackend as _, SilentObserver, agent, open_interrupts, payments, sleep_millis, start_waiting, stores,
+    tools, wait_until,
+};
 
 /// Works until it is released.
 #[tool]

@@ -112,8 +112,9 @@ async fn a_person_is_asked_about_a_call_that_stopped_in_a_step() {
 async fn a_failed_step_may_have_had_effects() {
     for store in stores().await {
         let (effects, person) = (Effects::new(), Person::deciding([Decision::Approve]));
-        let agent =
-            booking_agent(&store, &effects, Turn::call("fails", json!({}))).observer(Events::new()).operator(person.clone());
+        let agent = booking_agent(&store, &effects, Turn::call("fails", json!({})))
+            .observer(Events::new())
+            .operator(person.clone());
         let mut session = break_off_at(&agent, &effects, "on").await;
         session.resume().await.unwrap();
         assert_eq!((effects.count("fail"), person.reconciled().len()), (2, 1));

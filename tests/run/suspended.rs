@@ -17,8 +17,8 @@ use tool_runtime::{
 use tool_test_kit::AllAndSome as _;
 
 use crate::kit::{
-    Effects, Events, Person, OnBackend as _, agent, call_results, is_engine, open_interrupts, payments, refusal, resume, store, stores,
-    tool_results, tools, start_waiting,
+    Effects, Events, OnBackend as _, Person, agent, call_results, is_engine, open_interrupts, payments, refusal,
+    resume, start_waiting, store, stores, tool_results, tools,
 };
 
 /// Asks the person to confirm.
@@ -155,12 +155,17 @@ async fn external_calls_are_answered_from_outside() {
 #[tokio::test]
 async fn an_external_call_is_announced_after_its_approval_with_the_arguments_that_were_approved() {
     for store in stores().await {
-        let (agent, id, interrupts) = start_waiting(&store, toolset!(Letter), Turn::call("Letter", json!({"text": "rude"}))).await;
+        let (agent, id, interrupts) =
+            start_waiting(&store, toolset!(Letter), Turn::call("Letter", json!({"text": "rude"}))).await;
         assert!(matches!(interrupts[0].kind, InterruptKind::Approval { .. }));
         agent.decide(&id, &interrupts[0].id, Decision::Edit { arguments: json!({"text": "kind"}) }, "").await.unwrap();
         let again = open_interrupts(&agent, &id).await;
         assert!(matches!(again[0].kind, InterruptKind::External));
-        assert_eq!(again[0].shown.arguments, json!({"text": "kind"}), "the client that executes the call does not see the replaced arguments");
+        assert_eq!(
+            again[0].shown.arguments,
+            json!({"text": "kind"}),
+            "the client that executes the call does not see the replaced arguments"
+        );
         assert_eq!(again[0].shown.lines[0].1, "\"kind\"");
         if is_engine(&store) {
             continue;

@@ -15,7 +15,9 @@ use tool_runtime::{
 };
 use tool_test_kit::{AllAndSome as _, within};
 
-use crate::kit::{Effects, Events, OnBackend as _, agent, call_results, sleep_millis, store, tool_results, tools, wait_until};
+use crate::kit::{
+    Effects, Events, OnBackend as _, agent, call_results, sleep_millis, store, tool_results, tools, wait_until,
+};
 
 macro_rules! timed {
     ($(#[$attribute:meta])* $name:ident) => {
@@ -217,7 +219,8 @@ async fn a_tool_that_ignores_its_time_limit_does_not_hold_the_run() {
 async fn cancelling_ends_running_and_waiting_calls() {
     let (store, effects) = (store(), Effects::new());
     let stop = Cancellation::new();
-    let turn = Turn::call("plain", with_time(60_000)).then_call("pay", json!({"amount": 5})).then_call("alone", with_time(1));
+    let turn =
+        Turn::call("plain", with_time(60_000)).then_call("pay", json!({"amount": 5})).then_call("alone", with_time(1));
     let agent = agent(&store, all_tools(&effects), [turn, Turn::say("ok")])
         .context(Context::new("").with_cancellation(stop.clone()))
         .on(&store);

@@ -21,7 +21,10 @@ use tool_runtime::{
 use tool_test_kit::{AllAndSome as _, within};
 
 use crate::{
-    kit::{Effects, Events, Person, agent, call_results, sleep_millis, payments, resume, store, stores, tools, wait_until, start_waiting},
+    kit::{
+        Effects, Events, Person, agent, call_results, payments, resume, sleep_millis, start_waiting, store, stores,
+        tools, wait_until,
+    },
     store_hooks::Wrapped,
     suite::lost_clients::{is_cancelled, tools as slow_tools},
 };

@@ -81,7 +81,7 @@ fn censorship_asks_the_model_that_is_named() {
 fn consensus_comes_to_a_meeting() {
     for run in [Run::piped("consensus", &[]), Run::in_terminal("consensus", &[])] {
         run.ends_with(0);
-        run.shows(&["What was said (", "SUCCESS: everybody meets at the museum in the evening."]);
+        run.shows(&["The letters (", "SUCCESS: everybody meets at the museum in the evening."]);
         for name in ["Alice", "Bob", "Carol", "Dave"] {
             run.shows(&[&format!("  {name}: I propose we meet at museum in the evening.")]);
             run.shows(&[&format!("  {name}: I confirm: museum at evening")]);

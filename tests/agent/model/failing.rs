@@ -12,7 +12,7 @@ use tool_runtime::{
     run::{Phase, StopReason},
 };
 
-use crate::model::kit::{Listener, Piece, Runs, call, unavailable, count, pieces_of, streaming, tools, usage};
+use crate::model::kit::{Listener, Piece, Runs, call, count, pieces_of, streaming, tools, unavailable, usage};
 
 fn broken(kind: ModelErrorKind) -> ModelError {
     ModelError::new(kind, "it failed")

@@ -14,7 +14,7 @@ use tool_runtime::{
     store::{MemoryStore, Store},
 };
 
-use crate::model::kit::{Runs, unavailable, tools};
+use crate::model::kit::{Runs, tools, unavailable};
 
 #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
 struct Trip {

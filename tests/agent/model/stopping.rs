@@ -105,7 +105,11 @@ async fn conditions_are_composed() {
     assert_eq!((reply.phase, reply.steps), (condition("`add` was called and 2 steps"), 2));
     let nothing = StopWhen::all([]);
     let (agent, _) = crate::model::stopping::agent(vec![call(1), Turn::say("end")]);
-    assert_eq!(agent.stop_when(nothing).run("go").await.unwrap().phase, Phase::Finished, "an empty list of conditions stops nothing");
+    assert_eq!(
+        agent.stop_when(nothing).run("go").await.unwrap().phase,
+        Phase::Finished,
+        "an empty list of conditions stops nothing"
+    );
 }
 
 #[tokio::test]

@@ -150,7 +150,8 @@ async fn the_end_of_the_input_denies_the_call() {
         assert!(seen.removed.is_empty(), "{lines:?}");
         assert_eq!(seen.outputs, ["the call was denied, and did not run: nobody answered"], "{lines:?}");
     }
-    let seen = type_lines("go", Toolset::new(), vec![Turn::call("Rate", json!({"what": "it"})), Turn::say("Pity.")]).await;
+    let seen =
+        type_lines("go", Toolset::new(), vec![Turn::call("Rate", json!({"what": "it"})), Turn::say("Pity.")]).await;
     assert_eq!(seen.outputs, ["no client executed the call"]);
 }
 
@@ -205,7 +206,8 @@ async fn calls_that_cannot_be_shown_do_not_run() {
     let late = RuntimeTool::new("late", "").approval().handler(|_, _| async { Ok(json!("ran")) }).unwrap();
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(127), "]".repeat(127));
     let seen =
-        type_lines("go\ny\n", Toolset::new().with(late).unwrap(), vec![Turn::call("late", deep), Turn::say("ok")]).await;
+        type_lines("go\ny\n", Toolset::new().with(late).unwrap(), vec![Turn::call("late", deep), Turn::say("ok")])
+            .await;
     assert!(!seen.screen.contains("Allow it?") && !seen.outputs[0].contains("ran"), "{}", seen.screen);
 }
 

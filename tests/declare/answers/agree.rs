@@ -76,7 +76,9 @@ impl Tool {
                 _ => false,
             },
             Answer::Refused(refusal) => match &self.input {
-                Input::Fields(fields) => is_of_call(refusal) && refusal.reports().iter().all(|one| is_valid(fields, one)),
+                Input::Fields(fields) => {
+                    is_of_call(refusal) && refusal.reports().iter().all(|one| is_valid(fields, one))
+                }
                 Input::Value(schema) => {
                     refusal.reports().is_empty() && fits(schema, refusal.normalized(), refusal.choices())
                 }

@@ -53,10 +53,7 @@ fn build_errors_are_explained() {
         let tool = fields.into_iter().fold(begin(trip()), DynamicToolBuilder::field);
         tool.external().unwrap_err().to_string()
     };
-    assert_eq!(
-        build(vec![given("form")]),
-        "the schema of the arguments has no property `form`; did you mean `from`?"
-    );
+    assert_eq!(build(vec![given("form")]), "the schema of the arguments has no property `form`; did you mean `from`?");
     assert_eq!(build(vec![given("to"), given("to")]), "the parameter `to` is added twice");
     assert_eq!(
         build(vec![DynamicField::new("to")]),

@@ -71,7 +71,12 @@ impl Watch {
 }
 
 /// Makes a call. Returns its end, the effects of the tool, the events and requests, and the number of runs.
-async fn make_call(name: &str, arguments: &str, person: Option<Person>, has_hooks: bool) -> (String, Vec<String>, usize) {
+async fn make_call(
+    name: &str,
+    arguments: &str,
+    person: Option<Person>,
+    has_hooks: bool,
+) -> (String, Vec<String>, usize) {
     let (effects, watch) = (Effects::new(), Watch::new(person));
     let agent =
         Agent::without_model(tools(&effects)).instructions("Be brief.").observer(watch.clone()).operator(watch.clone());
@@ -167,7 +172,9 @@ async fn a_call_that_asks_in_the_middle_runs_once() {
 async fn a_call_that_waits_is_a_run_that_a_session_continues() {
     let effects = Effects::new();
     let agent = Agent::without_model(tools(&effects)).operator(Suspend);
-    let CallOutcome::Waits(mut session) = agent.call("ask", "{}").await.unwrap() else { panic!("the call did not wait") };
+    let CallOutcome::Waits(mut session) = agent.call("ask", "{}").await.unwrap() else {
+        panic!("the call did not wait")
+    };
     for value in [json!(5), json!("red")] {
         let open = session.interrupts().next().unwrap().id.clone();
         session.decide(&open, Decision::Answer { value }, Principal::anonymous()).await.unwrap();

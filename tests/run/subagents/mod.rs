@@ -17,8 +17,8 @@ use tool_test_kit::AllAndSome as _;
 mod counts;
 
 use crate::kit::{
-    Effects, Events, Person, OnBackend as _, agent, send_and_resume, call_results, open_interrupts, payments, refusal, store, stores, tool_results,
-    tools,
+    Effects, Events, OnBackend as _, Person, agent, call_results, open_interrupts, payments, refusal, send_and_resume,
+    store, stores, tool_results, tools,
 };
 
 /// Asks a person, if there is one.
@@ -83,7 +83,9 @@ async fn an_inner_approval_is_decided_outside_and_continues_in_another_process()
 
         let second = restarted_agent(&store, &effects, []);
         let interrupts = open_interrupts(&second, &id).await;
-        let InterruptKind::Inner { tool, interrupt, feedback: None } = &interrupts[0].kind else { panic!("{interrupts:?}") };
+        let InterruptKind::Inner { tool, interrupt, feedback: None } = &interrupts[0].kind else {
+            panic!("{interrupts:?}")
+        };
         assert!(matches!(interrupt.kind, InterruptKind::Approval { .. }));
         assert_eq!(interrupts[0].shown.challenge.as_deref(), Some("pay 5 to \"Ann\"?"));
         assert_eq!((tool.as_str(), &interrupts[0].shown), ("pay", &interrupt.shown));
@@ -111,8 +113,10 @@ async fn an_inner_approval_is_decided_outside_and_continues_in_another_process()
 #[tokio::test]
 async fn an_operator_is_asked_about_all_inner_interrupts() {
     let effects = Effects::new();
-    let turns =
-        [payments(&[5]).then_call("Poll", json!({"question": "tea?"})).then_call("muse", json!({})), Turn::say("all done")];
+    let turns = [
+        payments(&[5]).then_call("Poll", json!({"question": "tea?"})).then_call("muse", json!({})),
+        Turn::say("all done"),
+    ];
     let wrong = Decision::Edit { arguments: json!({"amount": 0}) };
     let decisions = [wrong, Decision::Approve, Decision::Answer { value: json!("fun") }];
     let person = Person::deciding(decisions).executing(["\"yes\""]);
@@ -203,8 +207,9 @@ async fn an_approval_two_levels_deep_is_decided_outside() {
 #[tokio::test]
 async fn without_an_outer_run_no_person_can_be_asked() {
     let effects = Effects::new();
-    let inner =
-        Agent::new(ScriptedModel::new([payments(&[5]), Turn::say("no money")])).tools(tools(&effects)).operator(Suspend);
+    let inner = Agent::new(ScriptedModel::new([payments(&[5]), Turn::say("no money")]))
+        .tools(tools(&effects))
+        .operator(Suspend);
     let tools = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
     let output = tools.call("helper", &task().to_string(), &Context::new("c")).await.unwrap();
     assert_eq!((output.as_json(), effects.all().len()), (Some("\"no money\""), 0));

@@ -72,7 +72,8 @@ fn use_run(run: &Run) {
         if let Ok((log, _)) = step(run, event) {
             let mut next = Run::thaw(&frozen).unwrap();
             for entry in log {
-                next.apply(&entry).unwrap_or_else(|error| panic!("an entry of the next step does not apply to the run: {error}"));
+                next.apply(&entry)
+                    .unwrap_or_else(|error| panic!("an entry of the next step does not apply to the run: {error}"));
             }
         }
     }

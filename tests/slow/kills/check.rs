@@ -13,8 +13,8 @@ use tool_runtime::{
 
 use crate::kills::{
     child,
-    parent::Case,
     effects::{Effects, Person, SCRIPTS},
+    parent::Case,
 };
 
 /// Checks `run`, which was loaded with its snapshot, if there is one; `records` are its whole log.

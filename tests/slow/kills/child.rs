@@ -16,8 +16,8 @@ use tool_runtime::{
 use tool_stores::{PostgresOptions, SqliteStore};
 
 use crate::kills::{
-    point,
     effects::{Effects, Person, SCRIPTS, agent},
+    point,
 };
 
 pub(crate) const DIR: &str = "TOOL_TEST_KILLS_DIR";

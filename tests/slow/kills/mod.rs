@@ -3,10 +3,10 @@
 
 mod check;
 mod child;
+mod effects;
 mod pair;
 mod parent;
 mod point;
-mod effects;
 
 use std::time::Instant;
 

@@ -15,8 +15,8 @@ use tool_test_kit::stores::{File, Schema};
 
 use crate::kills::{
     check, child,
-    parent::{Case, process},
     effects::{Effects, Person, SCRIPTS, agent},
+    parent::{Case, process},
 };
 use crate::process_locks::beside_others;
 

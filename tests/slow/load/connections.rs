@@ -189,12 +189,14 @@ async fn pages_that_are_loaded_again_and_again_leave_nothing() {
         // The server keeps the memory of a first load for half a minute. A later load adds nothing, once its connections have
         // closed.
         write!(sizes, " {}", size() / 1024).unwrap();
-        wait_until(&format!("a load leaves nothing; KiB after each load:{sizes}"), || size() < first + pages * 4096).await;
+        wait_until(&format!("a load leaves nothing; KiB after each load:{sizes}"), || size() < first + pages * 4096)
+            .await;
     }
     println!("{pages} pages, loaded {loads} times in {:.1?}; KiB after each load:{sizes}", began.elapsed());
     end_answers(&served, &shared, pages).await;
     for number in 0..pages {
-        let deleted = read_whole(served.connect().await, request("DELETE", &format!("/api/chat/c{number}"))).await.unwrap();
+        let deleted =
+            read_whole(served.connect().await, request("DELETE", &format!("/api/chat/c{number}"))).await.unwrap();
         assert!(deleted.starts_with("HTTP/1.1 204"), "{deleted}");
     }
     served.wait_until_idle().await;

@@ -127,7 +127,10 @@ pub(crate) fn agent(shared: &Arc<SharedState>) -> Agent {
 }
 
 /// Streams a word, then the requested call or a few words after the barrier, and a last word.
-fn play(asked: &OwnedRequest, shared: Arc<SharedState>) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
+fn play(
+    asked: &OwnedRequest,
+    shared: Arc<SharedState>,
+) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let prompt = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text).unwrap_or_default(),
         _ => "",

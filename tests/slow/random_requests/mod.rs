@@ -13,8 +13,8 @@ use std::{
 };
 
 use crate::process_locks::alone_blocking;
-use tool_test_kit::mutate::{self, Random};
 use server::{Kind, TestServer};
+use tool_test_kit::mutate::{self, Random};
 
 /// The number of requests after which a new server takes over, so that chats do not accumulate.
 const TURNS: usize = 400;

@@ -17,8 +17,8 @@ use tool_runtime::{
 use tool_temporal::TemporalStore;
 
 use crate::{
-    kit::{Effects, payments, tool_results, tools},
     backends,
+    kit::{Effects, payments, tool_results, tools},
     service::{address, runs},
 };
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{
-    two_modes::{TwoModeTool, Field},
     builder::check,
+    two_modes::{Field, TwoModeTool},
 };
 
 type KnownFn<'a> = &'a dyn Fn(&str) -> Option<Value>;

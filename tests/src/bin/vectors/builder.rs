@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use tool_runtime::Toolset;
 
 use super::{
-    two_modes::{TwoModeTool, Field, Outcome},
     case::{check_equal, without_undefined},
+    two_modes::{Field, Outcome, TwoModeTool},
 };
 
 pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {

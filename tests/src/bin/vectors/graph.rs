@@ -7,10 +7,10 @@ use tool_runtime::Toolset;
 use tool_schema::feedback;
 
 use super::{
-    two_modes::{TwoModeTool, Field},
     builder::differences_of_names,
     case::{check_equal, without_undefined},
     compat,
+    two_modes::{Field, TwoModeTool},
 };
 
 pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
