@@ -140,7 +140,7 @@ async fn a_rate_limit_holds_in_every_window() {
     for window in starts.windows(4) {
         assert!(window[3] - window[0] >= 1000, "{starts:?}");
     }
-    assert!(starts[9] <= 3010, "a call waited too long: {starts:?}");
+    assert!(starts[9] <= 3010, "no call waits too long: {starts:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,7 +201,7 @@ async fn retries_are_limited_and_back_off() {
     let (tools, _) = tools_with_counts();
     let endless = tools.layer(Retry::new(2).wait(Duration::MAX));
     let result = tokio::time::timeout(Duration::from_mins(1), call(&endless, "look", r#"{"passing":true}"#)).await;
-    assert!(result.is_err(), "the longest wait overflowed: {result:?}");
+    assert!(result.is_err(), "the longest wait does not overflow: {result:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -77,7 +77,7 @@ impl TwoForms {
             let CallError::Rejected(rejection) = error else { panic!("{name} {shown}: {error}") };
             rejection
         });
-        assert_eq!(self.runs.load(Ordering::SeqCst), before, "a refused call ran: {shown}");
+        assert_eq!(self.runs.load(Ordering::SeqCst), before, "a refused call does not run: {shown}");
         answers
     }
 

@@ -283,7 +283,7 @@ fn strict_arguments_are_raised_to_the_type() {
         assert_eq!(raised, serde_json::from_value(expected).unwrap());
         assert!(
             serde_json::from_value::<Booking>(arguments.clone()).is_err(),
-            "the strict arguments fit the type without raising"
+            "the strict arguments do not fit the type before they are raised"
         );
     }
 }
