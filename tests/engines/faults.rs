@@ -46,7 +46,7 @@ impl World {
     }
 }
 
-/// Pays, which nobody may repeat.
+/// Pays. A call must not be repeated.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
     /// The amount.
@@ -57,7 +57,7 @@ async fn pay(
     format!("paid {amount}")
 }
 
-/// Sends a letter, which nobody may repeat, and waits for the answer.
+/// Sends a letter, and waits for the answer. A call must not be repeated.
 #[tool]
 async fn write(
     /// The number of pages.

@@ -56,7 +56,7 @@ impl Effects {
     }
 }
 
-/// Pays, which nobody may repeat.
+/// Pays. A call must not be repeated.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
     /// The id of the payment.
@@ -66,7 +66,7 @@ async fn pay(
     effects.do_slowly(id).await
 }
 
-/// Writes, which nobody may repeat, and needs no approval.
+/// Writes, without an approval. A call must not be repeated.
 #[tool]
 async fn write(
     /// The id of the text.

@@ -38,7 +38,7 @@ const GROWTH: (u64, u64) = (1 << 9, 128 << 20);
 /// The file with the effects of the tool.
 struct Effects(PathBuf);
 
-/// Pays, which nobody may repeat.
+/// Pays. A call must not be repeated.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
     /// The amount.

@@ -56,7 +56,7 @@ struct Edit {
 }
 
 /// Puts all files in order.
-#[tool(state = Effects, touches = |_| panic!("nobody knows"))]
+#[tool(state = Effects, touches = |_| panic!("the predicate panics"))]
 struct Tidy;
 
 impl tool_runtime::ExecuteWith<Effects> for Tidy {

@@ -177,7 +177,7 @@ fn other_users_cannot_decide_and_unknown_ids_are_errors() {
     assert!(shop.run_err(&["resume", "nowhere"]).contains("there is no run nowhere"));
     shop.run_ok(&["resume"]);
     assert!(shop.ledger().is_empty());
-    assert!(shop.run_ok(&["list"]).contains(&id), "the approval no longer waits");
+    assert!(shop.run_ok(&["list"]).contains(&id), "the approval still waits");
 }
 
 /// Waits until `holds` returns true, because another process has acted.

@@ -44,7 +44,8 @@ fn trace_replaces_its_progress_bars_by_a_tree() {
         "gen_ai.usage.input_tokens = 610",
     ]);
     run.assert_lacks(&["\u{1b}", "Riesling.\"", "gen_ai.input.messages"]);
-    Run::piped("trace", &["--content"]).assert_shows(&["gen_ai.tool.call.arguments = {\"dish\":\"soup\",\"minutes\":40}"]);
+    Run::piped("trace", &["--content"])
+        .assert_shows(&["gen_ai.tool.call.arguments = {\"dish\":\"soup\",\"minutes\":40}"]);
 
     let run = Run::in_terminal("trace", &[]);
     run.assert_status(0);
@@ -113,7 +114,10 @@ mod real_model {
         assert_sound(&shown);
         let called = calls(&shown, "get_climate");
         report("weather: the model called get_climate", !called.is_empty());
-        report("weather: a call was for Oslo in July", called.iter().any(|call| call.contains("Oslo") && call.contains('7')));
+        report(
+            "weather: a call was for Oslo in July",
+            called.iter().any(|call| call.contains("Oslo") && call.contains('7')),
+        );
         let text: String = shown.lines().filter(|line| !line.starts_with('·')).collect();
         report("weather: the answer contains 17", text.contains("17"));
         report("weather: the model called at most twice", called.len() <= 2);

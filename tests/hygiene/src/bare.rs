@@ -22,7 +22,7 @@ pub struct App {
 /// Names the shop.
 #[tool(approval = when(|input| input.loud), effect = destructive, retries = 1, idempotent, crate = ::tool_runtime)]
 async fn name(
-    /// Whether the greeting is loud.
+    /// Set if the greeting is loud.
     loud: bool,
     /// The greeting.
     #[arg(default = <String as ::core::convert::From<&str>>::from("a@b.no"), length(..=9), pattern = "^[a-z@.]*$", format = "email")]

@@ -73,7 +73,7 @@ struct Locate {}
 /// A server that counts the runs of its tool.
 pub(crate) struct TestServer {
     router: Router,
-    /// Whether its clients keep the runs.
+    /// Set if its clients keep the runs.
     is_stateless: bool,
     wiped: Arc<AtomicUsize>,
     users: usize,

@@ -25,7 +25,7 @@ use std::{
 
 use serde_json::Value;
 
-/// How the cases of a kind are run.
+/// The way to run the cases of a kind.
 enum Kind {
     /// They are run. An error describes the difference from the recording.
     Run(fn(&Value) -> Result<(), String>),
