@@ -46,8 +46,8 @@ pages! {
     troubleshooting = "docs/troubleshooting",
 }
 
-/// The macros' documentation. In its own crate, its examples would compile the runtime a second time. They also show deprecated
-/// forms.
+/// The macros' documentation. Its examples are tested here, because in the macros' own crate, they would compile the runtime a
+/// second time. They also show deprecated forms.
 #[doc(test(attr(allow(warnings))))]
 mod macros {
     #[doc = include_str!("../tool-derive/src/docs/calls.md")]

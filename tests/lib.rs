@@ -1,4 +1,4 @@
-//! The pages of the guide, whose code is compiled and run: `cargo test -p tool-tests --doc`.
+//! Compiles and runs the code of the guide: `cargo test -p tool-tests --doc`.
 
 #![doc(test(attr(deny(warnings), allow(unused))))]
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::{clock, report::Report};
-use tool_test_fixtures::requests::{ALL, World, Worst};
+use tool_test_fixtures::worst_requests::{ALL, TestServer, WorstRequest};
 
 /// Just below the default limit of a body.
 const BYTES: usize = 4_000_000;
@@ -58,14 +58,14 @@ struct CpuTimes {
 
 impl CpuTimes {
     /// Measures a request of this many bytes. Returns the least of some rounds.
-    fn measure(runtime: &Runtime, worst: &Worst, bytes: usize) -> Self {
+    fn measure(runtime: &Runtime, worst: &WorstRequest, bytes: usize) -> Self {
         let (body, count) = worst.body(bytes);
         let mut least = Self { all: f64::INFINITY, inline: f64::INFINITY, floor: f64::INFINITY };
         for _ in 0..ROUNDS {
             let ((), floor) = clock::time(|| read(&body));
-            let world = runtime.block_on(World::new(worst.route, count.min(MAX_PROMPTS)));
+            let server = runtime.block_on(TestServer::new(worst.route, count.min(MAX_PROMPTS)));
             let start = clock::process_time();
-            let ((status, text), inline) = clock::time(|| runtime.block_on(world.send(&body)));
+            let ((status, text), inline) = clock::time(|| runtime.block_on(server.send(&body)));
             let all = clock::process_time().saturating_sub(start);
             assert!(status < 500, "{}: {status} {text:.200}", worst.name);
             for (least, spent) in [(&mut least.all, all), (&mut least.inline, inline), (&mut least.floor, floor)] {

@@ -1,4 +1,4 @@
-//! Layers that change a tool, and chains of layers.
+//! Tests of layers that change a tool, and of chains of layers.
 
 use std::sync::{
     Arc, Mutex,
@@ -17,7 +17,7 @@ use tool_runtime::{
     toolset::{Invocation, Layer, Next},
 };
 
-/// Gives its value back.
+/// Returns its value.
 #[tool(effect = read_only)]
 fn echo(value: i64) -> Value {
     json!({ "result": value })
@@ -33,7 +33,7 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
     tools.call(name, arguments, &Context::new("c")).await
 }
 
-/// A step of a chain: changes the result, and records its position.
+/// A layer of a chain. It changes the result, and records when it is called.
 #[derive(Clone, Debug)]
 struct Step {
     name: String,
@@ -43,7 +43,7 @@ struct Step {
 }
 
 impl Step {
-    fn note(&self, what: &str) {
+    fn record(&self, what: &str) {
         self.seen.lock().unwrap().push(format!("{what} {}", self.name));
     }
 }
@@ -51,23 +51,23 @@ impl Step {
 impl Layer for Step {
     fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
-            self.note("before");
+            self.record("before");
             let output: Value = next.run().await?.decode().unwrap();
-            self.note("after");
+            self.record("after");
             let result = output["result"].as_i64().unwrap().wrapping_mul(self.times).wrapping_add(self.plus);
             Ok(Output::json(&json!({ "result": result }))?)
         })
     }
 
     fn spec(&self, spec: &Arc<ToolSpec>) -> Arc<ToolSpec> {
-        self.note("transform");
+        self.record("transform");
         let mut spec = ToolSpec::clone(spec);
         spec.description.push_str(&self.name);
         Arc::new(spec)
     }
 }
 
-/// A chain with brackets.
+/// A chain of layers, which can contain chains.
 #[derive(Clone, Debug)]
 enum Chain {
     Step(i64, i64),
@@ -75,7 +75,7 @@ enum Chain {
 }
 
 impl Chain {
-    fn layer(&self, seen: &Arc<Mutex<Vec<String>>>, count: &mut usize) -> Arc<dyn Layer> {
+    fn to_layer(&self, seen: &Arc<Mutex<Vec<String>>>, count: &mut usize) -> Arc<dyn Layer> {
         match self {
             Self::Step(times, plus) => {
                 *count += 1;
@@ -83,7 +83,7 @@ impl Chain {
                 Arc::new(Step { name, times: *times, plus: *plus, seen: Arc::clone(seen) })
             }
             Self::Pipe(inner, outer) => {
-                let (inner, outer) = (inner.layer(seen, count), outer.layer(seen, count));
+                let (inner, outer) = (inner.to_layer(seen, count), outer.to_layer(seen, count));
                 Arc::new(inner.pipe(outer))
             }
         }
@@ -106,9 +106,9 @@ fn chain() -> impl Strategy<Value = Chain> {
 proptest! {
     /// The first layer is the innermost one, for any placement of brackets.
     #[test]
-    fn a_chain_is_its_steps_in_order(chain in chain(), value: i64) {
+    fn a_chain_applies_its_layers_in_order(chain in chain(), value: i64) {
         let (seen, mut count) = (Arc::default(), 0);
-        let layer = chain.layer(&seen, &mut count);
+        let layer = chain.to_layer(&seen, &mut count);
         let tools = Toolset::of(vec![layer.apply(Arc::clone(toolset!(echo).get("echo").unwrap()))]).unwrap();
         let numbers = || (1..=count).map(|number| number.to_string());
         prop_assert!(tools.list().specs()[0].description.ends_with(&numbers().collect::<String>()));
@@ -141,7 +141,7 @@ impl Layer for OnceEach {
 }
 
 #[tokio::test]
-async fn a_layers_state_is_shared_or_separate_for_each_tool() {
+async fn a_layer_shares_its_state_or_has_one_for_each_tool() {
     let tools = || toolset!(echo, greet);
     let greeted = r#"{"name":"a"}"#;
     let shared = tools().layer(Once::default());
@@ -163,7 +163,7 @@ impl<L: Layer> Layer for Forgetful<L> {
     }
 }
 
-/// A layer that breaks the rules, and renames a tool.
+/// A layer that renames a tool, against the rules.
 struct Rename;
 
 impl Layer for Rename {
@@ -173,10 +173,10 @@ impl Layer for Rename {
 }
 
 #[tokio::test]
-async fn a_layer_cannot_break_a_set() {
+async fn a_layer_cannot_skip_another_or_rename_a_tool() {
     let tools = toolset!(echo).layer(Forgetful(Once::default().pipe(Once::default())));
     let failed = call(&tools, "echo", r#"{"value":1}"#).await.unwrap_err();
-    assert!(failed.for_log().contains("without being applied"), "a layer is never left out in silence: {failed:?}");
+    assert!(failed.for_log().contains("without being applied"), "a layer that is not applied is an error: {failed:?}");
     assert_eq!(failed.to_string(), "the tool failed");
     let tools = toolset!(echo).layer(Rename);
     assert_eq!((tools.names().collect::<Vec<_>>(), &*tools.list().specs()[0].name), (vec!["echo"], "echo"));

@@ -1,4 +1,4 @@
-//! Layers with other parameters than their tool.
+//! Tests of layers with other parameters than their tool.
 
 use std::{
     borrow::Cow,
@@ -21,7 +21,7 @@ use tool_runtime::{
     toolset::{Invocation, Layer, Next},
 };
 
-/// Says hello so many times.
+/// Says hello several times.
 #[tool(approval = when(|input| input.times > 2))]
 async fn greet(name: String, #[arg(range(..=9))] times: u8) -> String {
     tokio::task::yield_now().await;
@@ -44,7 +44,10 @@ impl Layer for Who {
     }
 
     fn arguments<'a>(&self, call: Invocation<'a>, inner: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
-        assert!(inner.input.neutral()["properties"].get("name").is_some(), "it sees what is inside");
+        assert!(
+            inner.input.neutral()["properties"].get("name").is_some(),
+            "the layer receives the spec of the inner tool"
+        );
         let mut given: Value = serde_json::from_str(call.arguments).map_err(|_| Rejection::from_message("no JSON"))?;
         let who = given["who"].take();
         if who == "nobody" {
@@ -55,7 +58,7 @@ impl Layer for Who {
     }
 
     fn call<'a>(&'a self, call: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
-        assert!(call.arguments.contains("who"), "the layer's call has the layer's parameters");
+        assert!(call.arguments.contains("who"), "the layer's call receives the layer's parameters");
         next.run()
     }
 
@@ -66,7 +69,7 @@ impl Layer for Who {
 }
 
 #[tokio::test]
-async fn a_layer_shows_other_parameters() {
+async fn a_layer_replaces_the_parameters_of_its_tool() {
     let tools = toolset!(greet).layer(Who);
     let decoded = |output: Output| output.decode::<String>().unwrap();
     assert_eq!(decoded(call(&tools, "greet", r#"{"who":"ab"}"#).await.unwrap()), "abab");
@@ -81,9 +84,9 @@ async fn a_layer_shows_other_parameters() {
         assert!(refused.did_not_run() && refused.to_string().starts_with(expected), "{arguments}: {refused}");
     }
     let cx = Context::new("c");
-    for (arguments, asks) in [(r#"{"who":"a","times":3}"#, true), (r#"{"who":"a"}"#, false)] {
+    for (arguments, needs_approval) in [(r#"{"who":"a","times":3}"#, true), (r#"{"who":"a"}"#, false)] {
         let started = tools.start("greet", arguments, &cx).now().unwrap().unwrap();
-        assert_eq!((started.needs_approval, started.normalized), (asks, None), "{arguments}");
+        assert_eq!((started.needs_approval, started.normalized), (needs_approval, None), "{arguments}");
     }
     assert_eq!(
         tools.get("greet").unwrap().spec().with_defaults(r#"{"who":"a"}"#).unwrap(),
@@ -92,7 +95,7 @@ async fn a_layer_shows_other_parameters() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_parameters_are_read_again_for_another_try_or_another_context() {
+async fn a_layers_parameters_are_translated_again_for_each_attempt() {
     let inside = Flaky::default();
     let runs = Arc::clone(&inside.runs);
     let tools = Toolset::new().with(inside).unwrap().layer(Add).layer(TimeLimit::new(Duration::from_secs(1)));
@@ -111,10 +114,10 @@ impl Layer for Add {
     }
 }
 
-/// A tool that asks validators before it reads, trims its texts, and fails twice.
+/// A tool that calls validators before it reads its arguments, trims its texts, and fails twice.
 struct Flaky {
     spec: Arc<ToolSpec>,
-    asked: Arc<AtomicUsize>,
+    validations: Arc<AtomicUsize>,
     runs: Arc<AtomicUsize>,
 }
 
@@ -124,7 +127,7 @@ impl Default for Flaky {
             options.idempotent = true;
         });
         let spec = Arc::clone(declared.external().unwrap().spec());
-        Self { spec, asked: Arc::default(), runs: Arc::default() }
+        Self { spec, validations: Arc::default(), runs: Arc::default() }
     }
 }
 
@@ -139,7 +142,7 @@ impl DynTool for Flaky {
 
     fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> StartFuture<'a> {
         StartFuture::asking(async move {
-            self.asked.fetch_add(1, SeqCst);
+            self.validations.fetch_add(1, SeqCst);
             tokio::task::yield_now().await;
             let mut given: Value = serde_json::from_str(arguments).unwrap();
             for (name, value) in given.as_object_mut().unwrap() {
@@ -169,25 +172,29 @@ impl DynTool for Flaky {
 #[tokio::test]
 async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
     let inside = Flaky::default();
-    let (asked, runs) = (Arc::clone(&inside.asked), Arc::clone(&inside.runs));
+    let (validations, runs) = (Arc::clone(&inside.validations), Arc::clone(&inside.runs));
     runs.store(5, SeqCst);
     let tools = Toolset::new().with(inside).unwrap().layer(Add);
     let cx = Context::new("c");
     let arguments = r#"{"n":" 7","extra":1}"#;
     let starting = tools.start("flaky", arguments, &cx).now().unwrap_err();
-    assert_eq!(asked.load(SeqCst), 0, "nobody is asked before somebody waits");
+    assert_eq!(validations.load(SeqCst), 0, "no validator is called before the start is polled");
     let started = starting.await.unwrap();
     assert_eq!((started.needs_approval, started.normalized.as_deref()), (true, Some(r#"{"n":"7","extra":1}"#)));
-    assert_eq!((asked.load(SeqCst), runs.load(SeqCst)), (1, 5), "and nothing runs before it is polled");
+    assert_eq!(
+        (validations.load(SeqCst), runs.load(SeqCst)),
+        (1, 5),
+        "the tool does not run before its work is polled"
+    );
     assert_eq!(started.work.await.unwrap().as_json(), Some(r#""7 on try 6""#));
     let settled = tools.start("flaky", r#"{"n":"7","extra":1}"#, &cx).await.unwrap();
-    assert_eq!(settled.normalized, None, "what was approved means the same again");
+    assert_eq!(settled.normalized, None, "the approved arguments are not changed again");
     for refused in [r#"{"n":7}"#, r#"{"n":"panic"}"#] {
         assert!(tools.start("flaky", refused, &cx).await.is_err());
     }
 
-    let unsayable = Toolset::new().with(Flaky::default()).unwrap().layer(Spaces);
-    let refused = unsayable.start("flaky", r#"{"n":"7"}"#, &cx).await.unwrap_err();
+    let inexpressible = Toolset::new().with(Flaky::default()).unwrap().layer(Spaces);
+    let refused = inexpressible.start("flaky", r#"{"n":"7"}"#, &cx).await.unwrap_err();
     assert!(refused.to_string().contains(r#"read the arguments as {"n":"7"}"#) && refused.did_not_run(), "{refused}");
     assert!(refused.for_log().contains("Layer::restore"), "{}", refused.for_log());
 }
@@ -213,21 +220,21 @@ struct Quoted {
 
 #[tokio::test]
 async fn a_typed_chain_translates_changes_by_validators() {
-    let there = |Quoted { quoted }: Quoted| Ok(Number { n: quoted.replace('\'', "") });
-    let back = |Number { n }| Quoted { quoted: format!("'{n}'") };
+    let to_number = |Quoted { quoted }: Quoted| Ok(Number { n: quoted.replace('\'', "") });
+    let to_quoted = |Number { n }| Quoted { quoted: format!("'{n}'") };
     let tools =
         |layer: Mapped<Number, String, Quoted, String>| Toolset::new().with(Flaky::default()).unwrap().layer(layer);
     let cx = Context::new("c");
     let arguments = r#"{"quoted":"' 7'"}"#;
-    let both = tools(Mapped::new().map_input_and_back(there, back));
+    let both = tools(Mapped::new().map_input_and_back(to_number, to_quoted));
     let started = both.start("flaky", arguments, &cx).await.unwrap();
     assert_eq!(started.normalized.as_deref(), Some(r#"{"quoted":"'7'"}"#));
-    let one = tools(Mapped::new().map_input(there));
+    let one = tools(Mapped::new().map_input(to_number));
     assert!(one.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
-    let lying = tools(Mapped::new().map_input_and_back(there, |_| Quoted { quoted: "8".into() }));
+    let lying = tools(Mapped::new().map_input_and_back(to_number, |_| Quoted { quoted: "8".into() }));
     assert!(lying.start("flaky", arguments, &cx).await.unwrap_err().to_string().contains("cannot express"));
     let same = Mapped::<Number, String>::new().map_input(|number: Number| Ok(Number { n: number.n }));
     let same = Toolset::new().with(Flaky::default()).unwrap().layer(same);
     let started = same.start("flaky", r#"{"n":"7 "}"#, &cx).await.unwrap();
-    assert_eq!(started.normalized.as_deref(), Some(r#"{"n":"7"}"#), "the same parameter with the same value");
+    assert_eq!(started.normalized.as_deref(), Some(r#"{"n":"7"}"#), "equal types need no translation back");
 }

@@ -1,4 +1,4 @@
-//! The stock layers, their order, and an application's own layers.
+//! Tests of the stock layers, of their order, and of an application's own layers.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ use tool_test_kit::AllAndSome as _;
 #[derive(Default)]
 struct Seen {
     runs: AtomicUsize,
-    now: AtomicUsize,
+    running: AtomicUsize,
     most: AtomicUsize,
 }
 
@@ -32,10 +32,10 @@ struct Seen {
 #[tool]
 async fn work(ms: u64, #[state] seen: &Seen) -> usize {
     let count = seen.runs.fetch_add(1, Ordering::SeqCst) + 1;
-    let now = seen.now.fetch_add(1, Ordering::SeqCst) + 1;
-    seen.most.fetch_max(now, Ordering::SeqCst);
+    let running = seen.running.fetch_add(1, Ordering::SeqCst) + 1;
+    seen.most.fetch_max(running, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(ms)).await;
-    seen.now.fetch_sub(1, Ordering::SeqCst);
+    seen.running.fetch_sub(1, Ordering::SeqCst);
     count
 }
 
@@ -65,13 +65,13 @@ fn fail_twice(passing: bool, seen: &Seen) -> Result<usize, Failure> {
     }
 }
 
-/// Needs a yes.
+/// Needs an approval.
 #[tool(approval = always, effect = destructive)]
 fn wipe(#[state] seen: &Seen) {
     seen.runs.fetch_add(1, Ordering::SeqCst);
 }
 
-fn set() -> (Toolset, Arc<Seen>) {
+fn tools_with_counts() -> (Toolset, Arc<Seen>) {
     let seen = Arc::new(Seen::default());
     (toolset!(Arc::clone(&seen); work, look, write, put, wipe), seen)
 }
@@ -82,19 +82,19 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
 
 #[tokio::test(start_paused = true)]
 async fn a_time_limit_ends_the_call_and_drops_its_work() {
-    let (tools, seen) = set();
+    let (tools, seen) = tools_with_counts();
     let tools = tools.layer(TimeLimit::new(Duration::from_millis(50)));
     assert!(call(&tools, "work", r#"{"ms":49}"#).await.is_ok());
     let late = call(&tools, "work", r#"{"ms":51}"#).await.unwrap_err();
     assert!(matches!(late, CallError::TimedOut { limit } if limit == Duration::from_millis(50)));
-    assert!(!late.did_not_run(), "it may have had effects");
+    assert!(!late.did_not_run(), "the call may have had effects");
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(seen.now.load(Ordering::SeqCst), 1, "what came after the limit never ran");
+    assert_eq!(seen.running.load(Ordering::SeqCst), 1, "the dropped work did not continue");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_concurrency_limit_bounds_running_calls() {
-    let (tools, seen) = set();
+    let (tools, seen) = tools_with_counts();
     let limit = ConcurrencyLimit::new(3);
     let (one, two) = (tools.clone().layer(limit.clone()), tools.layer(limit));
     let started = Instant::now();
@@ -102,16 +102,22 @@ async fn a_concurrency_limit_bounds_running_calls() {
     assert!(join_all(calls).await.iter().all_and_some(Result::is_ok));
     assert_eq!(seen.most.load(Ordering::SeqCst), 3, "clones share the limit");
     assert_eq!(started.elapsed(), Duration::from_millis(40));
-    let (tools, _) = set();
-    assert!(call(&tools.layer(ConcurrencyLimit::new(0)), "work", r#"{"ms":1}"#).await.is_ok(), "at least one");
+    let (tools, _) = tools_with_counts();
+    assert!(
+        call(&tools.layer(ConcurrencyLimit::new(0)), "work", r#"{"ms":1}"#).await.is_ok(),
+        "a limit of 0 allows one call"
+    );
 }
 
 /// Returns the start times of the calls, in milliseconds.
-async fn starts(limit: RateLimit, calls: usize) -> Vec<u128> {
+async fn record_starts(limit: RateLimit, calls: usize) -> Vec<u128> {
     let begin = Instant::now();
     let starts = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&starts);
-    let tools = set().0.layer(Note(move || noted.lock().unwrap().push(begin.elapsed().as_millis()))).layer(limit);
+    let recorded = Arc::clone(&starts);
+    let tools = tools_with_counts()
+        .0
+        .layer(Note(move || recorded.lock().unwrap().push(begin.elapsed().as_millis())))
+        .layer(limit);
     join_all((0..calls).map(|_| call(&tools, "work", r#"{"ms":0}"#))).await;
     let starts = starts.lock().unwrap();
     starts.clone()
@@ -127,19 +133,19 @@ impl<F: Fn() + Send + Sync + 'static> Layer for Note<F> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_limit_holds_in_any_time_of_its_length() {
-    let starts = starts(RateLimit::new(3, Duration::from_secs(1)), 10).await;
-    assert_eq!(starts.len(), 10, "each of them runs in the end");
-    assert_eq!(starts[..3], [0, 0, 0], "all of a time's calls may come at once");
+async fn a_rate_limit_holds_in_every_window() {
+    let starts = record_starts(RateLimit::new(3, Duration::from_secs(1)), 10).await;
+    assert_eq!(starts.len(), 10, "each call runs");
+    assert_eq!(starts[..3], [0, 0, 0], "the calls of a window may start at once");
     for window in starts.windows(4) {
         assert!(window[3] - window[0] >= 1000, "{starts:?}");
     }
-    assert!(starts[9] <= 3010, "and none waits longer than it has to: {starts:?}");
+    assert!(starts[9] <= 3010, "no call waits too long: {starts:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_limit_can_refuse() {
-    let (tools, seen) = set();
+async fn a_rate_limit_refuses_if_configured() {
+    let (tools, seen) = tools_with_counts();
     let tools = tools.layer(RateLimit::new(2, Duration::from_secs(1)).refuse());
     for _ in 0..2 {
         assert!(call(&tools, "work", r#"{"ms":0}"#).await.is_ok());
@@ -147,12 +153,12 @@ async fn a_rate_limit_can_refuse() {
     let refused = call(&tools, "work", r#"{"ms":0}"#).await.unwrap_err();
     assert!(refused.did_not_run() && refused.to_string().contains("at most 2 calls in 1 s"), "{refused}");
     tokio::time::sleep(Duration::from_millis(1001)).await;
-    assert!(call(&tools, "work", r#"{"ms":0}"#).await.is_ok(), "a refused call takes no place");
+    assert!(call(&tools, "work", r#"{"ms":0}"#).await.is_ok(), "a refused call does not count");
     assert_eq!(seen.runs.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_harmless_temporary_failures_are_retried() {
+async fn only_temporary_failures_of_repeatable_calls_are_retried() {
     for (name, arguments, expected) in [
         ("look", r#"{"passing":true}"#, Ok("2")),
         ("put", r#"{"passing":true}"#, Ok("2")),
@@ -160,7 +166,7 @@ async fn only_harmless_temporary_failures_are_retried() {
         ("look", r#"{"passing":false}"#, Err(1)),
         ("put", r#"{"passing":"wrong"}"#, Err(0)),
     ] {
-        let (tools, seen) = set();
+        let (tools, seen) = tools_with_counts();
         let result = call(&tools.layer(Retry::new(5)), name, arguments).await;
         match (&result, expected) {
             (Ok(output), Ok(expected)) => assert_eq!(output.as_json(), Some(expected)),
@@ -172,39 +178,39 @@ async fn only_harmless_temporary_failures_are_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn retries_are_limited_and_back_off() {
-    let (tools, seen) = set();
+    let (tools, seen) = tools_with_counts();
     let begin = Instant::now();
     let failed = call(&tools.clone().layer(Retry::new(1)), "look", r#"{"passing":true}"#).await;
     assert!(failed.is_err() && seen.runs.load(Ordering::SeqCst) == 2);
     assert_eq!(begin.elapsed().as_millis(), 100);
-    let (tools, _) = set();
+    let (tools, _) = tools_with_counts();
     let retry = Retry::new(u32::MAX).wait(Duration::from_millis(7));
     assert!(call(&tools.clone().layer(retry), "look", r#"{"passing":true}"#).await.is_ok());
     assert_eq!(begin.elapsed().as_millis(), 100 + 7 + 14);
 
     let stop = Cancellation::new();
-    let (tools, seen) = set();
+    let (tools, seen) = tools_with_counts();
     let (tools, cx) = (tools.layer(Retry::new(9)), Context::new("c").with_cancellation(stop.clone()));
     let waiting = tools.call("look", r#"{"passing":true}"#, &cx);
     let (result, ()) = tokio::join!(waiting, async {
         tokio::time::sleep(Duration::from_millis(10)).await;
         stop.cancel();
     });
-    assert!(result.is_err() && seen.runs.load(Ordering::SeqCst) == 1, "nobody waits any more: no second try");
+    assert!(result.is_err() && seen.runs.load(Ordering::SeqCst) == 1, "a cancelled call is not retried");
 
-    let (tools, _) = set();
+    let (tools, _) = tools_with_counts();
     let endless = tools.layer(Retry::new(2).wait(Duration::MAX));
-    let waits = tokio::time::timeout(Duration::from_mins(1), call(&endless, "look", r#"{"passing":true}"#)).await;
-    assert!(waits.is_err(), "the longest wait does not overflow: {waits:?}");
+    let result = tokio::time::timeout(Duration::from_mins(1), call(&endless, "look", r#"{"passing":true}"#)).await;
+    assert!(result.is_err(), "the longest wait does not overflow: {result:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_time_limit_inside_is_tried_again() {
-    let (tools, seen) = set();
+async fn a_call_that_timed_out_in_an_inner_layer_is_retried() {
+    let (tools, seen) = tools_with_counts();
     let tools = tools.layer(TimeLimit::new(Duration::from_millis(5))).layer(Retry::new(2)).layer(ReadOnly);
     assert!(matches!(call(&tools, "work", r#"{"ms":50}"#).await, Err(CallError::TimedOut { .. })));
-    assert_eq!(seen.runs.load(Ordering::SeqCst), 1, "what a layer further out knows of a tool is its own affair");
-    let (tools, seen) = set();
+    assert_eq!(seen.runs.load(Ordering::SeqCst), 1, "a layer does not see the spec of outer layers");
+    let (tools, seen) = tools_with_counts();
     let tools = tools.layer(ReadOnly).layer(TimeLimit::new(Duration::from_millis(5))).layer(Retry::new(2));
     assert!(call(&tools, "work", r#"{"ms":50}"#).await.is_err());
     assert_eq!(seen.runs.load(Ordering::SeqCst), 3);
@@ -229,7 +235,7 @@ impl Layer for ReadOnly {
 
 #[tokio::test]
 async fn a_layer_changes_the_spec_but_not_the_name() {
-    let (tools, _) = set();
+    let (tools, _) = tools_with_counts();
     let tools = tools.layer(ReadOnly);
     let specs = tools.list().specs();
     assert!(specs.iter().all_and_some(|spec| spec.description.ends_with("(tried again)")));
@@ -249,16 +255,19 @@ impl Layer for Canned {
 
 #[tokio::test]
 async fn a_layer_can_answer_without_the_tool() {
-    let (tools, seen) = set();
+    let (tools, seen) = tools_with_counts();
     let tools = tools.layer(Canned);
     assert_eq!(call(&tools, "work", r#"{"ms":0}"#).await.unwrap().as_json(), Some(r#"{"canned":"work"}"#));
-    assert!(matches!(call(&tools, "work", r#"{"ms":"x"}"#).await, Err(CallError::Rejected(_))), "arguments come first");
+    assert!(
+        matches!(call(&tools, "work", r#"{"ms":"x"}"#).await, Err(CallError::Rejected(_))),
+        "arguments are read before a layer is called"
+    );
     assert_eq!(seen.runs.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
 async fn a_layer_never_sees_a_call_that_does_not_run() {
-    let (tools, _) = set();
+    let (tools, _) = tools_with_counts();
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let tools = tools.layer(Note(move || _ = counted.fetch_add(1, Ordering::SeqCst))).layer(CallLog::new(|_| ()));
@@ -267,7 +276,7 @@ async fn a_layer_never_sees_a_call_that_does_not_run() {
     assert!(started.needs_approval);
     drop(started);
     drop(call(&tools, "work", "[]").await);
-    assert_eq!(count.load(Ordering::SeqCst), 0, "denied, and refused");
+    assert_eq!(count.load(Ordering::SeqCst), 0, "a denied and a refused call reach no layer");
     call(&tools, "wipe", "{}").await.unwrap();
     assert_eq!(count.load(Ordering::SeqCst), 1);
 }
@@ -279,12 +288,12 @@ async fn the_layer_added_last_is_the_outermost() {
         let order = Arc::clone(&order);
         Note(move || order.lock().unwrap().push(name))
     };
-    let tools = set().0.layer(note("inner")).layer(note("middle"));
+    let tools = tools_with_counts().0.layer(note("inner")).layer(note("middle"));
     let tools = tools.merge(toolset!(Seen::default(); work).prefix("late_").unwrap()).unwrap().layer(note("outer"));
     call(&tools, "work", r#"{"ms":0}"#).await.unwrap();
     assert_eq!(std::mem::take(&mut *order.lock().unwrap()), ["outer", "middle", "inner"]);
     call(&tools, "late_work", r#"{"ms":0}"#).await.unwrap();
-    assert_eq!(*order.lock().unwrap(), ["outer"], "what is merged later is outside of the earlier layers");
+    assert_eq!(*order.lock().unwrap(), ["outer"], "tools that are merged later do not get the earlier layers");
 }
 
 /// Fails with a text of two lines.

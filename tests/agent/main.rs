@@ -1,14 +1,14 @@
-//! Agents: the loop on the side of the model and of the tools, layers, hooks, terminals, and the events for observers.
+//! Tests of agents: the loop on the side of the model and of the tools, layers, hooks, terminals, and the events for observers.
 
 #![allow(
     clippy::float_cmp,
     clippy::many_single_char_names,
-    reason = "values come back as they were given, and the parameters of test tools need no names"
+    reason = "values return unchanged, and the parameters of test tools need no names"
 )]
 
 mod breaker;
 mod duplicates;
-mod guards;
+mod fail_closed;
 mod hooks;
 mod idempotency;
 mod layer_chains;

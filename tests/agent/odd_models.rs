@@ -1,4 +1,4 @@
-//! Models that never end, break off or repeat themselves, with their documented outcomes.
+//! Tests of models that never end, break off or repeat themselves.
 
 use std::sync::{
     Arc, Mutex,
@@ -18,7 +18,7 @@ use tool_test_kit::within;
 
 use crate::run_loop::watched;
 
-/// Counts how often it is called.
+/// Counts its calls.
 #[tool]
 fn count(
     /// Anything.
@@ -34,14 +34,14 @@ fn results(session: &tool_runtime::agent::Session) -> Vec<CallResult> {
 }
 
 #[tokio::test]
-async fn calls_beyond_the_limit_get_an_error() {
+async fn calls_beyond_the_limit_are_over_budget() {
     let turn = (0..10_000).fold(Turn::default(), |turn, n| turn.then_call("count", json!({ "text": n.to_string() })));
     let times = Arc::new(AtomicUsize::new(0));
     let model = ScriptedModel::new([turn, Turn::say("done")]);
     let mut session = watched(model).tools(toolset!(Arc::clone(&times); count)).session();
     let reply = within("a turn of ten thousand calls", Box::pin(session.send("go"))).await.unwrap();
     assert_eq!((reply.text.as_str(), reply.phase), ("done", Phase::Finished));
-    assert_eq!(times.load(Ordering::SeqCst), 64, "as many as one turn may make");
+    assert_eq!(times.load(Ordering::SeqCst), 64, "a turn may call 64 tools");
     let results = results(&session);
     let over = results.iter().filter(|result| matches!(result, CallResult::OverBudget { .. })).count();
     assert_eq!((results.len(), over), (10_000, 10_000 - 64));
@@ -56,14 +56,14 @@ fn endless(delta: impl Fn(usize) -> Delta + Clone + Send + Sync + 'static) -> Fu
 }
 
 #[tokio::test]
-async fn a_turn_that_never_ends_is_cut_where_the_run_is_full() {
+async fn a_turn_that_never_ends_is_cut_at_the_byte_limit() {
     let texts = endless(|_| Delta::Text("and on ".repeat(100)));
     let mut session = watched(texts).options(|options| options.limits.bytes = 1 << 20).session();
     let reply = session.send("go").await.unwrap();
     assert_eq!(reply.phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
-    assert!((1 << 19..=1 << 20).contains(&reply.text.len()), "what it said before is kept");
+    assert!((1 << 19..=1 << 20).contains(&reply.text.len()), "the text before the limit is kept");
 
-    // The same with arguments that never end: nothing runs.
+    // Arguments that never end are cut, too, and nothing runs.
     let times = Arc::new(AtomicUsize::new(0));
     let arguments = endless(|n| match n {
         0 => Delta::CallStart { index: 0, id: "a".into(), name: "count".into() },
@@ -75,7 +75,7 @@ async fn a_turn_that_never_ends_is_cut_where_the_run_is_full() {
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
     assert_eq!(times.load(Ordering::SeqCst), 0);
 
-    // The same with calls.
+    // So are calls.
     let calls = endless(|n| Delta::CallStart { index: n, id: String::new(), name: "count".into() });
     let mut session = watched(calls).tools(toolset!(Arc::clone(&times); count)).session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
@@ -86,9 +86,9 @@ async fn a_turn_that_never_ends_is_cut_where_the_run_is_full() {
 async fn a_turn_cut_in_its_arguments_runs_nothing_and_is_retried() {
     let start = || Delta::CallStart { index: 0, id: "a".into(), name: "count".into() };
     let some = || Delta::CallArguments { index: 0, text: "{\"text\":\"ab".into() };
-    let gone = || ModelError::new(ModelErrorKind::Unavailable, "the line is dead");
+    let unavailable = || ModelError::new(ModelErrorKind::Unavailable, "the line is dead");
     let broken: Vec<Vec<Result<Delta, ModelError>>> =
-        vec![vec![Ok(start()), Ok(some()), Err(gone())], vec![Ok(start()), Ok(some())]];
+        vec![vec![Ok(start()), Ok(some()), Err(unavailable())], vec![Ok(start()), Ok(some())]];
     for deltas in broken {
         let times = Arc::new(AtomicUsize::new(0));
         let model = ScriptedModel::new([deltas]).then(Turn::say("There I am."));
@@ -97,12 +97,12 @@ async fn a_turn_cut_in_its_arguments_runs_nothing_and_is_retried() {
         assert!(matches!(error, AgentError::Model(_)), "{error}");
         assert_eq!(session.resume().await.unwrap().text, "There I am.");
         assert_eq!(times.load(Ordering::SeqCst), 0);
-        assert!(session.run().calls().is_empty(), "a call that is not complete is none of the run");
+        assert!(session.run().calls().is_empty(), "an incomplete call is not in the run");
     }
 }
 
 #[tokio::test]
-async fn a_call_that_is_repeated_runs_each_time_until_the_steps_are_used() {
+async fn a_repeated_call_runs_each_time_until_the_step_limit() {
     let times = Arc::new(AtomicUsize::new(0));
     let again = FunctionModel::new(|_| Turn::call("count", json!({ "text": "same" })));
     let agent = watched(again).tools(toolset!(Arc::clone(&times); count)).max_steps(5);

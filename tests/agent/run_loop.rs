@@ -1,4 +1,4 @@
-//! The loop: calls, approvals, limits, panics.
+//! Tests of the agent's loop: calls, approvals, limits and panics.
 
 use std::{
     sync::{
@@ -43,7 +43,7 @@ fn delete(
     format!("deleted {path}")
 }
 
-/// Never comes back.
+/// Never returns.
 #[tool(timeout = "50ms")]
 async fn hang() {
     std::future::pending::<()>().await;
@@ -61,7 +61,7 @@ impl Drop for Release {
     }
 }
 
-/// Blocks its thread and does not care.
+/// Blocks its thread until the test releases it.
 #[tool(timeout = "50ms", blocking)]
 fn block() {
     while !IS_RELEASED.load(Ordering::SeqCst) {
@@ -100,7 +100,7 @@ fn results(messages: &[Message]) -> Vec<(String, bool)> {
 }
 
 #[tokio::test]
-async fn goes_on_until_the_model_is_done() {
+async fn a_run_continues_until_the_model_calls_no_tool() {
     let model = Arc::new(ScriptedModel::new([
         Turn::call("double", json!({"n": 4})).then_call("double", json!({"n": 5000})).then_call("duble", json!({})),
         Turn::say("Eight."),
@@ -119,7 +119,7 @@ async fn goes_on_until_the_model_is_done() {
     assert_eq!(model.requests()[1].messages[0], Message::system("Calculate."));
 }
 
-async fn judged(decisions: Vec<Decision>) -> (Vec<String>, Vec<(String, bool)>, Person) {
+async fn run_with(decisions: Vec<Decision>) -> (Vec<String>, Vec<(String, bool)>, Person) {
     let person = Person::deciding(decisions);
     let deleted = Arc::new(Mutex::new(Vec::new()));
     let model = ScriptedModel::new([Turn::call("delete", json!({"path": "a"})), Turn::say("ok")]);
@@ -132,26 +132,26 @@ async fn judged(decisions: Vec<Decision>) -> (Vec<String>, Vec<(String, bool)>, 
 }
 
 #[tokio::test]
-async fn runs_what_was_approved() {
-    let (deleted, results, person) = judged(vec![Decision::Approve]).await;
+async fn an_approved_call_runs() {
+    let (deleted, results, person) = run_with(vec![Decision::Approve]).await;
     assert_eq!((deleted, results), (vec!["a".to_owned()], vec![("deleted a".to_owned(), false)]));
     assert_eq!(person.approvals()[0].arguments, json!({"path": "a"}));
 }
 
 #[tokio::test]
-async fn does_not_run_what_was_denied() {
-    let (deleted, results, _) = judged(vec![Decision::Deny { reason: Some("too important".into()) }]).await;
+async fn a_denied_call_does_not_run() {
+    let (deleted, results, _) = run_with(vec![Decision::Deny { reason: Some("too important".into()) }]).await;
     assert_eq!(deleted, [""; 0]);
     assert_eq!(results, [("the call was denied, and did not run: too important".to_owned(), true)]);
 }
 
 #[tokio::test]
-async fn runs_the_edit_and_not_the_original() {
+async fn an_edited_call_runs_with_the_edited_arguments() {
     let edits =
         vec![Decision::Edit { arguments: json!({"path": 1}) }, Decision::Edit { arguments: json!({"path": "b"}) }];
-    let (deleted, _, person) = judged(edits).await;
+    let (deleted, _, person) = run_with(edits).await;
     assert_eq!(deleted, ["b"]);
-    assert!(person.approvals()[1].feedback.is_some(), "a wrong edit comes back with what is wrong");
+    assert!(person.approvals()[1].feedback.is_some(), "a wrong edit is shown again with its problems");
 }
 
 #[tokio::test]
@@ -163,21 +163,21 @@ async fn without_an_operator_calls_are_denied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_tool_holds_the_run() {
+async fn no_tool_blocks_the_run() {
     let _release = Release;
     let calls = Turn::call("hang", json!({})).then_call("block", json!({})).then_call("panics", json!({}));
     let model = ScriptedModel::new([calls, Turn::say("ok")]);
     let mut session = watched(model).tools(toolset!(hang, block, panics)).session();
-    // The tool keeps its thread until then.
+    // The tool blocks its thread until the test ends.
     within("a run with a tool that blocks", Box::pin(session.send("x"))).await.unwrap();
     let results = results(session.messages());
     assert_eq!(results[0].0, "the tool did not answer within 0.05 s; it may have had effects");
     assert_eq!(results[1].0, "the tool did not answer within 0.05 s; it may have had effects");
-    assert_eq!(results[2].0, "the tool failed; it may have had effects", "a panic's text stays inside");
+    assert_eq!(results[2].0, "the tool failed; it may have had effects", "the model does not receive the panic's text");
 }
 
 #[tokio::test]
-async fn retries_temporary_failures() {
+async fn temporary_failures_are_retried() {
     let model = ScriptedModel::new([Turn::call("flaky", json!({})), Turn::say("ok")]);
     let mut session = watched(model).tools(toolset!(AtomicUsize::new(0); flaky)).session();
     session.send("x").await.unwrap();
@@ -185,16 +185,16 @@ async fn retries_temporary_failures() {
 }
 
 #[tokio::test]
-async fn runs_nothing_of_a_cut_turn() {
+async fn a_call_of_a_cut_turn_does_not_run() {
     let model = ScriptedModel::new([Turn::call("double", json!({"n": 4})).with_finish(FinishReason::Length)]);
     let mut session = watched(model).tools(toolset!(double)).session();
     let reply = session.send("x").await.unwrap();
     assert_eq!(reply.phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
-    assert_eq!(results(session.messages()).len(), 1, "and it is answered all the same");
+    assert_eq!(results(session.messages()).len(), 1, "the call is answered");
 }
 
 #[tokio::test]
-async fn stops_at_the_step_limit_and_at_cancellation() {
+async fn a_run_stops_at_the_step_limit_and_at_cancellation() {
     let endless = || ScriptedModel::new((0..9).map(|_| Turn::call("double", json!({"n": 1}))));
     let agent = watched(endless()).tools(toolset!(double)).max_steps(3);
     let reply = agent.run("x").await.unwrap();
@@ -216,7 +216,7 @@ struct Sum {
 }
 
 #[tokio::test]
-async fn gives_a_typed_answer() {
+async fn a_typed_answer_is_returned() {
     let model = ScriptedModel::new([
         Turn::call("double", json!({"n": 4})),
         Turn::call("final_answer", json!({"total": "8"})),
@@ -230,7 +230,7 @@ async fn gives_a_typed_answer() {
 }
 
 #[tokio::test]
-async fn gives_duplicate_ids_their_own() {
+async fn calls_with_equal_ids_get_ids_of_their_own() {
     let mut turn = Turn::call("double", json!({"n": 1})).then_call("double", json!({"n": 2}));
     for part in &mut turn.content {
         if let tool_runtime::message::AssistantPart::Call(call) = part {

@@ -1,4 +1,4 @@
-//! Models that answer from a script or a function.
+//! Tests of models that answer from a script or a function.
 
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
@@ -12,7 +12,7 @@ fn deltas(model: &impl Model, texts: &[&str]) -> Result<Vec<Delta>, ModelError> 
     let messages: Vec<Message> = texts.iter().map(|text| Message::user(*text)).collect();
     let tools = ToolList::default();
     let all = model.stream(Request::new(&messages, &tools)).try_collect();
-    all.now_or_never().expect("these models never wait")
+    all.now_or_never().expect("the model does not wait")
 }
 
 fn play(model: &impl Model, text: &str) -> Result<Turn, ModelError> {
@@ -22,7 +22,7 @@ fn play(model: &impl Model, text: &str) -> Result<Turn, ModelError> {
 }
 
 #[test]
-fn gives_its_answers_in_order_and_then_fails() {
+fn a_scripted_model_gives_its_answers_in_order_and_then_fails() {
     let model = ScriptedModel::new([Turn::call("a", "{}").then_call("a", "{}")])
         .then(Turn::call("a", "{}"))
         .then(ModelError::new(ModelErrorKind::Unavailable, "down"));
@@ -39,16 +39,16 @@ fn gives_its_answers_in_order_and_then_fails() {
 }
 
 #[test]
-fn answers_from_the_request() {
+fn a_function_model_answers_from_the_request() {
     let model = FunctionModel::new(|request| Turn::call("count", request.messages.len()));
     let first = deltas(&model, &["a", "b"]).unwrap();
     assert_eq!(first[0], Delta::CallStart { index: 0, id: "call_1_0".into(), name: "count".into() });
     assert_eq!(first[1], Delta::CallArguments { index: 0, text: "2".into() });
-    assert_ne!(deltas(&model, &["a", "b"]).unwrap()[0], first[0], "each turn has ids of its own");
+    assert_ne!(deltas(&model, &["a", "b"]).unwrap()[0], first[0], "the ids of each turn are new");
 }
 
 #[test]
-fn streams_from_an_owned_request() {
+fn a_streaming_function_model_owns_its_request() {
     let model = FunctionModel::streaming(|asked| {
         stream::iter(asked.messages).map(|message| Ok(Delta::Text(format!("{message:?}"))))
     });
@@ -56,7 +56,7 @@ fn streams_from_an_owned_request() {
 }
 
 #[test]
-fn a_turn_taken_apart_adds_up_to_itself() {
+fn the_deltas_of_a_turn_add_up_to_the_turn() {
     let mut signed = Turn::default().then_reason("hm");
     signed.push(Delta::ReasoningSignature("seal".into()));
     let turns = [
@@ -77,7 +77,7 @@ fn a_turn_taken_apart_adds_up_to_itself() {
 }
 
 #[test]
-fn a_turns_content_determines_its_end() {
+fn a_turns_content_determines_its_finish_reason() {
     assert_eq!(Turn::say("x").finish, Some(FinishReason::Stop));
     assert_eq!(Turn::say("x").then_call("t", "{}").then_say("y").finish, Some(FinishReason::ToolCalls));
     assert_eq!(Turn::say("x").with_finish(FinishReason::Length).then_say("y").finish, Some(FinishReason::Length));

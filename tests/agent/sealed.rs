@@ -1,4 +1,4 @@
-//! Suspended runs that a client keeps.
+//! Tests of suspended runs that a client keeps.
 
 use std::{
     collections::HashSet,
@@ -47,7 +47,7 @@ fn anna() -> Principal {
     Principal::from("anna")
 }
 
-async fn suspended(agent: &Agent) -> String {
+async fn suspend(agent: &Agent) -> String {
     let mut session = agent.session();
     let reply = session.send("Delete a.").await.unwrap();
     assert_eq!(reply.phase, Phase::Suspended);
@@ -57,8 +57,8 @@ async fn suspended(agent: &Agent) -> String {
 #[tokio::test]
 async fn a_suspended_run_continues_from_its_sealed_text() {
     let agent = agent();
-    let text = suspended(&agent).await;
-    assert!(!text.contains("delete"), "the holder cannot read it");
+    let text = suspend(&agent).await;
+    assert!(!text.contains("delete"), "the holder cannot read the text");
     let mut session = agent.session_from_run(sealer().open(&text, &anna(), Time(2_000)).await.unwrap());
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::Approve, "anna").await.unwrap();
@@ -68,7 +68,7 @@ async fn a_suspended_run_continues_from_its_sealed_text() {
 
 #[tokio::test]
 async fn a_sealed_text_is_for_one_principal_one_audience_and_some_time() {
-    let text = suspended(&agent()).await;
+    let text = suspend(&agent()).await;
     let open = async |sealer: Sealer, who: &str, at| sealer.open(&text, &Principal::from(who), Time(at)).await;
     assert!(matches!(open(sealer(), "bert", 2_000).await, Err(SealError::Forbidden)));
     let elsewhere = Sealer::new(ring(), "other", Replay::AllowReplay);
@@ -79,8 +79,8 @@ async fn a_sealed_text_is_for_one_principal_one_audience_and_some_time() {
 }
 
 #[tokio::test]
-async fn keys_can_be_changed() {
-    let text = suspended(&agent()).await;
+async fn a_text_opens_with_its_key_while_the_keyring_has_it() {
+    let text = suspend(&agent()).await;
     let newer = || Keyring::new("k3", Key::from_bytes([3; 32]));
     let both = Sealer::new(newer().with_older("k2", Key::from_bytes([2; 32])), "desk", Replay::AllowReplay);
     let run = both.open(&text, &anna(), Time(2_000)).await.unwrap();
@@ -97,7 +97,7 @@ async fn keys_can_be_changed() {
 
 #[tokio::test]
 async fn no_changed_text_is_opened() {
-    let text = suspended(&agent()).await;
+    let text = suspend(&agent()).await;
     for at in (0..text.len()).step_by(7).chain(text.len() - 3..text.len()) {
         let mut changed = text.clone().into_bytes();
         changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
@@ -108,8 +108,8 @@ async fn no_changed_text_is_opened() {
 }
 
 #[tokio::test]
-async fn the_version_and_the_size_come_first() {
-    let text = suspended(&agent()).await;
+async fn texts_of_other_versions_and_too_large_texts_are_refused() {
+    let text = suspend(&agent()).await;
     let newer = text.replacen("tool-run-1", "tool-run-2", 1);
     let error = sealer().open(&newer, &anna(), Time(2_000)).await.unwrap_err();
     assert!(matches!(&error, SealError::Version(version) if version == "tool-run-2"), "{error}");
@@ -122,12 +122,12 @@ async fn the_version_and_the_size_come_first() {
     assert!(message.contains("version 99") && message.contains("update"), "{message}");
 }
 
-fn once() -> Sealer {
+fn sealer_with_nonces() -> Sealer {
     Sealer::new(ring(), "desk", Replay::Refuse(Arc::new(MemoryNonces::new())))
 }
 
-async fn sealed_by(sealer: &Sealer) -> String {
-    let run = read(&suspended(&agent()).await);
+async fn seal_with(sealer: &Sealer) -> String {
+    let run = read(&suspend(&agent()).await);
     sealer.seal(&run, &anna(), Time(1_000)).unwrap()
 }
 
@@ -137,8 +137,8 @@ fn read(text: &str) -> Run {
 
 #[tokio::test]
 async fn a_text_opens_once_with_a_nonce_store() {
-    let sealer = once();
-    let text = sealed_by(&sealer).await;
+    let sealer = sealer_with_nonces();
+    let text = seal_with(&sealer).await;
     let mut opened = 0;
     for _ in 0..50 {
         match sealer.open(&text, &anna(), Time(2_000)).await {
@@ -151,26 +151,26 @@ async fn a_text_opens_once_with_a_nonce_store() {
 
 #[tokio::test]
 async fn a_text_for_another_nonce_store_is_refused() {
-    let (before, after) = (once(), once());
-    let text = sealed_by(&before).await;
+    let (before, after) = (sealer_with_nonces(), sealer_with_nonces());
+    let text = seal_with(&before).await;
     let refused = after.open(&text, &anna(), Time(2_000)).await.unwrap_err();
     assert!(matches!(refused, SealError::Forgotten));
     assert!(refused.to_string().contains("begin again"), "{refused}");
     assert!(matches!(after.peek(&text, &anna(), Time(2_000)), Err(SealError::Forgotten)));
-    before.open(&text, &anna(), Time(2_000)).await.expect("nothing of it was spent");
-    // A text without a nonce store, like all texts from older versions.
-    let text = suspended(&agent()).await;
+    before.open(&text, &anna(), Time(2_000)).await.expect("the refusal spent no nonce");
+    // This text has no nonce store, like all texts of older versions.
+    let text = suspend(&agent()).await;
     assert!(matches!(after.open(&text, &anna(), Time(2_000)).await, Err(SealError::Forgotten)));
-    // A text whose run does nothing twice opens with any nonce store.
+    // A sealer that allows replays opens a text for any nonce store.
     let free = sealer();
-    assert!(free.open(&sealed_by(&before).await, &anna(), Time(2_000)).await.is_ok());
+    assert!(free.open(&seal_with(&before).await, &anna(), Time(2_000)).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_text_that_was_only_read_can_be_sealed_again_and_one_of_them_opens() {
+async fn of_a_text_and_its_resealed_copies_one_opens() {
     for opens_old in [false, true] {
-        let sealer = once();
-        let old = sealed_by(&sealer).await;
+        let sealer = sealer_with_nonces();
+        let old = seal_with(&sealer).await;
         let (run, opening) = sealer.peek(&old, &anna(), Time(2_000)).unwrap();
         let new = sealer.seal_again(&run, &anna(), &opening).unwrap();
         let newest = {
@@ -184,7 +184,7 @@ async fn a_text_that_was_only_read_can_be_sealed_again_and_one_of_them_opens() {
         }
         let week = tool_stores::sealed::DEFAULT_LIFETIME;
         let expired = sealer.open(&newest, &anna(), Time(1_000 + week)).await;
-        assert!(matches!(expired, Err(SealError::Expired { .. })), "the new text lives no longer than the old one");
+        assert!(matches!(expired, Err(SealError::Expired { .. })), "the new text expires with the old one");
     }
 }
 
@@ -199,7 +199,7 @@ impl NonceStore for Own {
 }
 
 #[tokio::test]
-async fn a_text_of_an_earlier_version_is_read_where_its_nonces_are() {
+async fn a_text_of_an_earlier_version_opens_only_with_a_store_without_an_id() {
     let text = include_str!("../slow/fuzz/corpus/sealed-1.txt");
     let sealer = |replay| Sealer::new(Keyring::new("fuzz", Key::from_bytes([7; 32])), "fuzz", replay);
     let open = async |sealer: &Sealer| sealer.open(text, &anna(), Time(5)).await.map(drop);
@@ -207,7 +207,7 @@ async fn a_text_of_an_earlier_version_is_read_where_its_nonces_are() {
     let own = sealer(Replay::Refuse(Arc::<Own>::default()));
     open(&own).await.unwrap();
     assert!(matches!(open(&own).await, Err(SealError::Replayed)));
-    // It may have been spent in the memory of the process that sealed it.
+    // Its nonce may be spent in the memory of the process that sealed it.
     let stores: [Arc<dyn NonceStore>; 2] = [Arc::new(MemoryNonces::new()), Arc::new(SqliteStore::in_memory().unwrap())];
     for nonces in stores {
         assert!(matches!(open(&sealer(Replay::Refuse(nonces))).await, Err(SealError::Forgotten)));

@@ -1,4 +1,4 @@
-//! Secrets reach no model.
+//! Tests that secrets reach no model.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use tool_test_kit::AllAndSome as _;
 const REFUSED: &str = r#"{"ok":false,"problems":["the output contains a secret which is not allowed"]}"#;
 
 /// Returns a set of one tool that returns `output`.
-fn gives(output: Value) -> Toolset {
+fn tools_returning(output: Value) -> Toolset {
     let tool = RuntimeTool::new("give", "Gives.").handler(move |_, _| {
         let output = output.clone();
         async move { Ok(output) }
@@ -32,7 +32,7 @@ async fn model_text(tools: &Toolset, name: &str, arguments: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_secret_is_found_wherever_it_is() {
+async fn a_secret_is_found_anywhere_in_an_output() {
     let secrets = Secrets::new(["hunter2", "", "1234", "say \"hi\"", "grüße\n"]).pattern("sk-[a-z]{4}").unwrap();
     for output in [
         json!("hunter2"),
@@ -43,13 +43,21 @@ async fn a_secret_is_found_wherever_it_is() {
         json!(["viele grüße\n"]),
         json!({ "key": { "sk-abcd": null } }),
     ] {
-        assert_eq!(model_text(&gives(output.clone()).layer(secrets.clone()), "give", "{}").await, REFUSED, "{output}");
-        let clean = model_text(&gives(output.clone()).layer(secrets.clone().redact("***")), "give", "{}").await;
+        assert_eq!(
+            model_text(&tools_returning(output.clone()).layer(secrets.clone()), "give", "{}").await,
+            REFUSED,
+            "{output}"
+        );
+        let clean =
+            model_text(&tools_returning(output.clone()).layer(secrets.clone().redact("***")), "give", "{}").await;
         assert!(clean.contains("***") && !clean.contains("hunter2") && !clean.contains("1234"), "{output}: {clean}");
     }
     for output in [json!("hunter 2"), json!(["hunt", "er2"]), json!({ "n": 12 }), json!("sk-ABCD"), json!(null)] {
-        let as_it_is = model_text(&gives(output.clone()), "give", "{}").await;
-        assert_eq!(model_text(&gives(output).layer(secrets.clone().redact("*")), "give", "{}").await, as_it_is);
+        let unchanged = model_text(&tools_returning(output.clone()), "give", "{}").await;
+        assert_eq!(
+            model_text(&tools_returning(output).layer(secrets.clone().redact("*")), "give", "{}").await,
+            unchanged
+        );
     }
 }
 
@@ -57,22 +65,22 @@ async fn a_secret_is_found_wherever_it_is() {
 async fn redaction_leaves_the_rest_unchanged() {
     let secrets = Secrets::new(["password", "password1"]).redact("[redacted]");
     let output = json!({ "a": 1.50, "big": 12_345_678_901_234_567_890_u64, "b": ["password1", "my password", null] });
-    let clean = model_text(&gives(output).layer(secrets), "give", "{}").await;
+    let clean = model_text(&tools_returning(output).layer(secrets), "give", "{}").await;
     assert_eq!(clean, r#"{"a":1.5,"big":12345678901234567890,"b":["[redacted]","my [redacted]",null]}"#);
     let stubborn = Secrets::new(["a"]).redact("banana");
     assert_eq!(
-        model_text(&gives(json!("abc")).layer(stubborn), "give", "{}").await,
+        model_text(&tools_returning(json!("abc")).layer(stubborn), "give", "{}").await,
         REFUSED,
-        "the replacement has it, too"
+        "a replacement with the secret is refused"
     );
     let across = Secrets::new([r#"x","y"#]).redact("-").problem("no");
     assert_eq!(
-        model_text(&gives(json!(["x", "y"])).layer(across), "give", "{}").await,
+        model_text(&tools_returning(json!(["x", "y"])).layer(across), "give", "{}").await,
         r#"{"ok":false,"problems":["no"]}"#
     );
 }
 
-/// Shows something else than it gives.
+/// Shows the model another text than it returns.
 #[tool]
 fn shown(in_model: bool) -> OutputWithContent<String> {
     let (secret, public) = ("hunter2".to_owned(), "public".to_owned());
@@ -80,7 +88,7 @@ fn shown(in_model: bool) -> OutputWithContent<String> {
     OutputWithContent { value, model: vec![Part::text(model)] }
 }
 
-/// Gives content.
+/// Returns content.
 #[tool]
 fn content() -> Content {
     let image = Part::Image { media_type: "image/png".into(), data: "hunter2".into() };
@@ -93,7 +101,7 @@ fn content() -> Content {
     Content([vec![image, Part::Json { json: r#"{"p":"hunt\u0065r2"}"#.into() }], files.into()].concat())
 }
 
-/// Fails in some way.
+/// Fails in one of several ways.
 #[tool]
 fn fails(how: u8) -> Result<(), Failure> {
     Err(match how {
@@ -136,7 +144,7 @@ async fn contents_and_failures_are_searched_and_causes_go_to_the_log() {
     }
     let cx = Context::new("c");
     let value = redacting.call("shown", r#"{"in_model":false}"#, &cx).await.unwrap();
-    assert_eq!(value.as_json(), Some(r#""***""#), "what the application gets is looked at, too");
+    assert_eq!(value.as_json(), Some(r#""***""#), "the value for the application is redacted, too");
     let failed = redacting.call("fails", r#"{"how":0}"#, &cx).await.unwrap_err();
     assert!(matches!(&failed, CallError::Failed(failure) if failure.is_retryable()) && !failed.did_not_run());
     log.lock().unwrap().clear();
@@ -209,7 +217,7 @@ proptest! {
     fn no_secret_reaches_the_model(output in value(), secret in "[a-c1-3\"\\\\]{1,2}") {
         let run = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let call = |secrets| run.block_on(async {
-            gives(output.clone()).layer(secrets).call("give", "{}", &Context::new("c")).await
+            tools_returning(output.clone()).layer(secrets).call("give", "{}", &Context::new("c")).await
         });
         let (refusing, redacting) = (call(Secrets::new([&*secret])), call(Secrets::new([&*secret]).redact("#")));
         if holds(&output, &secret) {

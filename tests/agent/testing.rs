@@ -1,4 +1,4 @@
-//! The tools of `tool_runtime::test`: recordings, persons, events, a clock.
+//! Tests of `tool_runtime::test`: recordings, persons, events and a clock.
 
 use std::{
     fs,
@@ -60,7 +60,7 @@ fn turns() -> ScriptedModel {
     ])
 }
 
-async fn replayed(agent: &Agent) -> (Events, Result<String, AgentError>) {
+async fn run_agent(agent: &Agent) -> (Events, Result<String, AgentError>) {
     let events = Events::new();
     let reply = agent.clone().observer(events.clone()).run("Double 21, my key is k-\"1\".").await;
     (events, reply.map(|reply| reply.text))
@@ -70,18 +70,18 @@ async fn replayed(agent: &Agent) -> (Events, Result<String, AgentError>) {
 async fn a_recorded_model_repeats_its_answers() {
     let tape = Tape::new("same");
     let live = Recorder::create(turns(), &tape.0).unwrap().hide("k-\"1\"");
-    let (first, reply) = replayed(&Agent::new(live).tools(toolset!(double))).await;
+    let (first, reply) = run_agent(&Agent::new(live).tools(toolset!(double))).await;
     assert_eq!(reply.unwrap(), "It is 42.");
     let text = fs::read_to_string(&tape.0).unwrap();
     assert!(text.starts_with("{\"recording\":1,\"model\":\"scripted\"}\n") && text.lines().count() == 3, "{text}");
     assert!(text.contains("my key is [hidden].") && !text.contains("k-"), "{text}");
 
     let model = std::sync::Arc::new(RecordedModel::open(&tape.0).unwrap().hide("k-\"1\""));
-    let (again, reply) = replayed(&Agent::new(std::sync::Arc::clone(&model)).tools(toolset!(double))).await;
+    let (again, reply) = run_agent(&Agent::new(std::sync::Arc::clone(&model)).tools(toolset!(double))).await;
     assert_eq!(reply.unwrap(), "It is 42.");
     assert_eq!(again.lines(), first.lines());
     assert_eq!(model.left(), 0);
-    let (_, more) = replayed(&Agent::new(model)).await;
+    let (_, more) = run_agent(&Agent::new(model)).await;
     assert!(more.unwrap_err().to_string().contains("has no turn left"));
 }
 
@@ -90,7 +90,7 @@ async fn another_request_is_an_error_with_the_difference() {
     let tape = Tape::new("other");
     let agent = |model| Agent::new(model).tools(toolset!(double)).max_steps(3);
     agent(recorded(&tape.0, turns).unwrap()).run("Double 21.").await.unwrap();
-    let replay = || recorded(&tape.0, || -> ScriptedModel { panic!("it is recorded") }).unwrap();
+    let replay = || recorded(&tape.0, || -> ScriptedModel { panic!("the file has a recording") }).unwrap();
     assert_eq!(agent(replay()).run("Double 21.").await.unwrap().text, "It is 42.");
 
     let other = agent(replay()).instructions("Be brief.").run("Double 21.").await.unwrap_err().to_string();
@@ -103,7 +103,7 @@ async fn another_request_is_an_error_with_the_difference() {
 }
 
 #[tokio::test]
-async fn how_a_turn_ended_is_recorded_too() {
+async fn the_end_of_a_turn_is_recorded() {
     let tape = Tape::new("endings");
     let broken = ModelError::new(ModelErrorKind::RateLimited, "slow down").retry_after(Some(Duration::from_secs(9)));
     let live = ScriptedModel::new(Vec::<Turn>::new())
@@ -112,15 +112,15 @@ async fn how_a_turn_ended_is_recorded_too() {
         .then(Turn::say("three").with_finish(FinishReason::Other("odd".into())));
     let play = async |agent: Agent| {
         let mut session = agent.session();
-        let mut ends = Vec::new();
+        let mut endings = Vec::new();
         for prompt in ["a", "b", "c"] {
-            ends.push(match session.send(prompt).await {
+            endings.push(match session.send(prompt).await {
                 Ok(reply) => format!("{:?} {}", reply.phase, reply.text),
                 Err(AgentError::Model(error)) => format!("{:?} {error} {:?}", error.kind(), error.wait()),
                 Err(error) => panic!("{error}"),
             });
         }
-        ends
+        endings
     };
     let first = play(Agent::new(Recorder::create(live, &tape.0).unwrap())).await;
     assert_eq!(first[0], "RateLimited slow down Some(9s)");
@@ -145,27 +145,28 @@ fn an_invalid_recording_is_an_error() {
     assert!(error.starts_with("/nowhere/at-all.jsonl: "), "{error}");
 }
 
-fn pays() -> ScriptedModel {
+fn paying_model() -> ScriptedModel {
     ScriptedModel::new([Turn::call("pay", json!({"amount": 5})), Turn::say("ok")])
 }
 
 #[tokio::test]
 async fn persons_follow_their_rules() {
     let events = Events::unchecked();
-    let agent =
-        |person: &Person| Agent::new(pays()).tools(toolset!(pay)).observer(events.clone()).operator(person.clone());
-    let paid = async |person: &Person| {
+    let agent = |person: &Person| {
+        Agent::new(paying_model()).tools(toolset!(pay)).observer(events.clone()).operator(person.clone())
+    };
+    let pay_with = async |person: &Person| {
         let mut session = agent(person).session();
         session.send("go").await.unwrap();
         session.run().calls()[0].result().unwrap().clone()
     };
     let json = |result: CallResult| result.output().and_then(|output| output.as_json().map(str::to_owned));
-    assert_eq!(json(paid(&Person::approving()).await).as_deref(), Some("5"));
-    let edited = paid(&Person::editing(|arguments| arguments["amount"] = 3.into())).await;
+    assert_eq!(json(pay_with(&Person::approving()).await).as_deref(), Some("5"));
+    let edited = pay_with(&Person::editing(|arguments| arguments["amount"] = 3.into())).await;
     assert_eq!(json(edited).as_deref(), Some("3"));
     events.clear();
     let denied = Person::denying("no");
-    assert!(matches!(paid(&denied).await, CallResult::Denied { reason: Some(reason), .. } if reason == "no"));
+    assert!(matches!(pay_with(&denied).await, CallResult::Denied { reason: Some(reason), .. } if reason == "no"));
     assert_eq!(denied.approvals()[0].arguments, json!({"amount": 5}));
     events.assert_order(&["opened call_1_0 pay {\"amount\":5}: approval", "deny", "finished call_1_0 pay denied"]);
     events.assert_none("started");
@@ -182,21 +183,22 @@ async fn events_are_asserted_and_explained() {
     assert!(events.of_tool("other").all().is_empty() && events.of_call("call_2_0").all().is_empty());
 
     let failure = |check: &dyn Fn()| {
-        let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("it must not hold");
-        *panic.downcast::<String>().expect("a formatted panic")
+        let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("the assertion must fail");
+        *panic.downcast::<String>().expect("the panic has a formatted text")
     };
     let report = failure(&|| events.assert_order(&["step 1", "started call_1_0", "announced"]));
     assert!(report.starts_with("no event with \"announced\" after \"started call_1_0\" (it is in line "), "{report}");
     assert!(report.contains("); what happened:\n") && report.contains(" reasoning \"hm\"\n"), "{report}");
-    assert_eq!(report.matches("\n> ").count(), 2, "what was found is marked: {report}");
+    assert_eq!(report.matches("\n> ").count(), 2, "the lines that were found are marked: {report}");
     let report = failure(&|| events.assert_none("42."));
     assert!(report.contains(" text \"It is 42.\"\n") && report.matches("\n> ").count() == 1, "{report}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_forward_wakes_the_run() {
+async fn advancing_the_clock_wakes_the_run() {
     let (clock, person) = (Clock::new(), Person::default());
-    let agent = Agent::new(pays()).tools(toolset!(pay)).observer(Events::new()).operator(person.clone()).clock(&clock);
+    let agent =
+        Agent::new(paying_model()).tools(toolset!(pay)).observer(Events::new()).operator(person.clone()).clock(&clock);
     let mut session = agent.options(|options| options.approval_expiry = Some(Duration::from_hours(1))).session();
     let started = clock.now();
     let run = tokio::spawn(async move {
@@ -213,10 +215,10 @@ async fn a_clock_that_is_set_forward_wakes_the_run() {
     clock.advance(Duration::from_secs(1));
     let moved = Instant::now();
     assert_eq!(run.await.unwrap(), (Phase::Finished, Some(CallResult::Expired)));
-    assert_eq!(moved.elapsed(), Duration::ZERO, "no timer woke it");
+    assert_eq!(moved.elapsed(), Duration::ZERO, "no timer woke the run");
 }
 
-/// An observer that drops one event before it reaches the recording.
+/// An observer that does not record one event.
 struct Lossy(Events, &'static str);
 impl tool_runtime::agent::Observer for Lossy {
     fn event(&self, event: tool_runtime::agent::Event<'_>) {
@@ -227,7 +229,7 @@ impl tool_runtime::agent::Observer for Lossy {
 }
 
 #[tokio::test]
-async fn events_in_an_order_that_cannot_be_fail_the_test() {
+async fn events_in_an_impossible_order_fail_the_test() {
     let model = || ScriptedModel::new([Turn::call("pay", json!({"amount": 5})), Turn::say("Paid.")]);
     for (lost, why) in [
         ("nothing", None),

@@ -1,4 +1,4 @@
-//! Final answers of a requested type.
+//! Tests of final answers of a requested type.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ enum Verdict {
     Bad { why: String },
 }
 
-/// Returns the answer, and the texts that the model received before it.
+/// Requests an answer of a type. Returns the answer, and the refusals that the model received before it.
 async fn ask<T: DeserializeOwned + JsonSchema + Send + 'static>(
     answers: &[&str],
 ) -> (Result<T, AgentError>, Vec<String>) {
@@ -45,7 +45,7 @@ async fn ask<T: DeserializeOwned + JsonSchema + Send + 'static>(
 }
 
 #[tokio::test]
-async fn an_answer_fits_all_of_its_schema() {
+async fn an_answer_that_does_not_fit_its_schema_is_refused() {
     let wrong = [
         "",
         "not json",
@@ -82,7 +82,7 @@ async fn a_scalar_answer_is_wrapped_in_an_object() {
 }
 
 #[tokio::test]
-async fn no_answer_is_an_error() {
+async fn a_missing_answer_is_an_error() {
     let model = ScriptedModel::new([Turn::say("five"), Turn::say("still five")]);
     let error = Agent::new(model).session().send_for::<u8>("x").await.unwrap_err();
     assert!(error.to_string().contains("still five"), "{error}");

@@ -1,4 +1,4 @@
-//! Chains of layers that change types.
+//! Tests of chains of layers that change types.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ struct Question {
     many: bool,
 }
 
-fn asked() -> Mapped<Search, Found, Question, Found> {
+fn from_question() -> Mapped<Search, Found, Question, Found> {
     Mapped::new().map_input(|Question { text, many }| {
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         if words.is_empty() {
@@ -47,7 +47,7 @@ fn asked() -> Mapped<Search, Found, Question, Found> {
     })
 }
 
-fn counted() -> Mapped<Question, Found, Question, usize> {
+fn to_count() -> Mapped<Question, Found, Question, usize> {
     Mapped::new().map_output(|found: Found| Ok(found.lines.len()))
 }
 
@@ -59,9 +59,10 @@ async fn call(tools: &Toolset, arguments: &str) -> Result<String, String> {
 
 #[tokio::test]
 async fn a_chain_changes_types_and_schemas() {
-    let tools = toolset!(search).layer(asked().around(CallLog::new(|_| ())).pipe(counted()).map_output(|count| {
-        if count == 0 { Err(Failure::new("nothing")) } else { Ok(Text(format!("{count} lines"))) }
-    }));
+    let tools =
+        toolset!(search).layer(from_question().around(CallLog::new(|_| ())).pipe(to_count()).map_output(|count| {
+            if count == 0 { Err(Failure::new("nothing")) } else { Ok(Text(format!("{count} lines"))) }
+        }));
     assert_eq!(call(&tools, r#"{"text":"a b"}"#).await.unwrap(), "2 lines");
     let spec = &tools.list().specs()[0];
     assert_eq!(
@@ -75,7 +76,7 @@ async fn a_chain_changes_types_and_schemas() {
         })
     );
     assert!(spec.output.is_none() && spec.options.examples.is_empty() && spec.description == "Finds lines.");
-    let spec = toolset!(search).layer(asked().pipe(counted())).list().specs()[0].clone();
+    let spec = toolset!(search).layer(from_question().pipe(to_count())).list().specs()[0].clone();
     assert_eq!(spec.output.as_ref().unwrap().neutral()["type"], "integer");
     for (arguments, feedback) in [
         (r#"{"text":" "}"#, "`text`: ask something"),
@@ -92,7 +93,7 @@ async fn a_chain_changes_types_and_schemas() {
 }
 
 #[tokio::test]
-async fn an_output_of_another_type_is_a_failure_of_ours() {
+async fn an_output_of_another_type_is_a_failure() {
     let wrong = Mapped::<Search, u8>::new().map_output(|n: u8| Ok(n + 1));
     let tools = toolset!(search).layer(wrong);
     let failed = call(&tools, r#"{"words":[],"most":1}"#).await.unwrap_err();
@@ -104,6 +105,6 @@ async fn an_output_of_another_type_is_a_failure_of_ours() {
     assert_eq!(
         tools.read_external_output("out", "7").unwrap().as_json(),
         Some("7"),
-        "people answer in the schema that they are shown"
+        "an external output has the schema that people are shown"
     );
 }

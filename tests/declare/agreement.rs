@@ -1,4 +1,4 @@
-//! Decoder and schema accept the same arguments, for parameters of every kind, apart from the named exceptions.
+//! Tests that decoder and schema accept the same arguments, for parameters of every kind, apart from the named exceptions.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -116,7 +116,7 @@ fn exception_a_whole_float_is_not_an_integer() {
 }
 
 #[test]
-fn exception_a_parameter_is_given_once() {
+fn exception_a_parameter_must_not_be_repeated() {
     assert!(!accepts("numbers", r#"{"a":1,"a":1,"b":1,"c":1,"d":1,"f":5}"#));
 }
 

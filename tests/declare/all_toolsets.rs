@@ -1,4 +1,5 @@
-//! Toolsets of the tests and of shared agents: decoder and schema agree, and the generated types are current.
+//! Tests of the toolsets of tests and fixtures: decoder and schema agree, and the generated types are current.
+//!
 //! `tool_test_kit::toolset_tests` tests the examples' own toolsets, beside their declarations.
 
 use std::{sync::Arc, time::Duration};

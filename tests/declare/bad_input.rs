@@ -1,4 +1,4 @@
-//! Arguments from models, networks and attackers: explained precisely and briefly, and never run.
+//! Tests of invalid arguments from models, networks and attackers. They are explained precisely and briefly, and never run.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ struct Point {
     y: Option<f64>,
 }
 
-/// Takes one of everything.
+/// Accepts parameters of every kind.
 #[tool]
 fn take(
     #[arg(length(..=1000))] text: Option<String>,
@@ -38,13 +38,13 @@ fn take(
     runs.fetch_add(1, Ordering::SeqCst)
 }
 
-/// Two forms of one tool: declared, and made at run time.
-struct Both {
+/// One tool in two forms: declared, and made at run time.
+struct TwoForms {
     tools: Toolset,
     runs: Arc<AtomicUsize>,
 }
 
-impl Both {
+impl TwoForms {
     fn new() -> Self {
         let runs = Arc::new(AtomicUsize::new(0));
         let tools = toolset!(Arc::clone(&runs); take);
@@ -59,7 +59,7 @@ impl Both {
 
     /// Asserts that both tools refuse `arguments` with a short text, in a short time, without running.
     #[track_caller]
-    fn refuse(&self, arguments: &str) -> [Rejection; 2] {
+    fn assert_refused(&self, arguments: &str) -> [Rejection; 2] {
         let before = self.runs.load(Ordering::SeqCst);
         let shown: String = arguments.chars().take(200).collect();
         let answers = ["take", "late"].map(|name| {
@@ -77,22 +77,22 @@ impl Both {
             let CallError::Rejected(rejection) = error else { panic!("{name} {shown}: {error}") };
             rejection
         });
-        assert_eq!(self.runs.load(Ordering::SeqCst), before, "nothing of it ran: {shown}");
+        assert_eq!(self.runs.load(Ordering::SeqCst), before, "a refused call does not run: {shown}");
         answers
     }
 
     #[track_caller]
-    fn refuse_with(&self, arguments: &str, words: &[&str]) {
-        for rejection in self.refuse(arguments) {
+    fn assert_refused_with(&self, arguments: &str, words: &[&str]) {
+        for rejection in self.assert_refused(arguments) {
             let message = rejection.to_string();
             for word in words {
-                assert!(message.contains(word), "{arguments:.200}\n  {message}\n  should say `{word}`");
+                assert!(message.contains(word), "{arguments:.200}\n  {message}\n  does not contain `{word}`");
             }
         }
     }
 
     #[track_caller]
-    fn accept(&self, arguments: &str) {
+    fn assert_accepted(&self, arguments: &str) {
         for name in ["take", "late"] {
             let cx = Context::new("c");
             if let Err(error) = self.tools.start(name, arguments, &cx).now().unwrap() {
@@ -103,8 +103,8 @@ impl Both {
 }
 
 #[test]
-fn arguments_that_are_not_json() {
-    let both = Both::new();
+fn arguments_that_are_not_json_are_refused() {
+    let both = TwoForms::new();
     for (text, words) in [
         ("hello", "JSON"),
         ("{", "JSON"),
@@ -137,9 +137,9 @@ fn arguments_that_are_not_json() {
         ("{\"text\":\"a\"}\0", ""),
         ("\u{a0}", ""),
     ] {
-        both.refuse_with(text, &[words]);
-        for rejection in both.refuse(text) {
-            assert_eq!(rejection.problems().len(), 1, "a mistake in the JSON hides all others: {text}");
+        both.assert_refused_with(text, &[words]);
+        for rejection in both.assert_refused(text) {
+            assert_eq!(rejection.problems().len(), 1, "a mistake in the JSON is the only problem: {text}");
             assert_eq!(rejection.problems()[0].kind, ProblemKind::Malformed, "{text}");
             assert!(!rejection.to_string().contains(char::is_control), "{rejection:?}");
         }
@@ -147,50 +147,50 @@ fn arguments_that_are_not_json() {
 }
 
 #[test]
-fn arguments_that_are_not_an_object() {
-    let both = Both::new();
+fn arguments_that_are_not_an_object_are_refused() {
+    let both = TwoForms::new();
     for text in ["[]", r#"[{"text":"a"}]"#, "\"{}\"", r#""{\"text\":\"a\"}""#, "1", "-0", "null", "true", " [1] "] {
-        both.refuse_with(text, &["object"]);
-        let kinds = both.refuse(text).map(|rejection| rejection.problems()[0].kind);
+        both.assert_refused_with(text, &["object"]);
+        let kinds = both.assert_refused(text).map(|rejection| rejection.problems()[0].kind);
         assert_eq!(kinds, [ProblemKind::WrongType; 2], "{text}");
     }
-    both.accept("");
-    both.accept(" \n\t");
-    both.accept("{}");
-    both.accept("\r\n{ }\t");
+    both.assert_accepted("");
+    both.assert_accepted(" \n\t");
+    both.assert_accepted("{}");
+    both.assert_accepted("\r\n{ }\t");
 }
 
 #[test]
-fn repeated_parameters() {
-    let both = Both::new();
+fn repeated_parameters_are_refused() {
+    let both = TwoForms::new();
     for text in [r#"{"small":1,"small":1}"#, r#"{"small":1,"big":2,"sm\u0061ll":300}"#, r#"{"text":null,"text":"a"}"#] {
-        let kinds = both.refuse(text).map(|rejection| rejection.problems()[0].kind);
+        let kinds = both.assert_refused(text).map(|rejection| rejection.problems()[0].kind);
         assert_eq!(kinds, [ProblemKind::Duplicate; 2], "{text}");
-        both.refuse_with(text, &["more than once"]);
+        both.assert_refused_with(text, &["more than once"]);
     }
     let many = format!("{{{}}}", vec![r#""small":1"#; 200_000].join(","));
-    for rejection in both.refuse(&many) {
-        assert_eq!(rejection.problems().len(), 1, "told once");
+    for rejection in both.assert_refused(&many) {
+        assert_eq!(rejection.problems().len(), 1, "a repeated name is reported once");
     }
-    both.refuse_with(r#"{"points":[{"x":1,"x":2}]}"#, &["points.0.x", "more than once"]);
+    both.assert_refused_with(r#"{"points":[{"x":1,"x":2}]}"#, &["points.0.x", "more than once"]);
 }
 
 #[test]
-fn unknown_parameters() {
-    let both = Both::new();
-    both.refuse_with(r#"{"txet":"a"}"#, &["unknown", "did you mean `text`?"]);
-    both.refuse_with(r#"{"zzzzzzzz":"a"}"#, &["unknown", "`text`"]);
-    both.refuse_with(r#"{"":1}"#, &["unknown"]);
-    both.refuse_with("{\"a\u{202e}\\u0000\\nb\":1}", &["unknown"]);
-    for rejection in both.refuse("{\"a\u{202e}\\u0000\\nb\":1}") {
+fn unknown_parameters_are_refused() {
+    let both = TwoForms::new();
+    both.assert_refused_with(r#"{"txet":"a"}"#, &["unknown", "did you mean `text`?"]);
+    both.assert_refused_with(r#"{"zzzzzzzz":"a"}"#, &["unknown", "`text`"]);
+    both.assert_refused_with(r#"{"":1}"#, &["unknown"]);
+    both.assert_refused_with("{\"a\u{202e}\\u0000\\nb\":1}", &["unknown"]);
+    for rejection in both.assert_refused("{\"a\u{202e}\\u0000\\nb\":1}") {
         let message = rejection.to_string();
         assert!(!message.contains(['\u{202e}', '\0', '\n']), "{message:?}");
     }
 }
 
 #[test]
-fn values_of_the_wrong_type() {
-    let both = Both::new();
+fn values_of_the_wrong_type_are_refused() {
+    let both = TwoForms::new();
     for (text, path) in [
         (r#"{"small":256}"#, "/small"),
         (r#"{"small":-1}"#, "/small"),
@@ -207,59 +207,59 @@ fn values_of_the_wrong_type() {
         (r#"{"text":["a"]}"#, "/text"),
         (r#"{"map":{"a":"b"}}"#, "/map/a"),
     ] {
-        for rejection in both.refuse(text) {
+        for rejection in both.assert_refused(text) {
             assert_eq!(rejection.problems()[0].path, path, "{text}: {rejection}");
         }
     }
-    both.accept(r#"{"number":-0,"big":0,"small":255}"#);
-    both.accept(r#"{"number":123456789012345678901234567890,"text":"\ud83d\ude00\u0000"}"#);
+    both.assert_accepted(r#"{"number":-0,"big":0,"small":255}"#);
+    both.assert_accepted(r#"{"number":123456789012345678901234567890,"text":"\ud83d\ude00\u0000"}"#);
 }
 
-/// Returns `{"any":[[[…]]]}` with `levels` levels in all.
+/// Returns `before`, `levels` nested arrays, and `after`.
 fn nested(before: &str, levels: usize, after: &str) -> String {
     format!("{before}{}{}{after}", "[".repeat(levels), "]".repeat(levels))
 }
 
 #[test]
-fn values_nested_too_deep() {
-    let both = Both::new();
-    both.accept(&nested(r#"{"any":"#, 126, "}"));
+fn values_that_are_nested_too_deep_are_refused() {
+    let both = TwoForms::new();
+    both.assert_accepted(&nested(r#"{"any":"#, 126, "}"));
     for levels in [128, 129, 100_000] {
-        both.refuse(&nested(r#"{"any":"#, levels, "}"));
-        both.refuse(&nested("", levels, ""));
-        both.refuse(&nested(r#"{"unknown":"#, levels, "}"));
-        both.refuse(&nested(r#"{"points":[{"x":1,"ignored":"#, levels, "}]}"));
-        both.refuse(&"{\"any\":".repeat(levels));
-        both.refuse(&"[".repeat(levels));
+        both.assert_refused(&nested(r#"{"any":"#, levels, "}"));
+        both.assert_refused(&nested("", levels, ""));
+        both.assert_refused(&nested(r#"{"unknown":"#, levels, "}"));
+        both.assert_refused(&nested(r#"{"points":[{"x":1,"ignored":"#, levels, "}]}"));
+        both.assert_refused(&"{\"any\":".repeat(levels));
+        both.assert_refused(&"[".repeat(levels));
     }
-    for rejection in both.refuse(&nested(r#"{"any":"#, 129, "}")) {
+    for rejection in both.assert_refused(&nested(r#"{"any":"#, 129, "}")) {
         assert_eq!(rejection.problems()[0].kind, ProblemKind::TooLarge, "{rejection}");
         assert!(rejection.to_string().contains("nested"), "{rejection}");
     }
 }
 
 #[test]
-fn ignored_values_are_read_too() {
-    let both = Both::new();
-    both.accept(r#"{"points":[{"x":1,"more":{"a":["b",null,-1.5e3]}}]}"#);
+fn mistakes_in_ignored_values_are_refused() {
+    let both = TwoForms::new();
+    both.assert_accepted(r#"{"points":[{"x":1,"more":{"a":["b",null,-1.5e3]}}]}"#);
     for ignored in [r#""\ud800""#, r#"{"\ud800":1}"#, "1e999", "[1,]", "\"\u{1}\"", "nul"] {
-        both.refuse(&format!(r#"{{"points":[{{"x":1,"more":{ignored}}}]}}"#));
+        both.assert_refused(&format!(r#"{{"points":[{{"x":1,"more":{ignored}}}]}}"#));
     }
 }
 
 #[test]
-fn very_large_values() {
-    let both = Both::new();
+fn very_large_values_are_refused_briefly() {
+    let both = TwoForms::new();
     let large = "x".repeat(10_000_000);
-    both.refuse_with(&format!(r#"{{"text":"{large}"}}"#), &["1000"]);
-    both.refuse_with(&format!(r#"{{"small":"{large}"}}"#), &["0", "255"]);
-    both.refuse_with(&format!(r#"{{"unknown":"{large}"}}"#), &["unknown"]);
-    both.refuse_with(&format!(r#"{{"{large}":1}}"#), &["unknown"]);
-    both.refuse(&large);
-    both.refuse(&format!(r#"{{"text":"{large}"#));
-    both.refuse(&" ".repeat(10_000_000).replace("  ", "\n{"));
+    both.assert_refused_with(&format!(r#"{{"text":"{large}"}}"#), &["1000"]);
+    both.assert_refused_with(&format!(r#"{{"small":"{large}"}}"#), &["0", "255"]);
+    both.assert_refused_with(&format!(r#"{{"unknown":"{large}"}}"#), &["unknown"]);
+    both.assert_refused_with(&format!(r#"{{"{large}":1}}"#), &["unknown"]);
+    both.assert_refused(&large);
+    both.assert_refused(&format!(r#"{{"text":"{large}"#));
+    both.assert_refused(&" ".repeat(10_000_000).replace("  ", "\n{"));
 
-    let default = Both::new().tools.argument_limit(tool_runtime::toolset::DEFAULT_ARGUMENT_LIMIT);
+    let default = TwoForms::new().tools.argument_limit(tool_runtime::toolset::DEFAULT_ARGUMENT_LIMIT);
     for name in ["take", "late"] {
         let error = default
             .start(name, &format!(r#"{{"text":"{large}"}}"#), &Context::new("c"))
@@ -273,11 +273,11 @@ fn very_large_values() {
 }
 
 #[test]
-fn very_many_values() {
-    let both = Both::new();
+fn very_many_wrong_values_are_refused_briefly() {
+    let both = TwoForms::new();
     let keys: Vec<String> = (0..1_000_000).map(|n| format!("\"k{n}\":0")).collect();
-    both.refuse_with(&format!("{{{}}}", keys.join(",")), &["unknown", "more"]);
-    both.refuse(&format!(r#"{{"points":[{}]}}"#, vec!["7"; 300_000].join(",")));
-    both.refuse(&format!(r#"{{"map":{{{}}}}}"#, keys[..300_000].join(",").replace(":0", ":\"0\"")));
-    both.refuse(&format!(r#"{{"small":[{}]}}"#, vec!["7"; 300_000].join(",")));
+    both.assert_refused_with(&format!("{{{}}}", keys.join(",")), &["unknown", "more"]);
+    both.assert_refused(&format!(r#"{{"points":[{}]}}"#, vec!["7"; 300_000].join(",")));
+    both.assert_refused(&format!(r#"{{"map":{{{}}}}}"#, keys[..300_000].join(",").replace(":0", ":\"0\"")));
+    both.assert_refused(&format!(r#"{{"small":[{}]}}"#, vec!["7"; 300_000].join(",")));
 }

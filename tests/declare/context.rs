@@ -1,4 +1,4 @@
-//! The context of a call, as a tool sees it.
+//! Tests of the context that a tool receives with a call.
 
 use std::{
     sync::{Arc, Mutex},
@@ -18,7 +18,7 @@ use tool_runtime::{
 
 struct Tenant(&'static str);
 
-/// Tells what it knows.
+/// Returns the content of its context.
 #[tool]
 async fn know(#[context] cx: &Context) -> Value {
     cx.progress(1.0, Some(2.0), "half");
@@ -34,14 +34,14 @@ async fn know(#[context] cx: &Context) -> Value {
     })
 }
 
-/// Waits until nobody does.
+/// Waits until its call is cancelled.
 #[tool]
 async fn wait(#[context] cx: &Context) -> &'static str {
     cx.cancellation().cancelled().await;
     "stopped"
 }
 
-/// Uses keys.
+/// Sends a text with a secret key.
 #[tool]
 fn send(
     /// The text to send.
@@ -65,13 +65,13 @@ fn tools() -> Toolset {
     toolset!(know, wait, send)
 }
 
-async fn know_in(cx: Context) -> Value {
+async fn call_know(cx: Context) -> Value {
     tools().call("know", "{}", &cx).await.unwrap().decode().unwrap()
 }
 
 #[tokio::test]
-async fn a_tool_sees_the_context_of_the_application() {
-    let nothing = know_in(Context::new("call_1")).await;
+async fn a_tool_receives_the_context_of_the_application() {
+    let nothing = call_know(Context::new("call_1")).await;
     assert_eq!(
         nothing,
         json!({"id": "call_1", "for": null, "left": null, "cancelled": false, "tenant": null, "number": null, "messages": 0})
@@ -88,13 +88,13 @@ async fn a_tool_sees_the_context_of_the_application() {
         .with(2_u64)
         .with_messages(vec![Message::user("hi")]);
     assert_eq!(
-        know_in(cx.clone()).await,
+        call_know(cx.clone()).await,
         json!({"id": "call_2", "for": "ann", "left": true, "cancelled": true, "tenant": "acme", "number": 2, "messages": 1})
     );
     let past = Instant::now();
-    assert_eq!(know_in(cx.clone().with_deadline(past)).await["left"], false);
+    assert_eq!(call_know(cx.clone().with_deadline(past)).await["left"], false);
     let later = cx.with_deadline(past).with_deadline(past + Duration::from_secs(99));
-    assert_eq!(later.deadline(), Some(past), "a deadline never moves away");
+    assert_eq!(later.deadline(), Some(past), "a deadline never becomes later");
     assert_eq!(later.time_left(), Some(Duration::ZERO));
 }
 
@@ -102,7 +102,7 @@ async fn a_tool_sees_the_context_of_the_application() {
 async fn a_listener_receives_progress() {
     let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
     let listener = Arc::clone(&reports);
-    know_in(Context::new("c7").with_progress(move |progress| listener.lock().unwrap().push(progress))).await;
+    call_know(Context::new("c7").with_progress(move |progress| listener.lock().unwrap().push(progress))).await;
     let reports = reports.lock().unwrap();
     assert_eq!((reports[0].call_id.as_str(), reports[0].done, reports[0].total), ("c7", 1.0, Some(2.0)));
     assert_eq!(reports[0].message.as_deref(), Some("half"));
@@ -121,7 +121,7 @@ async fn a_tool_notices_its_cancellation() {
 }
 
 #[tokio::test]
-async fn an_agent_gives_its_context_to_every_call() {
+async fn an_agent_passes_its_context_to_every_call() {
     let cx = Context::new("").with_principal("ann").with(Tenant("acme")).with_secret("api_key", "sesame");
     let model = ScriptedModel::new([
         Turn::call("know", json!({})).then_call("send", json!({"text": "hello"})),
@@ -139,38 +139,38 @@ async fn an_agent_gives_its_context_to_every_call() {
         .collect();
     let known: Value = serde_json::from_str(&texts[0]).unwrap();
     assert_eq!((&known["for"], &known["tenant"], &known["messages"]), (&json!("ann"), &json!("acme"), &json!(1)));
-    assert_ne!(known["id"], "", "a call of its own: {known}");
+    assert_ne!(known["id"], "", "each call has an id of its own: {known}");
     assert_eq!(texts[1], "hello 6 0");
 }
 
-async fn send_in(arguments: &str, cx: Context) -> Result<String, CallError> {
+async fn call_send(arguments: &str, cx: Context) -> Result<String, CallError> {
     tools().call("send", arguments, &cx).await.map(|output| output.decode().unwrap())
 }
 
 #[tokio::test]
-async fn a_secret_comes_from_the_application_alone() {
+async fn only_the_application_can_set_a_secret() {
     let cx = || Context::new("c").with_secret("api_key", "sesame-123");
-    assert_eq!(send_in(r#"{"text":"t"}"#, cx()).await.unwrap(), "t 10 0");
-    assert_eq!(send_in(r#"{"text":"t"}"#, cx().with_secret("port", "8080")).await.unwrap(), "t 10 8080");
+    assert_eq!(call_send(r#"{"text":"t"}"#, cx()).await.unwrap(), "t 10 0");
+    assert_eq!(call_send(r#"{"text":"t"}"#, cx().with_secret("port", "8080")).await.unwrap(), "t 10 8080");
 
     for forged in
         [r#"{"text":"t","api_key":"mine"}"#, r#"{"text":"t","port":"1"}"#, r#"{"text":"t","api\u005fkey":"m"}"#]
     {
-        let error = send_in(forged, cx()).await.unwrap_err();
+        let error = call_send(forged, cx()).await.unwrap_err();
         assert!(matches!(error, CallError::Rejected(_)), "{error}");
         assert!(!error.for_log().contains("sesame"), "{error:?}");
     }
     for (missing, log) in
         [(Context::new("c"), "no secret `api_key`"), (cx().with_secret("port", "no"), "`port` does not fit")]
     {
-        let error = send_in(r#"{"text":"t"}"#, missing).await.unwrap_err();
-        assert_eq!(error.to_string(), "the tool is not configured", "the model learns nothing of it");
+        let error = call_send(r#"{"text":"t"}"#, missing).await.unwrap_err();
+        assert_eq!(error.to_string(), "the tool is not configured", "the model does not learn about the secret");
         assert!(error.for_log().contains(log) && !error.for_log().contains("sesame"), "{}", error.for_log());
     }
 }
 
 #[test]
-fn a_secret_is_never_written_down() {
+fn a_secret_is_in_no_definition_log_or_feedback() {
     let tools = tools();
     let spec = tools.get("send").unwrap().spec();
     let mut written = vec![spec.input.neutral().to_string(), format!("{spec:?}"), format!("{tools:?}")];

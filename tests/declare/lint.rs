@@ -1,4 +1,4 @@
-//! Findings of the linter in declared tools.
+//! Tests of the linter's findings, for declared tools and tools made at run time.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 #[track_caller]
-fn found(tools: &Toolset, level: LintLevel, path: &str, text: &str) -> Findings {
+fn assert_found(tools: &Toolset, level: LintLevel, path: &str, text: &str) -> Findings {
     let findings = tools.lint();
     let is_there = findings
         .iter()
@@ -20,7 +20,7 @@ fn found(tools: &Toolset, level: LintLevel, path: &str, text: &str) -> Findings 
     findings
 }
 
-/// Says less than it accepts, and accepts less than it says.
+/// A number whose schema allows more values than its decoder.
 #[derive(JsonSchema)]
 struct Even(u8);
 
@@ -38,12 +38,12 @@ fn take_even(number: Even) -> u8 {
 }
 
 #[test]
-fn schema_and_decoder_that_disagree_are_found() {
-    let findings = found(&toolset!(take_even), LintLevel::Error, "", "the schema allows");
+fn a_schema_and_a_decoder_that_disagree_are_found() {
+    let findings = assert_found(&toolset!(take_even), LintLevel::Error, "", "the schema allows");
     assert!(findings.to_string().contains("even number"), "{findings}");
 }
 
-/// A reference by hand, to a definition that nobody makes.
+/// A type whose schema refers to a definition that does not exist.
 #[derive(Deserialize)]
 struct Broken {
     first: u8,
@@ -66,8 +66,8 @@ fn take_broken(broken: Broken) -> u8 {
 }
 
 #[test]
-fn references_that_lead_nowhere_are_found() {
-    found(&toolset!(take_broken), LintLevel::Error, "/$defs/Broken/items", "#/$defs/Nobody");
+fn references_without_a_target_are_found() {
+    assert_found(&toolset!(take_broken), LintLevel::Error, "/$defs/Broken/items", "#/$defs/Nobody");
 }
 
 /// A city, with a default that its type forbids.
@@ -92,9 +92,9 @@ fn go(#[arg(default)] place: Place, #[arg(default = 5)] most: u8) -> String {
 
 #[test]
 fn defaults_and_examples_that_no_call_can_have_are_found() {
-    let findings = found(&toolset!(go), LintLevel::Error, "/examples/0/most", "does not accept this example");
+    let findings = assert_found(&toolset!(go), LintLevel::Error, "/examples/0/most", "does not accept this example");
     assert!(findings.at_least(LintLevel::Error).iter().len() >= 2, "{findings}");
-    found(&toolset!(go), LintLevel::Error, "/properties/place/default", "is not a valid value here");
+    assert_found(&toolset!(go), LintLevel::Error, "/properties/place/default", "is not a valid value here");
 }
 
 /// Tag something.
@@ -109,11 +109,12 @@ fn tag(tags: Tags) -> usize {
 
 #[test]
 fn losses_in_definitions_are_found() {
-    let findings = found(&toolset!(tag), LintLevel::Error, "/$defs/Tags", "OpenAI cannot enforce the schema strictly");
+    let findings =
+        assert_found(&toolset!(tag), LintLevel::Error, "/$defs/Tags", "OpenAI cannot enforce the schema strictly");
     assert!(findings.to_string().contains("leave out `strict`"), "{findings}");
 }
 
-/// An answer with a key of the answer's own.
+/// An output with a key that the tool's answer also has.
 #[derive(Serialize, JsonSchema)]
 struct Judged {
     feedback: String,
@@ -127,21 +128,21 @@ fn judge(text: String) -> Judged {
 
 #[test]
 fn outputs_with_keys_of_the_answer_are_found() {
-    found(&toolset!(judge), LintLevel::Warning, "/output/properties/feedback", "a key `feedback`");
+    assert_found(&toolset!(judge), LintLevel::Warning, "/output/properties/feedback", "a key `feedback`");
 }
 
-/// Ask somebody who must not be asked here.
+/// Ask a person.
 #[tool]
-fn ask(#[dynamic(validate = nobody)] name: String) -> Text {
+fn ask(#[dynamic(validate = unused)] name: String) -> Text {
     Text(name)
 }
 
-fn nobody(_: Option<String>, _: AskName<'_>) -> Validation<String> {
-    panic!("validators are not asked")
+fn unused(_: Option<String>, _: AskName<'_>) -> Validation<String> {
+    panic!("the linter called a validator")
 }
 
 #[test]
-fn no_code_of_the_application_runs() {
+fn the_linter_runs_no_code_of_the_application() {
     let findings = toolset!(ask).lint();
     assert_eq!(findings.at_least(LintLevel::Warning), Findings::default(), "{findings}");
 }
@@ -182,14 +183,14 @@ fn lint_property(schema: Value) -> Findings {
 }
 
 #[track_caller]
-fn contains(findings: &Findings, level: LintLevel, path: &str, text: &str) {
+fn assert_contains(findings: &Findings, level: LintLevel, path: &str, text: &str) {
     let is = |finding: &&Finding| finding.level == level && finding.path == path && finding.text.contains(text);
     assert!(findings.iter().any(|finding| is(&finding)), "{findings}");
     assert!(findings.iter().all(|finding| !finding.advice.is_empty()));
 }
 
 #[test]
-fn a_plain_tool_is_sound() {
+fn a_plain_tool_has_no_findings() {
     let findings = lint_property(json!({ "type": "string", "description": "A text." }));
     assert!(findings.is_empty(), "{findings}");
     assert_eq!(findings.worst(), None);
@@ -197,26 +198,26 @@ fn a_plain_tool_is_sound() {
 }
 
 #[test]
-fn references_lead_somewhere() {
+fn run_time_references_without_a_target_are_found() {
     let findings = lint_property(json!({ "$ref": "#/$defs/Missing" }));
     assert_eq!(findings.worst(), Some(LintLevel::Error), "{findings}");
     let output =
         lint_tool("look", json!({ "type": "object" }), |tool| tool.output(json!({ "$ref": "#/$defs/Missing" })));
-    contains(&output, LintLevel::Error, "/output", "has no target");
+    assert_contains(&output, LintLevel::Error, "/output", "has no target");
 }
 
 #[test]
-fn defaults_and_examples_can_be_given() {
+fn invalid_defaults_and_examples_are_found() {
     let findings = lint_property(json!({ "type": "integer", "maximum": 3, "default": 4, "examples": [1, "two"] }));
-    contains(&findings, LintLevel::Error, "/properties/a/default", "4 is not a valid value");
-    contains(&findings, LintLevel::Error, "/properties/a/examples/1", "\"two\" is not a valid value");
+    assert_contains(&findings, LintLevel::Error, "/properties/a/default", "4 is not a valid value");
+    assert_contains(&findings, LintLevel::Error, "/properties/a/examples/1", "\"two\" is not a valid value");
     assert_eq!(findings.at_least(LintLevel::Error).iter().len(), 2, "{findings}");
     let example = |tool: RuntimeToolBuilder| tool.options(|options| options.examples = vec![json!({ "b": 1 })]);
     let schema = json!({
         "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a"], "additionalProperties": false,
     });
     let findings = lint_tool("look", schema, example);
-    contains(&findings, LintLevel::Error, "/examples/0/a", "does not accept this example");
+    assert_contains(&findings, LintLevel::Error, "/examples/0/a", "does not accept this example");
 }
 
 #[test]
@@ -226,45 +227,45 @@ fn losses_of_providers_are_reported() {
     let whole =
         json!({ "type": "object", "properties": { "a": map }, "required": ["a"], "additionalProperties": false });
     let findings = lint_tool("look", whole, strict);
-    contains(&findings, LintLevel::Error, "/properties/a", "OpenAI cannot enforce the schema strictly");
-    contains(&findings, LintLevel::Error, "/properties/a", "Anthropic cannot enforce the schema strictly");
+    assert_contains(&findings, LintLevel::Error, "/properties/a", "OpenAI cannot enforce the schema strictly");
+    assert_contains(&findings, LintLevel::Error, "/properties/a", "Anthropic cannot enforce the schema strictly");
     let union = lint_property(json!({ "anyOf": [{ "type": "string" }, { "type": "object", "properties": {} }] }));
     assert_eq!(union.worst(), Some(LintLevel::Warning), "{union}");
 }
 
 #[test]
-fn names_are_far_apart() {
+fn names_that_are_confusable_or_invalid_are_found() {
     let tool = |name: &str| RuntimeTool::new(name, "Does something.").external().unwrap();
     let tools = Toolset::new().with(tool("look-up")).unwrap().with(tool("Look_Up")).unwrap();
     let tools = tools.with(tool("2nd")).unwrap();
     let findings = tools.lint();
-    contains(&findings, LintLevel::Warning, "", "differs only in case and dashes");
-    contains(&findings, LintLevel::Warning, "", "begin with a letter");
+    assert_contains(&findings, LintLevel::Warning, "", "differs only in case and dashes");
+    assert_contains(&findings, LintLevel::Warning, "", "begin with a letter");
     let odd =
         lint_tool("look", json!({ "type": "object", "properties": { "a b": { "description": "x" } } }), |tool| tool);
-    contains(&odd, LintLevel::Warning, "/properties/a b", "names of parameters");
+    assert_contains(&odd, LintLevel::Warning, "/properties/a b", "names of parameters");
 }
 
 #[test]
-fn sizes_are_counted() {
+fn too_many_tools_and_too_long_or_missing_descriptions_are_found() {
     let tool = |index: usize| RuntimeTool::new(format!("tool_{index}"), "Does something.").external().unwrap();
     let many = (0..129).fold(Toolset::new(), |tools, index| tools.with(tool(index)).unwrap());
-    contains(&many.lint(), LintLevel::Warning, "", "129 tools");
+    assert_contains(&many.lint(), LintLevel::Warning, "", "129 tools");
     let long = RuntimeTool::new("look", "x".repeat(1025)).external().unwrap();
-    contains(&Toolset::new().with(long).unwrap().lint(), LintLevel::Warning, "", "1025 characters");
+    assert_contains(&Toolset::new().with(long).unwrap().lint(), LintLevel::Warning, "", "1025 characters");
     let none = RuntimeTool::new("look", " ").external().unwrap();
-    contains(&Toolset::new().with(none).unwrap().lint(), LintLevel::Warning, "", "the tool has no description");
+    assert_contains(&Toolset::new().with(none).unwrap().lint(), LintLevel::Warning, "", "the tool has no description");
 }
 
 #[test]
-fn outputs_have_keys_of_their_own() {
+fn run_time_outputs_with_keys_of_the_answer_are_found() {
     let output = json!({ "type": "object", "properties": { "ok": { "type": "boolean" } } });
     let findings = lint_tool("look", json!({ "type": "object" }), |tool| tool.output(output));
-    contains(&findings, LintLevel::Warning, "/output/properties/ok", "a key `ok`");
+    assert_contains(&findings, LintLevel::Warning, "/output/properties/ok", "a key `ok`");
 }
 
 #[test]
 #[should_panic(expected = "must not be")]
-fn a_test_fails_with_the_findings() {
+fn deny_panics_with_the_findings() {
     lint_property(json!({ "type": "integer", "default": "one" })).deny(LintLevel::Error);
 }

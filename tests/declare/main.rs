@@ -1,10 +1,10 @@
-//! Declarations by `#[tool]`, and tools defined at run time: schemas, decoding, validators, outputs and answers.
+//! Tests of tools that are declared by `#[tool]` or made at run time: schemas, decoding, validators, outputs and answers.
 
 #![allow(
     clippy::float_cmp,
     clippy::many_single_char_names,
     deprecated,
-    reason = "values come back as they were given, and the parameters of test tools need no names and descriptions"
+    reason = "values return unchanged, and the parameters of test tools need no names and descriptions"
 )]
 
 mod agreement;

@@ -1,4 +1,4 @@
-//! Tools with more parameters than a tuple can have.
+//! Tests of tools with more parameters than a tuple can have.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub(crate) fn tools() -> Toolset {
     toolset!(nine, seventeen, forty)
 }
 
-/// Takes the same structs, described by their derives.
+/// Has a parameter for each of the structs. Their derives describe them.
 #[tool]
 fn described(nine: Nine, seventeen: Seventeen, forty: Forty) {
     let _ = (nine, seventeen, forty);
@@ -55,33 +55,33 @@ fn schemas() -> [(&'static str, Value, usize); 3] {
 }
 
 /// Returns a value for each parameter of a schema, different at each position.
-fn right(schema: &Value) -> Map<String, Value> {
-    let value = |place: usize, schema: &Value| {
+fn valid_arguments(schema: &Value) -> Map<String, Value> {
+    let value = |index: usize, schema: &Value| {
         let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).expect("a type");
         match kind {
-            "boolean" => json!(place.is_multiple_of(2)),
-            "integer" => json!(place),
-            "number" => json!(0.5 + f64::from(u32::try_from(place).expect("few parameters"))),
+            "boolean" => json!(index.is_multiple_of(2)),
+            "integer" => json!(index),
+            "number" => json!(0.5 + f64::from(u32::try_from(index).expect("few parameters"))),
             "string" if schema["maxLength"] == 1 => {
-                json!(char::from(b'A' + u8::try_from(place).expect("few parameters")))
+                json!(char::from(b'A' + u8::try_from(index).expect("few parameters")))
             }
-            "string" => json!(format!("text {place}")),
-            "array" if schema["items"]["type"] == "integer" => json!([place, place]),
-            _ => json!([format!("item {place}")]),
+            "string" => json!(format!("text {index}")),
+            "array" if schema["items"]["type"] == "integer" => json!([index, index]),
+            _ => json!([format!("item {index}")]),
         }
     };
     let properties = schema["properties"].as_object().expect("properties");
-    properties.iter().enumerate().map(|(place, (name, schema))| (name.clone(), value(place, schema))).collect()
+    properties.iter().enumerate().map(|(index, (name, schema))| (name.clone(), value(index, schema))).collect()
 }
 
 /// Returns the refused parameters in the order of the report, with the reasons.
-fn refused(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
+fn refused_parameters(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
     match tools().start(tool, &arguments.to_string(), &Context::new("call")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => {
             let messages = rejection.problems().iter();
             messages
                 .map(|problem| {
-                    (problem.parameter().unwrap_or_else(|| panic!("{problem} is of no parameter")), problem.kind)
+                    (problem.parameter().unwrap_or_else(|| panic!("{problem} names no parameter")), problem.kind)
                 })
                 .collect()
         }
@@ -90,9 +90,9 @@ fn refused(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
 }
 
 #[tokio::test]
-async fn each_value_gets_to_its_own_parameter() {
+async fn each_value_reaches_its_own_parameter() {
     for (tool, schema, count) in schemas() {
-        let arguments = right(&schema);
+        let arguments = valid_arguments(&schema);
         assert_eq!(arguments.len(), count);
         let backwards: Map<String, Value> = arguments.clone().into_iter().rev().collect();
         for given in [&arguments, &backwards] {
@@ -107,9 +107,9 @@ async fn each_value_gets_to_its_own_parameter() {
 #[test]
 fn all_problems_of_wide_tools_are_reported_at_once() {
     for (tool, schema, _) in schemas() {
-        let names: Vec<String> = right(&schema).into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = valid_arguments(&schema).into_iter().map(|(name, _)| name).collect();
         let wrong = Value::Object(names.iter().map(|name| (name.clone(), json!({"no": "such"}))).collect());
-        let messages = refused(tool, &wrong);
+        let messages = refused_parameters(tool, &wrong);
         assert_eq!(
             messages,
             names.into_iter().map(|name| (name, ProblemKind::WrongType)).collect::<Vec<_>>(),
@@ -119,19 +119,19 @@ fn all_problems_of_wide_tools_are_reported_at_once() {
         let required = schema["required"].as_array().expect("required parameters").iter();
         let missing: Vec<_> =
             required.map(|name| (name.as_str().expect("a name").to_owned(), ProblemKind::Missing)).collect();
-        assert_eq!(refused(tool, &json!({})), missing, "{tool}");
+        assert_eq!(refused_parameters(tool, &json!({})), missing, "{tool}");
     }
 }
 
 #[test]
-fn one_wrong_value_anywhere_is_found() {
+fn one_wrong_value_at_any_position_is_found() {
     for (tool, schema, count) in schemas() {
-        for place in 0..count {
-            let mut arguments = right(&schema);
-            let (name, value) = arguments.iter_mut().nth(place).expect("a parameter");
+        for index in 0..count {
+            let mut arguments = valid_arguments(&schema);
+            let (name, value) = arguments.iter_mut().nth(index).expect("a parameter");
             *value = json!({"no": "such"});
             let name = name.clone();
-            assert_eq!(refused(tool, &Value::Object(arguments)), [(name, ProblemKind::WrongType)], "{tool}");
+            assert_eq!(refused_parameters(tool, &Value::Object(arguments)), [(name, ProblemKind::WrongType)], "{tool}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Results of tools: values, content, failures and panics, with the texts for the model and for the log.
+//! Tests of the results of tools: values, content, failures and panics, with the texts for the model and for the log.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -41,52 +41,52 @@ impl std::error::Error for ReadError {
 type Answer<T> = Result<T, ReadError>;
 type Plain = Vec<Row>;
 
-/// A value.
+/// Returns a value.
 #[tool]
 fn value() -> Plain {
     vec![Row { id: 1, name: "a\"b".into() }]
 }
-/// A text as a value.
+/// Returns a text as a value.
 #[tool]
 fn sentence() -> String {
     "it is \"so\"".into()
 }
-/// Text.
+/// Returns text.
 #[tool]
 fn text() -> Text {
     Text("plain".into())
 }
-/// An image.
+/// Returns an image.
 #[tool]
 fn image() -> Image {
     Image { media_type: "image/png".into(), data: "AAAA".into() }
 }
-/// Some of each.
+/// Returns content of several kinds.
 #[tool]
 fn mixed() -> Content {
     let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
     Content(vec![Part::text("one"), Part::Json { json: "[1]".into() }, image])
 }
-/// Another thing for the model.
+/// Returns a value, and another text for the model.
 #[tool]
 async fn shown() -> Result<OutputWithContent<Vec<u8>>, Failure> {
     Ok(OutputWithContent { value: vec![1, 2], model: vec![Part::text("two bytes")] })
 }
-/// Nothing.
+/// Returns nothing.
 #[tool]
 fn nothing() {}
-/// A `Result` under another name.
+/// Returns a `Result` by an alias of its type.
 #[tool]
 async fn alias(#[arg(default)] fails: bool) -> Answer<u8> {
     let source = io::Error::other("disk 7 is on fire");
     if fails { Err(ReadError::Missing { path: "a".into(), source }) } else { Ok(7) }
 }
-/// Another one.
+/// Returns an `io::Result`.
 #[tool]
 fn input_output(fails: bool) -> io::Result<u8> {
     if fails { Err(io::Error::new(io::ErrorKind::NotFound, "not here")) } else { Ok(1) }
 }
-/// Only fails.
+/// Fails in one of several ways.
 #[tool]
 fn failing(how: u8) -> Result<(), Failure> {
     let error = || ReadError::Missing { path: "a".into(), source: io::Error::other("disk 7 is on fire") };
@@ -98,7 +98,7 @@ fn failing(how: u8) -> Result<(), Failure> {
         _ => Ok(()),
     }
 }
-/// A map whose names are no texts.
+/// Returns a map whose keys JSON cannot express.
 #[tool]
 fn unwritable() -> Result<Value, Failure> {
     let map: HashMap<Vec<u8>, u8> = HashMap::from([(vec![1], 2)]);
@@ -156,26 +156,26 @@ async fn call(name: &str, arguments: Value) -> Result<Output, CallError> {
     tools().call(name, &arguments.to_string(), &Context::new("c")).await
 }
 
-async fn seen(name: &str) -> (Option<String>, Vec<Part>) {
+async fn call_and_show(name: &str) -> (Option<String>, Vec<Part>) {
     let output = call(name, json!({})).await.unwrap();
     (output.as_json().map(str::to_owned), output.for_model())
 }
 
 #[tokio::test]
-async fn values_and_content() {
+async fn the_application_receives_values_and_the_model_their_content() {
     let json = |json: &str| vec![Part::Json { json: json.into() }];
     let rows = r#"[{"id":1,"name":"a\"b"}]"#;
-    assert_eq!(seen("value").await, (Some(rows.into()), json(rows)));
+    assert_eq!(call_and_show("value").await, (Some(rows.into()), json(rows)));
     assert_eq!(call("value", json!({})).await.unwrap().decode::<Plain>().unwrap()[0].id, 1);
-    assert_eq!(seen("sentence").await, (Some(r#""it is \"so\"""#.into()), vec![Part::text("it is \"so\"")]));
-    assert_eq!(seen("text").await, (None, vec![Part::text("plain")]));
+    assert_eq!(call_and_show("sentence").await, (Some(r#""it is \"so\"""#.into()), vec![Part::text("it is \"so\"")]));
+    assert_eq!(call_and_show("text").await, (None, vec![Part::text("plain")]));
     let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
-    assert_eq!(seen("image").await, (None, vec![image.clone()]));
-    assert_eq!(seen("mixed").await, (None, vec![Part::text("one"), json("[1]").remove(0), image]));
-    assert_eq!(seen("shown").await, (Some("[1,2]".into()), vec![Part::text("two bytes")]));
-    assert_eq!(seen("nothing").await, (Some("null".into()), json("null")));
-    assert_eq!(seen("alias").await, (Some("7".into()), json("7")));
-    assert!(call("text", json!({})).await.unwrap().decode::<String>().is_err(), "content is no value");
+    assert_eq!(call_and_show("image").await, (None, vec![image.clone()]));
+    assert_eq!(call_and_show("mixed").await, (None, vec![Part::text("one"), json("[1]").remove(0), image]));
+    assert_eq!(call_and_show("shown").await, (Some("[1,2]".into()), vec![Part::text("two bytes")]));
+    assert_eq!(call_and_show("nothing").await, (Some("null".into()), json("null")));
+    assert_eq!(call_and_show("alias").await, (Some("7".into()), json("7")));
+    assert!(call("text", json!({})).await.unwrap().decode::<String>().is_err(), "content is not a value");
 }
 
 #[test]
@@ -183,14 +183,18 @@ fn outputs_have_schemas_where_they_are_values() {
     let tools = tools();
     let schema = |name: &str| tools.get(name).unwrap().spec().output.as_ref().map(|schema| schema.neutral().clone());
     assert_eq!(schema("value").unwrap()["items"]["$ref"], "#/$defs/Row");
-    assert_eq!((schema("alias"), schema("input_output")), (schema("alias"), schema("alias")), "Ok is what counts");
+    assert_eq!(
+        (schema("alias"), schema("input_output")),
+        (schema("alias"), schema("alias")),
+        "the schema is that of the `Ok` type"
+    );
     assert_eq!(schema("alias").unwrap()["maximum"], 255);
     assert_eq!(schema("shown").unwrap()["type"], "array");
     assert_eq!((schema("text"), schema("image"), schema("mixed")), (None, None, None));
 }
 
-/// Returns the text for the model, and the text for the log.
-async fn texts(name: &str, arguments: Value) -> (String, String) {
+/// Calls a tool that fails. Returns the text for the model, and the text for the log.
+async fn failure_texts(name: &str, arguments: Value) -> (String, String) {
     let error = call(name, arguments).await.unwrap_err();
     assert!(!error.did_not_run(), "{error}");
     assert_eq!(error.to_string(), error.for_model().as_text().unwrap(), "the model receives the `Display` text");
@@ -198,14 +202,14 @@ async fn texts(name: &str, arguments: Value) -> (String, String) {
 }
 
 #[tokio::test]
-async fn the_author_decides_about_the_text_of_an_error() {
-    let (model, log) = texts("alias", json!({"fails": true})).await;
+async fn the_tool_decides_about_the_text_of_its_error() {
+    let (model, log) = failure_texts("alias", json!({"fails": true})).await;
     assert_eq!(model, "there is no `a`");
     assert!(log.contains("there is no `a`") && log.contains("disk 7 is on fire"), "{log}");
-    let (model, log) = texts("input_output", json!({"fails": true})).await;
+    let (model, log) = failure_texts("input_output", json!({"fails": true})).await;
     assert!(model == "not here" && log.contains("NotFound"), "{model} / {log}");
 
-    let failing = |how: u8| texts("failing", json!({ "how": how }));
+    let failing = |how: u8| failure_texts("failing", json!({ "how": how }));
     assert_eq!(failing(0).await, ("try later".into(), "try later".into()));
     assert_eq!(failing(1).await, ("the tool failed".into(), "\"token=123\"".into()));
     assert_eq!(failing(2).await, ("not today".into(), "not today: \"token=123\"".into()));
@@ -215,25 +219,25 @@ async fn the_author_decides_about_the_text_of_an_error() {
 
 #[tokio::test]
 async fn an_output_without_json_is_a_failure() {
-    let (model, log) = texts("unwritable", json!({})).await;
+    let (model, log) = failure_texts("unwritable", json!({})).await;
     assert_eq!(model, "the tool failed");
     assert!(log.contains("cannot be written as JSON"), "{log}");
-    assert!(Output::json(&BTreeMap::from([(1, 2)])).is_ok(), "numbers become texts");
+    assert!(Output::json(&BTreeMap::from([(1, 2)])).is_ok(), "numbers as keys become texts");
 }
 
 #[tokio::test]
-async fn the_text_of_a_panic_stays_inside() {
+async fn the_text_of_a_panic_reaches_only_the_log() {
     for how in 0..2 {
-        let (model, log) = texts("panics", json!({ "how": how })).await;
+        let (model, log) = failure_texts("panics", json!({ "how": how })).await;
         assert_eq!((model.as_str(), log.as_str()), ("the tool failed; it may have had effects", "panicked: token=123"));
     }
-    assert_eq!(texts("panics", json!({"how": 2})).await.1, "panicked: a panic without a text");
-    assert_eq!(texts("picky", json!({"value": {"text": "panic"}})).await.1, "panicked: token=123");
-    assert!(call("panics", json!({"how": 3})).await.is_ok(), "and the set works on");
+    assert_eq!(failure_texts("panics", json!({"how": 2})).await.1, "panicked: a panic without a text");
+    assert_eq!(failure_texts("picky", json!({"value": {"text": "panic"}})).await.1, "panicked: token=123");
+    assert!(call("panics", json!({"how": 3})).await.is_ok(), "the toolset works after a panic");
 }
 
 #[tokio::test]
-async fn a_types_own_text_is_shown_and_shortened() {
+async fn the_error_text_of_a_type_is_shown_and_shortened() {
     let refused = |text: String| async move {
         let error = call("picky", json!({"value": {"text": text}})).await.unwrap_err();
         let CallError::Rejected(rejection) = error else { panic!("{error}") };
@@ -258,13 +262,17 @@ struct Bounded {
 }
 
 #[test]
-fn an_answer_from_outside_fits_all_of_its_schema() {
+fn an_external_output_that_does_not_fit_its_schema_is_refused() {
     let tools = toolset!(Ask);
     let ask = tools.get("Ask").unwrap();
     let output = ask.read_external_output(r#" {"stars":5} "#).unwrap();
     assert_eq!((output.decode::<Bounded>().unwrap().stars, output.as_json()), (5, Some(r#"{"stars":5}"#)));
     let schema = ask.spec().output.as_ref().unwrap().neutral();
-    assert_eq!(schema["$defs"]["Bounded"]["required"], json!(["stars"]), "what may be left out may: {schema}");
+    assert_eq!(
+        schema["$defs"]["Bounded"]["required"],
+        json!(["stars"]),
+        "a field with a default is not required: {schema}"
+    );
     for wrong in ["", "{}", "5", r#"{"stars":6}"#, r#"{"stars":5,"stars":1}"#, r#"{"stars":5} x"#, "{'stars':5}"] {
         let Err(CallError::Rejected(rejection)) = ask.read_external_output(wrong) else { panic!("{wrong}") };
         assert!(!rejection.to_string().is_empty());

@@ -1,4 +1,4 @@
-//! Typed views of arguments that are still arriving.
+//! Tests of typed views of arguments that are still arriving.
 
 use std::collections::BTreeMap;
 
@@ -43,40 +43,40 @@ fn plan(
     true
 }
 
-fn fed(text: &str) -> Incremental {
+fn feed(text: &str) -> Incremental {
     let mut json = Incremental::new();
     json.feed_str(text).unwrap();
     json
 }
 
 #[test]
-fn every_parameter_is_there_or_not() {
-    let json = fed("");
+fn a_parameter_is_readable_as_soon_as_its_value_fits() {
+    let json = feed("");
     let input = Partial::<plan>::of(&json);
     assert_eq!((input.value(), input.all()), (None, (None, None, None, None, None, None)));
     assert_eq!(input.get::<City>("from"), None);
 
-    let json = fed(r#"{"from": {"name": "Ber"#);
+    let json = feed(r#"{"from": {"name": "Ber"#);
     let input = Partial::<plan>::of(&json);
     let berlin = City { name: "Ber".to_owned(), country: None };
     assert_eq!(input.get::<City>("from"), Some(berlin.clone()));
     assert!(!input.is_complete("from") && !input.is_complete("stops"));
     assert_eq!(input.all().0, Some(berlin));
 
-    let json = fed(r#"{"from": {"name": "Berlin"}, "unit": "cels"#);
+    let json = feed(r#"{"from": {"name": "Berlin"}, "unit": "cels"#);
     let input = Partial::<plan>::of(&json);
     assert_eq!((input.get::<Unit>("unit"), input.get::<&str>("unit")), (None, Some("cels")));
     assert!(input.is_complete("from") && !input.is_complete("unit"));
 
-    let json = fed(r#"{"days": 1"#);
+    let json = feed(r#"{"days": 1"#);
     assert_eq!(Partial::<plan>::of(&json).get::<u8>("days"), Some(1));
-    assert!(!Partial::<plan>::of(&json).is_complete("days"), "it may be 12");
+    assert!(!Partial::<plan>::of(&json).is_complete("days"), "the number may become 12");
 
-    let json = fed(r#"{"note_to_self": null, "unit": "celsius", "days": 31, "key": "k", "stops": [{"name": "A"}, {"#);
+    let json = feed(r#"{"note_to_self": null, "unit": "celsius", "days": 31, "key": "k", "stops": [{"name": "A"}, {"#);
     let input = Partial::<plan>::of(&json);
     let (from, stops, days, unit, note, key) = input.all();
     assert_eq!((from, days, unit, note), (None, Some(31), Some(Some(Unit::Celsius)), Some(None)));
-    assert_eq!((stops, key), (None, None), "the second stop has no name yet; a secret is no argument");
+    assert_eq!((stops, key), (None, None), "the second stop has no name yet, and a secret is not an argument");
     assert_eq!(input.get::<Vec<BTreeMap<String, Value>>>("stops").map(|stops| stops.len()), Some(2));
 }
 
@@ -90,7 +90,7 @@ fn complete_arguments_equal_the_decoded_ones() {
         "note_to_self": "😀 \"quoted\"\n",
     });
     let text = arguments.to_string();
-    let json = fed(&text);
+    let json = feed(&text);
     let input = Partial::<plan>::of(&json);
     assert!(["from", "stops", "days", "unit", "note_to_self"].iter().all(|name| input.is_complete(name)));
     let decoded = plan::decode(&text, &Context::new("call_1").with_secret("key", "k")).unwrap();
@@ -104,7 +104,7 @@ fn complete_arguments_equal_the_decoded_ones() {
 
 #[test]
 fn arguments_without_an_object_have_no_parameters() {
-    let json = fed("[1, 2");
+    let json = feed("[1, 2");
     let input = Partial::<plan>::of(&json);
     assert_eq!((input.get::<u8>("days"), input.is_complete("days"), input.all().2), (None, false, None));
     assert_eq!(input.value(), Some(&json!([1, 2])));
@@ -112,7 +112,7 @@ fn arguments_without_an_object_have_no_parameters() {
 
 #[test]
 #[should_panic(expected = "the tool `plan` has no parameter `dayz`")]
-fn a_name_that_the_tool_does_not_have_is_a_mistake() {
-    let json = fed("{");
+fn an_unknown_name_panics() {
+    let json = feed("{");
     let _ = Partial::<plan>::of(&json).get::<u8>("dayz");
 }

@@ -1,4 +1,4 @@
-//! Failures in the form of rejections.
+//! Tests of the layer `Problems`, which gives failures the form of rejections.
 
 use std::{
     sync::{
@@ -14,7 +14,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-/// Fails in some way.
+/// Fails in one of several ways.
 #[tool(idempotent)]
 async fn fails(how: u8, #[state] runs: &AtomicUsize) -> Result<u8, Failure> {
     runs.fetch_add(1, SeqCst);
@@ -29,7 +29,7 @@ async fn fails(how: u8, #[state] runs: &AtomicUsize) -> Result<u8, Failure> {
     }
 }
 
-fn set() -> Toolset {
+fn tools_with_limit() -> Toolset {
     toolset!(AtomicUsize::new(0); fails).layer(TimeLimit::new(Duration::from_secs(2)))
 }
 
@@ -47,11 +47,11 @@ fn problem(text: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn failures_look_like_rejections_with_the_same_information() {
-    let tools = set().layer(Problems::new());
+    let tools = tools_with_limit().layer(Problems::new());
     assert_eq!(call(&tools, 0).await.unwrap().as_json(), Some("0"));
     assert_eq!(feedback(&tools, 1).await, problem("there is no such user"));
     assert_eq!(feedback(&tools, 2).await, problem("the tool failed"));
-    assert_eq!(feedback(&tools, 3).await, feedback(&set(), 3).await, "what has the form already stays");
+    assert_eq!(feedback(&tools, 3).await, feedback(&tools_with_limit(), 3).await, "a rejection is not changed");
     assert_eq!(feedback(&tools, 4).await, problem("the tool did not answer within 2 s; it may have had effects"));
     assert_eq!(feedback(&tools, 6).await, problem("the tool failed; it may have had effects"));
     for how in [1, 2, 4, 6] {
@@ -60,8 +60,8 @@ async fn failures_look_like_rejections_with_the_same_information() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_full_shows_everything() {
-    let tools = set().layer(Problems::new().prefix(Problems::PREFIX).in_full());
+async fn in_full_shows_the_model_the_causes() {
+    let tools = tools_with_limit().layer(Problems::new().prefix(Problems::PREFIX).in_full());
     let in_full = |text| problem(&format!("Exception occured during tool call execution: {text}"));
     assert_eq!(feedback(&tools, 1).await, in_full("there is no such user: \"row 7\""));
     assert_eq!(feedback(&tools, 2).await, in_full("\"connection to 10.0.0.7 refused\""));
@@ -69,7 +69,7 @@ async fn in_full_shows_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_log_keeps_causes_and_tries_go_on() {
+async fn inside_of_problems_failures_are_logged_with_causes_and_retried() {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&lines);
     let log = CallLog::new(move |entry| sink.lock().unwrap().push(entry.in_full().to_string()));
@@ -92,8 +92,8 @@ async fn the_log_keeps_causes_and_tries_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_stay_refusals() {
-    let tools = set().layer(RateLimit::new(1, Duration::from_secs(9)).refuse()).layer(Problems::new());
+async fn refusals_of_other_layers_are_not_changed() {
+    let tools = tools_with_limit().layer(RateLimit::new(1, Duration::from_secs(9)).refuse()).layer(Problems::new());
     drop(call(&tools, 0).await);
     assert!(matches!(call(&tools, 0).await, Err(CallError::OverBudget { .. })));
 }

@@ -1,4 +1,4 @@
-//! Random texts: decoding never panics, and accepts what `serde_json` and the schema accept.
+//! Tests of decoding with random texts: it never panics, and it accepts the texts that `serde_json` and the schema accept.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -43,18 +43,18 @@ fn tools() -> Toolset {
     tools.with(late.unwrap()).unwrap()
 }
 
-struct Opinions {
+struct Judges {
     tools: Toolset,
-    theirs: jsonschema::Validator,
+    validator: jsonschema::Validator,
 }
 
-static OPINIONS: LazyLock<Opinions> = LazyLock::new(Opinions::new);
+static JUDGES: LazyLock<Judges> = LazyLock::new(Judges::new);
 
-impl Opinions {
+impl Judges {
     fn new() -> Self {
         let tools = tools();
-        let theirs = jsonschema::validator_for(tools.get("draw").unwrap().spec().input.neutral()).unwrap();
-        Self { tools, theirs }
+        let validator = jsonschema::validator_for(tools.get("draw").unwrap().spec().input.neutral()).unwrap();
+        Self { tools, validator }
     }
 
     fn accepts(&self, name: &str, text: &str) -> Result<bool, TestCaseError> {
@@ -75,7 +75,7 @@ impl Opinions {
         } else {
             serde_json::from_str::<Value>(text).ok()
         };
-        let theirs = value.as_ref().is_some_and(|value| self.theirs.is_valid(value));
+        let theirs = value.as_ref().is_some_and(|value| self.validator.is_valid(value));
         let (declared, late) = (self.accepts("draw", text)?, self.accepts("late", text)?);
         let twice = value.as_ref().is_some_and(|value| names(text) > count(value));
         prop_assert!(late == theirs || (theirs && twice), "late {late}, theirs {theirs}: {text}");
@@ -117,7 +117,7 @@ fn has_whole_float(value: &Value) -> bool {
     }
 }
 
-const RIGHT: [&str; 5] = [
+const VALID: [&str; 5] = [
     r#"{"a":"abc","b":7,"c":-1.5e3,"e":{"x":true,"y":false},"f":[1,{"g":null}]}"#,
     r#"{"d":"dot","a":null}"#,
     r#"{ "d" : {"circle":{"radius":2.5,"at":{"x":-3,"tags":["a","\u00e9"]}}} }"#,
@@ -130,9 +130,9 @@ const PIECES: &str = r#"[\[\]{},:"\\]|"[a-f]"|-?[0-9]{1,3}|1\.0|1e3|1e999|true|n
 
 #[test]
 fn valid_arguments_are_accepted() {
-    for text in RIGHT {
-        assert!(OPINIONS.accepts("draw", text).unwrap() && OPINIONS.accepts("late", text).unwrap(), "{text}");
-        OPINIONS.compare(text).unwrap();
+    for text in VALID {
+        assert!(JUDGES.accepts("draw", text).unwrap() && JUDGES.accepts("late", text).unwrap(), "{text}");
+        JUDGES.compare(text).unwrap();
     }
 }
 
@@ -140,37 +140,37 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn any_text(text in any::<String>()) {
-        OPINIONS.compare(&text)?;
+    fn any_text_is_judged_like_serde_json_and_the_schema(text in any::<String>()) {
+        JUDGES.compare(&text)?;
     }
 
     #[test]
-    fn nearly_json(pieces in prop::collection::vec(PIECES, 0..12)) {
-        OPINIONS.compare(&pieces.concat())?;
-        OPINIONS.compare(&format!("{{{}}}", pieces.concat()))?;
+    fn near_misses_of_json_are_judged_the_same(pieces in prop::collection::vec(PIECES, 0..12)) {
+        JUDGES.compare(&pieces.concat())?;
+        JUDGES.compare(&format!("{{{}}}", pieces.concat()))?;
     }
 
     #[test]
-    fn right_json_with_a_mistake(
-        which in 0..RIGHT.len(),
+    fn valid_json_with_a_mistake_is_judged_the_same(
+        which in 0..VALID.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4_usize, PIECES), 1..4),
     ) {
-        let mut text: Vec<char> = RIGHT[which].chars().collect();
-        for (place, cut, piece) in changes {
-            let at = place.index(text.len() + 1);
+        let mut text: Vec<char> = VALID[which].chars().collect();
+        for (index, cut, piece) in changes {
+            let at = index.index(text.len() + 1);
             let end = (at + cut).min(text.len());
             text.splice(at..end, piece.chars());
         }
-        OPINIONS.compare(&text.into_iter().collect::<String>())?;
+        JUDGES.compare(&text.into_iter().collect::<String>())?;
     }
 
     #[test]
-    fn any_value_for_any_parameter(name in "[a-g]", value in prop::sample::select(vec![
+    fn any_value_for_any_parameter_is_judged_the_same(name in "[a-g]", value in prop::sample::select(vec![
         "0", "9", "10", "-1", "-0", "0.5", "2.0", "1e2", "9223372036854775807", "9223372036854775808", "-1e-400",
         r#""""#, r#""abcde""#, r#""abcdef""#, r#""ééééé""#, "[]", "{}", "null", "true", r#""dot""#, r#"{"dot":null}"#,
         r#"{"path":[]}"#, r#"{"path":[[1]]}"#, r#"{"circle":{"radius":1}}"#, r#"{"path":[],"circle":1}"#,
         r#"{"x":true}"#, r#"{"x":1}"#,
     ])) {
-        OPINIONS.compare(&format!(r#"{{"{name}":{value}}}"#))?;
+        JUDGES.compare(&format!(r#"{{"{name}":{value}}}"#))?;
     }
 }

@@ -1,4 +1,4 @@
-//! Real tools and calls from the shared data, as tools at run time.
+//! Tests of real tools and calls from the shared data, as tools made at run time.
 
 use serde_json::Value;
 use tool_runtime::{
@@ -33,7 +33,7 @@ fn accepts(tools: &Toolset, name: &str, arguments: &str) -> bool {
 
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-fn the_tools_of_real_servers_are_tools() {
+fn the_tools_of_real_servers_can_be_declared() {
     let data = shared_data::data();
     let mut all = 0;
     for file in shared_data::files(&data.join("mcp-tools"), ".json") {
@@ -64,7 +64,7 @@ fn the_tools_of_real_servers_are_tools() {
 
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-fn labelled_arguments_are_accepted_and_refused_as_the_data_says() {
+fn labelled_arguments_are_accepted_or_refused_as_labelled() {
     let data = shared_data::data();
     let (mut checked, mut unvalidated, mut wrong) = (0, Vec::new(), Vec::new());
     for file in shared_data::files(&data.join("schemas"), ".jsonl.gz") {
@@ -112,7 +112,7 @@ fn ground_truth_calls_decode_against_their_tools() {
 
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-fn a_call_to_a_tool_that_does_not_exist_is_answered_with_a_suggestion() {
+fn a_call_of_a_tool_that_does_not_exist_is_answered_with_a_suggestion() {
     let data = shared_data::data();
     let (mut calls, mut unknown, mut suggested, mut plausible) = (0, 0, 0, 0);
     for record in shared_data::lines(&data.join("toolbench.jsonl.gz")) {

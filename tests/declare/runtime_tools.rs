@@ -1,4 +1,4 @@
-//! Tools at run time: any draft, schema and handler.
+//! Tests of tools that are made at run time, with any draft, schema and handler.
 
 use std::{
     io::Read,
@@ -21,7 +21,7 @@ use tool_test_kit::within_blocking;
 
 /// Returns a tool that returns its arguments.
 fn echo(schema: impl Into<Option<Value>>) -> RuntimeTool {
-    let tool = RuntimeTool::new("echo", "Gives back what it got.");
+    let tool = RuntimeTool::new("echo", "Returns its arguments.");
     let tool = match schema.into() {
         Some(schema) => tool.input(schema),
         None => tool,
@@ -41,7 +41,7 @@ fn accepts(tool: &RuntimeTool, arguments: &str) -> bool {
     }
 }
 
-fn refusal(tool: &RuntimeTool, arguments: &str) -> Rejection {
+fn refuse(tool: &RuntimeTool, arguments: &str) -> Rejection {
     match tool.start(arguments, &Context::new("c")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => rejection,
         other => panic!("{arguments}: {other:?}"),
@@ -49,7 +49,7 @@ fn refusal(tool: &RuntimeTool, arguments: &str) -> Rejection {
 }
 
 #[test]
-fn every_draft_means_what_it_says() {
+fn every_draft_of_json_schema_is_understood() {
     let bounded = |draft: &str, limit: Value| {
         echo(json!({"$schema": draft, "type": "object", "properties": {"n": limit}, "required": ["n"]}))
     };
@@ -72,17 +72,17 @@ fn every_draft_means_what_it_says() {
 }
 
 #[tokio::test]
-async fn without_a_schema_any_object_goes() {
+async fn without_a_schema_any_object_is_accepted() {
     for tool in [echo(None), echo(json!(true)), echo(json!({}))] {
         assert!(tool.warnings().is_empty() && !tool.spec().options.unvalidated);
         assert!(accepts(&tool, "") && accepts(&tool, r#"{"a":[1]}"#));
         for no_object in ["[]", "1", "null", "\"a\""] {
-            assert!(refusal(&tool, no_object).to_string().contains("an object"), "{no_object}");
+            assert!(refuse(&tool, no_object).to_string().contains("an object"), "{no_object}");
         }
         for format in ListFormat::ALL {
             let tools = Toolset::new().with(echo(tool.spec().input.neutral().clone())).unwrap();
             let list: Value = serde_json::from_str(tools.list().json(format).get()).unwrap();
-            assert!(list.to_string().contains("\"object\""), "providers want an object: {list}");
+            assert!(list.to_string().contains("\"object\""), "providers require an object: {list}");
         }
         assert_eq!(call(tool, r#"{"a":[1]}"#).await.unwrap().as_json(), Some(r#"{"a":[1]}"#));
     }
@@ -135,7 +135,7 @@ fn nothing_is_ever_fetched() {
         Ok((mut stream, _)) => {
             let mut asked = String::new();
             let _ = stream.read_to_string(&mut asked);
-            panic!("somebody asked: {asked}");
+            panic!("a schema was requested: {asked}");
         }
     }
 }
@@ -190,7 +190,7 @@ fn hostile_schemas_cost_little() {
 }
 
 #[test]
-fn external_tools_are_answered_from_outside() {
+fn external_tools_do_not_run_and_read_external_outputs() {
     let ask = RuntimeTool::new("ask", "Asks.")
         .output(json!({"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"]}))
         .external()
@@ -209,7 +209,7 @@ fn external_tools_are_answered_from_outside() {
 }
 
 #[test]
-fn an_unchecked_answer_has_a_warning() {
+fn unchecked_parts_of_schemas_cause_warnings() {
     let tool = RuntimeTool::new("a", "").output(json!({"type": "strnig"})).external().unwrap();
     assert!(tool.warnings()[0].starts_with("output: "), "{:?}", tool.warnings());
     assert!(!tool.spec().options.unvalidated, "the arguments are checked");
@@ -220,7 +220,7 @@ fn an_unchecked_answer_has_a_warning() {
 }
 
 #[tokio::test]
-async fn handlers_fail_and_panic_for_themselves() {
+async fn failures_and_panics_of_handlers_hide_their_causes() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&runs);
     let tool = RuntimeTool::new("echo", "").handler(move |arguments, cx| {
@@ -248,11 +248,11 @@ async fn handlers_fail_and_panic_for_themselves() {
     assert_eq!((failed.to_string().as_str(), failed.for_log().as_str()), ("not now", "not now: \"token=123\""));
     let before = runs.load(Ordering::SeqCst);
     drop(tools.start("echo", "{}", &Context::new("c")).now().unwrap().unwrap());
-    assert_eq!(runs.load(Ordering::SeqCst), before, "nothing runs before it is polled");
+    assert_eq!(runs.load(Ordering::SeqCst), before, "a handler does not run before its work is polled");
 }
 
 #[test]
-fn traits_and_texts_are_kept() {
+fn options_and_texts_are_kept() {
     let tool = RuntimeTool::new("wipe", "Wipes.")
         .title("Wipe it")
         .effect(Effect::Destructive)

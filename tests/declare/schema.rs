@@ -1,4 +1,4 @@
-//! Real schemas in each dialect: the providers' meta-schemas accept them, and they keep the meaning of the originals.
+//! Tests of real schemas in each dialect: the providers' meta-schemas accept them, and they keep the meaning of the originals.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use tool_runtime::schema::{Dialect, Schema, Severity};
 
 use crate::shared_data;
 
-/// Returns dialects, each with a meta-schema that its schemas must satisfy.
+/// Returns pairs of a dialect and a meta-schema that its schemas must satisfy.
 fn profiles(data: &Path) -> Vec<(Dialect, Validator)> {
     let read =
         |name: &str| jsonschema::validator_for(&shared_data::json(&data.join("schema-profiles").join(name))).unwrap();
@@ -62,11 +62,11 @@ fn options() -> jsonschema::ValidationOptions<'static> {
     jsonschema::options().should_validate_formats(true)
 }
 
-fn lowered(schema: &Schema, dialect: Dialect) -> Value {
+fn lower(schema: &Schema, dialect: Dialect) -> Value {
     serde_json::from_str(schema.lowered(dialect).json().get()).unwrap()
 }
 
-/// Returns every schema, with its name and its labelled instances.
+/// Returns all real schemas: name, schema and labelled instances.
 fn schemas(data: &Path) -> impl Iterator<Item = (String, Value, Vec<Value>)> {
     let tools = shared_data::files(&data.join("mcp-tools"), ".json").into_iter().flat_map(|path| {
         let file = shared_data::json(&path);
@@ -88,8 +88,8 @@ fn schemas(data: &Path) -> impl Iterator<Item = (String, Value, Vec<Value>)> {
     tools.chain(labelled)
 }
 
-fn report(what: &str, total: usize, failures: &[String]) {
-    eprintln!("{what}: {total} looked at, {} wrong", failures.len());
+fn assert_no_failures(what: &str, total: usize, failures: &[String]) {
+    eprintln!("{what}: {total} cases, {} of them wrong", failures.len());
     assert!(
         failures.is_empty(),
         "{what}: {} of {total}\n{}",
@@ -108,14 +108,14 @@ fn providers_accept_every_real_schema() {
         let schema = Schema::new(schema);
         for (dialect, profile) in &profiles {
             total += 1;
-            let mut lowered = lowered(&schema, *dialect);
+            let mut lowered = lower(&schema, *dialect);
             allow_documented_null(&mut lowered);
             if let Err(error) = profile.validate(&lowered) {
                 failures.push(format!("{dialect:?} {name}: {error} at {}\n  {lowered}", error.instance_path()));
             }
         }
     }
-    report("accepted", total, &failures);
+    assert_no_failures("accepted schemas", total, &failures);
 }
 
 /// Allows `anyOf: [{$ref}, {type: null}]`, which OpenAI documents. The profile knows null only in a list of types.
@@ -149,7 +149,7 @@ fn whole_dialects_agree_with_the_original() {
         for (dialect, draft) in
             [(Dialect::JsonSchema2020, jsonschema::Draft::Draft202012), (Dialect::Draft07, jsonschema::Draft::Draft7)]
         {
-            let text = lowered(&schema, dialect);
+            let text = lower(&schema, dialect);
             let weakened = schema.lowered(dialect).worst() >= Some(Severity::Weakened);
             let validator = match options().with_draft(draft).build(&text) {
                 Ok(validator) => validator,
@@ -161,7 +161,7 @@ fn whole_dialects_agree_with_the_original() {
             for test in &tests {
                 total += 1;
                 let (before, after) = (original.is_valid(&test["data"]), validator.is_valid(&test["data"]));
-                // If the checker and the label disagree about the original, the label is right.
+                // If the validator and the label disagree about the original, the label is right.
                 let labelled = test["valid"] == after;
                 if before != after && !labelled && !(weakened && after) {
                     failures.push(format!("{dialect:?} {name}: {before} {after} {}\n  {text}", test["data"]));
@@ -169,7 +169,7 @@ fn whole_dialects_agree_with_the_original() {
             }
         }
     }
-    report("agreed", total, &failures);
+    assert_no_failures("equal verdicts", total, &failures);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn valid_values_stay_valid_in_a_weaker_schema() {
                 narrowed += 1;
                 continue;
             }
-            let mut text = lowered(&schema, dialect);
+            let mut text = lower(&schema, dialect);
             relax(&mut text);
             let validator = options().build(&text).unwrap();
             for test in tests.iter().filter(|test| original.is_valid(&test["data"])) {
@@ -201,7 +201,7 @@ fn valid_values_stay_valid_in_a_weaker_schema() {
         }
     }
     eprintln!("{narrowed} narrowed ones left out");
-    report("valid", total, &failures);
+    assert_no_failures("valid values", total, &failures);
 }
 
 /// Removes `required` and `additionalProperties: false`, which strict modes add.
@@ -221,7 +221,7 @@ fn relax(schema: &mut Value) {
     }
 }
 
-/// A place to sleep.
+/// A booking of a hotel.
 #[derive(Debug, Deserialize, PartialEq, JsonSchema)]
 struct Booking {
     city: String,
@@ -258,11 +258,11 @@ fn two() -> u8 {
 }
 
 #[test]
-fn strict_arguments_come_back_as_the_type() {
+fn strict_arguments_are_raised_to_the_type() {
     let schema = Schema::from_schemars(schemars::schema_for!(Booking));
     let strict = schema.lowered(Dialect::OpenAiStrict);
     assert!(strict.worst() < Some(Severity::Narrowed), "{:?}", strict.losses());
-    let validator = jsonschema::validator_for(&lowered(&schema, Dialect::OpenAiStrict)).unwrap();
+    let validator = jsonschema::validator_for(&lower(&schema, Dialect::OpenAiStrict)).unwrap();
     let nothing = json!({"city": "Bern", "nights": null, "note": null, "guests": null, "room": null, "near": null});
     let full = json!({
         "city": "Bern", "nights": 3, "note": "quiet", "guests": [{"name": "Ada", "age": null}],
@@ -281,20 +281,23 @@ fn strict_arguments_come_back_as_the_type() {
         assert!(validator.is_valid(arguments), "{arguments}");
         let raised: Booking = serde_json::from_str(&strict.raise(&arguments.to_string())).unwrap();
         assert_eq!(raised, serde_json::from_value(expected).unwrap());
-        assert!(serde_json::from_value::<Booking>(arguments.clone()).is_err(), "raising was for nothing");
+        assert!(
+            serde_json::from_value::<Booking>(arguments.clone()).is_err(),
+            "the strict arguments do not fit the type before they are raised"
+        );
     }
 }
 
 #[test]
-fn an_own_type_fits_every_dialect() {
+fn a_declared_type_fits_every_dialect() {
     let schema = Schema::from_schemars(schemars::schema_for!(Guest));
     let guest = json!({"name": "Ada"});
     for dialect in Dialect::ALL {
-        let text = lowered(&schema, dialect);
+        let text = lower(&schema, dialect);
         let valid = jsonschema::validator_for(&text).unwrap().is_valid(&guest);
         assert_eq!(valid, dialect != Dialect::OpenAiStrict, "{dialect:?}: {text}");
     }
-    assert!(anthropic().is_valid(&lowered(&schema, Dialect::Anthropic)));
+    assert!(anthropic().is_valid(&lower(&schema, Dialect::Anthropic)));
     let losses = schema.lowered(Dialect::Anthropic).losses();
-    assert_eq!(losses.len(), 2, "the bounds of `age`: {losses:?}");
+    assert_eq!(losses.len(), 2, "the bounds of `age` are lost: {losses:?}");
 }

@@ -1,4 +1,4 @@
-//! Real data outside of the repository. Tests that need it are ignored, and `.ci/run` runs them if the data exists.
+//! Reads real data outside of the repository. Tests that need it are ignored, and `.ci/run` runs them if the data exists.
 
 use std::{
     fs::File,
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Returns the folder of the data.
 pub(crate) fn data() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    assert!(folder.is_dir(), "{} is not there", folder.display());
+    assert!(folder.is_dir(), "there is no folder {}", folder.display());
     folder
 }
 

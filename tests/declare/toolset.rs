@@ -1,4 +1,4 @@
-//! Toolsets: combining, renaming, filtering, offering, calling.
+//! Tests of toolsets: combining, renaming, filtering, offering and calling tools.
 
 use std::sync::{
     Arc,
@@ -58,7 +58,7 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
     tools.call(name, arguments, &Context::new("c")).await
 }
 
-fn suggested(result: Result<Output, CallError>) -> Option<String> {
+fn suggestion(result: Result<Output, CallError>) -> Option<String> {
     match result {
         Err(CallError::NotAvailable { suggestion, .. }) => suggestion,
         other => panic!("{other:?}"),
@@ -66,7 +66,7 @@ fn suggested(result: Result<Output, CallError>) -> Option<String> {
 }
 
 #[test]
-fn sets_are_put_together_in_order() {
+fn sets_are_merged_in_order() {
     let tools = toolset!(hello).merge(library().0).unwrap();
     assert_eq!(names(&tools), ["hello", "find_book", "lend_book"]);
     assert_eq!((tools.len(), tools.is_empty(), Toolset::new().is_empty()), (3, false, true));
@@ -77,7 +77,7 @@ fn sets_are_put_together_in_order() {
 }
 
 #[test]
-fn a_name_is_taken_once() {
+fn a_name_must_not_be_repeated() {
     let duplicate = |name: &str| NameError::Duplicate { name: name.to_owned() };
     assert_eq!(library().0.merge(library().0).unwrap_err(), duplicate("find_book"));
     let other = RuntimeTool::new("hello", "").external().unwrap();
@@ -96,13 +96,13 @@ async fn a_prefix_distinguishes_two_sets() {
     assert_eq!(names(&both), ["a_find_book", "a_lend_book", "b-find_book", "b-lend_book"]);
     let output = call(&both, "b-lend_book", r#"{"number":1}"#).await.unwrap();
     assert_eq!((output.as_json(), lent.load(Ordering::SeqCst)), (Some("15"), 1));
-    assert_eq!(suggested(call(&both, "lend_book", "{}").await).as_deref(), Some("a_lend_book"));
+    assert_eq!(suggestion(call(&both, "lend_book", "{}").await).as_deref(), Some("a_lend_book"));
     let spec = both.list().get("b-find_book").unwrap();
     assert_eq!((spec.name.as_str(), spec.description.as_str()), ("b-find_book", "Finds a book."));
 }
 
 #[test]
-fn a_prefix_must_make_names() {
+fn a_prefix_must_result_in_valid_names() {
     let prefixed = |prefix: &str| library().0.prefix(prefix);
     assert!(prefixed(&"x".repeat(55)).is_ok());
     assert_eq!(
@@ -118,9 +118,9 @@ fn a_prefix_must_make_names() {
 }
 
 #[tokio::test]
-async fn a_tool_gets_another_name() {
+async fn a_tool_can_be_renamed() {
     let tools = library().0.rename("find_book", "search").unwrap();
-    assert_eq!(names(&tools), ["search", "lend_book"], "it stays in its place");
+    assert_eq!(names(&tools), ["search", "lend_book"], "a renamed tool keeps its position");
     assert!(call(&tools, "search", r#"{"title":"Emma"}"#).await.is_ok());
     assert!(matches!(call(&tools, "find_book", "{}").await, Err(CallError::NotAvailable { .. })));
     let again = tools.clone().rename("search", "find_book").unwrap();
@@ -139,32 +139,32 @@ async fn a_tool_gets_another_name() {
 }
 
 #[tokio::test]
-async fn hidden_tools_can_be_neither_seen_nor_called() {
+async fn hidden_tools_are_neither_listed_nor_called() {
     let (tools, lent) = library();
     for hidden in [tools.hide("lend_book"), tools.filter(|spec| spec.name != "lend_book")] {
         assert_eq!(names(&hidden), ["find_book"]);
         assert!(hidden.get("lend_book").is_none() && hidden.list().get("lend_book").is_none());
         assert!(!hidden.list().json(ListFormat::OpenAi).get().contains("lend_book"));
         let refused = call(&hidden, "lend_book", r#"{"number":1}"#).await;
-        assert_ne!(suggested(refused).as_deref(), Some("lend_book"), "nor is it suggested");
+        assert_ne!(suggestion(refused).as_deref(), Some("lend_book"), "a hidden tool is not suggested");
         assert!(hidden.start("lend_book", r#"{"number":1}"#, &Context::new("c")).now().unwrap().is_err());
     }
     assert_eq!(lent.load(Ordering::SeqCst), 0);
-    assert_eq!(names(&tools), ["find_book", "lend_book"], "the set itself is as before");
+    assert_eq!(names(&tools), ["find_book", "lend_book"], "the original set is unchanged");
     assert_eq!(names(&tools.hide("nothing")), names(&tools));
 }
 
 #[tokio::test]
 async fn a_selection_holds_for_one_agent_only() {
     let (tools, lent) = library();
-    let asked = |tools: Toolset| async move {
+    let run = |tools: Toolset| async move {
         let model = Arc::new(ScriptedModel::new([Turn::call("lend_book", json!({"number": 1})), Turn::say("ok")]));
         Agent::new(Arc::clone(&model)).tools(tools).run("x").await.unwrap();
         model.requests()[0].tools.clone()
     };
-    assert_eq!(asked(tools.filter(|spec| spec.name.starts_with("find"))).await, ["find_book"]);
+    assert_eq!(run(tools.filter(|spec| spec.name.starts_with("find"))).await, ["find_book"]);
     assert_eq!(lent.load(Ordering::SeqCst), 0, "a tool that was not offered does not run");
-    assert_eq!(asked(tools).await, ["find_book", "lend_book"]);
+    assert_eq!(run(tools).await, ["find_book", "lend_book"]);
     assert_eq!(lent.load(Ordering::SeqCst), 1);
 }
 
@@ -197,7 +197,7 @@ fn the_list_is_written_for_each_wire_format() {
 
     for format in ListFormat::ALL {
         assert_eq!(list(&Toolset::new(), format), [Value::Null; 0]);
-        assert!(!tools.list().json(format).get().contains("lent"), "state is no parameter");
+        assert!(!tools.list().json(format).get().contains("lent"), "state is not a parameter");
     }
 }
 
@@ -227,16 +227,16 @@ async fn arguments_are_limited_in_size() {
         [small.clone().prefix("p_").unwrap(), small.hide("lend_book"), small.clone().merge(tools).unwrap_or(small)]
     {
         let name = kept.names().next().unwrap().to_owned();
-        assert!(too_large(call(&kept, &name, &title(30)).await), "the limit goes with the set: {kept:?}");
+        assert!(too_large(call(&kept, &name, &title(30)).await), "the limit stays with the set: {kept:?}");
     }
 }
 
 #[tokio::test]
-async fn the_nearest_name_is_offered() {
+async fn the_nearest_name_is_suggested() {
     let tools = library().0.merge(toolset!(hello)).unwrap();
     let near = |name: &'static str| {
         let tools = tools.clone();
-        async move { suggested(call(&tools, name, "{}").await) }
+        async move { suggestion(call(&tools, name, "{}").await) }
     };
     assert_eq!(near("find_bok").await.as_deref(), Some("find_book"));
     assert_eq!(near("book_find").await.as_deref(), Some("find_book"));
@@ -248,7 +248,7 @@ async fn the_nearest_name_is_offered() {
 }
 
 #[tokio::test]
-async fn a_name_from_a_model_cannot_flood_the_answer() {
+async fn a_long_name_from_a_model_is_shortened() {
     let (tools, _) = library();
     let message = call(&tools, &"n\n".repeat(5_000_000), "{}").await.unwrap_err();
     let text = message.for_model().as_text().unwrap().to_owned();

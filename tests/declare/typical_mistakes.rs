@@ -1,4 +1,4 @@
-//! Problems with the typical mistakes of real models, for real schemas.
+//! Tests of the problems that typical mistakes of models cause, for real schemas.
 
 use serde_json::{Value, json};
 use tool_runtime::{
@@ -9,7 +9,7 @@ use tool_schema::feedback::malformed;
 
 use crate::shared_data;
 
-fn compiled(schema: &Value) -> CompiledSchema {
+fn compile(schema: &Value) -> CompiledSchema {
     CompiledSchema::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
 }
 
@@ -24,12 +24,12 @@ fn assert_readable(problems: &[Problem], value: &Value) {
         assert_eq!(exists, problem.kind != ProblemKind::Missing, "{text}: {value}");
     }
     for (index, problem) in problems.iter().enumerate() {
-        assert!(!problems[..index].contains(problem), "told twice: {problem}");
+        assert!(!problems[..index].contains(problem), "a problem is reported twice: {problem}");
     }
 }
 
 #[test]
-fn a_call_with_several_mistakes() {
+fn each_of_several_mistakes_is_explained() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -41,7 +41,7 @@ fn a_call_with_several_mistakes() {
         "additionalProperties": false,
     });
     let value = json!({ "unit": "celcius", "days": 70, "ctiy": "Oslo" });
-    let problems = compiled(&schema).problems(&value, "");
+    let problems = compile(&schema).problems(&value, "");
     assert_readable(&problems, &value);
     let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -61,7 +61,7 @@ fn labelled_values_are_judged_as_labelled() {
     let (mut values, mut differing) = (0, Vec::new());
     for file in shared_data::files(&data.join("schemas"), ".jsonl.gz") {
         for record in shared_data::lines(&file) {
-            let validator = compiled(&record["schema"]);
+            let validator = compile(&record["schema"]);
             let of_another_draft = |warning: &String| warning.contains("names another draft");
             assert!(validator.warnings().iter().all(of_another_draft), "{}: {validator:?}", record["id"]);
             for test in record["tests"].as_array().unwrap() {
@@ -83,7 +83,7 @@ fn labelled_values_are_judged_as_labelled() {
 
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-fn the_calls_that_break_their_schema_are_explained() {
+fn calls_that_break_their_schema_are_explained() {
     let data = shared_data::data();
     let mut messages = Vec::new();
     for (file, most) in [("bfcl.jsonl.gz", 42), ("toolbench.jsonl.gz", 14)] {
@@ -98,7 +98,7 @@ fn the_calls_that_break_their_schema_are_explained() {
                     }
                     None => call["arguments"].clone(),
                 };
-                let problems = compiled(&tool["parameters"]).problems(&arguments, "");
+                let problems = compile(&tool["parameters"]).problems(&arguments, "");
                 assert_readable(&problems, &arguments);
                 broken += usize::from(!problems.is_empty());
                 messages.extend(problems.iter().map(|problem| format!("{} {problem}", call["name"])));
@@ -106,6 +106,6 @@ fn the_calls_that_break_their_schema_are_explained() {
         }
         assert_eq!(broken, most, "{file}");
     }
-    // For reading: `cargo test -p tool-tests --test declare explained -- --nocapture`.
+    // `cargo test -p tool-tests --test declare explained -- --nocapture` shows the problems.
     println!("{}", messages.join("\n"));
 }

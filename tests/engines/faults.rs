@@ -1,5 +1,5 @@
-//! Faults that an engine's runs must survive. The tests of each engine include this file, with their own `engine`: the server, and
-//! processes that drive runs.
+//! Tests of faults that an engine's runs must survive. The crate of each engine includes this file, with a module `engine` of its
+//! own: the server, and processes that drive runs.
 
 use std::{
     sync::{Arc, Mutex},
@@ -37,34 +37,34 @@ impl World {
         Arc::default()
     }
 
-    fn did(&self, what: impl Into<String>) {
+    fn record(&self, what: impl Into<String>) {
         self.effects.lock().unwrap().push(what.into());
     }
 
-    fn seen(&self) -> Vec<String> {
+    fn effects(&self) -> Vec<String> {
         self.effects.lock().unwrap().clone()
     }
 }
 
-/// Pays, which nobody may repeat.
+/// Pays. A call must not be repeated.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
     /// The amount.
     amount: u32,
     #[state] world: &World,
 ) -> String {
-    world.did(format!("pay {amount}"));
+    world.record(format!("pay {amount}"));
     format!("paid {amount}")
 }
 
-/// Sends a letter, which nobody may repeat, and waits for the answer.
+/// Sends a letter, and waits for the answer. A call must not be repeated.
 #[tool]
 async fn write(
     /// The number of pages.
     amount: u32,
     #[state] world: &World,
 ) -> String {
-    world.did(format!("write {amount}"));
+    world.record(format!("write {amount}"));
     world.has_begun.notify_one();
     world.may_end.notified().await;
     "an answer".to_owned()
@@ -83,15 +83,15 @@ fn agent(tools: Toolset) -> Agent {
     Agent::new(model).tools(tools).operator(Suspend)
 }
 
-/// Returns a run that waits for the approval of a payment.
-async fn waiting(agent: &Agent) -> (RunId, InterruptId) {
+/// Starts a run that waits for the approval of a payment.
+async fn start_waiting(agent: &Agent) -> (RunId, InterruptId) {
     let mut session = agent.session();
     assert_eq!(session.send("pay").await.unwrap().phase, Phase::Suspended);
     (session.id().clone(), session.interrupts().next().unwrap().id.clone())
 }
 
-/// Returns the results of a run's calls, after it has come to its end.
-async fn ended(agent: &Agent, id: &RunId) -> Vec<CallResult> {
+/// Resumes a run to its end. Returns the results of its calls.
+async fn finish(agent: &Agent, id: &RunId) -> Vec<CallResult> {
     let mut session = agent.open(id).await.unwrap();
     assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
     session.run().calls().iter().map(|call| call.result().unwrap().clone()).collect()
@@ -103,12 +103,12 @@ fn outcome<T>(result: Result<T, AgentError>) -> String {
 }
 
 #[track_caller]
-fn is_away<T: std::fmt::Debug>(result: &Result<T, AgentError>) {
+fn assert_unavailable<T: std::fmt::Debug>(result: &Result<T, AgentError>) {
     assert!(matches!(result, Err(AgentError::Store(StoreError::Unavailable(_)))), "{result:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_goes_away_under_a_call_leads_to_no_second_effect() {
+async fn a_server_that_stops_during_a_call_causes_no_second_effect() {
     let _alone = ALONE.lock().await;
     let world = World::new();
     let _service = Service::start(agent(tools(&world)));
@@ -117,7 +117,7 @@ async fn a_server_that_goes_away_under_a_call_leads_to_no_second_effect() {
     world.has_begun.notified().await;
     kill_server();
     let (sent, mut session) = sent.await.unwrap();
-    is_away(&sent);
+    assert_unavailable(&sent);
     start_server();
     // If the call is still under way, it ends now.
     world.may_end.notify_one();
@@ -129,27 +129,27 @@ async fn a_server_that_goes_away_under_a_call_leads_to_no_second_effect() {
         reply = session.resume().await.unwrap();
     }
     assert_eq!((reply.phase, reply.text.as_str()), (Phase::Finished, "done"));
-    assert_eq!(world.seen(), ["write 5"]);
+    assert_eq!(world.effects(), ["write 5"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_goes_away_under_a_question_gets_the_decision_later() {
+async fn a_server_that_stops_while_a_call_waits_receives_the_decision_later() {
     let _alone = ALONE.lock().await;
     let world = World::new();
     let _service = Service::start(agent(tools(&world)));
     let front = agent(tools(&world)).store(engine::connect().await);
-    let (id, open) = waiting(&front).await;
+    let (id, open) = start_waiting(&front).await;
     kill_server();
-    is_away(&front.decide(&id, &open, Decision::Approve, "").await);
-    is_away(&front.open(&id).await);
-    is_away(&front.session().send("pay").await);
+    assert_unavailable(&front.decide(&id, &open, Decision::Approve, "").await);
+    assert_unavailable(&front.open(&id).await);
+    assert_unavailable(&front.session().send("pay").await);
     start_server();
-    assert!(world.seen().is_empty());
+    assert!(world.effects().is_empty());
     for _ in 0..2 {
         front.decide(&id, &open, Decision::Approve, "").await.unwrap();
     }
-    assert!(ended(&front, &id).await[0].is_success());
-    assert_eq!(world.seen(), ["pay 5"]);
+    assert!(finish(&front, &id).await[0].is_success());
+    assert_eq!(world.effects(), ["pay 5"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -165,7 +165,7 @@ async fn entries_of_another_version_are_errors_that_name_their_place() {
         (r#"{"v":1,"data":[{"#, "EOF"),
         ("\u{1b}", "expected value"),
     ] {
-        let (id, open) = waiting(&front).await;
+        let (id, open) = start_waiting(&front).await;
         let mut session = front.open(&id).await.unwrap();
         let rev = session.run().rev();
         let mut append = Append::new(rev, &[], session.run(), None);
@@ -182,18 +182,18 @@ async fn entries_of_another_version_are_errors_that_name_their_place() {
         }
         assert!(store.delete(&id).await.unwrap());
     }
-    assert!(world.seen().is_empty());
+    assert!(world.effects().is_empty());
     // The service goes on with other runs.
-    let (id, open) = waiting(&front).await;
+    let (id, open) = start_waiting(&front).await;
     front.decide(&id, &open, Decision::Approve, "").await.unwrap();
-    assert!(ended(&front, &id).await[0].is_success());
+    assert!(finish(&front, &id).await[0].is_success());
 }
 
 /// Sends signals to a run that has ended. Returns the outcomes.
-async fn signals(agent: Agent) -> Vec<String> {
-    let (id, open) = waiting(&agent).await;
+async fn send_late_signals(agent: Agent) -> Vec<String> {
+    let (id, open) = start_waiting(&agent).await;
     agent.decide(&id, &open, Decision::Approve, "").await.unwrap();
-    assert!(ended(&agent, &id).await[0].is_success());
+    assert!(finish(&agent, &id).await[0].is_success());
     let rev = agent.open(&id).await.unwrap().run().rev();
     let unknown = "call_9.1".parse().unwrap();
     let outcomes = vec![
@@ -212,20 +212,20 @@ async fn signals(agent: Agent) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signals_for_a_run_that_has_ended_are_answered_as_over_a_store() {
+async fn signals_for_an_ended_run_have_the_outcomes_of_a_store() {
     let _alone = ALONE.lock().await;
     let world = World::new();
     let _service = Service::start(agent(tools(&world)));
-    let store = signals(agent(tools(&World::new())).store(MemoryStore::new())).await;
-    let engine = signals(agent(tools(&world)).store(engine::connect().await)).await;
+    let store = send_late_signals(agent(tools(&World::new())).store(MemoryStore::new())).await;
+    let engine = send_late_signals(agent(tools(&world)).store(engine::connect().await)).await;
     assert_eq!(engine, store);
     assert_eq!(engine.iter().filter(|outcome| *outcome != "ok").count(), 5, "{engine:#?}");
-    assert_eq!(world.seen(), ["pay 5"]);
+    assert_eq!(world.effects(), ["pay 5"]);
 }
 
-/// Lets two processes decide, whose clocks are half an hour behind and ahead of this machine's. Returns the outcomes, and those of
-/// two that decide about an approval that expires in ten minutes.
-async fn decisions(agent: &Agent) -> Vec<String> {
+/// Lets two processes decide, whose clocks are half an hour behind and ahead of this machine's. They decide about an approval
+/// without expiry, and about one that expires in ten minutes. Returns all outcomes.
+async fn decide_on_two_clocks(agent: &Agent) -> Vec<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let half = Duration::from_mins(30);
     let [behind, ahead] = [now.saturating_sub(half), now + half].map(|time| {
@@ -233,7 +233,7 @@ async fn decisions(agent: &Agent) -> Vec<String> {
         agent.clone().clock(&Clock::at(time))
     });
     let mut outcomes = Vec::new();
-    let (id, open) = waiting(agent).await;
+    let (id, open) = start_waiting(agent).await;
     let decide = |by: &Agent, decision| {
         let (by, id, open) = (by.clone(), id.clone(), open.clone());
         async move { outcome(by.decide(&id, &open, decision, "").await) }
@@ -245,7 +245,7 @@ async fn decisions(agent: &Agent) -> Vec<String> {
         outcomes.extend([decide(by, Decision::Approve).await, decide(by, Decision::deny("late")).await]);
     }
     let expires = agent.clone().options(|options| options.approval_expiry = Some(Duration::from_mins(10)));
-    let (id, open) = waiting(&expires).await;
+    let (id, open) = start_waiting(&expires).await;
     for by in [&ahead, &behind] {
         outcomes.push(outcome(by.decide(&id, &open, Decision::Approve, "").await));
     }
@@ -257,15 +257,15 @@ async fn two_processes_whose_clocks_are_an_hour_apart_decide_once() {
     let _alone = ALONE.lock().await;
     let world = World::new();
     let _service = Service::start(agent(tools(&world)));
-    let store = decisions(&agent(tools(&World::new())).store(MemoryStore::new())).await;
-    let engine = decisions(&agent(tools(&world)).store(engine::connect().await)).await;
+    let store = decide_on_two_clocks(&agent(tools(&World::new())).store(MemoryStore::new())).await;
+    let engine = decide_on_two_clocks(&agent(tools(&world)).store(engine::connect().await)).await;
     assert_eq!(engine, store);
     assert_eq!(engine[..2], ["ok", "ok"]);
-    assert_eq!(world.seen()[0], "pay 5");
+    assert_eq!(world.effects()[0], "pay 5");
 }
 
-/// Returns the payment tool of a build.
-fn build(world: &Arc<World>, version: &'static str) -> Agent {
+/// Returns the agent of a build, with its version of the payment tool.
+fn build_agent(world: &Arc<World>, version: &'static str) -> Agent {
     let world = Arc::clone(world);
     let limit = if version == "1" { 100 } else { 50 };
     let amount = json!({ "type": "integer", "maximum": limit });
@@ -274,7 +274,7 @@ fn build(world: &Arc<World>, version: &'static str) -> Agent {
         .approval()
         .effect(Effect::Destructive)
         .handler(move |arguments, _| {
-            world.did(format!("{version} pays {}", arguments["amount"]));
+            world.record(format!("{version} pays {}", arguments["amount"]));
             async { Ok(json!("paid")) }
         });
     agent(Toolset::new().with(tool.unwrap()).unwrap())
@@ -282,7 +282,7 @@ fn build(world: &Arc<World>, version: &'static str) -> Agent {
 
 /// Replaces the build that drives, between the question and a decision by a process of the build `decides`. Returns the outcome,
 /// the results of the calls, and the effects.
-async fn replaced(
+async fn replace_build(
     on_engine: bool,
     next: &'static str,
     decides: &'static str,
@@ -290,25 +290,29 @@ async fn replaced(
     let world = World::new();
     let memory = Arc::new(MemoryStore::new());
     let of = async |version| {
-        let agent = build(&world, version);
+        let agent = build_agent(&world, version);
         if on_engine { agent.store(engine::connect().await) } else { agent.store(Arc::clone(&memory)) }
     };
-    let first = on_engine.then(|| Service::start(build(&world, "1")));
-    let (id, open) = waiting(&of("1").await).await;
+    let first = on_engine.then(|| Service::start(build_agent(&world, "1")));
+    let (id, open) = start_waiting(&of("1").await).await;
     drop(first);
-    let _second = on_engine.then(|| Service::start(build(&world, next)));
+    let _second = on_engine.then(|| Service::start(build_agent(&world, next)));
     let decided = of(decides).await.decide(&id, &open, Decision::Approve, "").await;
-    let results = ended(&of(next).await, &id).await;
-    (outcome(decided), results, world.seen())
+    let results = finish(&of(next).await, &id).await;
+    (outcome(decided), results, world.effects())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_build_takes_runs_over_and_a_changed_tool_is_superseded() {
     let _alone = ALONE.lock().await;
-    assert_eq!(replaced(true, "1", "1").await.2, ["1 pays 5"]);
-    let changed = replaced(true, "2", "1").await;
+    assert_eq!(replace_build(true, "1", "1").await.2, ["1 pays 5"]);
+    let changed = replace_build(true, "2", "1").await;
     assert_eq!(changed.1, [CallResult::Superseded { by: SupersededBy::ToolChanged }]);
     for (next, decides) in [("1", "1"), ("2", "1")] {
-        assert_eq!(replaced(true, next, decides).await, replaced(false, next, decides).await, "{next} {decides}");
+        assert_eq!(
+            replace_build(true, next, decides).await,
+            replace_build(false, next, decides).await,
+            "{next} {decides}"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The house rules, as code.
 
 mod docs;
+mod messages;
 mod names;
 mod prose;
 

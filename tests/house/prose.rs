@@ -53,7 +53,7 @@ const LEFT: [(&str, usize, usize); 12] = [
     ("tool-temporal", 0, 0),
     ("tool-terminal", 0, 0),
     ("guide", 0, 3),
-    ("tests", 7, 7),
+    ("tests", 6, 0),
 ];
 
 /// Returns whether a text begins with one of [`STARTS`].

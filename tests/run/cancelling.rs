@@ -1,4 +1,4 @@
-//! Cancelling and stopping from another task or process.
+//! Tests that stop or cancel a run from another task or process.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use tool_runtime::{
 use tool_test_kit::within;
 
 use crate::kit::{
-    Effects, Placed as _, agent, ends, millis, pays, refusal, resumed, store, stores, tool_results, tools, until,
+    Effects, OnBackend as _, agent, call_results, payments, refusal, resume, sleep_millis, store, stores, tool_results,
+    tools, wait_until,
 };
 
 /// A guard that records its drop.
@@ -30,64 +31,64 @@ impl Drop for Dropped<'_> {
 async fn slow(#[state] effects: &Effects) -> &'static str {
     let _dropped = Dropped(effects);
     effects.record("begins");
-    until(|| effects.count("go on") == 1).await;
+    wait_until(|| effects.count("go on") == 1).await;
     effects.record("ends");
     "done"
 }
 
-fn slowly(effects: &Arc<Effects>) -> Agent {
+fn slow_agent(effects: &Arc<Effects>) -> Agent {
     let turns = [Turn::call("slow", json!({})).then_call("slow", json!({})), Turn::say("said")];
     Agent::new(ScriptedModel::new(turns)).tools(toolset!(Arc::clone(effects); slow))
 }
 
 /// Waits until the request to stop is stored. A driver without a store reads it before the ends of calls.
-async fn until_stop_is_kept(agent: &Agent, id: &RunId) {
+async fn wait_for_stored_stop(agent: &Agent, id: &RunId) {
     let is_kept = async || agent.open(id).await.is_ok_and(|open| open.run().freeze().contains("\"stopping\":true"));
-    let waits = async {
+    let waiting = async {
         while agent.is_stored() && !is_kept().await {
-            millis(10).await;
+            sleep_millis(10).await;
         }
     };
-    within("a request to stop", waits).await;
+    within("a request to stop", waiting).await;
 }
 
 #[tokio::test]
 async fn a_handle_stops_after_the_step_or_drops_the_work() {
     for cancels in [false, true] {
         let effects = Effects::new();
-        let mut session = slowly(&effects).anywhere().session();
+        let mut session = slow_agent(&effects).anywhere().session();
         let (agent, id, handle) = (session.agent().clone(), session.id().clone(), session.handle());
         let (ended, ()) = tokio::join!(session.send("go"), async {
-            until(|| effects.count("begins") == 2).await;
+            wait_until(|| effects.count("begins") == 2).await;
             handle.stop();
             if cancels {
                 handle.cancel();
             } else {
-                until_stop_is_kept(&agent, &id).await;
+                wait_for_stored_stop(&agent, &id).await;
                 effects.record("go on");
             }
         });
         if cancels {
             assert!(matches!(ended, Err(AgentError::Cancelled)));
-            assert_eq!(ends(&session), [CallResult::Cancelled, CallResult::Cancelled]);
-            until(|| effects.count("dropped") == 2).await;
-            assert_eq!(effects.count("ends"), 0, "nobody waits for it, and it is dropped");
+            assert_eq!(call_results(&session), [CallResult::Cancelled, CallResult::Cancelled]);
+            wait_until(|| effects.count("dropped") == 2).await;
+            assert_eq!(effects.count("ends"), 0, "the run drops the work of a cancelled call");
         } else {
             assert_eq!(ended.unwrap().phase, Phase::Stopped(StopReason::Requested));
             assert_eq!((effects.count("ends"), tool_results(&session)), (2, vec!["done".to_owned(); 2]));
         }
-        assert_eq!(session.resume().await.unwrap().text, "said", "it goes on");
+        assert_eq!(session.resume().await.unwrap().text, "said", "the run continues");
     }
 }
 
 #[tokio::test]
 async fn a_request_before_the_run_applies_to_that_run_only() {
     let effects = Effects::new();
-    let mut session = slowly(&effects).anywhere().session();
+    let mut session = slow_agent(&effects).anywhere().session();
     let (agent, id) = (session.agent().clone(), session.id().clone());
     session.handle().stop();
     let (ended, ()) = tokio::join!(session.send("go"), async {
-        until_stop_is_kept(&agent, &id).await;
+        wait_for_stored_stop(&agent, &id).await;
         effects.record("go on");
     });
     assert_eq!(ended.unwrap().phase, Phase::Stopped(StopReason::Requested));
@@ -106,12 +107,12 @@ async fn another_process_stops_or_cancels_a_run() {
     for store in stores().await {
         for cancels in [false, true] {
             let effects = Effects::new();
-            let first = slowly(&effects).on(&store);
+            let first = slow_agent(&effects).on(&store);
             let mut session: Session = first.session();
             let id = session.id().clone();
-            let other = slowly(&effects).on(&store);
+            let other = slow_agent(&effects).on(&store);
             let (ended, ()) = tokio::join!(session.send("go"), async {
-                until(|| effects.count("begins") == 2).await;
+                wait_until(|| effects.count("begins") == 2).await;
                 assert_eq!(refusal(other.cancel(&id, "eve").await), Refusal::Forbidden);
                 assert_eq!(refusal(other.stop(&id, "eve").await), Refusal::Forbidden);
                 let run = if cancels { other.cancel(&id, "").await } else { other.stop(&id, "").await };
@@ -127,9 +128,9 @@ async fn another_process_stops_or_cancels_a_run() {
                 }
                 other => panic!("{other:?}"),
             }
-            let ended = ends(&session);
+            let ended = call_results(&session);
             assert_eq!(ended.iter().filter(|end| **end == CallResult::Cancelled).count(), if cancels { 2 } else { 0 });
-            assert_eq!(ends(&other.open(&id).await.unwrap()), ended);
+            assert_eq!(call_results(&other.open(&id).await.unwrap()), ended);
         }
     }
 }
@@ -137,7 +138,7 @@ async fn another_process_stops_or_cancels_a_run() {
 #[tokio::test]
 async fn interrupts_are_decided_before_a_stop_and_waiting_prompts_are_dropped() {
     let effects = Effects::new();
-    let agent = agent(&store(), tools(&effects), [pays(&[5]), Turn::say("never")])
+    let agent = agent(&store(), tools(&effects), [payments(&[5]), Turn::say("never")])
         .options(|options| options.on_prompt = OnPrompt::Block)
         .anywhere();
     let mut session = agent.session();
@@ -145,12 +146,12 @@ async fn interrupts_are_decided_before_a_stop_and_waiting_prompts_are_dropped() 
     session.send("and then?").await.unwrap();
     let id = session.id().clone();
     agent.stop(&id, "").await.unwrap();
-    agent.stop(&id, "").await.expect("twice is once");
-    let waits = session.interrupts().next().unwrap().id.clone();
-    agent.decide(&id, &waits, Decision::Approve, "").await.unwrap();
-    let session = resumed(&agent, &id).await;
+    agent.stop(&id, "").await.expect("a second request is accepted");
+    let interrupt = session.interrupts().next().unwrap().id.clone();
+    agent.decide(&id, &interrupt, Decision::Approve, "").await.unwrap();
+    let session = resume(&agent, &id).await;
     assert_eq!(effects.all(), ["pay 5 to Ann"]);
     assert_eq!(session.run().phase(), tool_runtime::run::Phase::Stopped(tool_runtime::run::StopReason::Requested));
     assert!(session.run().queue().is_empty());
-    agent.cancel(&id, "").await.expect("nothing is going on");
+    agent.cancel(&id, "").await.expect("a run at rest can be cancelled");
 }

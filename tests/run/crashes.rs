@@ -1,4 +1,4 @@
-//! Processes that end in the middle of a run. `kills` does this to those of an engine.
+//! Tests of processes that end in the middle of a run. `tests/engines/kills.rs` kills those of an engine.
 
 use std::{
     sync::{
@@ -21,12 +21,13 @@ use tool_test_kit::within;
 
 use crate::{
     kit::{
-        Effects, Events, Person, agent, ends, millis, open, refusal, resumed, store, stores, tool_results, tools, until,
+        Effects, Events, Person, agent, call_results, open_interrupts, refusal, resume, sleep_millis, store, stores,
+        tool_results, tools, wait_until,
     },
     suite::subagents::{call, inner_tools},
 };
 
-/// Takes its time, the first time.
+/// Takes a minute the first time.
 #[tool]
 async fn once(#[state] effects: &Effects) -> &'static str {
     effects.record("once");
@@ -34,7 +35,7 @@ async fn once(#[state] effects: &Effects) -> &'static str {
     "done"
 }
 
-/// Takes its time, the first time, and may be run again.
+/// Takes a minute the first time, and may run again.
 #[tool(idempotent)]
 async fn again(#[state] effects: &Effects) -> &'static str {
     effects.record("again");
@@ -44,11 +45,11 @@ async fn again(#[state] effects: &Effects) -> &'static str {
 
 async fn hesitate(count: usize) {
     if count == 1 {
-        millis(60_000).await;
+        sleep_millis(60_000).await;
     }
 }
 
-fn breaking(store: &Arc<dyn Store>, effects: &Arc<Effects>) -> Agent {
+fn agent_with_slow_calls(store: &Arc<dyn Store>, effects: &Arc<Effects>) -> Agent {
     let turn = Turn::call("once", json!({})).then_call("again", json!({})).then_call("pay", json!({"amount": 5}));
     let all = tools(effects).merge(toolset!(Arc::clone(effects); once, again)).unwrap();
     agent(store, all, [turn, Turn::say("ok")])
@@ -57,8 +58,8 @@ fn breaking(store: &Arc<dyn Store>, effects: &Arc<Effects>) -> Agent {
 /// Sends a prompt, and drops the future in the middle of the calls.
 async fn break_off(session: &mut Session, effects: &Effects) {
     tokio::select! {
-        sent = session.send("go") => panic!("it did not hesitate: {sent:?}"),
-        () = until(|| effects.count("once") == 1 && effects.count("again") == 1) => {}
+        sent = session.send("go") => panic!("the calls returned: {sent:?}"),
+        () = wait_until(|| effects.count("once") == 1 && effects.count("again") == 1) => {}
     }
 }
 
@@ -75,7 +76,7 @@ async fn after_a_crash_repeatable_calls_restart_and_a_person_decides_the_rest() 
         for (decision, runs, says) in decisions {
             let effects = Effects::new();
             let person = Person::deciding([]);
-            let agent = breaking(&store, &effects).observer(Events::new()).operator(person.clone());
+            let agent = agent_with_slow_calls(&store, &effects).observer(Events::new()).operator(person.clone());
             let mut session = agent.lease_time(Duration::from_hours(1)).session();
             break_off(&mut session, &effects).await;
             assert_eq!((effects.count("once"), effects.count("again")), (1, 1));
@@ -96,28 +97,28 @@ async fn after_a_crash_repeatable_calls_restart_and_a_person_decides_the_rest() 
 async fn a_lost_call_waits_without_an_operator() {
     for store in stores().await {
         let effects = Effects::new();
-        let agent = breaking(&store, &effects).lease_time(Duration::from_millis(30));
+        let agent = agent_with_slow_calls(&store, &effects).lease_time(Duration::from_millis(30));
         let mut session = agent.session();
         let id = session.id().clone();
         break_off(&mut session, &effects).await;
         drop(session);
-        millis(40).await;
+        sleep_millis(40).await;
         // Another process finds the run.
         assert_eq!(agent.sweep().await.unwrap(), 1);
         assert_eq!((effects.count("once"), effects.count("again")), (1, 2));
-        let waits = open(&agent, &id).await;
-        let tools: Vec<&str> = waits.iter().map(|open| open.shown.tool.as_str()).collect();
+        let interrupts = open_interrupts(&agent, &id).await;
+        let tools: Vec<&str> = interrupts.iter().map(|open| open.shown.tool.as_str()).collect();
         assert_eq!(tools.len(), 2, "{tools:?}");
         assert!(matches!(
-            refusal(agent.decide(&id, &waits[0].id, Decision::Approve, "mallory").await),
+            refusal(agent.decide(&id, &interrupts[0].id, Decision::Approve, "mallory").await),
             Refusal::Forbidden
         ));
-        for waits in &waits {
-            agent.decide(&id, &waits.id, Decision::deny("leave it"), "").await.unwrap();
+        for interrupt in &interrupts {
+            agent.decide(&id, &interrupt.id, Decision::deny("leave it"), "").await.unwrap();
         }
-        let session = resumed(&agent, &id).await;
-        assert_eq!(ends(&session)[0], CallResult::Aborted { by: AbortCause::LostProcess });
-        assert!(matches!(ends(&session)[2], CallResult::Denied { .. }));
+        let session = resume(&agent, &id).await;
+        assert_eq!(call_results(&session)[0], CallResult::Aborted { by: AbortCause::LostProcess });
+        assert!(matches!(call_results(&session)[2], CallResult::Denied { .. }));
         assert_eq!((effects.count("once"), effects.count("again"), effects.count("pay 5 to Ann")), (1, 2, 0));
     }
 }
@@ -137,17 +138,17 @@ async fn a_dead_process_is_taken_over_without_a_question() {
         let id = session.id().clone();
         tokio::select! {
             sent = session.send("go") => panic!("the call returned: {sent:?}"),
-            () = until(|| is_stuck.load(Ordering::SeqCst)) => {}
+            () = wait_until(|| is_stuck.load(Ordering::SeqCst)) => {}
         }
         drop(session);
-        millis(5).await;
+        sleep_millis(5).await;
         assert_eq!(effects.count("note one"), 1);
         let tools = Toolset::new().with(inner(ScriptedModel::new([Turn::say("noted")]))).unwrap();
         let again = crate::kit::agent(&store, tools, [Turn::say("done")]);
         let mut session = again.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
         assert_eq!(tool_results(&session), ["noted"]);
-        assert_eq!(effects.count("note one"), 1, "it goes on where it was");
+        assert_eq!(effects.count("note one"), 1, "the inner run continues where it stopped");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Validators of a call in a run: before an approval, after an edit, and before the start.
+//! Tests of a call's validators in a run: before an approval, after an edit, and before the start.
 
 use std::sync::{
     Arc,
@@ -15,13 +15,16 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, agent, ends, millis, open, refusal, resumed, stores, tool_results, until, waiting};
+use crate::kit::{
+    Effects, agent, call_results, open_interrupts, refusal, resume, sleep_millis, start_waiting, stores, tool_results,
+    wait_until,
+};
 
 /// The state of the validators.
 #[derive(Default)]
 pub(crate) struct Shop {
     effects: Arc<Effects>,
-    /// Set while a look at the stock does not end.
+    /// Set while the validator of `count` must not answer.
     pub(crate) held: AtomicBool,
     stock: AtomicU64,
     /// A suffix for names, which changes their normalized values.
@@ -51,7 +54,7 @@ fn thing(value: Option<String>, known: OrderThing<'_>) -> Validation<String> {
 async fn count(value: Option<u64>, known: OrderCount<'_>) -> Result<Validation<u64>, Failure> {
     let shop = known.state();
     while shop.held.load(SeqCst) {
-        millis(10).await;
+        sleep_millis(10).await;
     }
     let stock = shop.stock.load(SeqCst);
     Ok(match value {
@@ -94,10 +97,10 @@ pub(crate) const ORDER: &str = r#"{"thing":"apples","count":2}"#;
 async fn normalized_arguments_are_shown_approved_and_run() {
     for store in stores().await {
         let shop = shop();
-        let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
-        assert_eq!(waits[0].shown.arguments, json!({ "thing": "APPLES", "count": 2 }));
-        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
-        let session = resumed(&agent, &id).await;
+        let (agent, id, interrupts) = start_waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
+        assert_eq!(interrupts[0].shown.arguments, json!({ "thing": "APPLES", "count": 2 }));
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
+        let session = resume(&agent, &id).await;
         assert_eq!(shop.effects.all().last().unwrap(), "2 APPLES");
         let remark = r#"{"ok":true,"value":"ordered","feedback":["`thing` is understood as \"APPLES\""]}"#;
         assert_eq!(tool_results(&session), [remark]);
@@ -123,7 +126,7 @@ async fn no_person_is_asked_about_calls_that_a_validator_refuses() {
             "count": { "valid": false, "problems": ["only 5 are left"] },
         }});
         assert_eq!(tool_results(&session), [first.to_string(), second.to_string()]);
-        assert!(ends(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
+        assert!(call_results(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
     }
 }
 
@@ -131,15 +134,15 @@ async fn no_person_is_asked_about_calls_that_a_validator_refuses() {
 async fn an_edit_is_validated_and_the_person_sees_its_problems() {
     for store in stores().await {
         let shop = shop();
-        let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
+        let (agent, id, interrupts) = start_waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
         let edit = |arguments| Decision::Edit { arguments };
         let wrong = edit(json!({ "thing": "pears", "count": 9 }));
-        let refused = refusal(agent.decide(&id, &waits[0].id, wrong, "").await);
+        let refused = refusal(agent.decide(&id, &interrupts[0].id, wrong, "").await);
         let Refusal::Invalid { feedback } = refused else { panic!("{refused:?}") };
         assert!(feedback.lines().contains(&"`count`: only 5 are left".to_owned()), "{feedback}");
-        assert_eq!(open(&agent, &id).await, waits, "nothing is used up");
-        agent.decide(&id, &waits[0].id, edit(json!({ "thing": "pears", "count": 3 })), "").await.unwrap();
-        resumed(&agent, &id).await;
+        assert_eq!(open_interrupts(&agent, &id).await, interrupts, "a refused edit leaves the interrupt open");
+        agent.decide(&id, &interrupts[0].id, edit(json!({ "thing": "pears", "count": 3 })), "").await.unwrap();
+        resume(&agent, &id).await;
         assert_eq!(shop.effects.all().last().unwrap(), "3 PEARS");
     }
 }
@@ -148,10 +151,10 @@ async fn an_edit_is_validated_and_the_person_sees_its_problems() {
 async fn a_validator_is_asked_again_before_the_start() {
     for store in stores().await {
         let shop = shop();
-        let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
+        let (agent, id, interrupts) = start_waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
         shop.stock.store(1, SeqCst);
-        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
-        let session = resumed(&agent, &id).await;
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
+        let session = resume(&agent, &id).await;
         assert!(tool_results(&session)[0].contains("only 1 are left"), "{:?}", tool_results(&session));
         assert!(shop.effects.all().iter().all_and_some(|seen| seen == "asked"), "{:?}", shop.effects.all());
     }
@@ -161,18 +164,18 @@ async fn a_validator_is_asked_again_before_the_start() {
 async fn arguments_normalized_after_the_approval_do_not_run() {
     for store in stores().await {
         let shop = shop();
-        let (agent, id, waits) = waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
-        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        let (agent, id, interrupts) = start_waiting(&store, tools(&shop), Turn::call("Order", ORDER)).await;
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         shop.suffix.store(7, SeqCst);
-        let session = resumed(&agent, &id).await;
+        let session = resume(&agent, &id).await;
         let by = SupersededBy::ArgumentsChanged;
-        assert_eq!(ends(&session), [CallResult::Superseded { by }]);
+        assert_eq!(call_results(&session), [CallResult::Superseded { by }]);
         assert!(shop.effects.all().iter().all_and_some(|seen| seen == "asked"));
     }
 }
 
 #[tokio::test]
-async fn calls_before_it_do_not_wait_for_a_validator() {
+async fn earlier_calls_do_not_wait_for_a_validator() {
     for store in stores().await {
         let shop = shop();
         shop.held.store(true, SeqCst);
@@ -184,8 +187,8 @@ async fn calls_before_it_do_not_wait_for_a_validator() {
             session.send("go").await.unwrap();
             session.interrupts().map(|open| matches!(open.kind, InterruptKind::Approval { .. })).collect::<Vec<_>>()
         });
-        until(|| effects.count("shout") == 1).await;
-        assert!(!sent.is_finished(), "the order is still being looked at");
+        wait_until(|| effects.count("shout") == 1).await;
+        assert!(!sent.is_finished(), "the validator of the order has not answered");
         shop.held.store(false, SeqCst);
         assert_eq!(sent.await.unwrap(), [true]);
     }

@@ -1,4 +1,4 @@
-//! Numbers with more digits than a `Value` keeps: a decision covers all digits.
+//! Tests of numbers with more digits than a `Value` keeps: a decision covers all digits.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use tool_runtime::{
     toolset::RuntimeTool,
 };
 
-use crate::kit::{Effects, Placed as _, agent, stores};
+use crate::kit::{Effects, OnBackend as _, agent, stores};
 
-/// A tool that pays to an account, whose number may be long.
+/// Returns a tool that pays to an account, whose number may be long.
 fn transfer(effects: &Arc<Effects>) -> Toolset {
     let effects = Arc::clone(effects);
     let schema =
@@ -32,7 +32,7 @@ fn transfers(calls: &[(&str, u32)]) -> Vec<Turn> {
 }
 
 #[tokio::test]
-async fn a_call_that_was_allowed_for_the_run_covers_no_other_number() {
+async fn an_approval_for_the_run_covers_no_other_number() {
     for store in stores().await {
         let effects = Effects::new();
         let turns = transfers(&[("7", 1), ("7.0", 2), ("18446744073709551617", 3), ("18446744073709551999", 4)]);

@@ -1,4 +1,4 @@
-//! Interrupts that expire: by a timer in the driver, or by a sweep.
+//! Tests of interrupts that a sweep expires. `paused_clock.rs` tests the driver's timer.
 
 use std::time::Duration;
 
@@ -11,9 +11,8 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{Effects, agent, ends, open, pays, refusal, stores, tools};
+use crate::kit::{Effects, agent, call_results, open_interrupts, payments, refusal, stores, tools};
 
-/// In milliseconds.
 const DAY: Duration = Duration::from_hours(24);
 
 #[tokio::test]
@@ -21,22 +20,22 @@ async fn a_sweep_expires_interrupts_of_other_runs() {
     for store in stores().await {
         let effects = Effects::new();
         let clock = Clock::new();
-        let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("a pity")])
+        let agent = agent(&store, tools(&effects), [payments(&[5]), Turn::say("a pity")])
             .clock(&clock)
             .options(|options| options.approval_expiry = Some(DAY));
         let mut session = agent.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
-        let (id, waits) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
+        let (id, interrupt) = (session.id().clone(), session.interrupts().next().unwrap().id.clone());
         assert_eq!(agent.sweep().await.unwrap(), 0, "the interrupt has not expired yet");
         clock.advance(DAY);
         // The interrupt has expired, so the run refuses the decision even before the sweep.
-        let late = agent.decide(&id, &waits, Decision::Approve, "").await;
+        let late = agent.decide(&id, &interrupt, Decision::Approve, "").await;
         assert!(matches!(refusal(late), Refusal::Closed { .. }));
         assert_eq!(agent.sweep().await.unwrap(), 1);
         assert_eq!(agent.sweep().await.unwrap(), 0);
         let session = agent.open(&id).await.unwrap();
-        assert_eq!(ends(&session), [CallResult::Expired]);
-        assert_eq!(open(&agent, &id).await, []);
+        assert_eq!(call_results(&session), [CallResult::Expired]);
+        assert_eq!(open_interrupts(&agent, &id).await, []);
         assert_eq!(session.run().last_text(), "a pity");
         assert_eq!(effects.all(), [""; 0]);
     }
@@ -47,7 +46,7 @@ async fn a_sweep_expires_interrupts_of_other_runs() {
 struct Tab {}
 
 #[tokio::test]
-async fn external_calls_have_a_time_of_their_own() {
+async fn external_calls_have_an_expiry_of_their_own() {
     for store in stores().await {
         let turns = [Turn::call("Tab", json!({})), Turn::say("ok")];
         let clock = Clock::new();
@@ -57,6 +56,6 @@ async fn external_calls_have_a_time_of_their_own() {
         session.send("go").await.unwrap();
         clock.advance(DAY);
         assert_eq!(agent.sweep().await.unwrap(), 1);
-        assert_eq!(ends(&agent.open(session.id()).await.unwrap()), [CallResult::Expired]);
+        assert_eq!(call_results(&agent.open(session.id()).await.unwrap()), [CallResult::Expired]);
     }
 }

@@ -1,4 +1,4 @@
-//! A process that follows a run while another one drives it.
+//! Tests of a process that follows a run while another one drives it.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Effects, Events, agent, millis, open, store, stores, tools, until},
+    kit::{Effects, Events, agent, open_interrupts, sleep_millis, store, stores, tools, wait_until},
     store_hooks::Wrapped,
 };
 
@@ -29,18 +29,18 @@ use crate::{
 async fn work(#[state] effects: &Effects) -> &'static str {
     effects.record("work begins");
     while effects.count("release") == 0 {
-        millis(5).await;
+        sleep_millis(5).await;
     }
     effects.record("work ends");
     "worked"
 }
 
-fn all(effects: &Arc<Effects>) -> Toolset {
+fn tools_and_work(effects: &Arc<Effects>) -> Toolset {
     tools(effects).merge(toolset!(Arc::clone(effects); work)).unwrap()
 }
 
-/// Returns the events that both processes report, with the pieces of each text and of all arguments as one.
-fn tool_results(events: &Events) -> Vec<RecordedEvent> {
+/// Returns the events that both processes report, with the pieces of each text and of each call's arguments joined.
+fn joined_events(events: &Events) -> Vec<RecordedEvent> {
     let mut all: Vec<RecordedEvent> = Vec::new();
     for event in events.all() {
         match (all.last_mut(), event) {
@@ -58,13 +58,13 @@ fn tool_results(events: &Events) -> Vec<RecordedEvent> {
     all
 }
 
-/// Returns a session of the run as it was created.
-async fn from_the_beginning(agent: &Agent, store: &Arc<dyn Store>, id: &RunId) -> tool_runtime::agent::Session {
+/// Waits until the run is stored. Returns a session of the run as it was created.
+async fn open_at_the_beginning(agent: &Agent, store: &Arc<dyn Store>, id: &RunId) -> tool_runtime::agent::Session {
     let first = loop {
         if let Ok(records) = store.read(id, 0).await {
             break records[0].clone();
         }
-        millis(5).await;
+        sleep_millis(5).await;
     };
     agent.session_from_run(StoredRun::new(None, vec![first]).run().unwrap())
 }
@@ -79,7 +79,7 @@ async fn a_follower_reports_what_the_driver_reports() {
             Turn::say("All is done."),
         ];
         let (driver, follower) = (Events::new(), Events::new());
-        let here = agent(&store, all(&effects), turns).observer(driver.clone());
+        let here = agent(&store, tools_and_work(&effects), turns).observer(driver.clone());
         let hooked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&hooked);
         let there = here.clone().observer(follower.clone()).hooks(move |_: &Event<'_>| {
@@ -88,21 +88,21 @@ async fn a_follower_reports_what_the_driver_reports() {
         let mut session = here.session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { (session.send("go").await, session) });
-        let mut following = from_the_beginning(&there, &store, &id).await;
-        until(|| effects.count("work begins") == 1).await;
+        let mut following = open_at_the_beginning(&there, &store, &id).await;
+        wait_until(|| effects.count("work begins") == 1).await;
         let followed = tokio::spawn(async move { (following.follow().await, following) });
-        until(|| !follower.all().is_empty()).await;
+        wait_until(|| !follower.all().is_empty()).await;
         effects.record("release");
         let (reply, mut session) = driven.await.unwrap();
         let (copy, mut following) = followed.await.unwrap();
         assert_eq!(reply.as_ref().unwrap().phase, Phase::Suspended);
         assert_eq!(copy.unwrap(), reply.unwrap());
-        assert_eq!(tool_results(&follower), tool_results(&driver));
+        assert_eq!(joined_events(&follower), joined_events(&driver));
         assert_eq!(hooked.load(Ordering::SeqCst), 0);
         // The one that followed continues the run after the decision, and the one that drove follows.
-        let waits = open(&there, &id).await[0].id.clone();
+        let interrupt = open_interrupts(&there, &id).await[0].id.clone();
         let owner = there.owner();
-        there.decide(&id, &waits, Decision::Approve, owner).await.unwrap();
+        there.decide(&id, &interrupt, Decision::Approve, owner).await.unwrap();
         let reply = following.follow().await.unwrap();
         assert_eq!(session.follow().await.unwrap(), reply);
         assert_eq!((reply.text.as_str(), &reply.phase), ("All is done.", &Phase::Finished));
@@ -117,21 +117,22 @@ async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
         let effects = Effects::new();
         let turn = Turn::say("I work.").then_call("work", json!({})).then_call("look", json!({"what": "sky"}));
         let follower = Events::new();
-        let here = agent(&store, all(&effects), [turn, Turn::say("done")]).lease_time(Duration::from_millis(600));
+        let here =
+            agent(&store, tools_and_work(&effects), [turn, Turn::say("done")]).lease_time(Duration::from_millis(600));
         let mut session = here.session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { session.send("go").await });
-        until(|| effects.count("work begins") == 1).await;
+        wait_until(|| effects.count("work begins") == 1).await;
         let there = here.clone().observer(follower.clone());
-        let mut following = from_the_beginning(&there, &store, &id).await;
+        let mut following = open_at_the_beginning(&there, &store, &id).await;
         let followed = tokio::spawn(async move { following.follow().await });
-        until(|| !follower.all().is_empty()).await;
+        wait_until(|| !follower.all().is_empty()).await;
         driven.abort();
         // Nobody knows whether the work was done, so a person is asked.
         assert_eq!(followed.await.unwrap().unwrap().phase, Phase::Suspended);
-        let waits = open(&there, &id).await;
-        assert_eq!(waits.len(), 1);
-        let texts = tool_results(&follower).into_iter().filter(|seen| matches!(seen, RecordedEvent::Text(_)));
+        let interrupts = open_interrupts(&there, &id).await;
+        assert_eq!(interrupts.len(), 1);
+        let texts = joined_events(&follower).into_iter().filter(|seen| matches!(seen, RecordedEvent::Text(_)));
         assert_eq!(texts.collect::<Vec<_>>(), [RecordedEvent::Text("I work.".to_owned())]);
     }
 }
@@ -140,11 +141,11 @@ async fn a_follower_continues_the_run_of_a_driver_that_is_gone() {
 async fn a_follower_stops_the_run_of_another_process() {
     for store in stores().await {
         let effects = Effects::new();
-        let here = agent(&store, all(&effects), [Turn::call("work", json!({})), Turn::say("never")]);
+        let here = agent(&store, tools_and_work(&effects), [Turn::call("work", json!({})), Turn::say("never")]);
         let mut session = here.session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { session.send("go").await });
-        until(|| effects.count("work begins") == 1).await;
+        wait_until(|| effects.count("work begins") == 1).await;
         let there = here.clone().observer(Events::new());
         let mut following = there.open(&id).await.unwrap();
         let handle = following.handle();
@@ -160,11 +161,11 @@ async fn a_follower_stops_the_run_of_another_process() {
 #[tokio::test]
 async fn a_follower_that_meets_a_run_at_rest_asks_no_model() {
     let (store, effects) = (store(), Effects::new());
-    let here = agent(&store, all(&effects), [Turn::say("done")]);
+    let here = agent(&store, tools_and_work(&effects), [Turn::say("done")]);
     let mut session = here.session();
     let id = session.id().clone();
     session.send("go").await.unwrap();
-    let mut following = from_the_beginning(&here, &store, &id).await;
+    let mut following = open_at_the_beginning(&here, &store, &id).await;
     assert_eq!(following.follow().await.unwrap().text, "done");
     assert_eq!(following.run().rev(), here.open(&id).await.unwrap().run().rev());
     // The store fails: the follower reports it, and can be tried again.

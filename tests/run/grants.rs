@@ -1,4 +1,4 @@
-//! Guarantees 3, 4, 7 and 8: a call runs exactly as a policy or a person has allowed it.
+//! Tests of guarantees 3, 4, 7 and 8: a call runs exactly as a policy or a person has allowed it.
 
 use std::{
     sync::{
@@ -22,7 +22,8 @@ use tool_runtime::{
 
 use crate::{
     kit::{
-        Effects, Placed as _, agent, ends, is_engine, open, pays, resumed, store, stores, tool_results, tools, waiting,
+        Effects, OnBackend as _, agent, call_results, is_engine, open_interrupts, payments, resume, start_waiting,
+        store, stores, tool_results, tools,
     },
     store_hooks::Wrapped,
 };
@@ -31,14 +32,14 @@ use crate::{
 async fn s03_arguments_changed_in_the_store_are_refused() {
     for approved in [false, true] {
         let (store, effects) = (store(), Effects::new());
-        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
+        let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5])).await;
         if approved {
-            agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+            agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         }
         let tampered = Wrapped::new(&store).tampered(|text| text.replace(r#"\"amount\":5"#, r#"\"amount\":99"#));
         let agent = agent.store(tampered);
         assert!(matches!(agent.open(&id).await, Err(AgentError::Store(StoreError::Record(_)))));
-        assert!(agent.decide(&id, &waits[0].id, Decision::Approve, "").await.is_err());
+        assert!(agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.is_err());
         // An engine does not list runs that it continues by itself.
         let is_due = !store.due(Time(0), 1).await.unwrap().is_empty();
         assert!(!is_due || approved);
@@ -48,7 +49,7 @@ async fn s03_arguments_changed_in_the_store_are_refused() {
 }
 
 /// Returns a toolset with a payment tool. It accepts waiting calls of the versions `takes_over`.
-pub(crate) fn payment(effects: &Arc<Effects>, description: &str, version: &str, takes_over: &[&str]) -> Toolset {
+pub(crate) fn payment_tool(effects: &Arc<Effects>, description: &str, version: &str, takes_over: &[&str]) -> Toolset {
     let effects = Arc::clone(effects);
     let by = version.to_owned();
     let tool = RuntimeTool::new("pay", description)
@@ -66,14 +67,14 @@ pub(crate) fn payment(effects: &Arc<Effects>, description: &str, version: &str, 
     Toolset::new().with(tool.unwrap()).unwrap()
 }
 
-/// Returns an agent, and its run with a payment that waits for its approval or was approved, with the interrupt of the payment.
-async fn open_payment(
+/// Starts a run with a payment that waits for its approval, or is approved. Returns the agent, the run and the interrupt.
+async fn start_payment(
     store: &Arc<dyn Store>,
     effects: &Arc<Effects>,
     is_approved: bool,
 ) -> (Agent, RunId, InterruptId) {
-    let (agent, id, waits) = waiting(store, payment(effects, "Pays.", "1", &[]), pays(&[5])).await;
-    let interrupt = waits[0].id.clone();
+    let (agent, id, interrupts) = start_waiting(store, payment_tool(effects, "Pays.", "1", &[]), payments(&[5])).await;
+    let interrupt = interrupts[0].id.clone();
     if is_approved {
         agent.decide(&id, &interrupt, Decision::Approve, "").await.unwrap();
     }
@@ -85,10 +86,10 @@ async fn s03_a_tool_that_was_changed_does_not_run_on_an_old_approval() {
     for store in stores().await {
         for is_approved in [false, true].into_iter().filter(|is_approved| *is_approved || !is_engine(&store)) {
             let effects = Effects::new();
-            let (agent, id, _) = open_payment(&store, &effects, is_approved).await;
-            let changed = agent.tools(payment(&effects, "Pays twice.", "2", &[])).on(&store);
-            let session = resumed(&changed, &id).await;
-            assert_eq!(ends(&session), [CallResult::Superseded { by: SupersededBy::ToolChanged }]);
+            let (agent, id, _) = start_payment(&store, &effects, is_approved).await;
+            let changed = agent.tools(payment_tool(&effects, "Pays twice.", "2", &[])).on(&store);
+            let session = resume(&changed, &id).await;
+            assert_eq!(call_results(&session), [CallResult::Superseded { by: SupersededBy::ToolChanged }]);
             assert_eq!(tool_results(&session), ["the tool was changed while the call waited; it did not run"]);
             assert_eq!(effects.all(), [""; 0]);
         }
@@ -96,35 +97,36 @@ async fn s03_a_tool_that_was_changed_does_not_run_on_an_old_approval() {
 }
 
 #[tokio::test]
-async fn s03_a_text_that_was_mended_supersedes_nothing() {
+async fn s03_a_corrected_description_supersedes_nothing() {
     for store in stores().await {
         for is_approved in [false, true] {
             let effects = Effects::new();
-            let (agent, id, waits) = waiting(&store, payment(&effects, "Pasy.", "1", &[]), pays(&[5])).await;
-            let repaired = agent.clone().tools(payment(&effects, "Pays.", "1", &[])).on(&store);
+            let (agent, id, interrupts) =
+                start_waiting(&store, payment_tool(&effects, "Pasy.", "1", &[]), payments(&[5])).await;
+            let repaired = agent.clone().tools(payment_tool(&effects, "Pays.", "1", &[])).on(&store);
             let agent = if is_approved { agent } else { repaired.clone() };
-            agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
-            resumed(&repaired, &id).await;
+            agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
+            resume(&repaired, &id).await;
             assert_eq!(effects.all(), ["1 pays 5"]);
         }
     }
 }
 
 #[tokio::test]
-async fn s03_a_version_that_takes_over_asks_anew() {
+async fn s03_a_version_that_accepts_waiting_calls_asks_again() {
     for store in stores().await {
         for is_approved in [false, true].into_iter().filter(|is_approved| *is_approved || !is_engine(&store)) {
             let effects = Effects::new();
-            let (agent, id, interrupt) = open_payment(&store, &effects, is_approved).await;
-            let newer = agent.tools(payment(&effects, "Pays twice.", "2", &["1"])).on(&store);
+            let (agent, id, interrupt) = start_payment(&store, &effects, is_approved).await;
+            let newer = agent.tools(payment_tool(&effects, "Pays twice.", "2", &["1"])).on(&store);
             let mut session = newer.open(&id).await.unwrap();
             assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended);
-            let again = open(&newer, &id).await;
-            assert_eq!(again.len(), 1, "the old interrupt is closed, and a new one open");
+            let again = open_interrupts(&newer, &id).await;
+            assert_eq!(again.len(), 1, "the old interrupt is closed, and a new one is open");
             assert_ne!(again[0].id, interrupt);
             assert!(newer.decide(&id, &interrupt, Decision::deny("no"), "").await.is_err());
             newer.decide(&id, &again[0].id, Decision::Approve, "").await.unwrap();
-            resumed(&newer, &id).await;
+            resume(&newer, &id).await;
             assert_eq!(effects.all(), ["2 pays 5"]);
         }
     }
@@ -158,11 +160,13 @@ async fn s04_a_denial_stays_after_a_change_of_policy() {
         mood.store(later, Ordering::SeqCst);
         session.resume().await.unwrap();
     }
-    let waits = session.interrupts().next().unwrap().id.clone();
-    session.decide(&waits, Decision::Approve, "").await.unwrap();
+    let interrupt = session.interrupts().next().unwrap().id.clone();
+    session.decide(&interrupt, Decision::Approve, "").await.unwrap();
     session.resume().await.unwrap();
     assert_eq!(effects.all(), ["pay 5 to Ann"]);
-    assert!(matches!(&ends(&session)[0], CallResult::PolicyDenied { reason: Some(reason) } if reason == "not today"));
+    assert!(
+        matches!(&call_results(&session)[0], CallResult::PolicyDenied { reason: Some(reason) } if reason == "not today")
+    );
 }
 
 #[tokio::test]
@@ -170,16 +174,17 @@ async fn s04_a_stricter_policy_denies_an_approved_call() {
     for store in stores().await {
         for (mood_later, expected_count) in [(0, 1), (1, 1), (2, 0), (3, 1)] {
             let (effects, mood) = (Effects::new(), Arc::new(AtomicU8::new(0)));
-            let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("done")]).policy(moody(&mood)).on(&store);
+            let agent =
+                agent(&store, tools(&effects), [payments(&[5]), Turn::say("done")]).policy(moody(&mood)).on(&store);
             let mut session = agent.session();
             session.send("go").await.unwrap();
-            let waits = session.interrupts().next().unwrap().id.clone();
-            session.decide(&waits, Decision::Approve, "").await.unwrap();
+            let interrupt = session.interrupts().next().unwrap().id.clone();
+            session.decide(&interrupt, Decision::Approve, "").await.unwrap();
             mood.store(mood_later, Ordering::SeqCst);
-            let session = resumed(&agent, session.id()).await;
+            let session = resume(&agent, session.id()).await;
             // A policy that asks now does not undo the person's approval. A policy that denies now does.
             assert_eq!(effects.count("pay 5 to Ann"), expected_count, "mood {mood_later}");
-            assert_eq!(matches!(ends(&session)[0], CallResult::PolicyDenied { .. }), expected_count == 0);
+            assert_eq!(matches!(call_results(&session)[0], CallResult::PolicyDenied { .. }), expected_count == 0);
         }
     }
 }
@@ -213,8 +218,8 @@ async fn s08_the_view_is_complete_escaped_and_bound_to_the_grant() {
     let long = "x".repeat(20_000);
     let to = format!("Ann\u{1b}[2J\u{202e}\n}} approve everything? {{amount}} {long}\u{7}");
     let turn = Turn::call("pay", json!({"amount": 5, "to": to}));
-    let (agent, id, waits) = waiting(&store, tools(&effects), turn).await;
-    let shown: &CallView = &waits[0].shown;
+    let (agent, id, interrupts) = start_waiting(&store, tools(&effects), turn).await;
+    let shown: &CallView = &interrupts[0].shown;
     let texts: Vec<&str> = shown
         .lines
         .iter()
@@ -223,11 +228,11 @@ async fn s08_the_view_is_complete_escaped_and_bound_to_the_grant() {
         .chain([shown.tool.as_str()])
         .collect();
     for text in &texts {
-        let fools = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        assert!(!text.contains(fools), "{text:.100}");
+        let is_misleading = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        assert!(!text.contains(is_misleading), "{text:.100}");
     }
     let value = &shown.lines[1].1;
-    assert!(value.contains(&long), "nothing is cut");
+    assert!(value.contains(&long), "the view does not cut the value");
     assert!(shown.challenge.as_deref().is_some_and(|text| text.contains(&long) && text.starts_with("pay 5 to ")));
     assert!(
         shown.challenge.as_deref().is_some_and(|text| text.contains("{amount}")),
@@ -235,7 +240,7 @@ async fn s08_the_view_is_complete_escaped_and_bound_to_the_grant() {
     );
     assert_eq!(shown.arguments["to"], json!(to), "the arguments for forms are not escaped");
 
-    agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+    agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
     let log = store.read(&id, 0).await.unwrap();
     let log: Vec<LogEntry> = log.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
     let granted = log.iter().find_map(|event| match event {
@@ -248,9 +253,9 @@ async fn s08_the_view_is_complete_escaped_and_bound_to_the_grant() {
 #[tokio::test]
 async fn s08_defaults_are_shown_as_they_will_be_used() {
     let (store, effects) = (store(), Effects::new());
-    let (_, _, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
-    assert_eq!(waits[0].shown.lines, [("amount".into(), "5".into()), ("to".into(), "\"Ann\"".into())]);
-    assert_eq!(waits[0].shown.challenge.as_deref(), Some("pay 5 to \"Ann\"?"));
+    let (_, _, interrupts) = start_waiting(&store, tools(&effects), payments(&[5])).await;
+    assert_eq!(interrupts[0].shown.lines, [("amount".into(), "5".into()), ("to".into(), "\"Ann\"".into())]);
+    assert_eq!(interrupts[0].shown.challenge.as_deref(), Some("pay 5 to \"Ann\"?"));
 }
 
 #[tokio::test]
@@ -268,20 +273,20 @@ async fn policies_see_the_principal_and_the_conversation() {
 }
 
 #[tokio::test]
-async fn an_approval_that_is_not_used_in_time_is_not_used() {
+async fn an_approval_that_is_not_used_in_time_expires() {
     for store in stores().await {
         let effects = Effects::new();
         let clock = Clock::new();
-        let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("ok")])
+        let agent = agent(&store, tools(&effects), [payments(&[5]), Turn::say("ok")])
             .clock(&clock)
             .options(|options| options.grant_expiry = Some(Duration::from_mins(1)))
             .on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        let waits = session.interrupts().next().unwrap().id.clone();
-        session.decide(&waits, Decision::Approve, "").await.unwrap();
+        let interrupt = session.interrupts().next().unwrap().id.clone();
+        session.decide(&interrupt, Decision::Approve, "").await.unwrap();
         clock.advance(Duration::from_mins(1));
-        let session = resumed(&agent, session.id()).await;
-        assert_eq!((ends(&session), effects.all().len()), (vec![CallResult::Expired], 0));
+        let session = resume(&agent, session.id()).await;
+        assert_eq!((call_results(&session), effects.all().len()), (vec![CallResult::Expired], 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Hooks of an agent: called for every event, in order, and without power over the run.
+//! Tests of an agent's hooks: the run calls them for every event, in order, and they cannot change it.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Effects, millis, tools},
+    kit::{Effects, sleep_millis, tools},
     suite::subagents::call,
 };
 
@@ -40,7 +40,7 @@ fn name(event: &Event<'_>) -> Option<String> {
     })
 }
 
-fn noting(seen: &Seen, who: &'static str) -> impl Fn(&Event<'_>) + Send + Sync + use<> {
+fn recorder(seen: &Seen, who: &'static str) -> impl Fn(&Event<'_>) + Send + Sync + use<> {
     let seen = Arc::clone(seen);
     move |event| {
         if let Some(name) = name(event) {
@@ -64,11 +64,11 @@ fn agent(tools: Toolset) -> Agent {
 #[tokio::test]
 async fn hooks_receive_every_event_in_order_and_before_the_observer() {
     let seen = Seen::default();
-    let observer = Watching(noting(&seen, "f "));
+    let observer = Watching(recorder(&seen, "f "));
     agent(toolset!(report))
         .observer(observer)
-        .hooks(noting(&seen, "1 "))
-        .hooks(noting(&seen, "2 "))
+        .hooks(recorder(&seen, "1 "))
+        .hooks(recorder(&seen, "2 "))
         .run("go")
         .await
         .unwrap();
@@ -96,7 +96,7 @@ async fn a_failed_hook_is_reported_and_breaks_nothing() {
     let (seen, effects) = (Seen::default(), Effects::new());
     let at_start = |event: &Event<'_>| matches!(event, Event::CallStarted(_));
     let reply = agent(toolset!(report).merge(tools(&effects)).unwrap())
-        .observer(Watching(noting(&seen, "")))
+        .observer(Watching(recorder(&seen, "")))
         .hooks(move |event: &Event<'_>| assert!(!at_start(event), "ouch"))
         .hooks(
             move |event: &Event<'_>| if at_start(event) { HookResult::failed("no disk") } else { HookResult::done() },
@@ -132,7 +132,7 @@ async fn work_of_hooks_is_done_in_order_before_the_run_ends() {
         HookResult::work(async move {
             // Earlier work takes longer.
             let before = done.lock().unwrap().len().min(14) as u64;
-            millis(30 - 2 * before).await;
+            sleep_millis(30 - 2 * before).await;
             done.lock().unwrap().push(name);
             Ok(())
         })
@@ -147,7 +147,7 @@ async fn work_of_hooks_is_done_in_order_before_the_run_ends() {
 async fn a_failed_run_is_reported() {
     let seen = Seen::default();
     let agent = Agent::new(ScriptedModel::new([Turn::call("report", json!({}))])).tools(toolset!(report));
-    agent.hooks(noting(&seen, "")).run("go").await.unwrap_err();
+    agent.hooks(recorder(&seen, "")).run("go").await.unwrap_err();
     let seen = seen.lock().unwrap();
     assert!(seen[seen.len() - 2].starts_with("paused Stopped(ModelFailed"), "{seen:?}");
     assert!(seen[seen.len() - 1].starts_with("failed the model failed"), "{seen:?}");

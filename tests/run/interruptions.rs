@@ -1,4 +1,4 @@
-//! Prompts to a busy run, stopped turns, and programs that end in the middle.
+//! Tests of prompts to a busy run, of turns that a denial stops, and of restarts.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use tool_runtime::{
 };
 
 use crate::kit::{
-    Effects, Events, Person, Placed as _, agent, answered, ends, pays, refusal, resumed, store, stores, tool_results,
-    tools,
+    Effects, Events, OnBackend as _, Person, agent, call_results, payments, refusal, resume, send_and_resume, store,
+    stores, tool_results, tools,
 };
 
-async fn suspended(on_prompt: OnPrompt) -> (Session, Arc<Effects>) {
+async fn start_suspended(on_prompt: OnPrompt) -> (Session, Arc<Effects>) {
     let effects = Effects::new();
-    let agent = agent(&store(), tools(&effects), [pays(&[5]), Turn::say("first"), Turn::say("second")])
+    let agent = agent(&store(), tools(&effects), [payments(&[5]), Turn::say("first"), Turn::say("second")])
         .options(|options| options.on_prompt = on_prompt)
         .anywhere();
     let mut session = agent.session();
@@ -28,12 +28,12 @@ async fn suspended(on_prompt: OnPrompt) -> (Session, Arc<Effects>) {
 
 #[tokio::test]
 async fn a_prompt_into_a_run_that_waits_is_refused_and_changes_nothing() {
-    let (mut session, effects) = suspended(OnPrompt::Refuse).await;
-    let waits = session.interrupts().next().unwrap().id.clone();
+    let (mut session, effects) = start_suspended(OnPrompt::Refuse).await;
+    let interrupt = session.interrupts().next().unwrap().id.clone();
     assert_eq!(refusal(session.send("hello?").await), Refusal::Busy);
     assert_eq!(session.interrupts().count(), 1);
     // An approved call also waits. It runs once, when the run continues.
-    session.decide(&waits, Decision::Approve, "").await.unwrap();
+    session.decide(&interrupt, Decision::Approve, "").await.unwrap();
     assert_eq!(refusal(session.send("hello?").await), Refusal::Busy);
     assert_eq!(effects.all(), [""; 0]);
     assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
@@ -42,23 +42,23 @@ async fn a_prompt_into_a_run_that_waits_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_prompt_into_a_run_that_waits_can_wait_itself() {
-    let (mut session, effects) = suspended(OnPrompt::Block).await;
+async fn a_prompt_into_a_run_that_waits_can_be_queued() {
+    let (mut session, effects) = start_suspended(OnPrompt::Block).await;
     assert_eq!(session.send("and then?").await.unwrap().phase, Phase::Suspended);
     assert_eq!((session.run().queue().len(), session.interrupts().count()), (1, 1));
-    let waits = session.interrupts().next().unwrap().id.clone();
-    session.decide(&waits, Decision::Approve, "").await.unwrap();
+    let interrupt = session.interrupts().next().unwrap().id.clone();
+    session.decide(&interrupt, Decision::Approve, "").await.unwrap();
     assert_eq!(session.resume().await.unwrap().text, "second");
     assert_eq!((session.run().queue().len(), effects.all().len()), (0, 1));
 }
 
 #[tokio::test]
 async fn a_prompt_can_supersede_waiting_calls() {
-    let (mut session, effects) = suspended(OnPrompt::Supersede).await;
-    let waits = session.interrupts().next().unwrap().id.clone();
+    let (mut session, effects) = start_suspended(OnPrompt::Supersede).await;
+    let interrupt = session.interrupts().next().unwrap().id.clone();
     assert_eq!(session.send("never mind").await.unwrap().text, "first");
-    assert_eq!(ends(&session), [CallResult::Superseded { by: SupersededBy::Prompt }]);
-    let late = session.decide(&waits, Decision::Approve, "").await;
+    assert_eq!(call_results(&session), [CallResult::Superseded { by: SupersededBy::Prompt }]);
+    let late = session.decide(&interrupt, Decision::Approve, "").await;
     assert!(matches!(refusal(late), Refusal::Closed { .. }));
     session.resume().await.unwrap();
     assert_eq!(effects.all(), [""; 0]);
@@ -70,17 +70,17 @@ async fn a_prompt_can_supersede_waiting_calls() {
 async fn a_denial_can_stop_the_turn() {
     for store in stores().await {
         let effects = Effects::new();
-        let agent = agent(&store, tools(&effects), [pays(&[5, 6]), Turn::say("ok")])
+        let agent = agent(&store, tools(&effects), [payments(&[5, 6]), Turn::say("ok")])
             .options(|options| options.on_deny = OnDeny::StopTurn)
             .on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        let waits: Vec<_> = session.interrupts().map(|open| open.id.clone()).collect();
-        session.decide(&waits[1], Decision::deny("no"), "").await.unwrap();
+        let interrupts: Vec<_> = session.interrupts().map(|open| open.id.clone()).collect();
+        session.decide(&interrupts[1], Decision::deny("no"), "").await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Stopped(StopReason::Denied));
-        let ends = ends(&session);
+        let ends = call_results(&session);
         assert_eq!(ends[0], CallResult::Superseded { by: SupersededBy::Denial });
-        assert!(session.decide(&waits[0], Decision::Approve, "").await.is_err());
+        assert!(session.decide(&interrupts[0], Decision::Approve, "").await.is_err());
         assert_eq!(effects.all(), [""; 0]);
         assert_eq!(session.send("go on").await.unwrap().text, "ok");
     }
@@ -103,13 +103,13 @@ async fn a_call_sees_the_same_conversation_before_and_after_a_restart() {
         .instructions("Be nice.")
         .anywhere();
     let mut at_once = there.session();
-    answered(&mut at_once, "go").await;
+    send_and_resume(&mut at_once, "go").await;
 
     let agent = agent(&store(), toolset!(recall), turns()).instructions("Be nice.").anywhere();
     let mut session = agent.session();
     session.send("go").await.unwrap();
-    let waits = session.interrupts().next().unwrap().id.clone();
-    agent.decide(session.id(), &waits, Decision::Approve, "").await.unwrap();
-    assert_eq!(tool_results(&resumed(&agent, session.id()).await), tool_results(&at_once));
+    let interrupt = session.interrupts().next().unwrap().id.clone();
+    agent.decide(session.id(), &interrupt, Decision::Approve, "").await.unwrap();
+    assert_eq!(tool_results(&resume(&agent, session.id()).await), tool_results(&at_once));
     assert_eq!(tool_results(&at_once), ["2"]);
 }

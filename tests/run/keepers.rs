@@ -1,4 +1,4 @@
-//! Runs that something other than a leased store keeps: an engine with a journal and notifications of its own.
+//! Tests of runs that an engine keeps: it has a journal and notifications of its own, and gives no leases.
 
 use std::{
     ops::Range,
@@ -24,11 +24,11 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{Effects, agent, pays, tools, until};
+use crate::kit::{Effects, agent, payments, tools, wait_until};
 
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// An engine in memory. It gives no leases, and nobody has to sweep it.
+/// An engine in memory. It gives no leases, and needs no sweeps.
 #[derive(Clone)]
 struct Engine {
     shared: Arc<Shared>,
@@ -39,7 +39,7 @@ struct Engine {
 #[derive(Default)]
 struct Shared {
     log: MemoryStore,
-    /// Changes with each append of anybody.
+    /// Changes with each append of any process.
     added: watch::Sender<()>,
     lengths: LogLengths,
     /// The times at which the run must be resumed, one of each append.
@@ -56,7 +56,7 @@ impl Engine {
         Arc::new(Self { drives: false, ..self.clone() })
     }
 
-    /// Drives the runs that are due, one after the other, whenever somebody has appended.
+    /// Drives the runs that are due, one after the other, after each append.
     async fn serve(self: Arc<Self>, agent: Agent) {
         let mut added = self.shared.added.subscribe();
         loop {
@@ -68,14 +68,14 @@ impl Engine {
     }
 }
 
-/// The place in the engine from which one run is driven.
-struct Place {
+/// The keeper of one run.
+struct EngineKeeper {
     run: RunId,
     engine: Engine,
     length: Arc<LogLength>,
 }
 
-impl Keeper for Place {
+impl Keeper for EngineKeeper {
     fn append(&mut self, append: Append) -> Promise<'_, ()> {
         assert_eq!(append.lease, None);
         Box::pin(async move {
@@ -122,7 +122,7 @@ impl Store for Engine {
     }
 
     fn snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> Promise<'a, ()> {
-        panic!("the keeper is asked")
+        panic!("an engine stores no snapshots")
     }
 
     fn lease<'a>(&'a self, _: &'a RunId, _: &'a str, _: Time, _: Duration) -> Promise<'a, Lease> {
@@ -167,7 +167,7 @@ impl Store for Engine {
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
         let length = self.shared.lengths.of(run);
-        Some(Box::new(Place { run: run.clone(), engine: self.clone(), length }))
+        Some(Box::new(EngineKeeper { run: run.clone(), engine: self.clone(), length }))
     }
 }
 
@@ -175,7 +175,7 @@ impl Store for Engine {
 async fn a_run_is_driven_approved_and_resumed_without_leases() {
     let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("paid it")]);
+    let agent = agent(&store, tools(&effects), [payments(&[5]), Turn::say("paid it")]);
     let mut session = agent.session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
     let open = session.interrupts().next().unwrap().id.clone();
@@ -190,7 +190,7 @@ async fn a_run_is_driven_approved_and_resumed_without_leases() {
 async fn each_append_carries_the_time_at_which_the_run_must_be_resumed() {
     let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("never")]);
+    let agent = agent(&store, tools(&effects), [payments(&[5]), Turn::say("never")]);
     let agent = agent.options(|options| options.approval_expiry = Some(Duration::from_hours(1)));
     let mut session = agent.session();
     session.send("go").await.unwrap();
@@ -215,7 +215,7 @@ async fn a_decision_reaches_the_driver_by_notification_alone() {
     let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
     let tools = tools(&effects).merge(toolset!(Arc::clone(&effects); watch_payment)).unwrap();
-    let agent = agent(&store, tools, [pays(&[5]).then_call("watch_payment", "{}"), Turn::say("done")]);
+    let agent = agent(&store, tools, [payments(&[5]).then_call("watch_payment", "{}"), Turn::say("done")]);
     let mut session = agent.session();
     let (id, decider) = (session.id().clone(), agent.clone());
     let started = tokio::time::Instant::now();
@@ -229,15 +229,15 @@ async fn a_decision_reaches_the_driver_by_notification_alone() {
     });
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
     decided.await.unwrap();
-    // No timer has rung: the paused clock would have moved.
+    // No timer has fired: the paused clock would have moved.
     assert_eq!(started.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test]
-async fn entries_of_others_that_came_first_are_loaded_from_the_records() {
+async fn entries_that_another_process_added_first_are_read() {
     let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let agent = agent(&store, tools(&effects), [pays(&[5]), Turn::say("paid it")]);
+    let agent = agent(&store, tools(&effects), [payments(&[5]), Turn::say("paid it")]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
     let id = session.id().clone();
@@ -253,8 +253,8 @@ async fn entries_of_others_that_came_first_are_loaded_from_the_records() {
     assert_eq!((session.run().title(), effects.count("pay 5 to Ann")), (Some("Payments"), 1));
 }
 
-/// Returns a session of another process than the one that drives the runs of `engine`, and what its own tools did.
-fn followed(engine: &Engine) -> (Session, Arc<Effects>) {
+/// Returns a session of a process that does not drive the runs of `engine`, and the effects of its own tools.
+fn session_elsewhere(engine: &Engine) -> (Session, Arc<Effects>) {
     let effects = Effects::new();
     (agent(&engine.elsewhere(), tools(&effects), [Turn::say("never")]).session(), effects)
 }
@@ -263,9 +263,9 @@ fn followed(engine: &Engine) -> (Session, Arc<Effects>) {
 async fn a_session_follows_a_run_that_is_driven_elsewhere() {
     let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
-    let driver = agent(&store, tools(&effects), [pays(&[5]), Turn::say("paid it")]);
+    let driver = agent(&store, tools(&effects), [payments(&[5]), Turn::say("paid it")]);
     let served = tokio::spawn(Arc::clone(&engine).serve(driver));
-    let (mut session, own) = followed(&engine);
+    let (mut session, own) = session_elsewhere(&engine);
     let events = Events::new();
     session.change_agent(|agent| agent.observer(events.clone()));
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
@@ -301,13 +301,13 @@ async fn the_model_s_pieces_reach_a_session_that_follows() {
     });
     let driver = Agent::new(model).tools(tools(&effects)).store(store).operator(Suspend);
     let served = tokio::spawn(Arc::clone(&engine).serve(driver));
-    let (mut session, _) = followed(&engine);
+    let (mut session, _) = session_elsewhere(&engine);
     let events = Events::new();
     session.change_agent(|agent| agent.observer(events.clone()));
     let sent = tokio::spawn(async move { session.send("go").await });
     for text in ["Half", "Half of it"] {
         gate.add_permits(1);
-        until(|| events.text() == text).await;
+        wait_until(|| events.text() == text).await;
     }
     gate.add_permits(1);
     assert_eq!(sent.await.unwrap().unwrap().text, "Half of it");
@@ -320,7 +320,7 @@ async fn a_call_from_outside_runs_where_the_run_is_driven() {
     let (engine, effects) = (Engine::new(), Effects::new());
     let store: Arc<dyn Store> = engine.clone();
     let served = tokio::spawn(Arc::clone(&engine).serve(agent(&store, tools(&effects), [Turn::say("never")])));
-    let (mut session, own) = followed(&engine);
+    let (mut session, own) = session_elsewhere(&engine);
     let call = session.call("look", r#"{"what":"up"}"#).await.unwrap();
     assert!(call.result().unwrap().is_success());
     assert_eq!((effects.all(), own.all()), (vec!["look up".to_owned()], Vec::new()));
@@ -340,7 +340,7 @@ async fn a_cancellation_reaches_the_process_that_drives() {
     let store: Arc<dyn Store> = engine.clone();
     let driver = agent(&store, toolset!(Arc::clone(&effects); hang), [Turn::call("hang", "{}"), Turn::say("never")]);
     let served = tokio::spawn(Arc::clone(&engine).serve(driver));
-    let (mut session, _) = followed(&engine);
+    let (mut session, _) = session_elsewhere(&engine);
     let handle = session.handle();
     let cancelled = Arc::clone(&effects);
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! Shared helpers: tools that record their effects, a person who follows rules, and shortcuts.
+//! Helpers of these tests: agents, tools that record their effects, and shortcuts.
 
 use std::{
     sync::{Arc, Mutex},
@@ -15,27 +15,27 @@ use tool_runtime::{
     tool, toolset,
 };
 
-pub(crate) use crate::place::{store, stores};
+pub(crate) use crate::backends::{store, stores};
 pub(crate) use tool_runtime::test::{Events, Person};
 
-use crate::place;
+use crate::backends;
 
-/// An agent whose runs are kept where the tests want it. It comes last: on an engine, the agent as it is here drives the runs.
-pub(crate) trait Placed {
+/// Selects the backend of an agent's runs. It is the last change of the agent, because an engine drives the runs with a copy.
+pub(crate) trait OnBackend {
     /// Returns the agent with its runs in `store`.
     fn on(self, store: &Arc<dyn Store>) -> Agent;
 
-    /// Returns the agent with its runs anywhere.
+    /// Returns the agent with its runs on any backend.
     fn anywhere(self) -> Agent;
 }
 
-impl Placed for Agent {
+impl OnBackend for Agent {
     fn on(self, store: &Arc<dyn Store>) -> Agent {
-        place::on(self, store)
+        backends::on(self, store)
     }
 
     fn anywhere(self) -> Agent {
-        place::anywhere(self)
+        backends::anywhere(self)
     }
 }
 
@@ -129,18 +129,22 @@ pub(crate) fn agent<A: Into<ModelAnswer>>(
     Agent::new(ScriptedModel::new(turns)).tools(tools).observer(Events::new()).operator(Suspend).on(store)
 }
 
-/// Returns whether an engine drives the runs of `store`. It looks at a run that waits when something is added to it.
+/// Returns whether an engine drives the runs of `store`. An engine does not look at a waiting run before an entry is added to it.
 pub(crate) fn is_engine(store: &Arc<dyn Store>) -> bool {
     store.keeper(&RunId::from("any")).is_some()
 }
 
-/// Returns a turn with several calls of one tool.
-pub(crate) fn pays(amounts: &[i64]) -> Turn {
+/// Returns a turn with a payment of each amount.
+pub(crate) fn payments(amounts: &[i64]) -> Turn {
     amounts.iter().fold(Turn::default(), |turn, amount| turn.then_call("pay", format!("{{\"amount\":{amount}}}")))
 }
 
-/// Returns a run that waits for the approval of `turn`'s calls: its agent, its id and its interrupts.
-pub(crate) async fn waiting(store: &Arc<dyn Store>, tools: Toolset, turn: Turn) -> (Agent, RunId, Vec<Interrupt>) {
+/// Starts a run that waits for the approval of `turn`'s calls. Returns its agent, its id and its interrupts.
+pub(crate) async fn start_waiting(
+    store: &Arc<dyn Store>,
+    tools: Toolset,
+    turn: Turn,
+) -> (Agent, RunId, Vec<Interrupt>) {
     let agent = agent(store, tools, [turn, Turn::say("done")]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
@@ -149,13 +153,13 @@ pub(crate) async fn waiting(store: &Arc<dyn Store>, tools: Toolset, turn: Turn) 
 }
 
 /// Returns the open interrupts of a run, from the store.
-pub(crate) async fn open(agent: &Agent, id: &RunId) -> Vec<Interrupt> {
+pub(crate) async fn open_interrupts(agent: &Agent, id: &RunId) -> Vec<Interrupt> {
     let items = agent.waiting(&WaitingFilter::new().in_run(id.clone())).await.unwrap();
     items.into_iter().map(|item| item.interrupt).collect()
 }
 
 /// Continues a run, as another process would.
-pub(crate) async fn resumed(agent: &Agent, id: &RunId) -> Session {
+pub(crate) async fn resume(agent: &Agent, id: &RunId) -> Session {
     let mut session = agent.open(id).await.unwrap();
     session.resume().await.unwrap();
     session
@@ -163,17 +167,17 @@ pub(crate) async fn resumed(agent: &Agent, id: &RunId) -> Session {
 
 /// Sends a prompt to a run whose operator answers at once. On an engine, the service has the operator, and a session that
 /// follows returns when it sees the run wait.
-pub(crate) async fn answered(session: &mut Session, prompt: &str) -> Reply {
+pub(crate) async fn send_and_resume(session: &mut Session, prompt: &str) -> Reply {
     session.send(prompt).await.unwrap();
     session.resume().await.unwrap()
 }
 
 /// Returns the results of a run's calls, in order.
-pub(crate) fn ends(session: &Session) -> Vec<CallResult> {
+pub(crate) fn call_results(session: &Session) -> Vec<CallResult> {
     session.run().calls().iter().filter_map(|call| call.result().cloned()).collect()
 }
 
-/// Returns the texts for the model about the calls, in order.
+/// Returns the texts of a run's tool messages, in order.
 pub(crate) fn tool_results(session: &Session) -> Vec<String> {
     let text = |message: &Message| match message {
         Message::Tool(answer) => Some(answer.content.iter().filter_map(|part| part.as_text()).collect::<String>()),
@@ -200,17 +204,17 @@ pub(crate) fn under_one_id(mut turn: Turn, id: &str) -> Turn {
     turn
 }
 
-pub(crate) async fn millis(count: u64) {
+pub(crate) async fn sleep_millis(count: u64) {
     tokio::time::sleep(Duration::from_millis(count)).await;
 }
 
-/// Waits until a condition holds. Fails if that takes too long.
-pub(crate) async fn until(is_so: impl Fn() -> bool) {
+/// Waits until a condition holds. Panics if that takes too long.
+pub(crate) async fn wait_until(is_so: impl Fn() -> bool) {
     for _ in 0..3000 {
         if is_so() {
             return;
         }
-        millis(10).await;
+        sleep_millis(10).await;
     }
-    panic!("it did not happen within half a minute");
+    panic!("the condition did not hold within half a minute");
 }

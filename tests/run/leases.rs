@@ -1,4 +1,4 @@
-//! The lease of a run: lost by a worker that stalls, and kept by one that does not.
+//! Tests of a run's lease: a worker that stalls loses it, and a worker that does not stall keeps it.
 
 use std::{
     sync::{
@@ -22,7 +22,7 @@ use tool_runtime::{
 use tool_test_kit::within;
 
 use crate::{
-    kit::{Effects, Events, agent, millis, open, store, stores, tools, until},
+    kit::{Effects, Events, agent, open_interrupts, sleep_millis, store, stores, tools, wait_until},
     store_hooks::Wrapped,
 };
 
@@ -60,27 +60,27 @@ async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
         let mut session = agent.clone().store(sleepy).session();
         let id = session.id().clone();
         let first = tokio::spawn(async move { session.send("go").await });
-        until(|| effects.count("slow begins") == 1).await;
+        wait_until(|| effects.count("slow begins") == 1).await;
         asleep.store(true, Ordering::SeqCst);
-        until(|| !asleep.load(Ordering::SeqCst)).await;
-        // When the lease has ended, another worker takes the run over, finds the call lost, and also breaks off.
+        wait_until(|| !asleep.load(Ordering::SeqCst)).await;
+        // When the lease has ended, another worker takes the run over and finds the call lost.
         let mut newer = agent.open(&id).await.unwrap();
         let taking = Box::pin(async {
             loop {
                 match newer.resume().await {
-                    Err(AgentError::Store(StoreError::Leased { .. })) => millis(10).await,
+                    Err(AgentError::Store(StoreError::Leased { .. })) => sleep_millis(10).await,
                     taken => break taken,
                 }
             }
         });
         if name == "slow" {
             let taken = within("a takeover", taking).await.unwrap();
-            assert_eq!(taken.phase, Phase::Suspended, "a person is asked what came of it");
-            assert_eq!(open(&agent, &id).await.len(), 1);
+            assert_eq!(taken.phase, Phase::Suspended, "a person decides about the lost call");
+            assert_eq!(open_interrupts(&agent, &id).await.len(), 1);
         } else {
             tokio::select! {
-                taken = taking => panic!("it runs again, and does not end: {taken:?}"),
-                () = until(|| effects.count("slow begins") == 2) => {}
+                taken = taking => panic!("the repeated call ended: {taken:?}"),
+                () = wait_until(|| effects.count("slow begins") == 2) => {}
             }
         }
         wakes.add_permits(1);
@@ -92,14 +92,14 @@ async fn s13_a_stalled_worker_does_not_continue_a_run_that_another_took_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_is_prolonged_while_a_model_never_pauses() {
+async fn a_lease_is_renewed_while_a_model_never_pauses() {
     let (store, clock) = (store(), Clock::new());
     let model = tool_runtime::model::FunctionModel::streaming(|_| {
         futures_util::stream::unfold(0u32, |count| async move {
             if count == 300 {
                 return None;
             }
-            millis(1).await;
+            sleep_millis(1).await;
             let delta = match count {
                 299 => tool_runtime::model::Delta::Finish(tool_runtime::model::FinishReason::Stop),
                 _ => tool_runtime::model::Delta::Text("x".into()),
@@ -117,7 +117,7 @@ async fn a_lease_is_prolonged_while_a_model_never_pauses() {
     let id = session.id().clone();
     let run = tokio::spawn(async move { session.send("go").await });
     for _ in 0..15 {
-        millis(15).await;
+        sleep_millis(15).await;
         let taken = store.lease(&id, "thief", clock.now(), Duration::from_secs(1)).await;
         assert!(matches!(taken, Err(StoreError::Leased { .. })) || run.is_finished(), "{taken:?}");
     }
@@ -129,7 +129,7 @@ async fn a_store_that_is_slower_than_the_lease_does_not_stop_the_run() {
     let (store, effects) = (store(), Effects::new());
     let late = Wrapped::new(&store).before_read(|_| {
         Box::pin(async {
-            millis(5).await;
+            sleep_millis(5).await;
             Ok(())
         })
     });
@@ -156,21 +156,21 @@ async fn s13_clocks_an_hour_apart_change_nothing_in_postgresql() {
         let mut session = driver.session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { session.send("go").await });
-        until(|| effects.count("slow begins") == 1).await;
+        wait_until(|| effects.count("slow begins") == 1).await;
         // Longer than a lease, which the driver renews.
         for _ in 0..35 {
-            millis(200).await;
+            sleep_millis(200).await;
             assert_eq!(other.sweep().await.unwrap(), 0);
             let taken = other.open(&id).await.unwrap().resume().await;
             assert!(matches!(taken, Err(AgentError::Store(StoreError::Leased { .. }))), "{taken:?}");
         }
         let mut following = other.clone().observer(Events::new()).open(&id).await.unwrap();
         let followed = tokio::spawn(async move { following.follow().await });
-        millis(50).await;
+        sleep_millis(50).await;
         driven.abort();
         // This waits for less than an hour.
         let reply = within("a follower", followed).await.unwrap();
-        assert_eq!(reply.unwrap().phase, Phase::Suspended, "a person is asked what came of the call");
+        assert_eq!(reply.unwrap().phase, Phase::Suspended, "a person decides about the lost call");
         assert_eq!(effects.count("slow begins"), 1);
     }
 }

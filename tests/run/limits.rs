@@ -1,4 +1,4 @@
-//! S9, S10, S11, S12, S14: cut turns, limits, hidden tools, and panics.
+//! Tests of guarantees 9 to 12 and 14: cut turns, limits, hidden tools, and panics.
 
 use std::sync::{
     Arc, Mutex,
@@ -17,7 +17,10 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, Events, Person, Placed as _, answered, ends, millis, pays, tool_results, tools, until};
+use crate::kit::{
+    Effects, Events, OnBackend as _, Person, call_results, payments, send_and_resume, sleep_millis, tool_results,
+    tools, wait_until,
+};
 
 /// Looks early.
 #[tool(effect = read_only, eager)]
@@ -37,13 +40,13 @@ async fn flaky(#[state] effects: &Effects) -> Result<(), Failure> {
     Err(Failure::new("busy").retryable())
 }
 
-/// Runs until three have run at once, and for a moment more. It counts who runs beside it.
+/// Runs until three calls have run at once, and a moment longer. It counts the calls that run at once.
 #[tool(effect = read_only)]
 async fn busy(#[state] gauge: &Gauge) -> usize {
     let now = gauge.now.fetch_add(1, Ordering::SeqCst) + 1;
     gauge.most.fetch_max(now, Ordering::SeqCst);
-    until(|| gauge.most.load(Ordering::SeqCst) >= 3).await;
-    millis(20).await;
+    wait_until(|| gauge.most.load(Ordering::SeqCst) >= 3).await;
+    sleep_millis(20).await;
     gauge.now.fetch_sub(1, Ordering::SeqCst);
     now
 }
@@ -86,13 +89,13 @@ async fn s09_a_cut_or_filtered_turn_executes_only_complete_eager_calls() {
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(finish)));
         // The turn may be cut before the call starts.
         assert!(effects.all().iter().all(|did| did == "early a"), "{:?}", effects.all());
-        let ends = ends(&session);
+        let ends = call_results(&session);
         assert_eq!(ends.len(), 6, "every call is answered");
         for end in &ends[2..] {
             assert_eq!(*end, CallResult::Aborted { by });
         }
         assert!(
-            tool_results(&session)[2..].iter().all_and_some(|tool_results| tool_results.ends_with("it did not run")),
+            tool_results(&session)[2..].iter().all_and_some(|result| result.ends_with("it did not run")),
             "{:?}",
             tool_results(&session)
         );
@@ -111,7 +114,7 @@ async fn s09_incomplete_or_wrong_arguments_reach_no_policy() {
         })
     });
     session.send("go").await.unwrap();
-    assert!(ends(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
+    assert!(call_results(&session).iter().all_and_some(|end| matches!(end, CallResult::Rejected { .. })));
     assert_eq!((asked.load(Ordering::SeqCst), effects.all().len()), (0, 0));
 }
 
@@ -130,7 +133,7 @@ async fn s10_size_and_depth_of_arguments_are_bounded() {
     assert_eq!(tool_results[0], "the arguments are too large: the limit is 150 bytes; it did not run");
     assert_eq!(tool_results[1], "the arguments are nested too deeply: the limit is 20 levels; it did not run");
     assert_eq!(effects.all(), ["note ok"]);
-    assert_eq!(&*session.run().calls()[0].arguments().text, "", "what was too large is not stored");
+    assert_eq!(&*session.run().calls()[0].arguments().text, "", "arguments that are too large are not stored");
 }
 
 #[tokio::test]
@@ -166,15 +169,17 @@ async fn s11_calls_in_flight_open_interrupts_and_steps_are_capped() {
         session([turn, Turn::say("ok")], toolset!(Arc::clone(&gauge); busy), |agent| agent.max_parallel_calls(3));
     running.send("go").await.unwrap();
     assert_eq!(gauge.most.load(Ordering::SeqCst), 3);
-    assert_eq!(ends(&running).len(), 9);
+    assert_eq!(call_results(&running).len(), 9);
 
     let effects = Effects::new();
-    let mut waits = session([pays(&[1, 2, 3]), Turn::say("ok")], tools(&effects), |agent| {
+    let mut waiting = session([payments(&[1, 2, 3]), Turn::say("ok")], tools(&effects), |agent| {
         agent.options(|options| options.limits.open = 2)
     });
-    waits.send("go").await.unwrap();
-    assert_eq!(waits.interrupts().count(), 2);
-    assert!(matches!(&ends(&waits)[..], [CallResult::OverBudget { limit }] if limit.contains("too many calls wait")));
+    waiting.send("go").await.unwrap();
+    assert_eq!(waiting.interrupts().count(), 2);
+    assert!(
+        matches!(&call_results(&waiting)[..], [CallResult::OverBudget { limit }] if limit.contains("too many calls wait"))
+    );
 
     let endless = (0..9).map(|_| Turn::call("look", json!({"what": "a"})));
     let mut steps = session(endless, tools(&effects), |agent| agent.max_steps(3));
@@ -199,7 +204,7 @@ async fn s12_hidden_tools_cannot_be_called_and_the_log_keeps_the_offer() {
     let effects = Effects::new();
     let (person, events) = (Person::deciding([]), Events::new());
     let turn = Turn::call("pay", json!({"amount": 5})).then_call("look", json!({"what": "nothing"}));
-    // Only the process that drives knows more than the log has.
+    // Only the process that drives has details that the log does not have.
     let details: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&details);
     let mut session = session([turn, Turn::say("ok")], tools(&effects).hide("pay"), |agent| {
@@ -210,7 +215,7 @@ async fn s12_hidden_tools_cannot_be_called_and_the_log_keeps_the_offer() {
         })
     });
     session.send("go").await.unwrap();
-    assert!(matches!(ends(&session)[0], CallResult::NotAvailable { .. }));
+    assert!(matches!(call_results(&session)[0], CallResult::NotAvailable { .. }));
     let tool_results = tool_results(&session);
     assert_eq!(tool_results[1], "there is nothing");
     events.assert_order(&["failed: there is nothing"]);
@@ -231,15 +236,15 @@ fn explodes(#[state] effects: &Effects) {
     effects.record("exploded");
 }
 
-struct Rude;
+struct PanickingUi;
 
-impl Observer for Rude {
+impl Observer for PanickingUi {
     fn event(&self, _: Event<'_>) {
         panic!("the screen broke")
     }
 }
 
-impl Operator for Rude {
+impl Operator for PanickingUi {
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         panic!("the keyboard broke")
     }
@@ -253,13 +258,17 @@ async fn s14_a_panic_ends_that_call_only() {
         .then_call("explodes", json!({}))
         .then_call("pay", json!({"amount": 5}))
         .then_call("note", json!({"text": "fine"}));
-    let mut session = session([turn, Turn::say("on we go")], all, |agent| agent.observer(Rude).operator(Rude));
-    let reply = answered(&mut session, "go").await;
+    let mut session =
+        session([turn, Turn::say("on we go")], all, |agent| agent.observer(PanickingUi).operator(PanickingUi));
+    let reply = send_and_resume(&mut session, "go").await;
     assert_eq!((reply.text.as_str(), reply.phase), ("on we go", Phase::Finished));
     assert_eq!(effects.all(), ["note fine"]);
     let tool_results = tool_results(&session);
-    assert_eq!(tool_results[0], "the tool failed; it may have had effects", "a panic's text stays inside");
-    assert!(!tool_results[1].contains("predicate") && !ends(&session)[1].is_success(), "{tool_results:?}");
+    assert_eq!(
+        tool_results[0], "the tool failed; it may have had effects",
+        "the model does not receive the panic's text"
+    );
+    assert!(!tool_results[1].contains("predicate") && !call_results(&session)[1].is_success(), "{tool_results:?}");
     assert!(tool_results[2].starts_with("the call was denied, and did not run"), "{tool_results:?}");
 }
 
@@ -277,7 +286,7 @@ async fn s14_a_panicking_policy_asks_and_without_an_operator_denies() {
     let mut never = session([turn(), Turn::say("ok")], tools(&effects), |agent| {
         agent.policy(policy).operator(tool_runtime::agent::DenyAll)
     });
-    assert_eq!(answered(&mut never, "go").await.phase, Phase::Finished);
+    assert_eq!(send_and_resume(&mut never, "go").await.phase, Phase::Finished);
     assert_eq!(effects.all(), ["look b", "look b"]);
-    assert!(matches!(ends(&never)[0], CallResult::Denied { .. }));
+    assert!(matches!(call_results(&never)[0], CallResult::Denied { .. }));
 }

@@ -1,11 +1,11 @@
-//! Runs without a client: calls with a decision end normally, and everything else is cancelled.
+//! Tests of runs whose client has left: calls with a decision end normally, and everything else is cancelled.
 
 use std::sync::Arc;
 
 use serde_json::json;
 use tool_runtime::{AgentError, Toolset, agent::Decision, model::Turn, run::CallResult, tool, toolset};
 
-use crate::kit::{Effects, agent, ends, pay, pays, store, until};
+use crate::kit::{Effects, agent, call_results, pay, payments, store, wait_until};
 
 /// Takes its time.
 #[tool(effect = write)]
@@ -23,7 +23,7 @@ async fn careful(#[state] effects: &Effects) -> &'static str {
 
 async fn slow_work(effects: &Effects) {
     effects.record("begins");
-    until(|| effects.count("go on") > 0).await;
+    wait_until(|| effects.count("go on") > 0).await;
     effects.record("ends");
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn tools(effects: &Arc<Effects>) -> Toolset {
     toolset!(Arc::clone(effects); slow, careful, pay)
 }
 
-pub(crate) fn is_called_off(ended: &Result<impl Sized, AgentError>) -> bool {
+pub(crate) fn is_cancelled(ended: &Result<impl Sized, AgentError>) -> bool {
     matches!(ended, Err(AgentError::Cancelled))
 }
 
@@ -42,16 +42,16 @@ async fn calls_without_a_decision_are_dropped_at_once() {
     let mut session = agent.session();
     let handle = session.handle();
     let (ended, ()) = tokio::join!(session.send("go"), async {
-        until(|| effects.count("begins") == 1).await;
+        wait_until(|| effects.count("begins") == 1).await;
         handle.client_left();
     });
-    assert!(is_called_off(&ended));
-    assert_eq!(ends(&session), [CallResult::Cancelled]);
+    assert!(is_cancelled(&ended));
+    assert_eq!(call_results(&session), [CallResult::Cancelled]);
     assert_eq!(effects.count("ends"), 0);
 }
 
 #[tokio::test]
-async fn a_client_that_returns_in_time_has_the_answer() {
+async fn a_client_that_returns_in_time_receives_the_answer() {
     let effects = Effects::new();
     let agent = agent(&store(), tools(&effects), [Turn::call("careful", json!({})), Turn::say("said")]);
     let mut session = agent.session();
@@ -60,7 +60,7 @@ async fn a_client_that_returns_in_time_has_the_answer() {
     session.decide(&open, Decision::Approve, "").await.unwrap();
     let handle = session.handle();
     let (ended, ()) = tokio::join!(session.resume(), async {
-        until(|| effects.count("begins") == 1).await;
+        wait_until(|| effects.count("begins") == 1).await;
         handle.client_left();
         tokio::task::yield_now().await;
         handle.client_returned();
@@ -72,13 +72,13 @@ async fn a_client_that_returns_in_time_has_the_answer() {
 #[tokio::test]
 async fn a_suspended_run_keeps_waiting() {
     let effects = Effects::new();
-    let agent = agent(&store(), tools(&effects), [pays(&[5]), Turn::say("done")]);
+    let agent = agent(&store(), tools(&effects), [payments(&[5]), Turn::say("done")]);
     let mut session = agent.session();
     session.handle().client_left();
-    assert!(is_called_off(&session.send("go").await), "the model is not asked for nobody");
+    assert!(is_cancelled(&session.send("go").await), "no model is asked without a client");
     session.handle().client_returned();
     session.resume().await.unwrap();
     session.handle().client_left();
     session.resume().await.unwrap();
-    assert_eq!(session.interrupts().count(), 1, "nobody has decided, and nothing is called off");
+    assert_eq!(session.interrupts().count(), 1, "the undecided call still waits");
 }

@@ -1,29 +1,29 @@
 //! Tests of stored runs: waiting, decisions, crashes, and hostile clients.
 //!
-//! `suite` has the tests that hold wherever a run is kept, and every engine runs them, too. The modules here are about stores, or
-//! about the process that drives.
+//! `suite` has the tests that every store and every engine must pass. The modules here are about stores, or about the process that
+//! drives.
 
-// Runs under a lease, which no engine gives.
+// Tests of runs under a lease, which no engine gives.
+mod followed_pieces;
 mod followers;
 mod leases;
-mod pieces;
 mod sweeps;
 mod workers;
-// A process that ends in the middle of a run is one that drives. The tests `kills` of each engine end real ones.
+// Tests in which the process that drives ends in the middle. The tests `kills` of each engine end real processes.
 mod crashes;
 mod steps;
-// A sweep, or a clock that the test moves, lets time pass. An engine has timers of its own.
+// Tests in which a sweep, or a clock that the test moves, lets time pass. An engine has timers of its own.
 mod expiry;
 mod paused_clock;
-mod random;
-// A store that changes what it has read.
+mod random_scripts;
+// Tests with a store that changes the records that it reads.
 mod older_records;
-// Hooks, a keeper, and a person, of the process that drives.
+// Tests of the hooks, the keeper and the operator in the process that drives.
 mod direct_calls;
 mod hooks;
 mod keepers;
 
-mod place;
+mod backends;
 #[path = "suite.rs"]
 mod suite;
 

@@ -1,13 +1,13 @@
-//! Records that an older version has stored.
+//! Tests of records that an older version has stored.
 
 use serde_json::json;
 use tool_run::run::Digest;
 use tool_runtime::{agent::Decision, tool::ToolSpec};
 
 use crate::{
-    kit::{Effects, pays, resumed, stores, waiting},
+    kit::{Effects, payments, resume, start_waiting, stores},
     store_hooks::Wrapped,
-    suite::grants::payment,
+    suite::grants::payment_tool,
 };
 
 /// Returns the fingerprint in older records, in which texts counted.
@@ -31,15 +31,15 @@ async fn s03_interrupts_in_older_records_can_be_decided() {
             (Decision::Approve, "Pays twice.", &[]),
         ] {
             let effects = Effects::new();
-            let tools = payment(&effects, "Pays.", "1", &[]);
+            let tools = payment_tool(&effects, "Pays.", "1", &[]);
             let spec = tools.get("pay").unwrap().spec();
             let (now, then) = (spec.fingerprint().to_string(), fingerprint_with_texts(spec));
             assert_ne!(now, then);
-            let (agent, id, waits) = waiting(&store, tools, pays(&[5])).await;
+            let (agent, id, interrupts) = start_waiting(&store, tools, payments(&[5])).await;
             let older = Wrapped::new(&store).tampered(move |text| text.replace(&now, &then));
-            let agent = agent.store(older).tools(payment(&effects, description, "1", &[]));
-            let _ = agent.decide(&id, &waits[0].id, decision, "").await;
-            resumed(&agent, &id).await;
+            let agent = agent.store(older).tools(payment_tool(&effects, description, "1", &[]));
+            let _ = agent.decide(&id, &interrupts[0].id, decision, "").await;
+            resume(&agent, &id).await;
             assert_eq!(effects.all(), expected, "{description}");
         }
     }

@@ -1,4 +1,4 @@
-//! Times that pass on the paused clock of tokio, which no other process shares.
+//! Tests of timers on tokio's paused clock, which no other process shares.
 
 use std::{
     sync::{Arc, atomic::Ordering::SeqCst},
@@ -16,7 +16,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Effects, Events, Person, agent, ends, pays, store, tool_results, tools},
+    kit::{Effects, Events, Person, agent, call_results, payments, store, tool_results, tools},
     suite::dynamic::{ORDER, shop, tools as order},
 };
 
@@ -33,7 +33,7 @@ async fn a_timer_expires_interrupts_of_a_driven_run() {
     let (store, effects) = (store(), Effects::new());
     // The first interrupt gets no answer. The second opens when the first has expired.
     let all = tools(&effects).merge(toolset!(Arc::clone(&effects); ask)).unwrap();
-    let turn = pays(&[5]).then_call("ask", json!({}));
+    let turn = payments(&[5]).then_call("ask", json!({}));
     let agent = agent(&store, all, [turn, Turn::say("ok")])
         .clock(&Clock::new())
         .observer(Events::new())
@@ -41,18 +41,18 @@ async fn a_timer_expires_interrupts_of_a_driven_run() {
         .options(|options| options.approval_expiry = Some(Duration::from_mins(1)));
     let mut session = agent.session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Finished);
-    assert_eq!(ends(&session), [CallResult::Expired, CallResult::Aborted { by: AbortCause::NoAnswer }]);
+    assert_eq!(call_results(&session), [CallResult::Expired, CallResult::Aborted { by: AbortCause::NoAnswer }]);
     assert_eq!(tool_results(&session)[0], "nobody answered in time; it did not run");
     assert_eq!(effects.all(), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_validator_that_never_answers_holds_no_run() {
+async fn a_validator_that_never_answers_does_not_block_the_run() {
     let shop = shop();
     shop.held.store(true, SeqCst);
     let store = store();
     let mut session = agent(&store, order(&shop), [Turn::call("Order", ORDER), Turn::say("done")]).session();
     session.send("go").await.unwrap();
     let late = Rejection::from_message("the arguments could not be checked within 60 s").instruct("Try again later.");
-    assert_eq!(ends(&session), [CallResult::Rejected { feedback: late }]);
+    assert_eq!(call_results(&session), [CallResult::Rejected { feedback: late }]);
 }

@@ -1,4 +1,4 @@
-//! Tools that ask while they run, and steps that are not repeated.
+//! Tests of tools that ask while they run, and of steps that are not repeated.
 
 use std::sync::{
     Arc,
@@ -16,7 +16,8 @@ use tool_runtime::{
 };
 
 use crate::kit::{
-    Effects, Events, Person, Placed as _, agent, answered, open, refusal, resumed, store, stores, tool_results,
+    Effects, Events, OnBackend as _, Person, agent, open_interrupts, refusal, resume, send_and_resume, store, stores,
+    tool_results,
 };
 
 /// Books a trip.
@@ -41,7 +42,7 @@ async fn twice(#[state] effects: &Effects, #[context] cx: &Context) -> Result<()
     Ok(())
 }
 
-/// Asks something else each time.
+/// Asks another question each time.
 #[tool]
 async fn fickle(#[state] count: &AtomicUsize, #[context] cx: &Context) -> Result<i64, Failure> {
     let count = count.fetch_add(1, Ordering::SeqCst);
@@ -53,7 +54,7 @@ fn answer(value: &str) -> Decision {
     Decision::Answer { value: json!(value) }
 }
 
-fn booking(store: &Arc<dyn Store>, effects: &Arc<Effects>) -> Agent {
+fn booking_agent(store: &Arc<dyn Store>, effects: &Arc<Effects>) -> Agent {
     agent(store, toolset!(Arc::clone(effects); book, twice), [Turn::call("book", json!({})), Turn::say("booked")])
 }
 
@@ -69,46 +70,50 @@ async fn an_operator_answers_and_the_tool_continues() {
         .operator(person.clone())
         .anywhere();
     let mut session = agent.session();
-    answered(&mut session, "go").await;
+    send_and_resume(&mut session, "go").await;
     assert_eq!(effects.all(), ["hold a seat", "booked 17 with soup"]);
     let questions = person.questions();
     let texts: Vec<&str> = questions.iter().map(|asked| asked.question.text.as_str()).collect();
     let meal = "What will you eat?";
-    assert_eq!(texts, [meal, meal, meal, "Pay for seat 17 with soup?"], "what does not fit is asked again");
+    assert_eq!(
+        texts,
+        [meal, meal, meal, "Pay for seat 17 with soup?"],
+        "the question is repeated after an answer of another type"
+    );
     assert!(questions[1].feedback.is_some() && questions[2].feedback.is_some());
 }
 
 #[tokio::test]
-async fn answers_and_steps_survive_the_program() {
+async fn answers_and_steps_survive_a_restart() {
     for store in stores().await {
         let effects = Effects::new();
-        let first = booking(&store, &effects);
+        let first = booking_agent(&store, &effects);
         let mut session = first.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
         let id = session.id().clone();
         drop(session);
 
-        let second = booking(&store, &effects);
-        let waits = open(&second, &id).await;
+        let second = booking_agent(&store, &effects);
+        let interrupts = open_interrupts(&second, &id).await;
         assert!(
-            matches!(&waits[0].kind, InterruptKind::Question { question } if question.text == "What will you eat?")
+            matches!(&interrupts[0].kind, InterruptKind::Question { question } if question.text == "What will you eat?")
         );
-        let wrong = second.decide(&id, &waits[0].id, Decision::Answer { value: json!(5) }, "").await;
+        let wrong = second.decide(&id, &interrupts[0].id, Decision::Answer { value: json!(5) }, "").await;
         assert!(matches!(refusal(wrong), Refusal::Invalid { .. }));
         assert!(matches!(
-            refusal(second.decide(&id, &waits[0].id, Decision::Approve, "").await),
+            refusal(second.decide(&id, &interrupts[0].id, Decision::Approve, "").await),
             Refusal::NotOffered { .. }
         ));
-        second.decide(&id, &waits[0].id, answer("soup"), "").await.unwrap();
-        let again = resumed(&second, &id).await;
-        let waits = again.interrupts().next().unwrap();
-        assert!(matches!(&waits.kind, InterruptKind::Question { question } if question.text.contains("with soup")));
+        second.decide(&id, &interrupts[0].id, answer("soup"), "").await.unwrap();
+        let again = resume(&second, &id).await;
+        let interrupt = again.interrupts().next().unwrap();
+        assert!(matches!(&interrupt.kind, InterruptKind::Question { question } if question.text.contains("with soup")));
         assert_eq!(effects.all(), ["hold a seat"]);
 
         let third = agent(&store, toolset!(Arc::clone(&effects); book, twice), [Turn::say("booked")]);
-        third.decide(&id, &waits.id, Decision::Approve, "").await.unwrap();
-        let session = resumed(&third, &id).await;
-        assert_eq!(effects.all(), ["hold a seat", "booked 17 with soup"], "the step was not taken again");
+        third.decide(&id, &interrupt.id, Decision::Approve, "").await.unwrap();
+        let session = resume(&third, &id).await;
+        assert_eq!(effects.all(), ["hold a seat", "booked 17 with soup"], "the step did not run again");
         assert_eq!(tool_results(&session), ["seat 17, soup"]);
         assert_eq!(session.run().calls()[0].attempts, 3);
     }
@@ -118,26 +123,26 @@ async fn answers_and_steps_survive_the_program() {
 async fn a_tool_can_return_after_a_denied_question() {
     for store in stores().await {
         let effects = Effects::new();
-        let agent = booking(&store, &effects);
+        let agent = booking_agent(&store, &effects);
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        let waits = session.interrupts().next().unwrap().id.clone();
-        session.decide(&waits, Decision::deny("not hungry"), "").await.unwrap();
+        let interrupt = session.interrupts().next().unwrap().id.clone();
+        session.decide(&interrupt, Decision::deny("not hungry"), "").await.unwrap();
         session.resume().await.unwrap();
         assert_eq!(tool_results(&session), ["the person did not answer: not hungry"]);
     }
 }
 
 #[tokio::test]
-async fn a_tool_that_asks_something_else_than_before_fails() {
+async fn a_tool_that_asks_another_question_when_it_runs_again_fails() {
     for store in stores().await {
         let count = Arc::new(AtomicUsize::new(0));
         let turns = [Turn::call("fickle", json!({})), Turn::say("ok")];
         let agent = agent(&store, toolset!(Arc::clone(&count); fickle), turns);
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        let waits = session.interrupts().next().unwrap().id.clone();
-        session.decide(&waits, Decision::Answer { value: json!(5) }, "").await.unwrap();
+        let interrupt = session.interrupts().next().unwrap().id.clone();
+        session.decide(&interrupt, Decision::Answer { value: json!(5) }, "").await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
         assert_eq!(tool_results(&session), ["the tool failed"]);
         assert_eq!(count.load(Ordering::SeqCst), 2);
@@ -145,21 +150,22 @@ async fn a_tool_that_asks_something_else_than_before_fails() {
 }
 
 #[tokio::test]
-async fn two_challenges_in_a_row_are_two_decisions() {
-    for is_there in [false, true] {
+async fn two_challenges_in_a_row_need_two_decisions() {
+    for has_operator in [false, true] {
         let (store, effects) = (store(), Effects::new());
         let turns = [Turn::call("twice", json!({})), Turn::say("ok")];
         let later = agent(&store, toolset!(Arc::clone(&effects); book, twice), turns);
         let person = Person::deciding([Decision::Approve, Decision::Approve]);
-        let agent = if is_there { later.observer(Events::new()).operator(person.clone()).on(&store) } else { later };
+        let agent =
+            if has_operator { later.observer(Events::new()).operator(person.clone()).on(&store) } else { later };
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        if !is_there {
+        if !has_operator {
             for number in 1..=2 {
                 assert_eq!(effects.all(), [""; 0]);
-                let waits = session.interrupts().next().unwrap().id.clone();
-                assert!(waits.to_string().ends_with(&format!(".{number}")));
-                session.decide(&waits, Decision::Approve, "").await.unwrap();
+                let interrupt = session.interrupts().next().unwrap().id.clone();
+                assert!(interrupt.to_string().ends_with(&format!(".{number}")));
+                session.decide(&interrupt, Decision::Approve, "").await.unwrap();
                 session.resume().await.unwrap();
             }
         }
@@ -167,7 +173,7 @@ async fn two_challenges_in_a_row_are_two_decisions() {
     }
 }
 
-/// Asks, and checks whether its clock stopped meanwhile.
+/// Asks, with a time limit that ends before the answer.
 #[tool(timeout = "5s")]
 async fn patient(#[context] cx: &Context) -> Result<String, Failure> {
     cx.ask("How long?").await
@@ -182,7 +188,7 @@ impl tool_runtime::agent::Operator for Slow {
     ) -> futures_util::future::BoxFuture<'a, Decision> {
         self.0.store(true, Ordering::SeqCst);
         Box::pin(async {
-            crate::kit::millis(5500).await;
+            crate::kit::sleep_millis(5500).await;
             answer("long")
         })
     }
@@ -193,11 +199,11 @@ async fn the_time_limit_of_a_tool_pauses_during_its_question() {
     let model = ScriptedModel::new([Turn::call("patient", json!({})), Turn::say("ok")]);
     let mut session =
         Agent::new(model).tools(toolset!(patient)).operator(Slow(AtomicBool::new(false))).anywhere().session();
-    answered(&mut session, "go").await;
+    send_and_resume(&mut session, "go").await;
     assert_eq!(tool_results(&session), ["long"]);
 }
 
-/// Asks two things at once, and works beside.
+/// Asks two questions at once, and records a step.
 #[tool]
 async fn several(#[state] effects: &Effects, #[context] cx: &Context) -> Result<String, Failure> {
     let step = async {
@@ -213,49 +219,49 @@ async fn several(#[state] effects: &Effects, #[context] cx: &Context) -> Result<
 }
 
 /// Waits until the step of the run's only call is stored. The driver of an engine may store it after the question.
-async fn until_step_is_kept(agent: &Agent, id: &RunId) {
+async fn wait_for_stored_step(agent: &Agent, id: &RunId) {
     for _ in 0..1000 {
         if agent.open(id).await.unwrap().run().calls()[0].steps().len() == 1 {
             return;
         }
-        crate::kit::millis(10).await;
+        crate::kit::sleep_millis(10).await;
     }
     panic!("the step is not stored while the question is open");
 }
 
 #[tokio::test]
-async fn questions_at_once_are_asked_one_after_the_other_and_a_step_is_kept_meanwhile() {
-    for is_there in [false, true] {
+async fn simultaneous_questions_are_asked_one_by_one_and_a_step_is_stored_meanwhile() {
+    for has_operator in [false, true] {
         for store in stores().await {
             let effects = Effects::new();
             let turns = [Turn::call("several", json!({})), Turn::say("ok")];
             let tools = || toolset!(Arc::clone(&effects); several);
             let mut first = agent(&store, tools(), turns);
-            if is_there {
+            if has_operator {
                 first = first
                     .observer(Events::new())
                     .operator(Person::deciding([answer("soup"), answer("tea")]))
                     .on(&store);
             }
             let mut session = first.session();
-            if is_there {
-                answered(&mut session, "go").await;
+            if has_operator {
+                send_and_resume(&mut session, "go").await;
             } else {
                 session.send("go").await.unwrap();
             }
             let id = session.id().clone();
             for (question, reply) in
-                [("What will you eat?", "soup"), ("And drink?", "tea")].iter().filter(|_| !is_there)
+                [("What will you eat?", "soup"), ("And drink?", "tea")].iter().filter(|_| !has_operator)
             {
                 let again = agent(&store, tools(), [Turn::say("ok")]);
-                until_step_is_kept(&again, &id).await;
-                let waits = open(&again, &id).await;
-                assert!(matches!(&waits[..], [one] if one.innermost() == one));
+                wait_for_stored_step(&again, &id).await;
+                let interrupts = open_interrupts(&again, &id).await;
+                assert!(matches!(&interrupts[..], [one] if one.innermost() == one));
                 assert!(
-                    matches!(&waits[0].kind, InterruptKind::Question { question: asked } if asked.text == *question)
+                    matches!(&interrupts[0].kind, InterruptKind::Question { question: asked } if asked.text == *question)
                 );
-                again.decide(&id, &waits[0].id, answer(reply), "").await.unwrap();
-                session = resumed(&again, &id).await;
+                again.decide(&id, &interrupts[0].id, answer(reply), "").await.unwrap();
+                session = resume(&again, &id).await;
             }
             assert_eq!((tool_results(&session), effects.count("step")), (vec!["soup, tea, 7".to_owned()], 1));
         }

@@ -1,4 +1,4 @@
-//! Calls that are repaired, or refined, before they run.
+//! Tests of calls that are repaired, or refined, before they run.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{Effects, Placed as _, agent, ends, resumed, store, stores, tool_results, tools};
+use crate::kit::{Effects, OnBackend as _, agent, call_results, resume, store, stores, tool_results, tools};
 
 /// Counts, early.
 #[tool(effect = read_only, eager)]
@@ -26,16 +26,16 @@ async fn count(
     to
 }
 
-fn all(effects: &Arc<Effects>) -> Toolset {
+fn tools_and_count(effects: &Arc<Effects>) -> Toolset {
     tools(effects).merge(toolset!(Arc::clone(effects); count)).unwrap()
 }
 
 fn session(effects: &Arc<Effects>, turn: Turn, change: impl FnOnce(Agent) -> Agent) -> Session {
-    change(Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(all(effects))).anywhere().session()
+    change(Agent::new(ScriptedModel::new([turn, Turn::say("ok")])).tools(tools_and_count(effects))).anywhere().session()
 }
 
-/// Returns the calls as the conversation has them.
-fn written(session: &Session) -> Vec<String> {
+/// Returns the calls in the conversation.
+fn assistant_calls(session: &Session) -> Vec<String> {
     let calls = |message: &Message| match message {
         Message::Assistant { content } => content.clone(),
         _ => Vec::new(),
@@ -48,7 +48,7 @@ fn written(session: &Session) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_function_mends_names_and_arguments_once() {
+async fn a_function_repairs_names_and_arguments_once() {
     let effects = Effects::new();
     let seen: Arc<Mutex<Vec<InvalidCall>>> = Arc::default();
     let bad_calls = Arc::clone(&seen);
@@ -70,7 +70,10 @@ async fn a_function_mends_names_and_arguments_once() {
     });
     session.send("go").await.unwrap();
     assert_eq!(effects.sorted(), ["count 3", "note a", "note b"]);
-    assert!(matches!(ends(&session)[2], CallResult::Rejected { .. }), "repaired once, and wrong again");
+    assert!(
+        matches!(call_results(&session)[2], CallResult::Rejected { .. }),
+        "a call is repaired once, and this one is still wrong"
+    );
     let seen = seen.lock().unwrap();
     assert_eq!(seen.len(), 3);
     // Calls of a turn are repaired at once.
@@ -82,7 +85,7 @@ async fn a_function_mends_names_and_arguments_once() {
     assert!(unknown.refusal[0].as_text().unwrap().contains("did you mean `note`?"));
     assert!(cut.spec.is_some() && cut.rejection.is_some() && cut.messages.len() == 1);
     let expected = ["note {\"text\":\"a\"}", "count {\"to\": 3}", "count {\"to\":2000}", "note {\"text\":\"b\"}"];
-    assert_eq!(written(&session), expected, "the bad ones are not in the conversation");
+    assert_eq!(assistant_calls(&session), expected, "the conversation has no invalid call");
     let call = &session.run().calls()[0];
     assert_eq!((call.arguments().author, call.name.as_str()), (Author::Repair, "note"));
     assert_eq!(&*call.revisions()[0].text, "{\"text\":\"a\"}");
@@ -95,9 +98,9 @@ async fn a_repair_cannot_name_a_tool_that_is_not_on_offer() {
         agent.active_tools(["count"]).repair(|_| async { Some(RepairedCall::call("note", json!({"text": "a"}))) })
     });
     session.send("go").await.unwrap();
-    assert!(matches!(ends(&session)[..], [CallResult::Rejected { .. }]), "{:?}", ends(&session));
+    assert!(matches!(call_results(&session)[..], [CallResult::Rejected { .. }]), "{:?}", call_results(&session));
     assert!(effects.all().is_empty() && session.run().phase() == Phase::Finished);
-    assert_eq!(written(&session), ["count {\"to\":1000}"]);
+    assert_eq!(assistant_calls(&session), ["count {\"to\":1000}"]);
 }
 
 #[tokio::test]
@@ -108,13 +111,13 @@ async fn a_failing_or_panicking_repairer_changes_nothing() {
             agent.repair(move |_| async move { if panics { panic!("ouch") } else { None } })
         });
         session.send("go").await.unwrap();
-        assert!(matches!(ends(&session)[..], [CallResult::NotAvailable { .. }]));
-        assert_eq!(written(&session), ["notes {\"text\":\"a\"}"]);
+        assert!(matches!(call_results(&session)[..], [CallResult::NotAvailable { .. }]));
+        assert_eq!(assistant_calls(&session), ["notes {\"text\":\"a\"}"]);
     }
 }
 
 #[tokio::test]
-async fn the_model_is_asked_for_the_one_call_in_the_same_step() {
+async fn the_model_repairs_one_call_in_the_same_step() {
     let effects = Effects::new();
     let asked: Arc<Mutex<Vec<(usize, ToolChoice)>>> = Arc::default();
     let seen = Arc::clone(&asked);
@@ -127,14 +130,18 @@ async fn the_model_is_asked_for_the_one_call_in_the_same_step() {
         seen.lock().unwrap().push((request.messages.len(), request.tool_choice.clone()));
         turns.lock().unwrap().remove(0)
     });
-    let mut session = Agent::new(model).tools(all(&effects)).repair_by_model().anywhere().session();
+    let mut session = Agent::new(model).tools(tools_and_count(&effects)).repair_by_model().anywhere().session();
     let reply = session.send("go").await.unwrap();
     assert_eq!((reply.steps, reply.usage.input_tokens), (2, 5));
     assert_eq!(effects.count("count 3"), 1);
-    assert_eq!(written(&session), ["count {\"to\":3}", "note {\"text\":\"a\"}"]);
+    assert_eq!(assistant_calls(&session), ["count {\"to\":3}", "note {\"text\":\"a\"}"]);
     let asked = asked.lock().unwrap();
-    assert_eq!(asked[1], (3, ToolChoice::Tool("count".to_owned())), "the prompt, the call, what is wrong with it");
-    assert_eq!(asked[2].0, 4, "nothing of it is in the conversation");
+    assert_eq!(
+        asked[1],
+        (3, ToolChoice::Tool("count".to_owned())),
+        "the request has the prompt, the call and the feedback"
+    );
+    assert_eq!(asked[2].0, 4, "the conversation has nothing of the repair");
 }
 
 #[tokio::test]
@@ -147,15 +154,15 @@ async fn a_repaired_call_is_approved_and_its_run_continues_elsewhere() {
             .on(&store);
         let mut first = agent.session();
         assert_eq!(first.send("go").await.unwrap().phase, Phase::Suspended);
-        let waits = first.interrupts().next().unwrap().id.clone();
+        let interrupt = first.interrupts().next().unwrap().id.clone();
         let again = crate::kit::agent(&store, tools(&effects), [Turn::say("ok")]);
-        again.decide(first.id(), &waits, Decision::Approve, "").await.unwrap();
-        let session = resumed(&again, first.id()).await;
+        again.decide(first.id(), &interrupt, Decision::Approve, "").await.unwrap();
+        let session = resume(&again, first.id()).await;
         assert_eq!(
             (effects.all(), tool_results(&session)),
             (vec!["pay 5 to Ann".to_owned()], vec!["paid 5".to_owned()])
         );
-        assert_eq!(written(&session), ["pay {\"amount\":5}"]);
+        assert_eq!(assistant_calls(&session), ["pay {\"amount\":5}"]);
     }
 }
 
@@ -169,7 +176,7 @@ async fn refined_arguments_are_shown_approved_and_run() {
         })
     };
     for edit in [false, true] {
-        let agent = refining(agent(&store(), tools(&effects), [pays_8(), Turn::say("ok")])).anywhere();
+        let agent = refining(agent(&store(), tools(&effects), [payment_of_8(), Turn::say("ok")])).anywhere();
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let open = session.interrupts().next().unwrap().clone();
@@ -178,12 +185,12 @@ async fn refined_arguments_are_shown_approved_and_run() {
         assert_eq!((call.arguments().author, call.revisions()[0].author), (Author::Refinement, Author::Model));
         let mine = Decision::Edit { arguments: json!({"amount": 8}) };
         agent.decide(session.id(), &open.id, if edit { mine } else { Decision::Approve }, "").await.unwrap();
-        resumed(&agent, session.id()).await;
+        resume(&agent, session.id()).await;
     }
-    assert_eq!(effects.all(), ["pay 4 to Bob", "pay 8 to Ann"], "a person's word is not refined");
+    assert_eq!(effects.all(), ["pay 4 to Bob", "pay 8 to Ann"], "a person's edit is not refined");
 }
 
-fn pays_8() -> Turn {
+fn payment_of_8() -> Turn {
     Turn::call("pay", json!({"amount": 8}))
 }
 
@@ -199,6 +206,6 @@ async fn a_refinement_that_the_tool_refuses_or_that_panics_does_not_run() {
         });
         session.send("go").await.unwrap();
         assert_eq!(effects.all(), [""; 0]);
-        assert!(!ends(&session)[0].is_success());
+        assert!(!call_results(&session)[0].is_success());
     }
 }

@@ -1,4 +1,4 @@
-//! Calls with the same resources run one after the other, in the model's order. All others run in parallel.
+//! Tests of resources: calls that share one run one after the other, in the model's order. All others run in parallel.
 
 use std::sync::Arc;
 
@@ -17,7 +17,9 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::kit::{Effects, Events, Person, Placed as _, agent, answered, millis, store, tool_results, until};
+use crate::kit::{
+    Effects, Events, OnBackend as _, Person, agent, send_and_resume, sleep_millis, store, tool_results, wait_until,
+};
 
 /// Reads a file.
 #[tool(effect = read_only, eager, touches = |input| Resources::new().reads(&input.path))]
@@ -26,12 +28,12 @@ async fn read(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
 }
 
 /// Writes a file.
-#[tool(touches = written)]
+#[tool(touches = written_file)]
 async fn write(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
     work(effects, "write", &path).await
 }
 
-fn written(input: &write) -> Resources {
+fn written_file(input: &write) -> Resources {
     Resources::new().writes(&input.path)
 }
 
@@ -41,7 +43,7 @@ async fn remove(path: String, #[state] effects: &Effects) -> Result<(), Failure>
     work(effects, "remove", &path).await
 }
 
-/// Says nothing of what it touches.
+/// Declares no resources.
 #[tool(effect = read_only)]
 async fn other(path: String, #[state] effects: &Effects) -> Result<(), Failure> {
     work(effects, "other", &path).await
@@ -54,7 +56,7 @@ struct Edit {
 }
 
 /// Puts all files in order.
-#[tool(state = Effects, touches = |_| panic!("nobody knows"))]
+#[tool(state = Effects, touches = |_| panic!("the predicate panics"))]
 struct Tidy;
 
 impl tool_runtime::ExecuteWith<Effects> for Tidy {
@@ -84,14 +86,14 @@ async fn work(effects: &Effects, what: &str, path: &str) -> Result<(), Failure> 
     let call = format!("{what} {path}");
     effects.record(&call);
     if APART.contains(&call.as_str()) {
-        until(|| APART.iter().all(|other| effects.count(other) == 1)).await;
+        wait_until(|| APART.iter().all(|other| effects.count(other) == 1)).await;
     }
-    millis(40).await;
+    sleep_millis(40).await;
     effects.record(format!("{call} ends"));
     Ok(())
 }
 
-fn all(effects: &Arc<Effects>) -> Toolset {
+fn all_tools(effects: &Arc<Effects>) -> Toolset {
     let seen = Arc::clone(effects);
     let copy = RuntimeTool::new("copy", "Copies a file.")
         .input(json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}))
@@ -108,22 +110,22 @@ fn all(effects: &Arc<Effects>) -> Toolset {
     tools.with(copy.unwrap()).unwrap().merge(shelf).unwrap()
 }
 
-fn of(path: &str) -> serde_json::Value {
+fn with_path(path: &str) -> serde_json::Value {
     json!({ "path": path })
 }
 
-/// Returns whether the first began and ended before the second began.
-fn in_order(effects: &Effects, first: &str, second: &str) -> bool {
+/// Returns whether the first call ended before the second began.
+fn ends_before(effects: &Effects, first: &str, second: &str) -> bool {
     let seen = effects.all();
     let at = |what: &str| seen.iter().position(|did| did == what).unwrap_or_else(|| panic!("no {what} in {seen:?}"));
     at(&format!("{first} ends")) < at(second)
 }
 
-async fn played(turn: Turn) -> Arc<Effects> {
+async fn play(turn: Turn) -> Arc<Effects> {
     let effects = Effects::new();
     let model = ScriptedModel::new([turn, Turn::say("ok")]);
     Agent::new(model)
-        .tools(all(&effects).layer(TimeLimit::new(std::time::Duration::from_mins(1))))
+        .tools(all_tools(&effects).layer(TimeLimit::new(std::time::Duration::from_mins(1))))
         .anywhere()
         .run("go")
         .await
@@ -132,22 +134,22 @@ async fn played(turn: Turn) -> Arc<Effects> {
 }
 
 #[tokio::test]
-async fn calls_that_conflict_run_in_the_models_order_and_the_others_beside_them() {
-    let turn = Turn::call("write", of("one"))
-        .then_call("read", of("one/x"))
-        .then_call("read", of("two"))
-        .then_call("write", of("two"))
-        .then_call("other", of("one"))
-        .then_call("write", of("three"))
+async fn calls_that_conflict_run_in_the_models_order_and_the_others_in_parallel() {
+    let turn = Turn::call("write", with_path("one"))
+        .then_call("read", with_path("one/x"))
+        .then_call("read", with_path("two"))
+        .then_call("write", with_path("two"))
+        .then_call("other", with_path("one"))
+        .then_call("write", with_path("three"))
         .then_call("copy", json!({"to": "three"}));
-    let effects = played(turn).await;
-    assert!(in_order(&effects, "write one", "read one/x"));
-    assert!(in_order(&effects, "read two", "write two"));
-    assert!(in_order(&effects, "write three", "copy three"), "a tool of run time knows the same names");
+    let effects = play(turn).await;
+    assert!(ends_before(&effects, "write one", "read one/x"));
+    assert!(ends_before(&effects, "read two", "write two"));
+    assert!(ends_before(&effects, "write three", "copy three"), "a runtime tool names the same resources");
     let [first, others @ ..] = APART;
     for other in others {
         assert!(
-            !in_order(&effects, first, other) && !in_order(&effects, other, first),
+            !ends_before(&effects, first, other) && !ends_before(&effects, other, first),
             "{first} {other}: {:?}",
             effects.all()
         );
@@ -155,20 +157,23 @@ async fn calls_that_conflict_run_in_the_models_order_and_the_others_beside_them(
 }
 
 #[tokio::test]
-async fn resources_of_a_struct_a_method_and_a_panic() {
-    let effects = played(
-        Turn::call("read", of("books/1")).then_call("turn", of("x")).then_call("Tidy", "{}").then_call("read", of("y")),
+async fn structs_and_methods_declare_resources_and_a_panic_conflicts_with_all() {
+    let effects = play(
+        Turn::call("read", with_path("books/1"))
+            .then_call("turn", with_path("x"))
+            .then_call("Tidy", "{}")
+            .then_call("read", with_path("y")),
     )
     .await;
-    assert!(in_order(&effects, "read books/1", "turn x"));
-    assert!(in_order(&effects, "turn x", "tidy all"), "who panics is taken to touch everything");
-    assert!(in_order(&effects, "tidy all", "read y"));
+    assert!(ends_before(&effects, "read books/1", "turn x"));
+    assert!(ends_before(&effects, "turn x", "tidy all"), "a call whose `touches` panics conflicts with every call");
+    assert!(ends_before(&effects, "tidy all", "read y"));
 }
 
 #[tokio::test]
 async fn eager_calls_wait_for_resources() {
-    let turn = Turn::call("read", of("a")).then_call("write", of("a")).then_call("read", of("a"));
-    let effects = played(turn).await;
+    let turn = Turn::call("read", with_path("a")).then_call("write", with_path("a")).then_call("read", with_path("a"));
+    let effects = play(turn).await;
     let expected = ["read a", "read a ends", "write a", "write a ends", "read a", "read a ends"];
     assert_eq!(effects.all(), expected);
 }
@@ -177,20 +182,21 @@ async fn eager_calls_wait_for_resources() {
 async fn a_waiting_call_holds_its_resources_and_an_edit_changes_them() {
     for edited in [false, true] {
         let (store, effects) = (store(), Effects::new());
-        let turn = Turn::call("remove", of("a")).then_call("write", of("a")).then_call("write", of("b"));
-        let agent = agent(&store, all(&effects), [turn, Turn::say("ok")]);
+        let turn =
+            Turn::call("remove", with_path("a")).then_call("write", with_path("a")).then_call("write", with_path("b"));
+        let agent = agent(&store, all_tools(&effects), [turn, Turn::say("ok")]);
         let mut session = agent.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
         assert_eq!(effects.all(), ["write b", "write b ends"], "the write of `a` comes after its removal");
         assert!(session.run().calls().iter().all_and_some(|call: &Call| call.touches().is_some()));
-        let waits = session.interrupts().next().unwrap().id.clone();
-        let decision = if edited { Decision::Edit { arguments: of("c") } } else { Decision::Approve };
-        // In another process: what the calls touch is in the log.
-        agent.decide(session.id(), &waits, decision, "").await.unwrap();
+        let interrupt = session.interrupts().next().unwrap().id.clone();
+        let decision = if edited { Decision::Edit { arguments: with_path("c") } } else { Decision::Approve };
+        // Another process reads the resources from the log.
+        agent.decide(session.id(), &interrupt, decision, "").await.unwrap();
         let mut session = agent.open(session.id()).await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
         assert_eq!(
-            in_order(&effects, if edited { "remove c" } else { "remove a" }, "write a"),
+            ends_before(&effects, if edited { "remove c" } else { "remove a" }, "write a"),
             !edited,
             "{:?}",
             effects.all()
@@ -201,12 +207,12 @@ async fn a_waiting_call_holds_its_resources_and_an_edit_changes_them() {
 #[tokio::test]
 async fn an_external_call_is_announced_when_no_call_holds_its_resources() {
     let effects = Effects::new();
-    let turn = Turn::call("write", of("a")).then_call("Edit", of("a")).then_call("write", of("a"));
+    let turn = Turn::call("write", with_path("a")).then_call("Edit", with_path("a")).then_call("write", with_path("a"));
     let (person, events) = (Person::default().executing(["true"]), Events::new());
     let model = ScriptedModel::new([turn, Turn::say("ok")]);
     let mut session =
-        Agent::new(model).tools(all(&effects)).observer(events.clone()).operator(person).anywhere().session();
-    answered(&mut session, "go").await;
+        Agent::new(model).tools(all_tools(&effects)).observer(events.clone()).operator(person).anywhere().session();
+    send_and_resume(&mut session, "go").await;
     assert_eq!(effects.count("write a"), 2);
     assert_eq!(tool_results(&session)[1], "true");
     let of_edit = events.of_tool("Edit").lines();

@@ -1,4 +1,4 @@
-//! Tools that record steps, and programs that end in the middle.
+//! Tests of tools that record steps, in programs that end in the middle of a call.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kit::{Effects, Events, Person, agent, millis, stores, until};
+use crate::kit::{Effects, Events, Person, agent, sleep_millis, stores, wait_until};
 
 /// Books a seat, then pays for it.
 #[tool(resumable)]
 async fn book(
-    /** In the middle of which step, or between them, it takes its time, the first time. */
+    /** The step, or the moment after a step, at which the first attempt takes a minute. */
     slow: String,
     #[state] effects: &Effects,
     #[context] cx: &Context,
@@ -36,7 +36,7 @@ async fn book(
     Ok(())
 }
 
-/// A step of it fails, and it goes on.
+/// Goes on after a failed step.
 #[tool(resumable)]
 async fn fails(#[state] effects: &Effects, #[context] cx: &Context) -> Result<(), Failure> {
     let work = async {
@@ -51,20 +51,20 @@ async fn fails(#[state] effects: &Effects, #[context] cx: &Context) -> Result<()
 
 async fn hesitate(is_slow: bool) {
     if is_slow {
-        millis(60_000).await;
+        sleep_millis(60_000).await;
     }
 }
 
-fn booking(store: &Arc<dyn Store>, effects: &Arc<Effects>, turn: Turn) -> Agent {
+fn booking_agent(store: &Arc<dyn Store>, effects: &Arc<Effects>, turn: Turn) -> Agent {
     agent(store, toolset!(Arc::clone(effects); book, fails), [turn, Turn::say("booked")])
 }
 
 /// Sends a prompt, and drops the future when `at` was recorded.
-async fn broken_off(agent: &Agent, effects: &Effects, at: &str) -> Session {
+async fn break_off_at(agent: &Agent, effects: &Effects, at: &str) -> Session {
     let mut session = agent.session();
     tokio::select! {
-        sent = session.send("go") => panic!("it did not hesitate: {sent:?}"),
-        () = until(|| effects.count(at) == 1) => {}
+        sent = session.send("go") => panic!("the call returned: {sent:?}"),
+        () = wait_until(|| effects.count(at) == 1) => {}
     }
     session
 }
@@ -74,10 +74,10 @@ async fn a_call_stopped_between_steps_continues_after_them() {
     for store in stores().await {
         for slow in ["after seat", "after pay"] {
             let (effects, person) = (Effects::new(), Person::deciding([]));
-            let agent = booking(&store, &effects, Turn::call("book", json!({ "slow": slow })))
+            let agent = booking_agent(&store, &effects, Turn::call("book", json!({ "slow": slow })))
                 .observer(Events::new())
                 .operator(person.clone());
-            let mut session = broken_off(&agent, &effects, slow).await;
+            let mut session = break_off_at(&agent, &effects, slow).await;
             assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
             assert_eq!((effects.count("seat"), effects.count("pay")), (1, 1), "{slow}");
             assert_eq!(person.reconciled().len(), 0);
@@ -87,7 +87,7 @@ async fn a_call_stopped_between_steps_continues_after_them() {
 }
 
 #[tokio::test]
-async fn about_a_call_that_was_stopped_in_a_step_a_person_is_asked() {
+async fn a_person_is_asked_about_a_call_that_stopped_in_a_step() {
     for store in stores().await {
         for (slow, decision, seats, pays) in [
             ("seat", Decision::Approve, 2, 1),
@@ -96,10 +96,10 @@ async fn about_a_call_that_was_stopped_in_a_step_a_person_is_asked() {
             ("seat", Decision::Deny { reason: None }, 1, 0),
         ] {
             let (effects, person) = (Effects::new(), Person::deciding([decision]));
-            let agent = booking(&store, &effects, Turn::call("book", json!({ "slow": slow })))
+            let agent = booking_agent(&store, &effects, Turn::call("book", json!({ "slow": slow })))
                 .observer(Events::new())
                 .operator(person.clone());
-            let mut session = broken_off(&agent, &effects, slow).await;
+            let mut session = break_off_at(&agent, &effects, slow).await;
             assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
             assert_eq!((effects.count("seat"), effects.count("pay")), (seats, pays), "{slow}");
             assert_eq!(person.reconciled().len(), 1);
@@ -109,12 +109,13 @@ async fn about_a_call_that_was_stopped_in_a_step_a_person_is_asked() {
 }
 
 #[tokio::test]
-async fn a_failed_step_may_have_been_taken() {
+async fn a_failed_step_may_have_had_effects() {
     for store in stores().await {
         let (effects, person) = (Effects::new(), Person::deciding([Decision::Approve]));
-        let agent =
-            booking(&store, &effects, Turn::call("fails", json!({}))).observer(Events::new()).operator(person.clone());
-        let mut session = broken_off(&agent, &effects, "on").await;
+        let agent = booking_agent(&store, &effects, Turn::call("fails", json!({})))
+            .observer(Events::new())
+            .operator(person.clone());
+        let mut session = break_off_at(&agent, &effects, "on").await;
         session.resume().await.unwrap();
         assert_eq!((effects.count("fail"), person.reconciled().len()), (2, 1));
     }
@@ -124,7 +125,7 @@ async fn a_failed_step_may_have_been_taken() {
 async fn the_log_records_the_beginning_of_steps_of_resumable_tools_only() {
     for store in stores().await {
         let effects = Effects::new();
-        let agent = booking(&store, &effects, Turn::call("book", json!({ "slow": "" })));
+        let agent = booking_agent(&store, &effects, Turn::call("book", json!({ "slow": "" })));
         let mut session = agent.session();
         session.send("go").await.unwrap();
         let mut log: Vec<LogEntry> = Vec::new();

@@ -69,7 +69,7 @@ impl Wrapped {
         self
     }
 
-    /// Changes the texts before they are stored.
+    /// Changes the texts that [`Store::load`] returns.
     pub(crate) fn tampered(mut self, change: impl Fn(String) -> String + Send + Sync + 'static) -> Self {
         self.change = Box::new(change);
         self
@@ -81,7 +81,7 @@ impl Wrapped {
         self
     }
 
-    /// Grants every lease, as for one worker at a time. So nobody waits for the lease of a dead worker.
+    /// Grants every lease, as for one worker at a time. So no worker waits for the lease of a dead one.
     pub(crate) fn alone(mut self) -> Self {
         self.is_alone = true;
         self
@@ -96,7 +96,7 @@ impl Wrapped {
         self
     }
 
-    /// Returns only interrupts of runs that are used through this store, as if nobody else used its server.
+    /// Returns only interrupts of runs that are used through this store, as if no other test used its server.
     pub(crate) fn apart(mut self) -> Self {
         self.own = Some(Mutex::default());
         self

@@ -1,4 +1,4 @@
-//! The pieces of the model's turn, which reach the session before the turn ends, wherever the run is driven.
+//! Tests that pieces of the model's turn reach the session before the turn ends, wherever the run is driven.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, FunctionModel},
 };
 
-use crate::kit::{Events, Placed as _};
+use crate::kit::{Events, OnBackend as _};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pieces_of_a_turn_arrive_before_its_end() {
@@ -38,7 +38,7 @@ async fn pieces_of_a_turn_arrive_before_its_end() {
         }
     };
     // The model waits, so this is a piece, and no turn of the log.
-    tokio::time::timeout(Duration::from_mins(1), begun).await.expect("no piece came");
+    tokio::time::timeout(Duration::from_mins(1), begun).await.expect("no piece arrived");
     gate.add_permits(1);
     assert_eq!(sent.await.unwrap().unwrap(), "Half of it");
     assert_eq!(events.text(), "Half of it");

@@ -1,5 +1,5 @@
-//! The tests of runs that hold for every store and engine. This package runs them over stores; the crate of each engine includes
-//! this file. The module `place` selects the store or engine.
+//! The tests that every store and every engine must pass. This package runs them over stores; the crate of each engine includes
+//! this file. The module `backends` selects the store or engine.
 
 pub(crate) mod kit;
 pub(crate) mod store_hooks;

@@ -1,4 +1,4 @@
-//! A suspended run: the program ends, another one opens the run, a person decides, and the run continues.
+//! Tests of a suspended run: the program ends, another one opens the run, a person decides, and the run continues.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use tool_runtime::{
 use tool_test_kit::AllAndSome as _;
 
 use crate::kit::{
-    Effects, Events, Person, Placed as _, agent, ends, is_engine, open, pays, refusal, resumed, store, stores,
-    tool_results, tools, waiting,
+    Effects, Events, OnBackend as _, Person, agent, call_results, is_engine, open_interrupts, payments, refusal,
+    resume, start_waiting, store, stores, tool_results, tools,
 };
 
 /// Asks the person to confirm.
@@ -28,7 +28,7 @@ struct Confirm {
     action: String,
 }
 
-/// Sends a letter, if it may.
+/// Sends a letter after an approval.
 #[tool(external, approval = always, output = Confirmation)]
 struct Letter {
     /// The text.
@@ -44,13 +44,13 @@ struct Confirmation {
 async fn a_run_is_found_approved_and_resumed_by_another_program() {
     for store in stores().await {
         let effects = Effects::new();
-        let (_, id, _) = waiting(&store, tools(&effects), pays(&[5])).await;
+        let (_, id, _) = start_waiting(&store, tools(&effects), payments(&[5])).await;
         // Only the store is left.
         let agent = agent(&store, tools(&effects), [Turn::say("paid it")]);
         let items = agent.waiting(&WaitingFilter::new().for_principal("")).await.unwrap();
         assert_eq!((items.len(), &items[0].run, items[0].interrupt.shown.tool.as_str()), (1, &id, "pay"));
         agent.decide(&id, &items[0].interrupt.id, Decision::Approve, "").await.unwrap();
-        assert_eq!(open(&agent, &id).await, []);
+        assert_eq!(open_interrupts(&agent, &id).await, []);
         assert_eq!(effects.all(), [""; 0], "a decision alone runs nothing");
         let mut session = agent.open(&id).await.unwrap();
         let reply = session.resume().await.unwrap();
@@ -69,19 +69,19 @@ struct Payment {
 }
 
 #[tokio::test]
-async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
+async fn a_wrong_edit_leaves_the_interrupt_open_and_a_right_one_runs() {
     for store in stores().await {
         let effects = Effects::new();
-        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
+        let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5])).await;
         for wrong in [json!({"amount": 1000}), json!({}), json!({"amount": 5, "x": 1}), json!(7)] {
-            let decided = agent.decide(&id, &waits[0].id, Decision::Edit { arguments: wrong.clone() }, "").await;
+            let decided = agent.decide(&id, &interrupts[0].id, Decision::Edit { arguments: wrong.clone() }, "").await;
             assert!(matches!(refusal(decided), Refusal::Invalid { .. }), "{wrong}");
-            assert_eq!(open(&agent, &id).await, waits, "nothing was consumed");
+            assert_eq!(open_interrupts(&agent, &id).await, interrupts, "a refused edit leaves the interrupt open");
         }
         // The application decides with types.
         let typed = Decision::<_, String>::Edit { arguments: Payment { amount: 7, to: "Bob" } };
-        agent.decide(&id, &waits[0].id, typed.erase().unwrap(), "").await.unwrap();
-        let session = resumed(&agent, &id).await;
+        agent.decide(&id, &interrupts[0].id, typed.erase().unwrap(), "").await.unwrap();
+        let session = resume(&agent, &id).await;
         assert_eq!(effects.all(), ["pay 7 to Bob"]);
         let tool_results = tool_results(&session);
         assert!(
@@ -97,10 +97,10 @@ async fn an_edit_that_is_wrong_stays_open_and_one_that_is_right_runs_instead() {
 async fn a_denial_and_a_response_end_a_call_without_running_it() {
     for store in stores().await {
         let effects = Effects::new();
-        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5, 6])).await;
-        agent.decide(&id, &waits[1].id, Decision::Respond { output: json!("by cheque") }, "").await.unwrap();
-        agent.decide(&id, &waits[0].id, Decision::deny("too much"), "").await.unwrap();
-        let session = resumed(&agent, &id).await;
+        let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5, 6])).await;
+        agent.decide(&id, &interrupts[1].id, Decision::Respond { output: json!("by cheque") }, "").await.unwrap();
+        agent.decide(&id, &interrupts[0].id, Decision::deny("too much"), "").await.unwrap();
+        let session = resume(&agent, &id).await;
         assert_eq!(tool_results(&session)[0], "the call was denied, and did not run: too much");
         assert!(tool_results(&session)[1].starts_with("A person gave this output; the tool did not run:"));
         assert_eq!(effects.all(), [""; 0]);
@@ -116,17 +116,17 @@ fn count() -> Vec<u8> {
 #[tokio::test]
 async fn a_response_of_the_wrong_type_is_refused() {
     let store = store();
-    let (agent, id, waits) = waiting(&store, toolset!(count), Turn::call("count", json!({}))).await;
+    let (agent, id, interrupts) = start_waiting(&store, toolset!(count), Turn::call("count", json!({}))).await;
     for wrong in [json!("x"), json!([1, 300]), json!(null)] {
-        let decided = agent.decide(&id, &waits[0].id, Decision::Respond { output: wrong }, "").await;
+        let decided = agent.decide(&id, &interrupts[0].id, Decision::Respond { output: wrong }, "").await;
         assert!(matches!(refusal(decided), Refusal::Invalid { .. }));
     }
     for other in [Decision::Answer { value: json!(1) }, Decision::Fail { error: "x".into() }, Decision::ApproveForRun] {
-        assert!(matches!(refusal(agent.decide(&id, &waits[0].id, other, "").await), Refusal::NotOffered { .. }));
+        assert!(matches!(refusal(agent.decide(&id, &interrupts[0].id, other, "").await), Refusal::NotOffered { .. }));
     }
     let typed = Decision::<(), Vec<u8>>::Respond { output: vec![7, 8] };
-    agent.decide(&id, &waits[0].id, typed.erase().unwrap(), "").await.unwrap();
-    assert!(tool_results(&resumed(&agent, &id).await)[0].ends_with("[7,8]"));
+    agent.decide(&id, &interrupts[0].id, typed.erase().unwrap(), "").await.unwrap();
+    assert!(tool_results(&resume(&agent, &id).await)[0].ends_with("[7,8]"));
 }
 
 #[tokio::test]
@@ -135,41 +135,46 @@ async fn external_calls_are_answered_from_outside() {
         let turn = Turn::call("Confirm", json!({"action": "leave"}))
             .then_call("Confirm", json!({"action": "stay"}))
             .then_call("Confirm", json!({"action": "sleep"}));
-        let (agent, id, waits) = waiting(&store, toolset!(Confirm), turn).await;
-        assert!(waits.iter().all_and_some(|waits| matches!(waits.kind, InterruptKind::External)));
+        let (agent, id, interrupts) = start_waiting(&store, toolset!(Confirm), turn).await;
+        assert!(interrupts.iter().all_and_some(|interrupt| matches!(interrupt.kind, InterruptKind::External)));
         let wrong = Decision::Respond { output: json!({"yes": "perhaps"}) };
-        assert!(matches!(refusal(agent.decide(&id, &waits[0].id, wrong, "").await), Refusal::Invalid { .. }));
-        let approve = agent.decide(&id, &waits[0].id, Decision::Approve, "").await;
+        assert!(matches!(refusal(agent.decide(&id, &interrupts[0].id, wrong, "").await), Refusal::Invalid { .. }));
+        let approve = agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await;
         assert!(matches!(refusal(approve), Refusal::NotOffered { .. }));
         let yes = Decision::<(), _>::Respond { output: Confirmation { yes: true } };
-        agent.decide(&id, &waits[0].id, yes.erase().unwrap(), "").await.unwrap();
-        agent.decide(&id, &waits[1].id, Decision::Fail { error: "the tab was closed".into() }, "").await.unwrap();
-        agent.decide(&id, &waits[2].id, Decision::deny("not now"), "").await.unwrap();
-        let session = resumed(&agent, &id).await;
+        agent.decide(&id, &interrupts[0].id, yes.erase().unwrap(), "").await.unwrap();
+        agent.decide(&id, &interrupts[1].id, Decision::Fail { error: "the tab was closed".into() }, "").await.unwrap();
+        agent.decide(&id, &interrupts[2].id, Decision::deny("not now"), "").await.unwrap();
+        let session = resume(&agent, &id).await;
         let tool_results = tool_results(&session);
         assert_eq!((tool_results[0].as_str(), tool_results[1].as_str()), ("{\"yes\":true}", "the tab was closed"));
-        assert!(matches!(ends(&session)[2], CallResult::Denied { .. }));
+        assert!(matches!(call_results(&session)[2], CallResult::Denied { .. }));
     }
 }
 
 #[tokio::test]
 async fn an_external_call_is_announced_after_its_approval_with_the_arguments_that_were_approved() {
     for store in stores().await {
-        let (agent, id, waits) = waiting(&store, toolset!(Letter), Turn::call("Letter", json!({"text": "rude"}))).await;
-        assert!(matches!(waits[0].kind, InterruptKind::Approval { .. }));
-        agent.decide(&id, &waits[0].id, Decision::Edit { arguments: json!({"text": "kind"}) }, "").await.unwrap();
-        let again = open(&agent, &id).await;
+        let (agent, id, interrupts) =
+            start_waiting(&store, toolset!(Letter), Turn::call("Letter", json!({"text": "rude"}))).await;
+        assert!(matches!(interrupts[0].kind, InterruptKind::Approval { .. }));
+        agent.decide(&id, &interrupts[0].id, Decision::Edit { arguments: json!({"text": "kind"}) }, "").await.unwrap();
+        let again = open_interrupts(&agent, &id).await;
         assert!(matches!(again[0].kind, InterruptKind::External));
-        assert_eq!(again[0].shown.arguments, json!({"text": "kind"}), "who executes it must not see what was replaced");
+        assert_eq!(
+            again[0].shown.arguments,
+            json!({"text": "kind"}),
+            "the client that executes the call does not see the replaced arguments"
+        );
         assert_eq!(again[0].shown.lines[0].1, "\"kind\"");
         if is_engine(&store) {
             continue;
         }
         let person = Person::default().executing(["{\"yes\":true}"]);
         let there = agent.observer(Events::new()).operator(person.clone()).on(&store);
-        let session = resumed(&there, &id).await;
+        let session = resume(&there, &id).await;
         assert_eq!(person.executed()[0].arguments, json!({"text": "kind"}));
-        assert!(ends(&session)[0].is_success());
+        assert!(call_results(&session)[0].is_success());
     }
 }
 
@@ -188,15 +193,15 @@ async fn an_allowance_covers_only_similar_calls() {
         let agent = agent.on(&store);
         let mut session = agent.session();
         session.send("go").await.unwrap();
-        let waits = session.interrupts().next().unwrap().clone();
-        assert!(matches!(&waits.kind, InterruptKind::Approval { offer: Some(_) }));
-        session.decide(&waits.id, Decision::ApproveForRun, "").await.unwrap();
+        let interrupt = session.interrupts().next().unwrap().clone();
+        assert!(matches!(&interrupt.kind, InterruptKind::Approval { offer: Some(_) }));
+        session.decide(&interrupt.id, Decision::ApproveForRun, "").await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended);
         // The second payment to Ann ran without a question, and the one to Bob waits.
         assert_eq!(effects.sorted(), ["pay 1 to Ann", "pay 2 to Ann"]);
         assert_eq!(session.interrupts().next().unwrap().shown.arguments["to"], "Bob");
         // The allowance does not cover another run.
-        let (_, _, elsewhere) = waiting(&store, tools(&effects), to(1, "Ann")).await;
+        let (_, _, elsewhere) = start_waiting(&store, tools(&effects), to(1, "Ann")).await;
         assert_eq!(elsewhere.len(), 1);
     }
 }
@@ -223,11 +228,11 @@ async fn an_allowance_does_not_cover_another_definition_of_the_tool() {
                 .on(&store);
             let mut session = first.session();
             session.send("go").await.unwrap();
-            let waits = session.interrupts().next().unwrap().id.clone();
-            session.decide(&waits, Decision::ApproveForRun, "").await.unwrap();
+            let interrupt = session.interrupts().next().unwrap().id.clone();
+            session.decide(&interrupt, Decision::ApproveForRun, "").await.unwrap();
             // Use the allowance once with the unchanged tool.
             let once = agent(&store, pay("Pays."), [Turn::say("and?")]);
-            resumed(&once, session.id()).await;
+            resume(&once, session.id()).await;
             let now = agent(&store, pay(description), turns());
             let stopped = now.open(session.id()).await.unwrap().send("again").await.unwrap().phase;
             let expected = if expected_count == 2 { Phase::Finished } else { Phase::Suspended };

@@ -1,4 +1,4 @@
-//! Sweeps: the runs that no process drives, each on behalf of its owner.
+//! Tests that a sweep continues the runs that no process drives, each as its owner.
 
 use serde_json::json;
 use tool_runtime::{Context, agent::Decision, model::Turn, run::Phase, tool, toolset};
@@ -21,8 +21,8 @@ async fn a_sweep_drives_each_run_on_behalf_of_its_owner() {
             let agent = of(owner);
             let mut session = agent.session();
             session.send("go").await.unwrap();
-            let waits = session.interrupts().next().unwrap().id.clone();
-            agent.decide(session.id(), &waits, Decision::Approve, owner).await.unwrap();
+            let interrupt = session.interrupts().next().unwrap().id.clone();
+            agent.decide(session.id(), &interrupt, Decision::Approve, owner).await.unwrap();
             runs.push((owner, session.id().clone()));
         }
         // The model answers both runs.

@@ -1,4 +1,4 @@
-//! S13, and the other guarantees for several processes with a run under a lease.
+//! Tests of guarantee 13, and of the other guarantees, for several processes that share a run under a lease.
 
 use std::{
     sync::{
@@ -21,17 +21,20 @@ use tool_runtime::{
 use tool_test_kit::{AllAndSome as _, within};
 
 use crate::{
-    kit::{Effects, Events, Person, agent, ends, millis, pays, resumed, store, stores, tools, until, waiting},
+    kit::{
+        Effects, Events, Person, agent, call_results, payments, resume, sleep_millis, start_waiting, store, stores,
+        tools, wait_until,
+    },
     store_hooks::Wrapped,
-    suite::lost_clients::{is_called_off, tools as slow_tools},
+    suite::lost_clients::{is_cancelled, tools as slow_tools},
 };
 
 #[tokio::test]
 async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
     for store in stores().await {
         let effects = Effects::new();
-        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
-        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5])).await;
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         // The older worker stalls just before it logs the start. Meanwhile its lease ends, and another worker continues.
         let (newer, first) = (agent.clone(), AtomicBool::new(true));
         let (run, done) = (id.clone(), Arc::clone(&effects));
@@ -40,8 +43,8 @@ async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
             let (newer, run, done) = (newer.clone(), run.clone(), Arc::clone(&done));
             Box::pin(async move {
                 if is_start {
-                    millis(60).await;
-                    resumed(&newer, &run).await;
+                    sleep_millis(60).await;
+                    resume(&newer, &run).await;
                     assert_eq!(done.all(), ["pay 5 to Ann"]);
                 }
                 Ok(())
@@ -56,16 +59,16 @@ async fn s13_a_worker_without_a_lease_appends_and_starts_nothing() {
         assert_eq!(effects.all(), ["pay 5 to Ann"]);
         // The older session is usable again: it has the other worker's entries.
         session.resume().await.unwrap();
-        assert_eq!((effects.all().len(), ends(&session).len()), (1, 1));
+        assert_eq!((effects.all().len(), call_results(&session).len()), (1, 1));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_waits_is_not_read_until_somebody_appends_if_the_store_notifies() {
+async fn a_waiting_run_is_read_only_after_appends_if_the_store_notifies() {
     let mut notifying = 0;
     for store in stores().await {
         let effects = Effects::new();
-        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
+        let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5])).await;
         if store.watch(&id).is_none() {
             continue;
         }
@@ -80,17 +83,17 @@ async fn a_run_that_waits_is_not_read_until_somebody_appends_if_the_store_notifi
         let there = agent.clone().store(counted).operator(person.clone());
         let mut session = there.open(&id).await.unwrap();
         let run = tokio::spawn(async move { session.resume().await });
-        until(|| person.approvals().len() == 1).await;
+        wait_until(|| person.approvals().len() == 1).await;
         // The connection for notifications may be made only now, and then the run is read once.
         let is_unread = async {
             let mut before = usize::MAX;
             while count.load(Ordering::SeqCst) != before {
                 before = count.load(Ordering::SeqCst);
-                millis(1500).await;
+                sleep_millis(1500).await;
             }
         };
         within("a run that is read now and then", is_unread).await;
-        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         assert_eq!(run.await.unwrap().unwrap().phase, Phase::Finished);
         assert_eq!(effects.all(), ["pay 5 to Ann"]);
     }
@@ -102,10 +105,10 @@ async fn the_first_of_two_simultaneous_decisions_wins() {
     for on_deny in [OnDeny::Continue, OnDeny::StopTurn] {
         for store in stores().await {
             let effects = Effects::new();
-            let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5, 6])).await;
+            let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5, 6])).await;
             // Another principal approves just before the person's denial is logged.
             let (other, first) = (agent.clone(), AtomicBool::new(true));
-            let (run, interrupt) = (id.clone(), waits[0].id.clone());
+            let (run, interrupt) = (id.clone(), interrupts[0].id.clone());
             let racing = Wrapped::new(&store).before_append(move |append| {
                 let is_denial = append.text.contains("\"deny\"") && first.swap(false, Ordering::SeqCst);
                 let (other, run, interrupt) = (other.clone(), run.clone(), interrupt.clone());
@@ -121,7 +124,7 @@ async fn the_first_of_two_simultaneous_decisions_wins() {
             let mut session = there.open(&id).await.unwrap();
             session.resume().await.unwrap();
             assert_eq!(effects.sorted(), ["pay 5 to Ann", "pay 6 to Ann"], "{on_deny:?}");
-            assert!(ends(&session).iter().all_and_some(CallResult::is_success));
+            assert!(call_results(&session).iter().all_and_some(CallResult::is_success));
         }
     }
 }
@@ -129,10 +132,10 @@ async fn the_first_of_two_simultaneous_decisions_wins() {
 #[tokio::test]
 async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
     let (store, effects) = (store(), Effects::new());
-    let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
+    let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5])).await;
     let agent = agent.options(|_| ());
     let count = Arc::new(AtomicUsize::new(0));
-    let (other, run, interrupt) = (agent.clone(), id.clone(), waits[0].id.clone());
+    let (other, run, interrupt) = (agent.clone(), id.clone(), interrupts[0].id.clone());
     let reads = Arc::clone(&count);
     // The second read is the last one before the driver stops waiting.
     let late = Wrapped::new(&store).before_read(move |_| {
@@ -155,8 +158,8 @@ async fn a_run_that_others_end_at_the_last_moment_does_not_hang() {
 async fn a_failing_store_starts_nothing_and_the_session_continues_later() {
     for is_appended in [false, true] {
         let (store, effects) = (store(), Effects::new());
-        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
-        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5])).await;
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         let first = AtomicBool::new(true);
         let (inner, run) = (Arc::clone(&store), id.clone());
         // The connection breaks before or after the start is stored.
@@ -186,8 +189,8 @@ async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
     let (store, effects) = (store(), Effects::new());
     let mut left = Vec::new();
     for _ in 0..3 {
-        let (agent, id, waits) = waiting(&store, tools(&effects), pays(&[5])).await;
-        agent.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        let (agent, id, interrupts) = start_waiting(&store, tools(&effects), payments(&[5])).await;
+        agent.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         left.push(id);
     }
     let bad = Mutex::new(Some(left[1].to_string()));
@@ -195,11 +198,11 @@ async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
         Some(id) if text.contains(id.as_str()) => text.replace("\"v\":1", "\"v\":9"),
         _ => text,
     });
-    let says = || ScriptedModel::new([Turn::say("done"), Turn::say("done"), Turn::say("done")]);
-    let sweeper = Agent::new(says()).tools(tools(&effects)).operator(Suspend).store(tampered.shared());
-    assert!(sweeper.sweep().await.is_err(), "it tells of the one that is wrong");
-    assert_eq!(effects.all().len(), 2, "and has taken up the others");
-    let sweeper = Agent::new(says()).tools(tools(&effects)).operator(Suspend).store(Arc::clone(&store));
+    let model = || ScriptedModel::new([Turn::say("done"), Turn::say("done"), Turn::say("done")]);
+    let sweeper = Agent::new(model()).tools(tools(&effects)).operator(Suspend).store(tampered.shared());
+    assert!(sweeper.sweep().await.is_err(), "the sweep reports the run that it cannot read");
+    assert_eq!(effects.all().len(), 2, "the sweep continues the other runs");
+    let sweeper = Agent::new(model()).tools(tools(&effects)).operator(Suspend).store(Arc::clone(&store));
     assert_eq!(sweeper.sweep().await.unwrap(), 1);
     assert_eq!(sweeper.sweep().await.unwrap(), 0);
     assert_eq!(effects.all().len(), 3);
@@ -211,12 +214,12 @@ async fn a_sweep_takes_up_abandoned_runs_and_survives_unreadable_ones() {
 async fn only_the_owner_continues_a_run_that_was_stopped() {
     for store in stores().await {
         let effects = Effects::new();
-        let (agent, id, _) = waiting(&store, tools(&effects), pays(&[5])).await;
+        let (agent, id, _) = start_waiting(&store, tools(&effects), payments(&[5])).await;
         agent.cancel(&id, "").await.unwrap();
-        assert!(!agent.take_up(&id).await.unwrap(), "it was stopped after the worker had found it");
+        assert!(!agent.take_up(&id).await.unwrap(), "the run was stopped after the worker found it");
         // A session that knows of the first stop only does not continue after the second.
         let mut late = agent.open(&id).await.unwrap();
-        let other = self::agent(&store, tools(&effects), [pays(&[6]), Turn::say("never")]);
+        let other = self::agent(&store, tools(&effects), [payments(&[6]), Turn::say("never")]);
         let mut session = other.open(&id).await.unwrap();
         assert_eq!(session.send("again").await.unwrap().phase, Phase::Suspended);
         other.cancel(&id, "").await.unwrap();
@@ -233,19 +236,19 @@ struct Ring;
 #[tokio::test]
 async fn a_worker_without_the_tool_of_a_client_leaves_its_call_open() {
     for store in stores().await {
-        let (agent, id, waits) = waiting(&store, toolset!(Ring), Turn::call("Ring", json!({}))).await;
+        let (agent, id, interrupts) = start_waiting(&store, toolset!(Ring), Turn::call("Ring", json!({}))).await;
         let worker = self::agent(&store, Toolset::new(), [Turn::say("never")]);
         assert_eq!(worker.open(&id).await.unwrap().resume().await.unwrap().phase, Phase::Suspended);
         // The client has executed the call meanwhile.
-        agent.decide(&id, &waits[0].id, Decision::Respond { output: json!(true) }, "").await.unwrap();
-        let session = resumed(&agent, &id).await;
-        assert!(matches!(ends(&session)[..], [CallResult::Succeeded { .. }]), "{:?}", ends(&session));
+        agent.decide(&id, &interrupts[0].id, Decision::Respond { output: json!(true) }, "").await.unwrap();
+        let session = resume(&agent, &id).await;
+        assert!(matches!(call_results(&session)[..], [CallResult::Succeeded { .. }]), "{:?}", call_results(&session));
     }
 }
 
 /// Another process approves a call while the run is cancelled.
 #[tokio::test]
-async fn a_decision_that_comes_first_runs() {
+async fn a_call_that_is_approved_before_a_cancellation_runs() {
     for store in stores().await {
         let effects = Effects::new();
         let turns = || [Turn::call("slow", json!({})).then_call("pay", json!({ "amount": 5 })), Turn::say("never")];
@@ -269,17 +272,17 @@ async fn a_decision_that_comes_first_runs() {
         let mut session = driven.session_with_id("raced", Vec::new());
         let handle = session.handle();
         let (ended, ()) = tokio::join!(session.send("go"), async {
-            until(|| effects.count("begins") == 1).await;
+            wait_until(|| effects.count("begins") == 1).await;
             handle.client_left();
         });
-        assert!(is_called_off(&ended) && raced.load(Ordering::SeqCst));
+        assert!(is_cancelled(&ended) && raced.load(Ordering::SeqCst));
         assert_eq!(effects.count("pay 5 to Ann"), 1);
-        assert!(ends(&session)[1].is_success(), "{:?}", ends(&session));
+        assert!(call_results(&session)[1].is_success(), "{:?}", call_results(&session));
     }
 }
 
 #[tokio::test]
-async fn approved_calls_run_without_another_turn() {
+async fn approved_calls_of_a_lost_client_run_without_another_turn() {
     for store in stores().await {
         let effects = Effects::new();
         effects.record("go on");
@@ -288,12 +291,12 @@ async fn approved_calls_run_without_another_turn() {
         session.send("go").await.unwrap();
         let open = session.interrupts().next().unwrap().id.clone();
         agent.decide(session.id(), &open, Decision::Approve, "").await.unwrap();
-        // Before the first start.
+        // The client leaves before the call has started.
         session.handle().client_left();
-        assert!(is_called_off(&session.resume().await));
+        assert!(is_cancelled(&session.resume().await));
         assert_eq!(effects.count("ends"), 1);
-        assert!(ends(&session)[0].is_success());
+        assert!(call_results(&session)[0].is_success());
         assert_eq!(session.run().phase(), Phase::Stopped(StopReason::Cancelled));
-        assert_eq!(agent.open(session.id()).await.unwrap().messages(), session.messages(), "the result is kept");
+        assert_eq!(agent.open(session.id()).await.unwrap().messages(), session.messages(), "the store has the result");
     }
 }

@@ -1,12 +1,13 @@
-//! The cost of a request is proportional to its bytes, for all contents. `cargo run --release -p tool-benches -- requests`
-//! measures the cost.
+//! Tests that the cost of a request is proportional to its bytes, whatever it contains.
+//!
+//! `cargo run --release -p tool-benches -- requests` measures the cost.
 
 use std::time::Duration;
 
 use crate::process_locks::alone_blocking;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Builder;
-use tool_test_fixtures::requests::{ALL, World, Worst};
+use tool_test_fixtures::worst_requests::{ALL, TestServer, WorstRequest};
 
 /// A size at which tests are quick, but a quadratic cost exceeds all others.
 const BYTES: usize = 128 * 1024;
@@ -21,14 +22,14 @@ fn cpu() -> Duration {
 }
 
 /// Returns the CPU time of a request with this many bytes, the least of two.
-fn cost(worst: &Worst, bytes: usize) -> f64 {
+fn cost(worst: &WorstRequest, bytes: usize) -> f64 {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let (body, count) = worst.body(bytes);
     let once = |_| {
         // The chat grows with the request.
-        let world = runtime.block_on(World::new(worst.route, count / 10));
+        let server = runtime.block_on(TestServer::new(worst.route, count / 10));
         let start = cpu();
-        let (status, text) = runtime.block_on(world.send(&body));
+        let (status, text) = runtime.block_on(server.send(&body));
         let cost = cpu().saturating_sub(start).as_secs_f64();
         assert!(status < 500, "{}: {status} {text}", worst.name);
         cost

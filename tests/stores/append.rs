@@ -1,4 +1,4 @@
-//! Appends, also by several writers.
+//! Checks of appends, also by several writers.
 
 use tool_runtime::{
     run::{InterruptId, Time},
@@ -7,12 +7,12 @@ use tool_runtime::{
 
 use tool_test_kit::stores::Stores;
 
-use crate::sample_appends::{append, create, id, interrupt, kind, many, of, texts, under};
+use crate::sample_appends::{append, append_many, append_of, create, error_kind, id, interrupt, texts, with_lease};
 
-pub(crate) async fn creates_and_adds(stores: &Stores) {
+pub(crate) async fn appends_create_a_run_and_add_to_it(stores: &Stores) {
     let run = id("r");
     stores.one.append(&run, append(0, "a")).await.unwrap();
-    stores.other.append(&run, many(1, 3, "b")).await.unwrap();
+    stores.other.append(&run, append_many(1, 3, "b")).await.unwrap();
     stores.one.append(&run, append(4, "c")).await.unwrap();
     let stored = stores.other.load(&run).await.unwrap().unwrap();
     assert_eq!(stored.snapshot, None);
@@ -24,7 +24,7 @@ pub(crate) async fn one_of_fifty_wins(stores: &Stores) {
     race(stores, 1).await;
 }
 
-pub(crate) async fn one_of_fifty_creates(stores: &Stores) {
+pub(crate) async fn one_of_fifty_writers_creates_the_run(stores: &Stores) {
     race(stores, 0).await;
 }
 
@@ -50,24 +50,24 @@ async fn race(stores: &Stores, expected: u64) {
 
 pub(crate) async fn a_refused_append_changes_nothing(stores: &Stores) {
     let (store, run) = (&stores.one, id("r"));
-    assert_eq!(kind(store.append(&run, append(1, "x")).await), "not found");
+    assert_eq!(error_kind(store.append(&run, append(1, "x")).await), "not found");
     assert!(store.load(&run).await.unwrap().is_none());
     create(&**store, "r").await;
     let lease = store.lease(&run, "w", Time(0), std::time::Duration::from_secs(1)).await.unwrap();
-    assert_eq!(kind(store.append(&id("other"), under(&lease, append(0, "x"))).await), "fenced");
+    assert_eq!(error_kind(store.append(&id("other"), with_lease(&lease, append(0, "x"))).await), "fenced");
     assert!(store.load(&id("other")).await.unwrap().is_none(), "a refused append creates nothing");
     for wrong in [0, 2, u64::MAX] {
         let mut wrong = append(wrong, "x");
         wrong.head.opened.push(interrupt("call_1.1", 1, &[]));
         wrong.head.is_active = true;
-        assert_eq!(kind(store.append(&run, wrong).await), "conflict");
+        assert_eq!(error_kind(store.append(&run, wrong).await), "conflict");
     }
     assert_eq!(texts(&store.load(&run).await.unwrap().unwrap().records), [(0, 1, "first")]);
     assert_eq!(store.waiting(&WaitingFilter::new()).await.unwrap(), []);
     assert_eq!(store.due(Time(u64::MAX), 10).await.unwrap(), []);
 }
 
-pub(crate) async fn ten_megabytes(stores: &Stores) {
+pub(crate) async fn ten_megabytes_are_kept(stores: &Stores) {
     // Random letters, because a database compresses repetitions.
     let mut state = 1_u64;
     let text: String = (0..10 * 1024 * 1024)
@@ -85,11 +85,11 @@ pub(crate) async fn ten_megabytes(stores: &Stores) {
     assert!(stores.other.load(&run).await.unwrap().unwrap().snapshot == Some(text));
 }
 
-pub(crate) async fn any_text_and_any_name(stores: &Stores) {
+pub(crate) async fn any_text_and_any_name_are_kept(stores: &Stores) {
     let names = ["", " ", "\u{0}", "\\0", "a\u{0}b", "\\", "'; DROP TABLE runs; --", "ü", "u\u{308}", "漢字\u{1f600}"];
     let text = r#"{"v":1,"data":["NUL \u0000, ü, 漢字, 😀, \ud83d, ' \" \\"]}"#;
     for (number, name) in names.iter().enumerate() {
-        let mut append = of(name, 0, &format!("{text}{number}"));
+        let mut append = append_of(name, 0, &format!("{text}{number}"));
         append.head.opened.push(interrupt("call_1.1", number as u64, &[]));
         stores.one.append(&id(name), append).await.unwrap();
     }
@@ -103,14 +103,14 @@ pub(crate) async fn any_text_and_any_name(stores: &Stores) {
         let lease = stores.one.lease(&id(name), name, Time(0), std::time::Duration::from_secs(1)).await.unwrap();
         assert_eq!(lease.worker, *name);
         let again = stores.one.lease(&id(name), name, Time(0), std::time::Duration::from_secs(1)).await.unwrap();
-        assert_eq!(again, lease, "the same worker, whatever its name: {name:?}");
+        assert_eq!(again, lease, "the lease of the same worker is renewed: {name:?}");
     }
 }
 
 pub(crate) async fn without_entries_only_the_head_changes(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
-    let mut empty = many(1, 0, "nothing");
+    let mut empty = append_many(1, 0, "nothing");
     empty.head.wake = Some(Time(5));
     stores.one.append(&run, empty).await.unwrap();
     assert_eq!(stores.one.due(Time(5), 10).await.unwrap(), [id("r")]);
@@ -119,7 +119,7 @@ pub(crate) async fn without_entries_only_the_head_changes(stores: &Stores) {
     assert_eq!(texts(&stored.records), [(0, 1, "first"), (1, 1, "second")]);
 }
 
-pub(crate) async fn delete_takes_all_of_it(stores: &Stores) {
+pub(crate) async fn delete_removes_the_whole_run(stores: &Stores) {
     for run in ["q", "r", "s"] {
         let mut first = append(0, run);
         first.head.opened.push(interrupt("call_1.1", 1, &["bob"]));

@@ -1,4 +1,4 @@
-//! The list of runs that a worker should take up.
+//! Checks of the list of runs that a worker should continue.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tool_test_kit::stores::Stores;
 
 use crate::sample_appends::{append, id};
 
-/// So long that what a test itself takes does not matter.
+/// Much longer than a test takes.
 const HOUR: Duration = Duration::from_hours(1);
 const MINUTE: Duration = Duration::from_mins(1);
-/// An hour without a minute.
+/// A minute less than an hour.
 const ALMOST: Duration = Duration::from_mins(59);
 
 /// A time after all leases of a test.
@@ -27,7 +27,7 @@ async fn due(store: &dyn Store, now: u64) -> Vec<String> {
     store.due(Time(now), 100).await.unwrap().iter().map(ToString::to_string).collect()
 }
 
-pub(crate) async fn expired_active_and_leased(stores: &Stores) {
+pub(crate) async fn due_runs_are_active_or_expired_and_not_leased(stores: &Stores) {
     let (one, other) = (&*stores.one, &*stores.other);
     put(one, "active", 0, true, None).await;
     put(one, "both", 0, true, Some(900)).await;
@@ -46,7 +46,7 @@ pub(crate) async fn expired_active_and_leased(stores: &Stores) {
     one.release(&id("active"), &lease).await.unwrap();
     assert_eq!(due(other, before.0).await, ["both", "active"]);
     let after = stores.pass(before, MINUTE).await;
-    assert_eq!(due(other, after.0).await, ["both", "active", "late"], "a lease that is over holds nobody off");
+    assert_eq!(due(other, after.0).await, ["both", "active", "late"], "an expired lease hides no run");
 
     put(other, "active", 1, false, None).await;
     put(other, "both", 1, false, Some(FAR - 1)).await;
@@ -56,7 +56,7 @@ pub(crate) async fn expired_active_and_leased(stores: &Stores) {
     assert_eq!(due(one, FAR).await, ["both", "idle", "later"]);
 }
 
-pub(crate) async fn the_longest_left_alone_comes_first(stores: &Stores) {
+pub(crate) async fn the_run_that_was_driven_longest_ago_comes_first(stores: &Stores) {
     let store = &*stores.one;
     for run in ["a", "b", "c"] {
         put(store, run, 0, true, None).await;

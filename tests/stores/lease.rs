@@ -1,6 +1,6 @@
-//! Leases: the right to drive a run.
+//! Checks of leases: one worker at a time has the right to drive a run.
 //!
-//! The callers' clock is at any time, and a database judges leases by a clock of its own.
+//! The checks call with times of their own, and a database judges leases by its own clock.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use tool_runtime::{
 
 use tool_test_kit::stores::Stores;
 
-use crate::sample_appends::{append, create, id, kind, under};
+use crate::sample_appends::{append, create, error_kind, id, with_lease};
 
-/// So long that what a test itself takes does not matter.
+/// Much longer than a test takes.
 const HOUR: Duration = Duration::from_hours(1);
 const MINUTE: Duration = Duration::from_mins(1);
-/// An hour without a minute.
+/// A minute less than an hour.
 const ALMOST: Duration = Duration::from_mins(59);
 
 /// Returns whether `until` is the end of a lease, at most a minute before `end`.
@@ -29,9 +29,9 @@ async fn lease(store: &dyn Store, run: &RunId, worker: &str, now: Time) -> Lease
     store.lease(run, worker, now, HOUR).await.unwrap()
 }
 
-pub(crate) async fn one_worker_at_a_time(stores: &Stores) {
+pub(crate) async fn one_worker_at_a_time_has_the_lease(stores: &Stores) {
     let (run, start) = (id("r"), Time(1000));
-    assert_eq!(kind(stores.one.lease(&run, "a", start, HOUR).await), "not found");
+    assert_eq!(error_kind(stores.one.lease(&run, "a", start, HOUR).await), "not found");
     create(&*stores.one, "r").await;
     let first = lease(&*stores.one, &run, "a", start).await;
     assert_eq!((first.worker.as_str(), first.until), ("a", start.after(HOUR)));
@@ -43,14 +43,14 @@ pub(crate) async fn one_worker_at_a_time(stores: &Stores) {
     let longer = lease(&*stores.other, &run, "a", now).await;
     assert_eq!((longer.token, longer.until), (first.token, now.after(HOUR)));
     let now = stores.pass(now, ALMOST).await;
-    assert_eq!(kind(stores.other.lease(&run, "b", now, HOUR).await), "leased");
+    assert_eq!(error_kind(stores.other.lease(&run, "b", now, HOUR).await), "leased");
     let now = stores.pass(now, MINUTE).await;
     let taken = lease(&*stores.other, &run, "b", now).await;
     assert!(taken.token > longer.token);
-    assert_eq!(kind(stores.one.lease(&run, "a", now, HOUR).await), "leased");
+    assert_eq!(error_kind(stores.one.lease(&run, "a", now, HOUR).await), "leased");
 }
 
-pub(crate) async fn one_of_twenty_gets_it(stores: &Stores) {
+pub(crate) async fn one_of_twenty_workers_gets_the_lease(stores: &Stores) {
     create(&*stores.one, "r").await;
     let tasks: Vec<_> = (0..20)
         .map(|number| {
@@ -73,24 +73,24 @@ pub(crate) async fn an_older_token_is_fenced_off(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
     let old = lease(&*stores.one, &run, "a", Time(0)).await;
-    stores.one.append(&run, under(&old, append(1, "by a"))).await.unwrap();
+    stores.one.append(&run, with_lease(&old, append(1, "by a"))).await.unwrap();
     let now = stores.pass(Time(0), HOUR).await;
     let new = lease(&*stores.other, &run, "b", now).await;
-    assert_eq!(kind(stores.one.append(&run, under(&old, append(2, "late"))).await), "fenced");
+    assert_eq!(error_kind(stores.one.append(&run, with_lease(&old, append(2, "late"))).await), "fenced");
     // A decision from outside needs no lease.
     stores.one.append(&run, append(2, "from outside")).await.unwrap();
-    assert_eq!(kind(stores.other.append(&run, under(&new, append(2, "x"))).await), "conflict");
-    stores.other.append(&run, under(&new, append(3, "by b"))).await.unwrap();
+    assert_eq!(error_kind(stores.other.append(&run, with_lease(&new, append(2, "x"))).await), "conflict");
+    stores.other.append(&run, with_lease(&new, append(3, "by b"))).await.unwrap();
 }
 
-pub(crate) async fn giving_back(stores: &Stores) {
+pub(crate) async fn a_released_lease_is_free(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
     let old = lease(&*stores.one, &run, "a", Time(0)).await;
     let now = stores.pass(Time(0), HOUR).await;
     let new = lease(&*stores.other, &run, "b", now).await;
     stores.one.release(&run, &old).await.unwrap();
-    assert_eq!(kind(stores.one.lease(&run, "c", now, HOUR).await), "leased");
+    assert_eq!(error_kind(stores.one.lease(&run, "c", now, HOUR).await), "leased");
     stores.other.release(&run, &new).await.unwrap();
     stores.other.release(&run, &new).await.unwrap();
     let next = lease(&*stores.one, &run, "c", now).await;
@@ -99,7 +99,7 @@ pub(crate) async fn giving_back(stores: &Stores) {
     stores.one.release(&run, &next).await.unwrap();
     let again = lease(&*stores.one, &run, "c", now).await;
     assert!(again.token > next.token);
-    assert_eq!(kind(stores.one.append(&run, under(&next, append(1, "late"))).await), "fenced");
+    assert_eq!(error_kind(stores.one.append(&run, with_lease(&next, append(1, "late"))).await), "fenced");
     stores.one.release(&id("unknown"), &again).await.unwrap();
 }
 
@@ -108,14 +108,14 @@ pub(crate) async fn the_lease_of_a_deleted_run_is_refused(stores: &Stores) {
     create(&*stores.one, "r").await;
     let old = lease(&*stores.one, &run, "a", Time(0)).await;
     stores.other.delete(&run).await.unwrap();
-    assert_eq!(kind(stores.one.append(&run, under(&old, append(1, "late"))).await), "not found");
+    assert_eq!(error_kind(stores.one.append(&run, with_lease(&old, append(1, "late"))).await), "not found");
     create(&*stores.other, "r").await;
     let new = lease(&*stores.other, &run, "b", Time(0)).await;
     assert_ne!(new.token, old.token);
-    assert_eq!(kind(stores.one.append(&run, under(&old, append(1, "late"))).await), "fenced");
+    assert_eq!(error_kind(stores.one.append(&run, with_lease(&old, append(1, "late"))).await), "fenced");
 }
 
-pub(crate) async fn for_ever(stores: &Stores) {
+pub(crate) async fn a_lease_without_end_is_kept(stores: &Stores) {
     let run = id("r");
     create(&*stores.one, "r").await;
     let lease = stores.one.lease(&run, "a", Time(1), Duration::MAX).await.unwrap();

@@ -1,4 +1,4 @@
-//! The runs of an owner.
+//! Checks of the list of an owner's runs.
 
 use tool_runtime::{
     Agent,
@@ -8,11 +8,11 @@ use tool_runtime::{
 };
 use tool_test_kit::stores::Stores;
 
-use crate::sample_appends::{id, of};
+use crate::sample_appends::{append_of, id};
 
 /// Returns an append that sets `changed` and the title in the owner's list.
-fn seen(owner: &str, expected: u64, changed: u64, title: Option<&str>) -> Append {
-    let mut append = of(owner, expected, "entry");
+fn listed_append(owner: &str, expected: u64, changed: u64, title: Option<&str>) -> Append {
+    let mut append = append_of(owner, expected, "entry");
     (append.head.changed, append.head.title) = (Some(Time(changed)), title.map(str::to_owned));
     append
 }
@@ -25,9 +25,9 @@ async fn list(store: &dyn Store, owner: &str, offset: usize, limit: usize) -> Ve
 
 pub(crate) async fn runs_are_listed_by_owner_in_order_and_in_pages(stores: &Stores) {
     for (run, changed) in [("a", 5), ("b", 7), ("B", 5), ("ä", 5), ("c", 9), ("d", u64::MAX)] {
-        stores.one.append(&id(run), seen("ann", 0, changed, Some(run))).await.unwrap();
+        stores.one.append(&id(run), listed_append("ann", 0, changed, Some(run))).await.unwrap();
     }
-    stores.one.append(&id("e"), seen("Ann", 0, 8, None)).await.unwrap();
+    stores.one.append(&id("e"), listed_append("Ann", 0, 8, None)).await.unwrap();
     let all: Vec<_> = [("d", u64::MAX), ("c", 9), ("b", 7), ("ä", 5), ("a", 5), ("B", 5)]
         .map(|(run, at)| format!("{run} {at} {run}"))
         .into();
@@ -41,21 +41,21 @@ pub(crate) async fn runs_are_listed_by_owner_in_order_and_in_pages(stores: &Stor
     assert_eq!(list(&*stores.one, "ann", 1, 1).await, ["b 7 b"]);
 }
 
-pub(crate) async fn changes_and_titles(stores: &Stores) {
-    stores.one.append(&id("r"), seen("ann", 0, 3, None)).await.unwrap();
+pub(crate) async fn changes_and_titles_are_listed(stores: &Stores) {
+    stores.one.append(&id("r"), listed_append("ann", 0, 3, None)).await.unwrap();
     assert_eq!(list(&*stores.other, "ann", 0, 9).await, ["r 3 -"]);
     let odd = "a\u{0}b\\0 ü 漢";
-    stores.other.append(&id("r"), seen("ann", 1, 4, Some(odd))).await.unwrap();
+    stores.other.append(&id("r"), listed_append("ann", 1, 4, Some(odd))).await.unwrap();
     assert_eq!(list(&*stores.one, "ann", 0, 9).await, [format!("r 4 {odd}")]);
-    // An append that no person sees, and one without a title.
-    let mut unseen = of("ann", 2, "entry");
+    // An append that leaves the list unchanged, and one without a title.
+    let mut unseen = append_of("ann", 2, "entry");
     (unseen.head.changed, unseen.head.title) = (None, None);
     stores.one.append(&id("r"), unseen).await.unwrap();
     assert_eq!(list(&*stores.one, "ann", 0, 9).await, [format!("r 4 {odd}")]);
-    stores.one.append(&id("r"), seen("ann", 3, 6, None)).await.unwrap();
+    stores.one.append(&id("r"), listed_append("ann", 3, 6, None)).await.unwrap();
     assert_eq!(list(&*stores.other, "ann", 0, 9).await, [format!("r 6 {odd}")]);
-    // One that is refused changes nothing.
-    assert!(stores.one.append(&id("r"), seen("ann", 9, 7, Some("new"))).await.is_err());
+    // A refused append changes nothing.
+    assert!(stores.one.append(&id("r"), listed_append("ann", 9, 7, Some("new"))).await.is_err());
     assert_eq!(list(&*stores.other, "ann", 0, 9).await, [format!("r 6 {odd}")]);
 }
 

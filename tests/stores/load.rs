@@ -1,17 +1,17 @@
-//! Loading a run.
+//! Checks of loading a run.
 
 use tool_test_kit::stores::Stores;
 
-use crate::sample_appends::{append, create, id, kind, many, texts};
+use crate::sample_appends::{append, append_many, create, error_kind, id, texts};
 
-async fn four(stores: &Stores) {
+async fn append_five(stores: &Stores) {
     create(&*stores.one, "r").await;
-    stores.one.append(&id("r"), many(1, 3, "two to four")).await.unwrap();
+    stores.one.append(&id("r"), append_many(1, 3, "two to four")).await.unwrap();
     stores.one.append(&id("r"), append(4, "five")).await.unwrap();
 }
 
-pub(crate) async fn only_what_comes_after_the_snapshot(stores: &Stores) {
-    four(stores).await;
+pub(crate) async fn load_returns_the_records_after_the_snapshot(stores: &Stores) {
+    append_five(stores).await;
     stores.one.snapshot(&id("r"), 4, "at four".into()).await.unwrap();
     let stored = stores.other.load(&id("r")).await.unwrap().unwrap();
     assert_eq!(stored.snapshot.as_deref(), Some("at four"));
@@ -24,7 +24,7 @@ pub(crate) async fn only_what_comes_after_the_snapshot(stores: &Stores) {
 }
 
 pub(crate) async fn a_snapshot_moves_only_forward(stores: &Stores) {
-    four(stores).await;
+    append_five(stores).await;
     stores.one.snapshot(&id("r"), 4, "at four".into()).await.unwrap();
     stores.other.snapshot(&id("r"), 1, "at one".into()).await.unwrap();
     stores.other.snapshot(&id("r"), 4, "at four again".into()).await.unwrap();
@@ -32,15 +32,15 @@ pub(crate) async fn a_snapshot_moves_only_forward(stores: &Stores) {
     assert_eq!(stored.snapshot.as_deref(), Some("at four"));
 }
 
-pub(crate) async fn a_snapshot_in_the_middle_of_an_append(stores: &Stores) {
-    four(stores).await;
+pub(crate) async fn a_snapshot_in_the_middle_of_a_record_keeps_the_record(stores: &Stores) {
+    append_five(stores).await;
     stores.one.snapshot(&id("r"), 2, "at two".into()).await.unwrap();
     let stored = stores.one.load(&id("r")).await.unwrap().unwrap();
     assert_eq!(texts(&stored.records), [(1, 3, "two to four"), (4, 1, "five")]);
 }
 
-pub(crate) async fn reads_on(stores: &Stores) {
-    four(stores).await;
+pub(crate) async fn read_returns_the_records_after_a_revision(stores: &Stores) {
+    append_five(stores).await;
     let after = async |rev| stores.other.read(&id("r"), rev).await.unwrap();
     assert_eq!(texts(&after(0).await), [(0, 1, "first"), (1, 3, "two to four"), (4, 1, "five")]);
     assert_eq!(texts(&after(1).await), [(1, 3, "two to four"), (4, 1, "five")]);
@@ -50,9 +50,9 @@ pub(crate) async fn reads_on(stores: &Stores) {
     assert_eq!(texts(&after(u64::MAX).await), []);
 }
 
-pub(crate) async fn unknown_runs(stores: &Stores) {
+pub(crate) async fn an_unknown_run_is_not_found(stores: &Stores) {
     assert!(stores.one.load(&id("r")).await.unwrap().is_none());
-    assert_eq!(kind(stores.one.read(&id("r"), 0).await), "not found");
+    assert_eq!(error_kind(stores.one.read(&id("r"), 0).await), "not found");
     assert!(!stores.one.delete(&id("r")).await.unwrap());
     stores.one.snapshot(&id("r"), 1, "of nothing".into()).await.unwrap();
     create(&*stores.one, "r").await;

@@ -1,4 +1,4 @@
-//! Stores of nonces: one of several spenders succeeds, also after a restart.
+//! Tests that a nonce is spent once, whoever spends it first, also after a restart.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,35 +26,35 @@ async fn one_of_fifty_wins(stores: [Arc<dyn NonceStore>; 2]) {
     }
 }
 
-/// A nonce is kept until its text has expired, even on a clock that is a little slow.
-async fn is_kept_until_its_text_is_over(store: &dyn NonceStore) {
+/// A nonce is kept for a day after its sealed run expires, so that a store with a slow clock still refuses it.
+async fn is_kept_for_a_day_after_its_end(store: &dyn NonceStore) {
     assert!(store.spend("x", LATER, Time(1)).await.unwrap());
-    let just_over = Time(LATER.0 + DAY - 1);
-    assert!(store.spend("y", Time(just_over.0 + DAY), just_over).await.unwrap());
-    assert!(!store.spend("x", LATER, Time(1)).await.unwrap(), "who is slow still finds it");
+    let almost_a_day_later = Time(LATER.0 + DAY - 1);
+    assert!(store.spend("y", Time(almost_a_day_later.0 + DAY), almost_a_day_later).await.unwrap());
+    assert!(!store.spend("x", LATER, Time(1)).await.unwrap(), "a spender whose clock is behind is still refused");
     assert!(store.spend("z", Time(u64::MAX), Time(LATER.0 + DAY)).await.unwrap());
-    assert!(store.spend("x", LATER, Time(1)).await.unwrap(), "what is over is forgotten");
+    assert!(store.spend("x", LATER, Time(1)).await.unwrap(), "an expired nonce is deleted");
     assert!(!store.spend("z", Time(u64::MAX), Time(u64::MAX / 2)).await.unwrap());
 }
 
 #[tokio::test]
-async fn in_memory() {
+async fn memory_spends_each_nonce_once() {
     let nonces: Arc<dyn NonceStore> = Arc::new(MemoryNonces::new());
     one_of_fifty_wins([Arc::clone(&nonces), Arc::clone(&nonces)]).await;
-    is_kept_until_its_text_is_over(&MemoryNonces::new()).await;
+    is_kept_for_a_day_after_its_end(&MemoryNonces::new()).await;
     assert_ne!(nonces.id(), MemoryNonces::new().id());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_a_file_of_sqlite() {
+async fn sqlite_spends_each_nonce_once() {
     let file = File::new();
     let open = || Arc::new(SqliteStore::open(file.path()).unwrap());
     let id = open().id().map(str::to_owned);
     one_of_fifty_wins([open(), open()]).await;
     let again = open();
-    assert!(!again.spend("a", LATER, Time(3)).await.unwrap(), "after a restart");
+    assert!(!again.spend("a", LATER, Time(3)).await.unwrap(), "the nonce stays spent after a restart");
     assert_eq!(again.id().map(str::to_owned), id);
-    is_kept_until_its_text_is_over(&*again).await;
+    is_kept_for_a_day_after_its_end(&*again).await;
     assert_ne!(
         SqliteStore::open(File::new().path()).unwrap().id().map(str::to_owned),
         id,
@@ -76,14 +76,14 @@ async fn a_locked_file_spends_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_postgresql() {
+async fn postgresql_spends_each_nonce_once() {
     let schema = Schema::new();
     let (one, other) = (Arc::new(schema.open().await), Arc::new(schema.open().await));
     assert!(one.id().is_some_and(|id| other.id() == Some(id)));
     one_of_fifty_wins([Arc::clone(&one) as _, Arc::clone(&other) as _]).await;
     let again = schema.open().await;
-    assert!(!again.spend("a", LATER, Time(3)).await.unwrap(), "after a restart");
-    is_kept_until_its_text_is_over(&again).await;
+    assert!(!again.spend("a", LATER, Time(3)).await.unwrap(), "the nonce stays spent after a restart");
+    is_kept_for_a_day_after_its_end(&again).await;
     let elsewhere = Schema::new();
     assert_ne!(elsewhere.open().await.id(), one.id(), "another schema is another store");
     elsewhere.remove().await;

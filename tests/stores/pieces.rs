@@ -1,4 +1,4 @@
-//! Pieces of the model's turns, passed from the driver of a run to its followers.
+//! Tests of stores that pass pieces of the model's turns from the driver of a run to its followers.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tool_test_kit::stores::{File, Schema, Stores};
 
 use crate::sample_appends::id;
 
-/// Waits for an item that must come.
+/// Waits for the next item. Panics if none arrives.
 async fn next<T>(stream: &mut BoxStream<'static, T>) -> T {
-    timeout(Duration::from_mins(1), stream.next()).await.expect("nothing came").expect("the stream has ended")
+    timeout(Duration::from_mins(1), stream.next()).await.expect("no item arrived").expect("the stream has ended")
 }
 
 /// Waits for these pieces, in this order.
-async fn come(pieces: &mut BoxStream<'static, String>, wanted: impl IntoIterator<Item = String>) {
+async fn expect_pieces(pieces: &mut BoxStream<'static, String>, wanted: impl IntoIterator<Item = String>) {
     for wanted in wanted {
         assert_eq!(next(pieces).await, wanted);
     }
@@ -24,7 +24,7 @@ async fn come(pieces: &mut BoxStream<'static, String>, wanted: impl IntoIterator
 async fn pieces_come_in_order_to_all_followers(stores: &Stores) {
     let (run, other) = (id("ü \u{0} \\ r\n+3 {}"), id("other"));
     let mut followed = stores.one.followed(&run).unwrap();
-    assert!(followed.next().now_or_never().is_none(), "nobody follows");
+    assert!(followed.next().now_or_never().is_none(), "no process follows");
     let mut far = stores.other.pieces(&run).unwrap();
     assert!(next(&mut followed).await);
     let mut near = stores.one.pieces(&run).unwrap();
@@ -37,15 +37,15 @@ async fn pieces_come_in_order_to_all_followers(stores: &Stores) {
     }
     let long = format!("\"{}\"", "x".repeat(6998));
     stores.one.publish(&run, long.clone());
-    come(&mut far, many().chain([long.clone()])).await;
-    come(&mut near, many().chain([long])).await;
-    come(&mut others, many().map(|piece| format!("[{piece}]"))).await;
+    expect_pieces(&mut far, many().chain([long.clone()])).await;
+    expect_pieces(&mut near, many().chain([long])).await;
+    expect_pieces(&mut others, many().map(|piece| format!("[{piece}]"))).await;
     // A driver that begins later is notified of those that follow already.
     let mut later = stores.one.followed(&run).unwrap();
     assert!(next(&mut later).await);
     drop(far);
     stores.one.publish(&run, "{}".to_owned());
-    come(&mut near, ["{}".to_owned()]).await;
+    expect_pieces(&mut near, ["{}".to_owned()]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -84,7 +84,7 @@ async fn postgresql_passes_pieces_to_other_processes() {
     assert!(next(&mut followed).await);
     stores.one.publish(&long, format!("\"{}\"", "x".repeat(500)));
     stores.one.publish(&long, "{}".to_owned());
-    come(&mut pieces, ["{}".to_owned()]).await;
+    expect_pieces(&mut pieces, ["{}".to_owned()]).await;
     assert!(stores.other.pieces(&id(&"a".repeat(8_000))).is_none());
     schema.remove().await;
 }

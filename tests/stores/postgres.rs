@@ -1,4 +1,4 @@
-//! Properties of PostgreSQL only: a server that can stop, tables that other processes create at the same time, and a clock of its
+//! Tests of PostgreSQL only: a server that can stop, tables that other processes create at the same time, and a clock of its
 //! own.
 
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tool_stores::{PostgresOptions, PostgresStore};
 
 use tool_test_kit::stores::Schema;
 
-use crate::sample_appends::{append, create, id, kind, under};
+use crate::sample_appends::{append, create, error_kind, id, with_lease};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_processes_make_the_tables_at_once() {
+async fn many_processes_create_the_tables_at_once() {
     let schema = Schema::new();
     let stores = futures_util::future::join_all((0..8).map(|_| schema.open())).await;
     create(&stores[0], "r").await;
@@ -75,7 +75,7 @@ async fn leases_hold_whatever_the_clocks_of_servers_show() {
         let lease = stores.one.lease(&id(&name), "driver", driver, LEASE).await.unwrap();
         assert_eq!(lease.until, driver.after(LEASE));
         match stores.other.lease(&id(&name), "other", other, LEASE).await {
-            // In terms of the caller's own clock.
+            // The time is that of the caller's own clock.
             Err(StoreError::Leased { until }) => assert!(until <= other.after(LEASE) && until > other.plus(4 * MINUTE)),
             taken => panic!("{taken:?}"),
         }
@@ -84,8 +84,8 @@ async fn leases_hold_whatever_the_clocks_of_servers_show() {
         assert_eq!(stores.other.due(other, 10).await.unwrap(), [id(&name)]);
         let taken = stores.other.lease(&id(&name), "other", other, LEASE).await.unwrap();
         assert_eq!(taken.until, other.after(LEASE));
-        assert_eq!(kind(stores.one.append(&id(&name), under(&lease, append(1, "late"))).await), "fenced");
-        assert_eq!(kind(stores.one.lease(&id(&name), "driver", driver, LEASE).await), "leased");
+        assert_eq!(error_kind(stores.one.append(&id(&name), with_lease(&lease, append(1, "late"))).await), "fenced");
+        assert_eq!(error_kind(stores.one.lease(&id(&name), "driver", driver, LEASE).await), "leased");
         stores.one.delete(&id(&name)).await.unwrap();
     }
     schema.remove().await;

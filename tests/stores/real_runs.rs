@@ -1,4 +1,4 @@
-//! Whole runs with real steps, stored and loaded again.
+//! Checks of whole runs with real steps, stored and loaded again.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -72,8 +72,8 @@ impl Process {
         effects
     }
 
-    /// Takes the actions, with a model that first pays and then reports it.
-    async fn go(&mut self, effects: Vec<Action>) {
+    /// Performs the actions, with a model that first pays and then reports it.
+    async fn perform(&mut self, effects: Vec<Action>) {
         let mut todo = VecDeque::from(effects);
         while let Some(effect) = todo.pop_front() {
             let at = self.now;
@@ -106,16 +106,16 @@ impl Process {
     }
 }
 
-pub(crate) async fn a_run_goes_through_two_processes(stores: &Stores) {
-    through(stores, &id("r")).await;
+pub(crate) async fn a_run_is_driven_by_two_processes(stores: &Stores) {
+    drive_in_two_processes(stores, &id("r")).await;
 }
 
-async fn through(stores: &Stores, name: &RunId) {
+async fn drive_in_two_processes(stores: &Stores, name: &RunId) {
     let mut first = Process::create(Arc::clone(&stores.one), name).await;
     first.lease("first").await;
     let prompt = Prompt::new(vec![Part::text("Pay \u{0} it.")], "ann".into(), Time(1000));
     let effects = first.send(StepInput::Prompt(prompt)).await;
-    first.go(effects).await;
+    first.perform(effects).await;
     assert_eq!(first.run.phase(), Phase::Suspended);
     stores.one.snapshot(name, first.run.rev(), first.run.freeze()).await.unwrap();
     first.release().await;
@@ -125,7 +125,7 @@ async fn through(stores: &Stores, name: &RunId) {
     assert_eq!(items[0].interrupt, *first.run.interrupts().next().unwrap());
     let is_due = async |now| stores.other.due(Time(now), 1000).await.unwrap().contains(name);
     assert!(!is_due(60_999).await);
-    assert!(is_due(61_000).await, "the approval is over then");
+    assert!(is_due(61_000).await, "the approval has expired by then");
 
     let mut second = Process::load(Arc::clone(&stores.other), name).await;
     assert_eq!(second.run.freeze(), first.run.freeze());
@@ -133,15 +133,15 @@ async fn through(stores: &Stores, name: &RunId) {
     let cx = Context::new("call_1");
     let ruling = second.gate.judge_decision(&second.run, &interrupt, Decision::Approve, &cx).await.unwrap();
     let effects = second.send(StepInput::Decide { interrupt, ruling, by: "ann".into(), at: Time(2000) }).await;
-    assert!(is_due(2000).await, "nobody drives it yet");
+    assert!(is_due(2000).await, "no process drives the run yet");
     second.lease("second").await;
     assert!(!is_due(2000).await);
-    second.go(effects).await;
+    second.perform(effects).await;
     assert_eq!(second.run.phase(), Phase::Finished);
     assert!(!is_due(u64::MAX).await);
     assert_eq!(stores.one.waiting(&WaitingFilter::new().in_run(name.clone())).await.unwrap(), []);
 
-    // From the snapshot with later entries, and from the whole log.
+    // Both the snapshot with later entries and the whole log give the same run.
     let stored = stores.one.load(name).await.unwrap().unwrap();
     assert!(stored.snapshot.is_some() && !stored.records.is_empty());
     assert_eq!(stored.run().unwrap().freeze(), second.run.freeze());
@@ -155,9 +155,9 @@ async fn through(stores: &Stores, name: &RunId) {
     assert_eq!(first.run.freeze(), second.run.freeze());
 }
 
-pub(crate) async fn many_runs_at_a_time(stores: &Stores) {
+pub(crate) async fn many_runs_are_driven_at_once(stores: &Stores) {
     let names: Vec<_> = (0..12).map(|number| id(&format!("run {number}"))).collect();
-    futures_util::future::join_all(names.iter().map(|name| through(stores, name))).await;
+    futures_util::future::join_all(names.iter().map(|name| drive_in_two_processes(stores, name))).await;
 }
 
 pub(crate) async fn a_newer_record_is_refused(stores: &Stores) {

@@ -1,5 +1,5 @@
-//! Records stay readable forever: `tests/records` has runs in the form of each version. A file there never changes, and a new
-//! version of the stored form adds its own.
+//! Tests that records stay readable forever: `tests/records` has runs in the form of each version. A file there never changes, and
+//! a new version of the stored form adds its own.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -8,16 +8,16 @@ use tool_run::run::{LogEntry, Stage, record};
 use tool_runtime::run::{Call, CallResult, Phase, Principal, Run, StopReason, Time};
 use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
 
-fn corpus(name: &str) -> Vec<String> {
+fn read_lines(name: &str) -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("records").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(str::to_owned).collect()
 }
 
 /// Returns the runs of a file whose lines are records of several runs in sequence.
-fn runs(name: &str) -> Vec<Run> {
+fn read_runs(name: &str) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for (number, line) in corpus(name).iter().enumerate() {
+    for (number, line) in read_lines(name).iter().enumerate() {
         let events = record::decode(line).unwrap_or_else(|error| panic!("{name}, line {}: {error}", number + 1));
         for event in events {
             match event {
@@ -31,7 +31,7 @@ fn runs(name: &str) -> Vec<Run> {
 
 #[test]
 fn version_1_is_read() {
-    let runs = runs("v1.jsonl");
+    let runs = read_runs("v1.jsonl");
     let [a, b, c] = &runs[..] else { panic!("{} runs", runs.len()) };
 
     assert_eq!(a.phase(), Phase::Finished);
@@ -53,25 +53,25 @@ fn version_1_is_read() {
 
     assert_eq!(c.phase(), Phase::Suspended);
     let CallState::Open(open) = &c.calls()[0].state else { panic!("{:?}", c.calls()[0]) };
-    assert_eq!(open.id.to_string(), "s.2", "the tool changed while it waited");
+    assert_eq!(open.id.to_string(), "s.2", "the tool changed while the call waited");
 }
 
 #[test]
 fn snapshots_of_version_1_are_read() {
-    let snapshots = corpus("v1.snapshots.jsonl");
-    let runs = runs("v1.jsonl");
+    let snapshots = read_lines("v1.snapshots.jsonl");
+    let runs = read_runs("v1.jsonl");
     assert_eq!(snapshots.len(), runs.len());
     for (snapshot, run) in snapshots.iter().zip(runs) {
-        assert_eq!(known_then(&Run::thaw(snapshot).unwrap()), known_then(&run));
+        assert_eq!(without_later_parts(&Run::thaw(snapshot).unwrap()), without_later_parts(&run));
     }
 }
 
-/// Returns a run without the parts that early snapshots did not have, although the log always had them.
-fn known_then(run: &Run) -> serde_json::Value {
+/// Returns a run without the parts that early snapshots lack, although the log always had them.
+fn without_later_parts(run: &Run) -> serde_json::Value {
     let mut frozen: serde_json::Value = serde_json::from_str(&run.freeze()).unwrap();
     let data = frozen["data"].as_object_mut().unwrap();
     data.retain(|name, _| !["prompts", "turns"].contains(&name.as_str()));
-    // The author of arguments, apart from the model and people.
+    // Early snapshots name no author of arguments other than the model and people.
     for call in data.get_mut("calls").and_then(|calls| calls.as_array_mut()).into_iter().flatten() {
         call["arguments"].as_object_mut().unwrap().remove("author");
         let revisions = call.pointer_mut("/past/revisions").and_then(|past| past.as_array_mut());
@@ -85,10 +85,10 @@ fn known_then(run: &Run) -> serde_json::Value {
 /// Runs with every kind of entry, result, decision and reason, as version 1 writes them now, are read and written unchanged.
 #[test]
 fn every_kind_of_entry_of_version_1_is_read_and_written() {
-    for line in corpus("v1.kinds.jsonl") {
+    for line in read_lines("v1.kinds.jsonl") {
         assert_eq!(record::encode(&record::decode(&line).unwrap()), line);
     }
-    let (runs, snapshots) = (runs("v1.kinds.jsonl"), corpus("v1.kinds.snapshots.jsonl"));
+    let (runs, snapshots) = (read_runs("v1.kinds.jsonl"), read_lines("v1.kinds.snapshots.jsonl"));
     assert_eq!((runs.len(), snapshots.len()), (14, 14));
     for (run, snapshot) in runs.iter().zip(snapshots) {
         assert_eq!(run.freeze(), snapshot);
@@ -101,10 +101,10 @@ fn every_kind_of_entry_of_version_1_is_read_and_written() {
 /// Titles were added to version 1 later.
 #[test]
 fn titles_of_version_1_are_read_and_written() {
-    for line in corpus("v1.titles.jsonl") {
+    for line in read_lines("v1.titles.jsonl") {
         assert_eq!(record::encode(&record::decode(&line).unwrap()), line);
     }
-    let (runs, snapshots) = (runs("v1.titles.jsonl"), corpus("v1.titles.snapshots.jsonl"));
+    let (runs, snapshots) = (read_runs("v1.titles.jsonl"), read_lines("v1.titles.snapshots.jsonl"));
     let frozen: Vec<_> = runs.iter().map(Run::freeze).collect();
     assert_eq!((frozen.len(), &frozen), (2, &snapshots));
     for (run, snapshot) in runs.iter().zip(snapshots) {
@@ -112,7 +112,7 @@ fn titles_of_version_1_are_read_and_written() {
         assert_eq!(Run::thaw(&snapshot).unwrap().title(), run.title());
     }
     // A run without a title has that of its prompt.
-    let prompt = record::decode(&corpus("v1.titles.jsonl")[0]).unwrap();
+    let prompt = record::decode(&read_lines("v1.titles.jsonl")[0]).unwrap();
     assert_eq!(Run::fold(prompt).unwrap().title(), Some("Where is Oslo?"));
 }
 
@@ -120,7 +120,7 @@ fn titles_of_version_1_are_read_and_written() {
 fn sealed_texts_of_version_1_are_opened() {
     let ring = Keyring::new("k1", Key::from_bytes([7; 32]));
     let sealer = Sealer::new(ring, "tests", Replay::AllowReplay);
-    let (texts, snapshots) = (corpus("v1.sealed.txt"), corpus("v1.kinds.snapshots.jsonl"));
+    let (texts, snapshots) = (read_lines("v1.sealed.txt"), read_lines("v1.kinds.snapshots.jsonl"));
     assert_eq!(texts.len(), snapshots.len());
     for (text, snapshot) in texts.iter().zip(snapshots) {
         let (run, _) = sealer.peek(text, &Principal::from("ann"), Time(1)).unwrap();
@@ -129,9 +129,9 @@ fn sealed_texts_of_version_1_are_opened() {
 }
 
 /// Returns the kinds of entries in a file of records.
-fn kinds(name: &str) -> BTreeSet<String> {
+fn read_kinds(name: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for line in corpus(name) {
+    for line in read_lines(name) {
         let record: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!(record["v"], 1);
         found
@@ -170,8 +170,8 @@ const ADDED: [&str; 6] = ["branched", "normalized", "offered", "repaired", "step
 
 #[test]
 fn the_corpora_are_complete() {
-    assert!(kinds("v1.jsonl").iter().map(String::as_str).eq(FIRST));
+    assert!(read_kinds("v1.jsonl").iter().map(String::as_str).eq(FIRST));
     let all: BTreeSet<&str> = FIRST.into_iter().chain(ADDED).collect();
-    assert!(kinds("v1.kinds.jsonl").iter().map(String::as_str).eq(all));
-    assert!(kinds("v1.titles.jsonl").contains("titled"));
+    assert!(read_kinds("v1.kinds.jsonl").iter().map(String::as_str).eq(all));
+    assert!(read_kinds("v1.titles.jsonl").contains("titled"));
 }

@@ -1,4 +1,4 @@
-//! Appends for tests, made up and real.
+//! Sample appends for the checks of stores.
 
 use serde_json::json;
 use tool_run::run::LogEntry;
@@ -24,23 +24,23 @@ pub(crate) fn created(run: &str, owner: &str) -> Vec<LogEntry> {
 
 /// Returns an append of one entry with this text, for an idle run of `ann`.
 pub(crate) fn append(expected: u64, text: &str) -> Append {
-    of("ann", expected, text)
+    append_of("ann", expected, text)
 }
 
-pub(crate) fn of(owner: &str, expected: u64, text: &str) -> Append {
+pub(crate) fn append_of(owner: &str, expected: u64, text: &str) -> Append {
     let events = created("any", owner);
     let mut append = Append::new(expected, &events, &Run::fold(events.clone()).unwrap(), None);
     append.text = text.to_owned();
     append
 }
 
-pub(crate) fn many(expected: u64, count: u64, text: &str) -> Append {
+pub(crate) fn append_many(expected: u64, count: u64, text: &str) -> Append {
     let mut append = append(expected, text);
     append.count = count;
     append
 }
 
-pub(crate) fn under(lease: &Lease, mut append: Append) -> Append {
+pub(crate) fn with_lease(lease: &Lease, mut append: Append) -> Append {
     append.lease = Some(lease.clone());
     append
 }
@@ -62,9 +62,9 @@ pub(crate) fn texts(records: &[Record]) -> Vec<(u64, u64, &str)> {
     records.iter().map(|record| (record.rev, record.count, record.text.as_str())).collect()
 }
 
-/// Returns the kind of a failure.
-pub(crate) fn kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> &'static str {
-    match result.expect_err("it must fail") {
+/// Returns the kind of an error.
+pub(crate) fn error_kind<T: std::fmt::Debug>(result: Result<T, StoreError>) -> &'static str {
+    match result.expect_err("the operation succeeded") {
         StoreError::Conflict => "conflict",
         StoreError::Fenced => "fenced",
         StoreError::Leased { .. } => "leased",

@@ -1,4 +1,4 @@
-//! Properties of SQLite files only: other processes.
+//! Tests of SQLite files only, which other processes can change and lock.
 
 use std::{env, future::poll_fn, pin::pin, process::Command, task::Poll, time::Duration};
 
@@ -11,7 +11,7 @@ use tool_stores::{Durability, SqliteOptions, SqliteStore};
 use tool_test_kit::AllAndSome as _;
 use tool_test_kit::stores::File;
 
-use crate::sample_appends::{append, create, id, kind};
+use crate::sample_appends::{append, create, error_kind, id};
 
 const PATH: &str = "TOOL_TEST_SQLITE";
 const PROCESSES: usize = 4;
@@ -77,13 +77,13 @@ async fn a_locked_file_is_explained() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let text = store.append(&id("r"), append(1, "x")).await.unwrap_err().to_string();
     assert!(text.contains("locked"), "{text}");
-    assert_eq!(store.read(&id("r"), 0).await.unwrap().len(), 1, "reading goes on");
+    assert_eq!(store.read(&id("r"), 0).await.unwrap().len(), 1, "a locked file can be read");
     other.execute_batch("ROLLBACK").unwrap();
     store.append(&id("r"), append(1, "x")).await.unwrap();
 }
 
 /// Makes two appends. Later short ones run on the calling thread.
-async fn two(store: &SqliteStore) {
+async fn append_two(store: &SqliteStore) {
     create(store, "r").await;
     store.append(&id("r"), append(1, "second")).await.unwrap();
 }
@@ -92,11 +92,11 @@ async fn two(store: &SqliteStore) {
 async fn waiting_for_another_process_delays_no_other_operation() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
-    two(&store).await;
+    append_two(&store).await;
     let other = rusqlite::Connection::open(file.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let run = id("r");
-    // There is one thread. If the append waited on it, nobody could end the other transaction.
+    // There is one thread. If the append waited on it, the other transaction could not end.
     let unlock = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         other.execute_batch("ROLLBACK").unwrap();
@@ -109,7 +109,7 @@ async fn waiting_for_another_process_delays_no_other_operation() {
 async fn a_dropped_append_comes_before_the_next() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
-    two(&store).await;
+    append_two(&store).await;
     let other = rusqlite::Connection::open(file.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let run = id("r");
@@ -122,7 +122,7 @@ async fn a_dropped_append_comes_before_the_next() {
         .await;
     }
     other.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(kind(store.append(&run, append(2, "third")).await), "conflict");
+    assert_eq!(error_kind(store.append(&run, append(2, "third")).await), "conflict");
     assert_eq!(store.read(&run, 2).await.unwrap()[0].text, "left alone");
 }
 
@@ -136,11 +136,11 @@ async fn the_write_ahead_log_does_not_grow_forever() {
         store.append(&id("r"), append(rev, &text)).await.unwrap();
     }
     let log = std::fs::metadata(file.path().with_extension("db-wal")).unwrap().len();
-    assert!(log < 12_000_000, "{log} bytes, of 24 million and more that were written");
+    assert!(log < 12_000_000, "the log has {log} bytes, of more than 24 million that were written");
 }
 
 #[tokio::test]
-async fn a_lease_that_is_given_back_leaves_the_time_when_the_run_is_due() {
+async fn a_released_lease_keeps_the_time_at_which_the_run_is_due() {
     let file = File::new();
     let store = SqliteStore::open(file.path()).unwrap();
     let mut first = append(0, "first");
@@ -148,15 +148,15 @@ async fn a_lease_that_is_given_back_leaves_the_time_when_the_run_is_due() {
     store.append(&id("r"), first).await.unwrap();
     let lease = store.lease(&id("r"), "w", Time(1), Duration::from_secs(1)).await.unwrap();
     let db = rusqlite::Connection::open(file.path()).unwrap();
-    let noted = || db.query_row("SELECT due FROM runs", [], |row| row.get::<_, Option<i64>>(0)).unwrap();
-    assert_eq!(noted(), Some(0));
+    let stored_due = || db.query_row("SELECT due FROM runs", [], |row| row.get::<_, Option<i64>>(0)).unwrap();
+    assert_eq!(stored_due(), Some(0));
     let mut second = append(1, "second");
     second.head.wake = Some(Time(7000));
     store.append(&id("r"), second).await.unwrap();
     store.release(&id("r"), &lease).await.unwrap();
-    assert_eq!(noted(), Some(7000));
+    assert_eq!(stored_due(), Some(7000));
     let mut third = append(2, "third");
     third.head.wake = Some(Time(6000));
     store.append(&id("r"), third).await.unwrap();
-    assert_eq!(noted(), Some(6000), "what is due sooner must be found");
+    assert_eq!(stored_due(), Some(6000), "an earlier time replaces the later one");
 }

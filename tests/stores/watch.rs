@@ -1,4 +1,4 @@
-//! Notifications of entries that others append.
+//! Tests of notifications about entries that other processes append.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use tool_runtime::{
 use tool_stores::PostgresOptions;
 use tool_test_kit::stores::{File, Schema, Stores};
 
-use crate::sample_appends::{append, create, id, under};
+use crate::sample_appends::{append, create, id, with_lease};
 
-/// Waits for the notification that the log may have `rev` entries, and not for one that says less.
-async fn reaches(news: &mut BoxStream<'static, u64>, rev: u64) {
+/// Waits for a notification that the log may have `rev` entries or more.
+async fn wait_for_rev(news: &mut BoxStream<'static, u64>, rev: u64) {
     let reached = async { while news.next().await.expect("the notifications ended") < rev {} };
-    timeout(Duration::from_secs(20), reached).await.expect("no notification came");
+    timeout(Duration::from_secs(20), reached).await.expect("no notification arrived");
 }
 
-/// Waits until the store receives notifications: until the watch of another run ends.
-async fn is_connected(stores: &Stores) {
+/// Waits until the store receives notifications.
+async fn wait_for_connection(stores: &Stores) {
     create(&*stores.one, "probe").await;
     let mut news = stores.other.watch(&id("probe")).unwrap();
     let mut rev = 1;
@@ -35,24 +35,24 @@ async fn appends_from_outside_and_the_end_are_notified(stores: &Stores) {
     create(&*stores.one, name).await;
     create(&*stores.one, "other").await;
     let mut news = stores.other.watch(&id(name)).unwrap();
-    is_connected(stores).await;
+    wait_for_connection(stores).await;
     stores.one.append(&id("other"), append(1, "x")).await.unwrap();
     stores.one.append(&id(name), append(1, "x")).await.unwrap();
-    reaches(&mut news, 2).await;
+    wait_for_rev(&mut news, 2).await;
     stores.other.append(&id(name), append(2, "x")).await.unwrap();
-    reaches(&mut news, 3).await;
-    // What is refused, and what a reader already has, does not count.
+    wait_for_rev(&mut news, 3).await;
+    // Refused appends and entries that a reader already has are not notified.
     assert!(matches!(stores.one.append(&id(name), append(1, "x")).await, Err(StoreError::Conflict)));
     let mut second = stores.other.watch(&id(name)).unwrap();
     drop(news);
     stores.one.append(&id(name), append(3, "x")).await.unwrap();
     assert_eq!(timeout(Duration::from_secs(20), second.next()).await.unwrap(), Some(4));
     stores.one.delete(&id(name)).await.unwrap();
-    reaches(&mut second, 5).await;
+    wait_for_rev(&mut second, 5).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn memory_notifies() {
+async fn memory_notifies_of_appends() {
     let stores = Stores::memory();
     assert!(stores.one.watch(&id("nobody knows it")).is_none());
     appends_from_outside_and_the_end_are_notified(&stores).await;
@@ -66,7 +66,7 @@ async fn postgresql_notifies_other_processes() {
 }
 
 #[test]
-fn sqlite_is_read_at_intervals() {
+fn sqlite_notifies_of_nothing() {
     let file = File::new();
     assert!(file.stores().one.watch(&id("r")).is_none());
 }
@@ -77,15 +77,15 @@ async fn the_workers_own_appends_cost_no_notification_in_postgresql() {
     let stores = schema.stores().await;
     create(&*stores.one, "r").await;
     let mut news = stores.other.watch(&id("r")).unwrap();
-    is_connected(&stores).await;
+    wait_for_connection(&stores).await;
     let lease = stores.one.lease(&id("r"), "worker", Time(0), Duration::from_secs(9)).await.unwrap();
-    stores.one.append(&id("r"), under(&lease, append(1, "mine"))).await.unwrap();
+    stores.one.append(&id("r"), with_lease(&lease, append(1, "mine"))).await.unwrap();
     stores.one.append(&id("r"), append(2, "a decision")).await.unwrap();
     while let Some(rev) = timeout(Duration::from_secs(20), news.next()).await.unwrap() {
         if rev == 3 {
             break;
         }
-        // This notification says that the connection was made.
+        // This notification reports the new connection.
         assert_eq!(rev, u64::MAX);
     }
     schema.remove().await;
@@ -99,17 +99,17 @@ async fn a_follower_is_notified_of_the_workers_appends() {
         let lease = stores.one.lease(&id("r"), "worker", Time(0), Duration::from_secs(9)).await.unwrap();
         let driver = stores.one.watch(&id("r")).unwrap();
         let mut news = stores.other.follow(&id("r")).unwrap();
-        // Appends before the worker's process knows of the follower are not notified. It says when it knows.
-        stores.one.append(&id("r"), under(&lease, append(1, "x"))).await.unwrap();
+        // Appends before the worker's process knows of the follower are not notified.
+        stores.one.append(&id("r"), with_lease(&lease, append(1, "x"))).await.unwrap();
         let mut rev = 2;
         while !timeout(Duration::from_millis(200), news.next()).await.is_ok_and(|notified| notified == Some(rev)) {
-            stores.one.append(&id("r"), under(&lease, append(rev, "x"))).await.unwrap();
+            stores.one.append(&id("r"), with_lease(&lease, append(rev, "x"))).await.unwrap();
             rev += 1;
             assert!(rev < 100, "no append was notified");
         }
         for rev in rev..rev + 3 {
-            stores.one.append(&id("r"), under(&lease, append(rev, "x"))).await.unwrap();
-            reaches(&mut news, rev + 1).await;
+            stores.one.append(&id("r"), with_lease(&lease, append(rev, "x"))).await.unwrap();
+            wait_for_rev(&mut news, rev + 1).await;
         }
         drop(driver);
     }
@@ -117,7 +117,7 @@ async fn a_follower_is_notified_of_the_workers_appends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watchers_look_after_a_lost_connection_and_a_run_with_a_long_name() {
+async fn watchers_read_again_after_a_lost_connection_or_an_append_with_a_long_name() {
     let schema = Schema::new();
     let other = PostgresOptions::new().schema(&schema.name).connect(&schema.named_url()).await.unwrap();
     let stores = Stores::of(std::sync::Arc::new(schema.open().await), std::sync::Arc::new(other));
@@ -125,12 +125,12 @@ async fn watchers_look_after_a_lost_connection_and_a_run_with_a_long_name() {
     let long = "a".repeat(8_000);
     create(&*stores.one, &long).await;
     let mut news = stores.other.watch(&id("r")).unwrap();
-    is_connected(&stores).await;
+    wait_for_connection(&stores).await;
     stores.one.append(&id(&long), append(1, "x")).await.unwrap();
-    reaches(&mut news, u64::MAX).await;
+    wait_for_rev(&mut news, u64::MAX).await;
     schema.cut().await;
-    reaches(&mut news, u64::MAX).await;
+    wait_for_rev(&mut news, u64::MAX).await;
     stores.one.append(&id("r"), append(1, "x")).await.unwrap();
-    reaches(&mut news, 2).await;
+    wait_for_rev(&mut news, 2).await;
     schema.remove().await;
 }

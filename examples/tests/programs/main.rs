@@ -1,14 +1,14 @@
-//! The examples as programs: behind a pipe, in a terminal, with a model over HTTP, and as processes with a common store.
+//! Tests of the examples as programs: behind a pipe, in a terminal, with a model over HTTP, and as processes with a common store.
 
 mod approvals;
-mod lessons;
 mod mcp;
 mod middleware;
+mod printed_output;
 
-#[cfg(unix)]
-mod alone;
 #[cfg(unix)]
 mod kit;
+#[cfg(unix)]
+mod single;
 
 #[cfg(unix)]
-use alone::program;
+use single::program;

@@ -1,4 +1,4 @@
-//! The MCP examples as clients start them: stdout has only the protocol, and the proxy speaks three protocols.
+//! Tests of the MCP examples as clients start them: stdout has only the protocol, and the proxy speaks three protocols.
 
 use std::{
     fs,
@@ -46,13 +46,13 @@ fn call(id: u32, name: &str, arguments: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
 }
 
-fn hello() -> Value {
+fn initialize() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "desktop", "version": "1" } } })
 }
 
 #[test]
-fn a_desktop_client_reads_nothing_but_the_protocol() {
+fn a_desktop_client_reads_only_the_protocol() {
     let files = Files::new("server");
     let mut server = Command::new(env!("CARGO_BIN_EXE_mcp-server"))
         .arg(files.served())
@@ -69,20 +69,20 @@ fn a_desktop_client_reads_nothing_but_the_protocol() {
         assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &message["id"]), "{answer}");
         answer["result"].clone()
     };
-    assert_eq!(ask(&hello())["serverInfo"]["title"], "Files");
+    assert_eq!(ask(&initialize())["serverInfo"]["title"], "Files");
     let read = ask(&call(2, "read", &json!({ "path": "a.txt" })));
     assert_eq!(read["content"][0]["text"], "hello there\n");
     // This client cannot ask a person.
     let write = ask(&call(3, "write", &json!({ "path": "b.txt", "content": "x" })));
     assert!(write["isError"] == true && !files.0.join("files/b.txt").exists(), "{write}");
     drop(stdin);
-    assert!(answers.next().is_none(), "nothing else is said");
+    assert!(answers.next().is_none(), "the server writes only its answers");
     let mut printed = String::new();
     server.stderr.take().unwrap().read_to_string(&mut printed).unwrap();
     assert!(printed.contains("serving ") && server.wait().unwrap().success(), "{printed}");
 }
 
-/// Returns the response to a request: the head, and the body.
+/// Sends a request. Returns the head and the body of the response.
 fn post(address: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let body = body.to_string();
@@ -118,10 +118,10 @@ fn a_proxy_serves_mcp_the_ai_sdk_and_ag_ui() {
     let proxy = command.args(["--http", "127.0.0.1:0"]).arg(&config).stderr(Stdio::piped()).spawn().unwrap();
     let mut proxy = Running(proxy);
     let mut printed = BufReader::new(proxy.0.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let line = printed.find(|line| line.starts_with("MCP at ")).expect("it says where it serves");
+    let line = printed.find(|line| line.starts_with("MCP at ")).expect("the proxy prints its address");
     let address = line["MCP at http://".len()..].split('/').next().unwrap().to_owned();
 
-    let (head, _) = post(&address, "/mcp", &[], &hello());
+    let (head, _) = post(&address, "/mcp", &[], &initialize());
     let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session").to_owned();
     let in_session = [("Mcp-Session-Id", session.as_str())];
     let (_, printed) = post(&address, "/mcp", &in_session, &call(2, "files_read", &json!({ "path": "a.txt" })));
@@ -141,10 +141,10 @@ fn a_proxy_serves_mcp_the_ai_sdk_and_ag_ui() {
     let (_, printed) = post(&address, "/agent", &[], &run);
     assert!(
         printed.contains("interrupt") && files.0.join("files/a.txt").exists(),
-        "an approval is asked for: {printed}"
+        "an approval is requested: {printed}"
     );
-    // All of them also refuse a page with a foreign host name.
-    for (path, body) in [("/mcp", &hello()), ("/api/chat", &chat), ("/agent", &run)] {
+    // All protocols refuse a page with a foreign host name.
+    for (path, body) in [("/mcp", &initialize()), ("/api/chat", &chat), ("/agent", &run)] {
         let (head, _) = post(&address, path, &[("Host", "evil.example")], body);
         assert!(head.starts_with("HTTP/1.1 403"), "{path}: {head}");
     }

@@ -1,4 +1,4 @@
-//! The example `middleware`, behind pipes and in a terminal.
+//! Tests of the example `middleware`, behind pipes and in a terminal.
 
 use std::{
     io::Write,
@@ -15,8 +15,8 @@ fn program() -> Command {
     command
 }
 
-/// Returns the program's output for `input`, and its success.
-fn says(input: &[u8]) -> (bool, String) {
+/// Runs the program with `input`. Returns whether it succeeded, and its output.
+fn run(input: &[u8]) -> (bool, String) {
     let mut child = program().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -24,9 +24,9 @@ fn says(input: &[u8]) -> (bool, String) {
 }
 
 #[test]
-fn queries_are_filtered_on_the_way_in_and_answers_on_the_way_out() {
-    let (fine, printed) =
-        says("hello\nSatan!\n1terces\nsecret1\n\nx 1drowssap y\r\ntorch \"light\"\nis\u{1b}[2J".as_bytes());
+fn queries_and_answers_are_filtered() {
+    let (succeeded, printed) =
+        run("hello\nSatan!\n1terces\nsecret1\n\nx 1drowssap y\r\ntorch \"light\"\nis\u{1b}[2J".as_bytes());
     let expected = r#"Enter a query: {
   "ok": true,
   "results": [
@@ -83,20 +83,20 @@ Enter a query: {
 Enter a query: 
 "#;
     assert_eq!(printed, expected);
-    assert!(fine);
-    assert_eq!(says(b""), (true, "Enter a query: \n".to_owned()));
-    assert!(!says(b"\xff\n").0, "what is no text is an error and no panic");
+    assert!(succeeded);
+    assert_eq!(run(b""), (true, "Enter a query: \n".to_owned()));
+    assert!(!run(b"\xff\n").0, "input that is not UTF-8 is an error");
 }
 
 #[test]
-fn it_works_in_a_terminal() {
+fn the_program_works_in_a_terminal() {
     let session = format!("middleware-{}", std::process::id());
     let tmux = |arguments: &[&str]| Command::new("tmux").args(["-L", &session]).args(arguments).output();
     assert!(tmux(&["-V"]).is_ok(), "this test needs tmux");
     let binary = env!("CARGO_BIN_EXE_middleware");
     let start = format!("env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u ANTHROPIC_API_KEY {binary}");
     assert!(tmux(&["new-session", "-d", "-x", "100", "-y", "40", &start]).unwrap().status.success());
-    let until = |holds: &dyn Fn(&str) -> bool| {
+    let wait_until = |holds: &dyn Fn(&str) -> bool| {
         let begin = Instant::now();
         loop {
             let screen = String::from_utf8(tmux(&["capture-pane", "-p"]).unwrap().stdout).unwrap();
@@ -106,14 +106,14 @@ fn it_works_in_a_terminal() {
             thread::sleep(Duration::from_millis(50));
         }
     };
-    let asked = until(&|screen: &str| screen.contains("Enter a query:"));
+    let first = wait_until(&|screen: &str| screen.contains("Enter a query:"));
     let _ = tmux(&["send-keys", "satan", "Enter"]);
-    let evil = until(&|screen: &str| screen.contains("evil which is not allowed"));
+    let evil = wait_until(&|screen: &str| screen.contains("evil which is not allowed"));
     let _ = tmux(&["send-keys", "olleh", "Enter"]);
     let asks_again = |screen: &str| screen.matches("Enter a query:").count() == 3;
-    let found = until(&|screen: &str| screen.contains("Query reversed: hello") && asks_again(screen));
+    let found = wait_until(&|screen: &str| screen.contains("Query reversed: hello") && asks_again(screen));
     let _ = tmux(&["kill-server"]);
-    assert!(asked.contains("Enter a query:"), "{asked}");
+    assert!(first.contains("Enter a query:"), "{first}");
     assert!(evil.contains(r#""ok": false"#), "{evil}");
     assert!(found.contains(r#""ok": true"#) && asks_again(&found), "{found}");
 }

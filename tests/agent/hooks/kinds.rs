@@ -1,4 +1,4 @@
-//! Hooks of all kinds of tools and of agents, failing hooks, and an observer's view.
+//! Tests of hooks of all kinds of tools and of agents, of failing hooks, and of an observer's view.
 
 use std::{
     sync::{Arc, Mutex},
@@ -21,7 +21,7 @@ use tool_runtime::{
 };
 use tool_schema::json::Change;
 
-use super::{Recording, end, piece, recorded, start};
+use super::{Recording, end, piece, record_hooks, start};
 use crate::run_loop::watched;
 
 /// A flight, booked by a client.
@@ -32,10 +32,10 @@ struct Book {
 }
 
 fn booked(input: &Book, cx: &Context) {
-    Recording::of(cx).say(format!("booked {}", input.to));
+    Recording::of(cx).record(format!("booked {}", input.to));
 }
 
-/// Does one of two things.
+/// Chooses to go or to stay.
 #[derive(Deserialize, JsonSchema)]
 #[tool(on_input_delta = chosen, on_input_available = choice)]
 enum Choose {
@@ -58,7 +58,7 @@ impl Execute for Choose {
 }
 
 fn chosen(input: Partial<'_, Choose>, _: &str, cx: &Context) {
-    Recording::of(cx).say(format!("{:?}", input.get::<&str>("kind")));
+    Recording::of(cx).record(format!("{:?}", input.get::<&str>("kind")));
 }
 
 fn choice(input: &Choose, cx: &Context) {
@@ -66,7 +66,7 @@ fn choice(input: &Choose, cx: &Context) {
         Choose::Go { to } => to.as_str(),
         Choose::Stay => "",
     };
-    Recording::of(cx).say(format!("choice {to:?}"));
+    Recording::of(cx).record(format!("choice {to:?}"));
 }
 
 struct Desk;
@@ -84,11 +84,11 @@ impl Desk {
     }
 
     fn rings(cx: &Context) {
-        Recording::of(cx).say("rings");
+        Recording::of(cx).record("rings");
     }
 
     fn rang(input: &DeskRing, cx: &Context) {
-        Recording::of(cx).say(format!("rang {}", input.times));
+        Recording::of(cx).record(format!("rang {}", input.times));
     }
 }
 
@@ -97,24 +97,24 @@ struct All;
 
 impl InputHooks for All {
     fn start<'a>(&'a self, tool: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
-        Recording::of(cx).say(format!("start {tool}"));
+        Recording::of(cx).record(format!("start {tool}"));
         Box::pin(std::future::ready(()))
     }
 
     fn delta<'a>(&'a self, tool: &'a str, input: &'a Incremental, _: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
-        Recording::of(cx).say(format!("delta {tool} {}", input.value().unwrap()));
+        Recording::of(cx).record(format!("delta {tool} {}", input.value().unwrap()));
         Box::pin(std::future::ready(()))
     }
 
     fn available<'a>(&'a self, tool: &'a str, arguments: &'a str, cx: &'a Context) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            Recording::of(cx).say(format!("available {tool} {arguments}"));
+            Recording::of(cx).record(format!("available {tool} {arguments}"));
             tokio::time::sleep(Duration::from_mins(1)).await;
         })
     }
 }
 
-/// A person who executes and approves everything, and watches the arguments.
+/// An operator who executes and approves everything, and an observer of the arguments.
 #[derive(Default)]
 struct Watcher(Mutex<Vec<String>>);
 
@@ -164,7 +164,7 @@ async fn tools_of_every_kind_have_hooks_and_so_has_the_agent() {
         "booked Rome",
         "rang 3",
         r#"available shout {"a":1}"#,
-        // The other calls are accepted meanwhile, because judging a variant's fields takes time.
+        // The other calls are accepted first, because the fields of a variant take longer to validate.
         r#"choice "Oslo""#,
     ];
     assert_eq!(recorded.all(), of_tools);
@@ -180,7 +180,7 @@ async fn tools_of_every_kind_have_hooks_and_so_has_the_agent() {
     assert_eq!(recorded.all(), of_agent);
 }
 
-/// Panics in all its hooks, and hears so only of the first.
+/// Has hooks that panic. After the first panic, `on_input_delta` is not called.
 #[tool(on_input_start = breaks, on_input_delta = never, on_input_available = breaks_again)]
 fn broken(
     /// Anything.
@@ -190,41 +190,41 @@ fn broken(
 }
 
 fn breaks(cx: &Context) {
-    Recording::of(cx).say("breaks");
+    Recording::of(cx).record("breaks");
     panic!("a hook broke");
 }
 
 fn never(_: Partial<'_, broken>, _: &str, cx: &Context) {
-    Recording::of(cx).say("never");
+    Recording::of(cx).record("never");
 }
 
 #[allow(clippy::unused_async, reason = "a hook may be async")]
 async fn breaks_again(_: &broken, cx: &Context) {
-    Recording::of(cx).say("breaks again");
+    Recording::of(cx).record("breaks again");
     panic!("a hook broke");
 }
 
 #[tokio::test]
-async fn a_hook_that_panics_breaks_nothing() {
+async fn a_panic_of_a_hook_does_not_fail_the_call() {
     let deltas = vec![start(0, "a", "broken"), piece(0, r#"{"n":"#), piece(0, "1}"), end(0)];
-    assert_eq!(recorded(toolset!(broken), deltas).await, ["breaks", "breaks again"]);
+    assert_eq!(record_hooks(toolset!(broken), deltas).await, ["breaks", "breaks again"]);
 }
 
-/// Hears something that never ends.
+/// Has a hook that never returns.
 #[tool(on_input_start = hangs)]
 fn patient() -> u8 {
     1
 }
 
 async fn hangs(cx: &Context) {
-    Recording::of(cx).say("hangs");
+    Recording::of(cx).record("hangs");
     std::future::pending::<()>().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_that_hangs_is_given_up() {
+async fn a_hook_that_hangs_is_dropped_after_ten_seconds() {
     let before = tokio::time::Instant::now();
-    assert_eq!(recorded(toolset!(patient), vec![start(0, "a", "patient"), end(0)]).await, ["hangs"]);
+    assert_eq!(record_hooks(toolset!(patient), vec![start(0, "a", "patient"), end(0)]).await, ["hangs"]);
     assert_eq!(before.elapsed().as_secs(), 10);
 }
 
@@ -235,16 +235,16 @@ fn pay(
     to: String,
     #[context] cx: &Context,
 ) -> usize {
-    Recording::of(cx).say(format!("paid {to}"));
+    Recording::of(cx).record(format!("paid {to}"));
     to.len()
 }
 
 fn pays(input: &pay, cx: &Context) {
-    Recording::of(cx).say(format!("pays {}", input.to));
+    Recording::of(cx).record(format!("pays {}", input.to));
 }
 
 #[tokio::test]
-async fn an_edit_is_available_too() {
+async fn edited_arguments_call_on_input_available_again() {
     let recorded = Recording::default();
     let watcher = Arc::new(Watcher::default());
     let pieces = vec![start(0, "a", "pay"), piece(0, r#"{"to":"An"#), piece(0, r#"na"}"#), end(0)];

@@ -1,4 +1,4 @@
-//! Hooks around the arguments of calls, and an observer's view of the arguments while they arrive.
+//! Tests of hooks for the arguments of calls, and of an observer's view of the arguments while they arrive.
 
 mod kinds;
 
@@ -26,8 +26,8 @@ impl Recording {
         cx.get::<Self>().unwrap()
     }
 
-    fn say(&self, what: impl Into<String>) {
-        self.0.lock().unwrap().push(what.into());
+    fn record(&self, line: impl Into<String>) {
+        self.0.lock().unwrap().push(line.into());
     }
 
     fn all(&self) -> Vec<String> {
@@ -35,7 +35,7 @@ impl Recording {
     }
 }
 
-/// Writes to somebody.
+/// Writes a mail.
 #[tool(on_input_start = begins, on_input_delta = more, on_input_available = written)]
 async fn mail(
     /// The address.
@@ -44,23 +44,23 @@ async fn mail(
     text: Option<String>,
     #[context] cx: &Context,
 ) -> usize {
-    Recording::of(cx).say(format!("{}: runs", cx.call_id()));
+    Recording::of(cx).record(format!("{}: runs", cx.call_id()));
     to.len() + text.map_or(0, |text| text.len())
 }
 
 fn begins(cx: &Context) {
-    Recording::of(cx).say(format!("{}: begins", cx.call_id()));
+    Recording::of(cx).record(format!("{}: begins", cx.call_id()));
 }
 
 async fn more(input: Partial<'_, mail>, delta: &str, cx: &Context) {
-    // The hook really waits, and so does the model's stream.
+    // The model's stream waits for this hook.
     tokio::time::sleep(Duration::from_millis(1)).await;
     let (to, is_complete) = (input.get::<&str>("to"), input.is_complete("to"));
-    Recording::of(cx).say(format!("{}: {delta:?} to {to:?} {is_complete}", cx.call_id()));
+    Recording::of(cx).record(format!("{}: {delta:?} to {to:?} {is_complete}", cx.call_id()));
 }
 
 fn written(input: &mail, cx: &Context) {
-    Recording::of(cx).say(format!("{}: to {} {:?}", cx.call_id(), input.to, input.text));
+    Recording::of(cx).record(format!("{}: to {} {:?}", cx.call_id(), input.to, input.text));
 }
 
 fn start(index: usize, id: &str, name: &str) -> Delta {
@@ -75,8 +75,8 @@ fn end(index: usize) -> Delta {
     Delta::CallEnd { index }
 }
 
-/// Returns the hook calls of a turn with these deltas.
-async fn recorded(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
+/// Plays a turn with these deltas. Returns the calls of hooks.
+async fn record_hooks(tools: Toolset, deltas: Vec<Delta>) -> Vec<String> {
     let mut deltas = deltas;
     deltas.push(Delta::Finish(FinishReason::ToolCalls));
     let recorded = Recording::default();
@@ -98,7 +98,7 @@ async fn parallel_calls_have_separate_hooks() {
         end(0),
         end(1),
     ];
-    let mut recorded = recorded(toolset!(mail), deltas).await;
+    let mut recorded = record_hooks(toolset!(mail), deltas).await;
     // From here on, both calls run, in any order.
     recorded[8..].sort();
     assert_eq!(
@@ -126,55 +126,55 @@ async fn hooks_receive_arguments_once_for_any_chunks() {
     let begins = || vec!["a: begins".to_owned()];
 
     // Gemini sends the name and the arguments in one chunk.
-    let recorded_whole = recorded(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole), end(0)]).await;
+    let recorded_whole = record_hooks(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole), end(0)]).await;
     let expected: Vec<_> = begins().into_iter().chain([line(whole)]).chain(after.clone()).collect();
     assert_eq!(recorded_whole, expected);
     // The arguments are repeated at the end, before and after the end of the call.
     let again = vec![start(0, "a", "mail"), piece(0, whole), piece(0, whole), end(0), piece(0, whole)];
-    assert_eq!(recorded(toolset!(mail), again).await, expected);
-    // Without an end of the call.
-    assert_eq!(recorded(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole)]).await, expected);
+    assert_eq!(record_hooks(toolset!(mail), again).await, expected);
+    // The call has no end.
+    assert_eq!(record_hooks(toolset!(mail), vec![start(0, "a", "mail"), piece(0, whole)]).await, expected);
 }
 
 /// Looks around.
-#[tool(effect = read_only, on_input_start = begins, on_input_delta = nothing_comes, on_input_available = looks)]
+#[tool(effect = read_only, on_input_start = begins, on_input_delta = piece_arrives, on_input_available = looks)]
 async fn look(
     /// The place.
     place: Option<String>,
     #[context] cx: &Context,
 ) -> bool {
-    Recording::of(cx).say("looks");
+    Recording::of(cx).record("looks");
     place.is_none()
 }
 
-fn nothing_comes(input: Partial<'_, look>, _: &str, cx: &Context) {
-    Recording::of(cx).say(format!("piece {:?}", input.value()));
+fn piece_arrives(input: Partial<'_, look>, _: &str, cx: &Context) {
+    Recording::of(cx).record(format!("piece {:?}", input.value()));
 }
 
 #[allow(clippy::unused_async, reason = "a hook may be async")]
 async fn looks(input: &look, cx: &Context) {
-    Recording::of(cx).say(format!("at {:?}", input.place));
+    Recording::of(cx).record(format!("at {:?}", input.place));
 }
 
 #[tokio::test]
-async fn arguments_that_are_empty_or_never_come_are_an_empty_object() {
+async fn missing_arguments_are_an_empty_object() {
     for deltas in [
         vec![start(0, "a", "look"), end(0)],
         vec![start(0, "a", "look"), piece(0, ""), end(0)],
         vec![start(0, "a", "look")],
     ] {
-        assert_eq!(recorded(toolset!(look), deltas).await, ["a: begins", "at None", "looks"]);
+        assert_eq!(record_hooks(toolset!(look), deltas).await, ["a: begins", "at None", "looks"]);
     }
-    let empty = recorded(toolset!(look), vec![start(0, "a", "look"), piece(0, "{}"), end(0)]).await;
+    let empty = record_hooks(toolset!(look), vec![start(0, "a", "look"), piece(0, "{}"), end(0)]).await;
     assert_eq!(empty, ["a: begins", "piece Some(Object {})", "at None", "looks"]);
 }
 
 #[tokio::test]
 async fn refused_or_cut_arguments_are_never_available() {
     let wrong = vec![start(0, "a", "mail"), piece(0, r#"{"to": 1}"#), end(0)];
-    assert_eq!(recorded(toolset!(mail), wrong).await, ["a: begins", r#"a: "{\"to\": 1}" to None true"#]);
+    assert_eq!(record_hooks(toolset!(mail), wrong).await, ["a: begins", r#"a: "{\"to\": 1}" to None true"#]);
     let no_json = vec![start(0, "a", "mail"), piece(0, r#"{"to": x"#), piece(0, "y"), end(0)];
-    assert_eq!(recorded(toolset!(mail), no_json).await.len(), 3, "arguments that are not JSON arrive as text");
+    assert_eq!(record_hooks(toolset!(mail), no_json).await.len(), 3, "arguments that are not JSON arrive as text");
 
     let recorded = Recording::default();
     let dead = ModelError::new(ModelErrorKind::Unavailable, "dead");

@@ -1,4 +1,4 @@
-//! Long histories, and histories from outside.
+//! Tests of long histories, and of histories from outside.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use tool_runtime::{
     model::{ScriptedModel, Turn},
 };
 
-use crate::model::kit::{Ran, call, tools};
+use crate::model::kit::{Runs, call, tools};
 
 #[tokio::test]
-async fn the_model_sees_the_pruned_conversation_and_the_run_keeps_all() {
+async fn the_model_receives_the_pruned_conversation_and_the_run_keeps_all() {
     let model = Arc::new(ScriptedModel::new([
         call(1),
         Turn::default().then_reason("hm").then_say("one"),
         call(2),
         Turn::say("two"),
     ]));
-    let seen = Arc::<Ran>::default();
-    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).instructions("Be kind.");
+    let runs = Arc::<Runs>::default();
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).instructions("Be kind.");
     let mut session = agent.prune(Prune::new().keep_rounds(1).drop_reasoning()).session();
     session.send("1").await.unwrap();
     session.send("2").await.unwrap();
     let asked = model.requests();
     assert_eq!(asked[2].messages, [Message::system("Be kind."), Message::user("2")]);
-    assert_eq!(asked[3].messages.len(), 4, "with the call and its answer");
+    assert_eq!(asked[3].messages.len(), 4, "the request has the call and its result");
     assert_eq!(session.messages().len(), 8);
 }
 
@@ -45,8 +45,8 @@ async fn a_history_from_outside_is_repaired_and_reported() {
         answer("z"),
     ];
     let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
-    let seen = Arc::<Ran>::default();
-    let mut session = Agent::new(Arc::clone(&model)).tools(tools(&seen)).session_from_messages(history);
+    let runs = Arc::<Runs>::default();
+    let mut session = Agent::new(Arc::clone(&model)).tools(tools(&runs)).session_from_messages(history);
     let id = |id: &str| id.to_owned();
     assert_eq!(
         session.repairs(),

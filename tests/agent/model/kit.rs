@@ -1,4 +1,4 @@
-//! Shared helpers: a few tools and an observer.
+//! Shared helpers: a few tools, models whose streams are scripted, and an observer.
 
 use std::{
     sync::{
@@ -17,53 +17,53 @@ use tool_runtime::{
     tool, toolset,
 };
 
-/// The number of calls of all tools.
+/// The number of runs of all tools.
 #[derive(Default)]
-pub(crate) struct Ran(pub(crate) AtomicUsize);
+pub(crate) struct Runs(pub(crate) AtomicUsize);
 
 /// Adds one.
 #[tool(effect = read_only, eager)]
-pub(crate) fn add(n: i64, #[state] ran: &Ran) -> i64 {
-    ran.0.fetch_add(1, Ordering::SeqCst);
+pub(crate) fn add(n: i64, #[state] runs: &Runs) -> i64 {
+    runs.0.fetch_add(1, Ordering::SeqCst);
     n + 1
 }
 
-/// Says that it is done.
+/// Reports that the work is done.
 #[tool]
-pub(crate) fn done(#[state] ran: &Ran) {
-    ran.0.fetch_add(1, Ordering::SeqCst);
+pub(crate) fn done(#[state] runs: &Runs) {
+    runs.0.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Takes an hour.
+/// Sleeps for an hour.
 #[tool(effect = read_only)]
-pub(crate) async fn sleep(#[state] ran: &Ran) {
-    ran.0.fetch_add(1, Ordering::SeqCst);
+pub(crate) async fn sleep(#[state] runs: &Runs) {
+    runs.0.fetch_add(1, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_hours(1)).await;
 }
 
-/// Needs somebody.
+/// Needs an approval.
 #[tool(approval = always)]
-pub(crate) fn pay(#[state] ran: &Ran) {
-    ran.0.fetch_add(1, Ordering::SeqCst);
+pub(crate) fn pay(#[state] runs: &Runs) {
+    runs.0.fetch_add(1, Ordering::SeqCst);
 }
 
-pub(crate) fn tools(ran: &Arc<Ran>) -> Toolset {
-    toolset!(Arc::clone(ran); add, done, sleep, pay)
+pub(crate) fn tools(runs: &Arc<Runs>) -> Toolset {
+    toolset!(Arc::clone(runs); add, done, sleep, pay)
 }
 
-pub(crate) fn ran(ran: &Ran) -> usize {
-    ran.0.load(Ordering::SeqCst)
+pub(crate) fn count(runs: &Runs) -> usize {
+    runs.0.load(Ordering::SeqCst)
 }
 
 pub(crate) fn call(n: i64) -> Turn {
-    Turn::call("add", json!({ "n": n })).with_usage(used(10, 5))
+    Turn::call("add", json!({ "n": n })).with_usage(usage(10, 5))
 }
 
-pub(crate) fn used(input: u64, output: u64) -> Usage {
+pub(crate) fn usage(input: u64, output: u64) -> Usage {
     Usage { input_tokens: input, output_tokens: output, ..Usage::default() }
 }
 
-pub(crate) fn down() -> ModelError {
+pub(crate) fn unavailable() -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, "down")
 }
 
@@ -81,9 +81,9 @@ pub(crate) fn streaming(pieces: impl Fn(usize) -> Vec<Piece> + Send + Sync + 'st
         let pieces = pieces(requests.fetch_add(1, Ordering::SeqCst) + 1);
         futures_util::stream::iter(pieces).filter_map(|piece| async {
             match piece {
-                Piece::Says(delta) => Some(Ok(delta)),
-                Piece::Fails(kind) => Some(Err(ModelError::new(kind, "it failed"))),
-                Piece::Waits(time) => {
+                Piece::Delta(delta) => Some(Ok(delta)),
+                Piece::Failure(kind) => Some(Err(ModelError::new(kind, "it failed"))),
+                Piece::Pause(time) => {
                     tokio::time::sleep(time).await;
                     None
                 }
@@ -93,12 +93,12 @@ pub(crate) fn streaming(pieces: impl Fn(usize) -> Vec<Piece> + Send + Sync + 'st
 }
 
 /// Returns the deltas of a turn, with an id for each call.
-pub(crate) fn says(turn: Turn) -> Vec<Piece> {
+pub(crate) fn pieces_of(turn: Turn) -> Vec<Piece> {
     let named = |delta| match delta {
         Delta::CallStart { index, name, .. } => Delta::CallStart { index, id: format!("id_{index}"), name },
         other => other,
     };
-    turn.into_deltas().into_iter().map(|delta| Piece::Says(named(delta))).collect()
+    turn.into_deltas().into_iter().map(|delta| Piece::Delta(named(delta))).collect()
 }
 
 /// An observer that records events of steps.

@@ -1,11 +1,11 @@
-//! The model's side of the loop: when it stops, what its requests contain, and what happens when it fails.
+//! Tests of the agent's loop on the side of the model: its requests, its failures, and the conditions that stop it.
 
 mod failing;
 mod history;
 mod kit;
 mod preparing;
 mod provided;
+mod resumed_answers;
 mod slow;
 mod steering;
 mod stopping;
-mod typed_answers;

@@ -1,4 +1,4 @@
-//! The contents of requests to a model: tools, their order and the tool choice, prepared for each step.
+//! Tests of requests to a model: their tools, the order of the tools and the tool choice, prepared for each step.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,19 +12,19 @@ use tool_runtime::{
     store::{MemoryStore, Store},
 };
 
-use crate::model::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools, used};
+use crate::model::kit::{Listener, Piece, Runs, call, count, pieces_of, streaming, tools, usage};
 
 #[tokio::test]
-async fn active_tools_and_their_order() {
+async fn only_active_tools_are_sent_in_the_given_order() {
     let model = Arc::new(ScriptedModel::new([Turn::call("pay", "{}").then_call("done", "{}"), Turn::say("ok")]));
-    let seen = Arc::<Ran>::default();
-    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen));
+    let runs = Arc::<Runs>::default();
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs));
     let agent = agent.active_tools(["add", "done", "sleep"]).tool_order(["sleep", "pay", "done"]);
     let mut session = agent.session();
     session.send("go").await.unwrap();
     assert_eq!(model.requests()[0].tools, ["sleep", "done", "add"]);
     let ended: Vec<_> = session.run().calls().iter().map(|call| call.result().unwrap().is_success()).collect();
-    assert_eq!((ended, ran(&seen)), (vec![false, true], 1));
+    assert_eq!((ended, count(&runs)), (vec![false, true], 1));
     assert_eq!(session.run().calls()[0].result(), Some(&CallResult::NotAvailable { suggestion: None }));
 }
 
@@ -32,10 +32,10 @@ async fn active_tools_and_their_order() {
 async fn the_preparation_receives_the_state_of_the_run() {
     let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("ok")]));
     let other = Arc::new(ScriptedModel::new([call(5)]));
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let known = Arc::<Mutex<Vec<String>>>::default();
     let (notes, small) = (Arc::clone(&known), Arc::clone(&other));
-    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).instructions("Be kind.").prepare_step(move |step| {
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).instructions("Be kind.").prepare_step(move |step| {
         let prompts: usize = step.new_prompts().count();
         let turns = step.turns().len();
         let line =
@@ -61,7 +61,7 @@ async fn the_preparation_receives_the_state_of_the_run() {
     let asked = model.requests();
     assert_eq!((&asked[0].tools, &asked[0].tool_choice), (&vec!["add".to_owned()], &ToolChoice::Required));
     assert_eq!(asked[0].settings, Settings { temperature: Some(0.0), ..Settings::default() });
-    assert_eq!(other.requests()[0].tools.len(), 4, "what a step changes, it changes for itself alone");
+    assert_eq!(other.requests()[0].tools.len(), 4, "a step's changes do not affect the next step");
     assert_eq!(asked[1].messages[0], Message::system("Be brief."));
     assert_eq!(asked[1].tools[0], "pay");
     assert_eq!(asked[2].messages, [Message::user("only this")]);
@@ -69,13 +69,13 @@ async fn the_preparation_receives_the_state_of_the_run() {
 }
 
 #[tokio::test]
-async fn a_preparation_may_fail_and_panic() {
+async fn a_failed_preparation_stops_the_run() {
     for (panics, expected) in [(true, "the preparation of the step panicked"), (false, "no plan: \"the disk is full\"")]
     {
         let model = Arc::new(ScriptedModel::new([call(1), Turn::say("ok")]));
-        let seen = Arc::<Ran>::default();
+        let runs = Arc::<Runs>::default();
         let listener = Arc::<Listener>::default();
-        let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).observer(Arc::clone(&listener));
+        let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).observer(Arc::clone(&listener));
         let fallback = ScriptedModel::new([Turn::say("not asked")]);
         let agent = agent.fallback(fallback).model_retries(3).prepare_step_async(move |step| async move {
             match step.number() {
@@ -85,9 +85,9 @@ async fn a_preparation_may_fail_and_panic() {
             }
         });
         let mut session = agent.session();
-        let Err(AgentError::Model(error)) = session.send("go").await else { panic!("it failed") };
+        let Err(AgentError::Model(error)) = session.send("go").await else { panic!("the preparation failed") };
         assert_eq!(error.to_string(), format!("the step could not be prepared: {expected}"));
-        assert_eq!(model.requests().len(), 1, "with what it would have been asked, nobody knows");
+        assert_eq!(model.requests().len(), 1, "a step that is not prepared sends no request");
         let lines = listener.lines();
         assert_eq!(lines.last().unwrap(), &format!("failed: the step could not be prepared: {expected}"));
         // The session can continue, and counts steps from zero.
@@ -97,11 +97,11 @@ async fn a_preparation_may_fail_and_panic() {
 
 #[tokio::test]
 async fn calls_of_forbidden_tools_are_not_available() {
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let listener = Arc::<Listener>::default();
-    let agent = Agent::new(ScriptedModel::new([call(1), Turn::say("sorry")])).tools(tools(&seen));
+    let agent = Agent::new(ScriptedModel::new([call(1), Turn::say("sorry")])).tools(tools(&runs));
     let reply = agent.tool_choice(ToolChoice::None).observer(Arc::clone(&listener)).run("go").await.unwrap();
-    assert_eq!((reply.text.as_str(), reply.steps, ran(&seen)), ("sorry", 2, 0));
+    assert_eq!((reply.text.as_str(), reply.steps, count(&runs)), ("sorry", 2, 0));
     assert!(listener.lines().contains(&"add: there is no tool called `add`".to_owned()), "{:?}", listener.lines());
 }
 
@@ -114,10 +114,10 @@ async fn an_ignored_tool_choice_is_reported() {
         (one.clone(), call(1), true),
         (one.clone(), Turn::call("done", "{}"), false),
     ] {
-        let seen = Arc::<Ran>::default();
+        let runs = Arc::<Runs>::default();
         let listener = Arc::<Listener>::default();
         let has_call = turn.calls().next().map(|call| call.name.clone());
-        let agent = Agent::new(ScriptedModel::new([turn, Turn::say("end")])).tools(tools(&seen));
+        let agent = Agent::new(ScriptedModel::new([turn, Turn::say("end")])).tools(tools(&runs));
         let agent = agent.observer(Arc::clone(&listener)).prepare_step(move |step| {
             if step.number() == 1 {
                 step.set_tool_choice(choice.clone());
@@ -126,18 +126,18 @@ async fn an_ignored_tool_choice_is_reported() {
         assert_eq!(agent.run("go").await.unwrap().phase, Phase::Finished);
         let lines = listener.lines();
         assert_eq!(lines.iter().any(|line| line.starts_with("ignored")), ignored, "{lines:?}");
-        let ran_any = ran(&seen) == 1;
-        assert_eq!(ran_any, has_call.is_some() && !ignored, "another tool than the one does not run");
+        let ran_any = count(&runs) == 1;
+        assert_eq!(ran_any, has_call.is_some() && !ignored, "a tool other than the chosen one does not run");
     }
 }
 
-/// S12 across processes: a call of a tool that its step did not offer is checked by a process that has the tool.
+/// S12 across processes: another process refuses a call of a tool that its step did not offer.
 #[tokio::test]
-async fn a_late_call_of_a_tool_that_was_not_on_offer_does_not_run() {
+async fn a_late_call_of_a_tool_that_was_not_offered_does_not_run() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let turns = || ScriptedModel::new([call(1).then_call("done", "{}").then_call("pay", "{}"), Turn::say("end")]);
-    let agent = Agent::new(turns()).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let agent = Agent::new(turns()).tools(tools(&runs)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.clone().active_tools(["done", "pay"]).session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
     let id = session.id().clone();
@@ -147,36 +147,36 @@ async fn a_late_call_of_a_tool_that_was_not_on_offer_does_not_run() {
     let open = other.interrupts().next().unwrap().id.clone();
     other.decide(&open, tool_runtime::run::Decision::Approve, "").await.unwrap();
     other.resume().await.unwrap();
-    assert_eq!(ran(&seen), 2, "`done` and `pay`");
+    assert_eq!(count(&runs), 2, "`done` and `pay` ran");
 }
 
 /// An eager tool could start before its turn has ended.
 #[tokio::test]
-async fn an_eager_tool_that_is_not_on_offer_does_not_start() {
-    let seen = Arc::<Ran>::default();
+async fn an_eager_tool_that_is_not_offered_does_not_start() {
+    let runs = Arc::<Runs>::default();
     let model = streaming(|n| match n {
         1 => {
-            let mut pieces = says(call(1));
+            let mut pieces = pieces_of(call(1));
             let end = pieces.len() - 2;
-            pieces.insert(end, Piece::Waits(std::time::Duration::from_millis(30)));
+            pieces.insert(end, Piece::Pause(std::time::Duration::from_millis(30)));
             pieces
         }
-        _ => says(Turn::say("end")),
+        _ => pieces_of(Turn::say("end")),
     });
-    Agent::new(model).tools(tools(&seen)).active_tools(["done"]).run("go").await.unwrap();
-    assert_eq!(ran(&seen), 0);
+    Agent::new(model).tools(tools(&runs)).active_tools(["done"]).run("go").await.unwrap();
+    assert_eq!(count(&runs), 0);
 }
 
 #[tokio::test]
-async fn a_hundred_steps_are_prepared_each_with_its_own() {
+async fn each_of_a_hundred_steps_has_its_own_preparation() {
     let model = FunctionModel::new(|request| {
         let turns = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
-        if turns < 100 { Turn::call("add", json!({ "n": turns })).with_usage(used(1, 1)) } else { Turn::say("end") }
+        if turns < 100 { Turn::call("add", json!({ "n": turns })).with_usage(usage(1, 1)) } else { Turn::say("end") }
     });
-    let seen = Arc::<Ran>::default();
-    let agent = Agent::new(model).tools(tools(&seen)).max_steps(200).prepare_step(|step| {
+    let runs = Arc::<Runs>::default();
+    let agent = Agent::new(model).tools(tools(&runs)).max_steps(200).prepare_step(|step| {
         step.set_tools([if step.number() % 2 == 0 { "add" } else { "done" }]);
     });
     let reply = agent.run("go").await.unwrap();
-    assert_eq!((reply.steps, ran(&seen)), (101, 50));
+    assert_eq!((reply.steps, count(&runs)), (101, 50));
 }

@@ -1,4 +1,4 @@
-//! Tools that the provider executes, and parts of a definition for one provider only.
+//! Tests of tools that the provider executes, and of parts of a definition for one provider only.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tool_runtime::{
     toolset::{ListFormat, ProviderTool},
 };
 
-use crate::model::kit::{Listener, Ran, ran, tools};
+use crate::model::kit::{Listener, Runs, count, tools};
 
 #[tokio::test]
 async fn a_providers_tool_is_part_of_the_turn_and_not_a_call() {
@@ -25,26 +25,26 @@ async fn a_providers_tool_is_part_of_the_turn_and_not_a_call() {
         turn.push(Delta::Provider(part(ProviderPartKind::Result)));
         turn.then_say("found").then_call("add", "{\"n\":1}")
     });
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let listener = Arc::<Listener>::default();
     let search = ProviderTool::anthropic("web_search_20250305", "web_search").arg("max_uses", 3);
-    let agent = Agent::new(model).tools(tools(&seen)).provider_tool(search).observer(Arc::clone(&listener));
+    let agent = Agent::new(model).tools(tools(&runs)).provider_tool(search).observer(Arc::clone(&listener));
     let mut session = agent.session();
     session.send("go").await.unwrap();
-    assert_eq!((session.run().calls().len(), ran(&seen)), (1, 1));
+    assert_eq!((session.run().calls().len(), count(&runs)), (1, 1));
     let Message::Assistant { content } = &session.messages()[1] else { panic!() };
     assert!(matches!(&content[0], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Call));
     assert!(matches!(&content[1], AssistantPart::Provider(part) if part.kind == ProviderPartKind::Result));
     assert!(listener.lines().contains(&"provider's Result: web_search".to_owned()));
-    // The run stores it.
+    // The run stores the provider's parts.
     let frozen = session.run().freeze();
     assert_eq!(tool_runtime::run::Run::thaw(&frozen).unwrap().messages(), session.messages());
 }
 
 #[test]
-fn each_provider_gets_to_see_its_own() {
-    let seen = Arc::<Ran>::default();
-    let tools = tools(&seen).filter(|spec| spec.name == "done");
+fn each_provider_receives_only_its_own_parts() {
+    let runs = Arc::<Runs>::default();
+    let tools = tools(&runs).filter(|spec| spec.name == "done");
     let tools = tools.for_provider("done", ListFormat::Anthropic, "defer_loading", true).unwrap();
     let tools = tools.for_provider("done", ListFormat::Anthropic, "name", "other").unwrap();
     assert!(tools.clone().for_provider("dnoe", ListFormat::OpenAi, "x", 1).unwrap_err().to_string().contains("done"));
@@ -55,7 +55,7 @@ fn each_provider_gets_to_see_its_own() {
     let json = |format| serde_json::from_str::<Value>(list.json(format).get()).unwrap();
     let anthropic = json(ListFormat::Anthropic);
     assert_eq!(anthropic[0]["defer_loading"], true);
-    assert_eq!(anthropic[0]["name"], "done", "what the definition says itself stays");
+    assert_eq!(anthropic[0]["name"], "done", "a provider's part does not replace the definition's name");
     assert_eq!(anthropic[1], json!({"type": "web_search_20250305", "name": "web_search"}));
     let openai = json(ListFormat::OpenAi);
     assert_eq!((openai[0].get("defer_loading"), &openai[1]), (None, &json!({"type": "web_search"})));

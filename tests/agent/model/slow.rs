@@ -1,4 +1,4 @@
-//! Models and steps that exceed their time limits.
+//! Tests of models and steps that exceed their time limits.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,47 +9,47 @@ use tool_runtime::{
     run::{Phase, StopReason},
 };
 
-use crate::model::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
+use crate::model::kit::{Listener, Piece, Runs, call, count, pieces_of, streaming, tools};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 fn text(text: &str) -> Piece {
-    Piece::Says(Delta::Text(text.into()))
+    Piece::Delta(Delta::Text(text.into()))
 }
 
 /// A slow model, and the expected error.
 type Case = (fn() -> Vec<Piece>, &'static str);
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_is_too_slow_has_failed() {
+async fn a_model_that_is_too_slow_fails() {
     let limits = Timeouts {
         model: Some(10 * SECOND),
         first_chunk: Some(3 * SECOND),
         chunk: Some(2 * SECOND),
         ..Timeouts::default()
     };
-    let hour = || Piece::Waits(3_600 * SECOND);
+    let hour = || Piece::Pause(3_600 * SECOND);
     let cases: [Case; 4] = [
-        (|| vec![Piece::Waits(3_600 * SECOND)], "the model did not begin its answer within 3 s"),
+        (|| vec![Piece::Pause(3_600 * SECOND)], "the model did not begin its answer within 3 s"),
         (
-            || vec![Piece::Waits(2 * SECOND), text("a"), Piece::Waits(3_600 * SECOND)],
+            || vec![Piece::Pause(2 * SECOND), text("a"), Piece::Pause(3_600 * SECOND)],
             "the model did not go on with its answer within 2 s",
         ),
         (
-            || (0..99).flat_map(|_| [text("a"), Piece::Waits(SECOND)]).collect(),
+            || (0..99).flat_map(|_| [text("a"), Piece::Pause(SECOND)]).collect(),
             "the model did not finish its answer within 10 s",
         ),
         (|| vec![], "the model's answer was cut off before its end"),
     ];
     for (pieces, expected) in cases {
-        let model = streaming(move |request| if request == 1 { pieces() } else { says(Turn::say("ok")) });
+        let model = streaming(move |request| if request == 1 { pieces() } else { pieces_of(Turn::say("ok")) });
         let mut session = Agent::new(model).timeouts(limits).session();
-        let Err(AgentError::Model(error)) = session.send("go").await else { panic!("too slow") };
+        let Err(AgentError::Model(error)) = session.send("go").await else { panic!("the model is too slow") };
         assert_eq!(error.to_string(), expected);
-        assert_eq!(session.resume().await.unwrap().text, "ok", "it can go on");
+        assert_eq!(session.resume().await.unwrap().text, "ok", "the run can be resumed");
     }
     // With retries, the run continues normally.
-    let model = streaming(move |request| if request == 1 { vec![hour()] } else { says(Turn::say("ok")) });
+    let model = streaming(move |request| if request == 1 { vec![hour()] } else { pieces_of(Turn::say("ok")) });
     let listener = Arc::<Listener>::default();
     let agent = Agent::new(model).timeouts(limits).model_retries(1).observer(Arc::clone(&listener));
     assert_eq!(agent.run("go").await.unwrap().text, "ok");
@@ -60,37 +60,37 @@ async fn a_model_that_is_too_slow_has_failed() {
 async fn deltas_in_time_keep_a_model_alive() {
     let limits = Timeouts { first_chunk: Some(3 * SECOND), chunk: Some(2 * SECOND), ..Timeouts::default() };
     let model = streaming(|_| {
-        let mut pieces: Vec<Piece> = (0..60).flat_map(|_| [Piece::Waits(SECOND), text("a")]).collect();
-        pieces.extend(says(Turn::say("b")));
+        let mut pieces: Vec<Piece> = (0..60).flat_map(|_| [Piece::Pause(SECOND), text("a")]).collect();
+        pieces.extend(pieces_of(Turn::say("b")));
         pieces
     });
     assert_eq!(Agent::new(model).timeouts(limits).run("go").await.unwrap().text.len(), 61);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_takes_too_long_stops_the_run_which_can_go_on() {
+async fn a_step_that_takes_too_long_stops_the_run_which_can_be_resumed() {
     let limits = Timeouts { step: Some(30 * SECOND), ..Timeouts::default() };
     let model = streaming(|request| match request {
         // Each step has its own limit.
-        1 | 2 => [vec![Piece::Waits(20 * SECOND)], says(call(1))].into_iter().flatten().collect(),
-        3 => says(Turn::call("sleep", "{}")),
-        _ => says(Turn::say("end")),
+        1 | 2 => [vec![Piece::Pause(20 * SECOND)], pieces_of(call(1))].into_iter().flatten().collect(),
+        3 => pieces_of(Turn::call("sleep", "{}")),
+        _ => pieces_of(Turn::say("end")),
     });
-    let seen = Arc::<Ran>::default();
-    let mut session = Agent::new(model).tools(tools(&seen)).timeouts(limits).session();
+    let runs = Arc::<Runs>::default();
+    let mut session = Agent::new(model).tools(tools(&runs)).timeouts(limits).session();
     let reply = session.send("go").await.unwrap();
     assert_eq!(reply.phase, Phase::Stopped(StopReason::TimedOut("a step took more than 30 s".into())));
-    assert_eq!((reply.steps, ran(&seen)), (3, 3));
+    assert_eq!((reply.steps, count(&runs)), (3, 3));
     let last = session.messages().last().map(|message| format!("{message:?}")).unwrap();
     assert!(last.contains("the call was cancelled; it may have had effects"), "{last}");
     assert_eq!(session.resume().await.unwrap().text, "end");
 }
 
-/// An event at the moment of its limit is not lost.
+/// The model sends a delta at the moment at which the run's time ends.
 #[tokio::test(start_paused = true)]
-async fn a_model_that_never_stops_is_stopped_by_the_clock_of_the_run() {
+async fn the_time_limit_of_the_run_stops_a_model_that_never_ends() {
     let model = streaming(|_| {
-        let endless = (0..100_000).flat_map(|_| [text("a"), Piece::Waits(SECOND)]);
+        let endless = (0..100_000).flat_map(|_| [text("a"), Piece::Pause(SECOND)]);
         endless.collect()
     });
     let reply = Agent::new(model).max_time(90 * SECOND).run("go").await.unwrap();

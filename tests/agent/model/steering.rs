@@ -1,4 +1,4 @@
-//! Messages that steer a running agent.
+//! Tests of messages that steer a running agent.
 
 use std::{
     sync::{Arc, Mutex},
@@ -14,7 +14,7 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::model::kit::{Listener, Piece, Ran, call, ran, says, streaming, tools};
+use crate::model::kit::{Listener, Piece, Runs, call, count, pieces_of, streaming, tools};
 
 fn prompt_text(message: &Message) -> Option<String> {
     match message {
@@ -43,16 +43,16 @@ impl Observer for Meddler {
 #[tokio::test]
 async fn a_steering_message_reaches_the_next_turn() {
     let model = Arc::new(ScriptedModel::new([call(1), call(2), Turn::say("Rome it is")]));
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let meddler = Arc::new(Meddler { steering: Mutex::default(), listener: Listener::default() });
-    let mut session = Agent::new(Arc::clone(&model)).tools(tools(&seen)).observer(Arc::clone(&meddler)).session();
+    let mut session = Agent::new(Arc::clone(&model)).tools(tools(&runs)).observer(Arc::clone(&meddler)).session();
     *meddler.steering.lock().unwrap() = Some(session.steering());
     let reply = session.send("go to Oslo").await.unwrap();
-    assert_eq!((reply.phase, reply.steps), (Phase::Finished, 3), "no step is given back");
+    assert_eq!((reply.phase, reply.steps), (Phase::Finished, 3), "a steering message uses no step of its own");
     let asked = model.requests();
     let prompts: Vec<String> = asked.last().unwrap().messages.iter().filter_map(prompt_text).collect();
     assert_eq!(prompts, ["go to Oslo", "rather in Rome", "and soon"]);
-    assert_eq!(ran(&seen), 2);
+    assert_eq!(count(&runs), 2);
     let lines = meddler.listener.lines();
     let at = |line: &str| lines.iter().position(|seen| seen == line).unwrap_or_else(|| panic!("{line}: {lines:?}"));
     assert!(at("queued: rather in Rome") < at("prompted: rather in Rome"));
@@ -62,11 +62,11 @@ async fn a_steering_message_reaches_the_next_turn() {
 #[tokio::test(start_paused = true)]
 async fn a_steering_message_during_the_last_turn_continues_the_run() {
     let model = streaming(|request| match request {
-        1 => vec![Piece::Says(Delta::Text("Oslo".into())), Piece::Waits(Duration::from_secs(9))]
+        1 => vec![Piece::Delta(Delta::Text("Oslo".into())), Piece::Pause(Duration::from_secs(9))]
             .into_iter()
-            .chain(says(Turn::say(" it is")))
+            .chain(pieces_of(Turn::say(" it is")))
             .collect(),
-        _ => says(Turn::say("Rome then")),
+        _ => pieces_of(Turn::say("Rome then")),
     });
     let mut session = Agent::new(model).session();
     let steering = session.steering();
@@ -78,7 +78,7 @@ async fn a_steering_message_during_the_last_turn_continues_the_run() {
     assert!(steering.say("not Oslo"));
     let (reply, mut session) = run.await.unwrap();
     assert_eq!((reply.text.as_str(), reply.steps), ("Rome then", 2));
-    // Nobody drives the run, so the message waits for the next prompt.
+    // No process drives the run, so the message waits for the next prompt.
     assert!(steering.say("by train"));
     session.send("and how?").await.unwrap();
     let prompts: Vec<String> = session.messages().iter().filter_map(prompt_text).collect();
@@ -89,11 +89,11 @@ async fn a_steering_message_during_the_last_turn_continues_the_run() {
 
 #[tokio::test]
 async fn a_suspended_run_keeps_steering_messages() {
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let turns = [Turn::call("pay", "{}"), Turn::say("paid, in Rome")];
     let model = Arc::new(ScriptedModel::new(turns));
-    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.session();
     assert_eq!(session.send("pay").await.unwrap().phase, Phase::Suspended);
     // Another process sends the message.
@@ -104,7 +104,7 @@ async fn a_suspended_run_keeps_steering_messages() {
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::Approve, "").await.unwrap();
     let reply = session.resume().await.unwrap();
-    assert_eq!((reply.text.as_str(), ran(&seen)), ("paid, in Rome", 1));
+    assert_eq!((reply.text.as_str(), count(&runs)), ("paid, in Rome", 1));
     let prompts: Vec<String> = model.requests()[1].messages.iter().filter_map(prompt_text).collect();
     assert_eq!(prompts, ["pay", "in Rome"]);
     let late = agent.steer(session.id(), vec![Part::text("still there?")], "").await;
@@ -114,21 +114,21 @@ async fn a_suspended_run_keeps_steering_messages() {
 /// The driver finds messages from another process when it appends, and loses none.
 #[tokio::test(start_paused = true)]
 async fn another_process_steers_a_run_that_is_driven_here() {
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let model = streaming(|request| match request {
-        1 => vec![Piece::Waits(Duration::from_millis(60))].into_iter().chain(says(call(1))).collect(),
-        2 => vec![Piece::Waits(Duration::from_millis(60))].into_iter().chain(says(Turn::say("Oslo"))).collect(),
-        _ => says(Turn::say("Rome")),
+        1 => vec![Piece::Pause(Duration::from_millis(60))].into_iter().chain(pieces_of(call(1))).collect(),
+        2 => vec![Piece::Pause(Duration::from_millis(60))].into_iter().chain(pieces_of(Turn::say("Oslo"))).collect(),
+        _ => pieces_of(Turn::say("Rome")),
     });
-    let agent = Agent::new(model).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let agent = Agent::new(model).tools(tools(&runs)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.session();
     let id = session.id().clone();
     let run = tokio::spawn(async move {
         session.send("where?").await.unwrap();
         session
     });
-    // Meanwhile, the model gives its supposedly last answer.
+    // Meanwhile, the model begins an answer without calls.
     tokio::time::sleep(Duration::from_millis(90)).await;
     agent.steer(&id, vec![Part::text("Rome")], "").await.unwrap();
     let session = run.await.unwrap();
@@ -138,14 +138,14 @@ async fn another_process_steers_a_run_that_is_driven_here() {
     assert!(session.run().queue().is_empty());
 }
 
-/// Take a while, but less than until a driver looks into its store by itself.
+/// Takes less time than a driver waits before it reads its store by itself.
 #[tool(effect = read_only)]
 async fn stroll() {
     tokio::time::sleep(Duration::from_millis(500)).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_driver_that_looks_reads_messages_before_the_next_turn() {
+async fn poll_store_lets_the_driver_read_messages_before_the_next_turn() {
     let model = Arc::new(ScriptedModel::new([Turn::call("stroll", "{}"), Turn::say("Rome")]));
     let agent = Agent::new(Arc::clone(&model)).tools(toolset!(stroll)).store(MemoryStore::new());
     let mut session = agent.session();

@@ -1,4 +1,4 @@
-//! Conditions that stop the loop although the model would continue, and the continuation after them.
+//! Tests of conditions that stop the loop although the model would continue, and of the continuation after them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,11 +12,11 @@ use tool_runtime::{
 };
 use tool_test_kit::AllAndSome as _;
 
-use crate::model::kit::{Ran, call, ran, tools, used};
+use crate::model::kit::{Runs, call, count, tools, usage};
 
-fn agent(turns: Vec<Turn>) -> (Agent, Arc<Ran>) {
-    let seen = Arc::<Ran>::default();
-    (Agent::new(ScriptedModel::new(turns)).tools(tools(&seen)), seen)
+fn agent(turns: Vec<Turn>) -> (Agent, Arc<Runs>) {
+    let runs = Arc::<Runs>::default();
+    (Agent::new(ScriptedModel::new(turns)).tools(tools(&runs)), runs)
 }
 
 fn condition(name: &str) -> Phase {
@@ -70,19 +70,19 @@ async fn a_condition_stops_the_run_when_its_calls_have_ended() {
         (StopWhen::cost(0.2, |_, used| if used.output_tokens == 5 { 0.05 } else { 0.0 }), "a cost of 0.2", 4),
         (StopWhen::custom("odd", |run| run.calls().len() % 2 == 1), "odd", 1),
     ];
-    for (condition_, name, steps) in conditions {
+    for (stop, name, steps) in conditions {
         let turns = vec![
             call(1),
             call(2).then_call("add", "{\"n\":3}"),
-            Turn::call("done", "{}").with_usage(used(10, 5)),
+            Turn::call("done", "{}").with_usage(usage(10, 5)),
             call(4),
             Turn::say("the end"),
         ];
-        let (agent, seen) = agent(turns);
-        let mut session = agent.stop_when(condition_).session();
+        let (agent, runs) = agent(turns);
+        let mut session = agent.stop_when(stop).session();
         let reply = session.send("go").await.unwrap();
         assert_eq!((reply.phase, reply.steps), (condition(name), steps), "{name}");
-        assert_eq!(ran(&seen), session.run().calls().len(), "{name}: every call has ended");
+        assert_eq!(count(&runs), session.run().calls().len(), "{name}: every call has ended");
         assert!(session.run().calls().iter().all_and_some(|call| call.result().is_some()));
         let mut last = session.resume().await.unwrap();
         for _ in 0..3 {
@@ -91,7 +91,7 @@ async fn a_condition_stops_the_run_when_its_calls_have_ended() {
             }
             last = session.resume().await.unwrap();
         }
-        assert_eq!(last.text, "the end", "{name}: it goes on after a stop");
+        assert_eq!(last.text, "the end", "{name}: the run continues after the stop");
     }
 }
 
@@ -105,11 +105,15 @@ async fn conditions_are_composed() {
     assert_eq!((reply.phase, reply.steps), (condition("`add` was called and 2 steps"), 2));
     let nothing = StopWhen::all([]);
     let (agent, _) = crate::model::stopping::agent(vec![call(1), Turn::say("end")]);
-    assert_eq!(agent.stop_when(nothing).run("go").await.unwrap().phase, Phase::Finished, "nothing is no condition");
+    assert_eq!(
+        agent.stop_when(nothing).run("go").await.unwrap().phase,
+        Phase::Finished,
+        "an empty list of conditions stops nothing"
+    );
 }
 
 #[tokio::test]
-async fn a_condition_that_panics_stops_the_run_and_nothing_else() {
+async fn a_condition_that_panics_stops_the_run() {
     let (agent, _) = agent(vec![call(1), Turn::say("end")]);
     let mut session = agent.stop_when(StopWhen::custom("mine", |_| panic!("oh no"))).session();
     assert_eq!(session.send("go").await.unwrap().phase, condition("the condition `mine` panicked"));
@@ -117,7 +121,7 @@ async fn a_condition_that_panics_stops_the_run_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn budgets_of_tokens_are_in_the_record() {
+async fn a_run_keeps_its_token_budget() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let (agent, _) = agent(vec![call(1), call(2), call(3), Turn::say("end")]);
     let agent = agent.max_tokens(30).store(Arc::clone(&store)).operator(Suspend);
@@ -125,30 +129,30 @@ async fn budgets_of_tokens_are_in_the_record() {
     let reply = session.send("go").await.unwrap();
     let limit = "the model may use 30 tokens, and has used them".to_owned();
     assert_eq!((reply.phase.clone(), reply.steps), (Phase::Stopped(StopReason::OverBudget(limit)), 2));
-    assert_eq!(reply.by_model(), [("scripted", used(20, 10))]);
+    assert_eq!(reply.by_model(), [("scripted", usage(20, 10))]);
     // Another process has an agent without limits, and uses the limit in the record.
     let mut other = agent.options(|options| options.limits.tokens = None).open(session.id()).await.unwrap();
     assert_eq!(other.run().options().limits.tokens, Some(30));
     let reply = other.resume().await.unwrap();
-    assert_eq!(reply.text, "end", "as with a prompt, it has all its tokens again");
-    assert_eq!(reply.usage, used(30, 15), "and they are counted since the prompt");
+    assert_eq!(reply.text, "end", "a resumed run has its whole budget again, as after a prompt");
+    assert_eq!(reply.usage, usage(30, 15), "the usage is counted since the prompt");
     assert_eq!(reply.turns.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_works_too_long_is_stopped_and_can_go_on() {
+async fn a_run_that_works_too_long_is_stopped_and_can_be_resumed() {
     let turns = vec![call(1), Turn::call("sleep", "{}").then_call("pay", "{}"), Turn::say("end")];
     let (agent, _) = agent(turns);
     let mut session = agent.max_time(Duration::from_mins(1)).session();
     let reply = session.send("go").await.unwrap();
     assert_eq!(reply.phase, Phase::Stopped(StopReason::TimedOut("the run took more than 60 s".into())));
     assert!(matches!(session.run().phase(), tool_runtime::run::Phase::Stopped(StopReason::TimedOut(_))));
-    assert!(session.run().calls().iter().all_and_some(|call| call.result().is_some()), "nothing is left over");
+    assert!(session.run().calls().iter().all_and_some(|call| call.result().is_some()), "every call has ended");
     assert_eq!(session.resume().await.unwrap().text, "end");
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_a_person_costs_no_time() {
+async fn waiting_for_a_person_does_not_count_as_work() {
     let (agent, _) = agent(vec![Turn::call("pay", "{}"), Turn::say("end")]);
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let agent = agent.max_time(Duration::from_millis(150)).store(store).operator(Suspend);

@@ -1,15 +1,15 @@
-//! Arguments and answers that a person edits.
+//! Tests of arguments and answers that a person edits.
 
 use serde_json::json;
 use tool_runtime::{Toolset, Validation, model::Turn, tool, toolset, toolset::RuntimeTool};
 
-use super::{remove_then_done, see};
+use super::{remove_then_done, type_lines};
 
 #[tokio::test]
-async fn an_edit_is_checked_and_asked_again() {
-    // Edit: keep the path, 9 tries (too many), keep force; say yes; then 2 tries and yes to force.
+async fn a_wrong_edit_is_refused_and_asked_again() {
+    // The person edits: the old path, 9 tries (too many), the old force. After y and e, 2 tries and y for force.
     let lines = "go\ne\n\n9\n\ny\ne\n\n2\ny\ny\n";
-    let seen = see(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
+    let seen = type_lines(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
     assert!(seen.screen.contains("  path [a]:   tries [3]:   force [false]: "), "{}", seen.screen);
     assert!(seen.screen.contains("  ! `tries`: expected a whole number from 1 to 5"), "{}", seen.screen);
     assert!(
@@ -52,7 +52,7 @@ fn file(value: Option<String>, _: MoveFileFile<'_>) -> Validation<String> {
 async fn an_edit_is_kept_and_its_normalized_form_is_shown() {
     let turns = vec![Turn::call("move_file", json!({"file": "a", "place": "cellar"})), Turn::say("ok")];
     // A new name and an invalid place: the name is kept, and the person corrects the place.
-    let seen = see("go\ne\nb\nmoon\ny\ne\n\ntop\ny\n", toolset!(move_file), turns).await;
+    let seen = type_lines("go\ne\nb\nmoon\ny\ne\n\ntop\ny\n", toolset!(move_file), turns).await;
     assert!(
         seen.screen.contains("  file [a]:   place [cellar]:   ! `place`: there is no such place"),
         "{}",
@@ -74,27 +74,27 @@ async fn an_edit_is_kept_and_its_normalized_form_is_shown() {
 }
 
 #[tokio::test]
-async fn an_answer_need_not_be_typed_again() {
+async fn earlier_answers_are_offered_again() {
     let turns = vec![Turn::call("Rate", json!({"what": "the soup"})), Turn::say("Thanks.")];
-    let seen = see("go\n9\ny\n4\n\n", Toolset::new(), turns).await;
+    let seen = type_lines("go\n9\ny\n4\n\n", Toolset::new(), turns).await;
     assert!(seen.screen.contains("  stars [9]:   again [true]: "), "{}", seen.screen);
     assert_eq!(seen.outputs, [r#"{"stars":4,"again":true}"#]);
 }
 
 #[tokio::test]
-async fn a_schema_that_contains_itself_asks_no_endless_questions() {
+async fn a_recursive_schema_asks_a_limited_number_of_questions() {
     let schema = json!({"type": "object", "properties": {"name": {"type": "string"}, "child": {"$ref": "#"}}});
     let late = RuntimeTool::new("late", "").input(schema).approval().handler(|arguments, _| async { Ok(arguments) });
     let lines = format!("go\ne\n{}y\n", "\n".repeat(200));
     let turns = vec![Turn::call("late", json!({"name": "a"})), Turn::say("ok")];
-    let seen = see(&lines, Toolset::new().with(late.unwrap()).unwrap(), turns).await;
+    let seen = type_lines(&lines, Toolset::new().with(late.unwrap()).unwrap(), turns).await;
     assert!(seen.screen.matches("child").count() < 40, "{}", seen.screen);
     assert!(seen.screen.contains("  name [a]: "), "{}", seen.screen);
 
     let late = RuntimeTool::new("late", "").output(json!({"properties": {"a": {"$ref": "#"}}})).external();
     let turns = vec![Turn::call("late", json!({})), Turn::say("ok")];
     let lines = format!("go\n{}", "\n".repeat(200));
-    see(&lines, Toolset::new().with(late.unwrap()).unwrap(), turns).await;
+    type_lines(&lines, Toolset::new().with(late.unwrap()).unwrap(), turns).await;
 }
 
 #[tokio::test]
@@ -105,8 +105,8 @@ async fn an_edit_that_changes_nothing_is_the_same_call() {
     }});
     let late = RuntimeTool::new("late", "").input(schema).approval().handler(|arguments, _| async { Ok(arguments) });
     let turns = vec![Turn::call("late", json!({"name": "a\nb"})), Turn::say("ok")];
-    let seen = see("go\ne\n\n\ny\n", Toolset::new().with(late.unwrap()).unwrap(), turns).await;
+    let seen = type_lines("go\ne\n\n\ny\n", Toolset::new().with(late.unwrap()).unwrap(), turns).await;
     assert_eq!(seen.outputs, [r#"{"name":"a\nb"}"#], "{}", seen.screen);
-    assert!(seen.screen.contains("name [a\\u{a}b]"), "on one line: {}", seen.screen);
+    assert!(seen.screen.contains("name [a\\u{a}b]"), "the value is on one line: {}", seen.screen);
     assert!(seen.screen.contains("  The arguments are unchanged:\n"), "{}", seen.screen);
 }

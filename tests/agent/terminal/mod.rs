@@ -1,4 +1,4 @@
-//! A person at a terminal: the screen, the questions, and the effects of the answers.
+//! Tests of a person at a terminal: the screen, the questions, and the effects of the answers.
 
 mod edits;
 
@@ -91,8 +91,8 @@ fn results(messages: &[Message]) -> Vec<String> {
     messages.iter().filter_map(text).collect()
 }
 
-/// Returns the screen for a person who types `lines` during these turns of the model.
-async fn see(lines: &str, tools: Toolset, turns: Vec<Turn>) -> Seen {
+/// Types `lines` during these turns of the model. Returns the screen and the effects.
+async fn type_lines(lines: &str, tools: Toolset, turns: Vec<Turn>) -> Seen {
     let model = Arc::new(ScriptedModel::new(turns));
     let (screen, removed) = chat(lines.as_bytes(), tools, Arc::clone(&model)).await;
     let outputs = model.requests().last().map(|asked| results(&asked.messages)).unwrap_or_default();
@@ -117,16 +117,16 @@ fn remove_then_done(arguments: Value) -> Vec<Turn> {
 #[tokio::test]
 async fn text_and_calls_are_shown() {
     let turns = vec![Turn::say("One moment.").then_call("double", json!({"n": 21})), Turn::say("It is 42.")];
-    let seen = see("double 21\n\nexit\nnever read\n", Toolset::new(), turns).await;
+    let seen = type_lines("double 21\n\nexit\nnever read\n", Toolset::new(), turns).await;
     let expected = "Hello.\n\n> One moment.\n· double {\"n\":21}\n  1 of 2 half\\u{202e}";
     assert!(seen.screen.starts_with(expected), "{}", seen.screen);
-    assert!(seen.screen.contains("It is 42.\n\n> \n> "), "an empty line asks again: {}", seen.screen);
+    assert!(seen.screen.contains("It is 42.\n\n> \n> "), "an empty line repeats the prompt: {}", seen.screen);
     assert_eq!(seen.outputs, ["42"]);
 }
 
 #[tokio::test]
-async fn a_call_is_approved_as_it_is_shown() {
-    let seen = see("go\nperhaps\ny\n", Toolset::new(), remove_then_done(json!({"path": "a b"}))).await;
+async fn a_call_runs_with_the_arguments_that_are_shown() {
+    let seen = type_lines("go\nperhaps\ny\n", Toolset::new(), remove_then_done(json!({"path": "a b"}))).await;
     let shown =
         "\nRemove a file (remove; DESTROYS something)\n  path   \"a b\"\n  tries  3\n  force  false\nAllow it? ";
     assert!(seen.screen.contains(shown), "{}", seen.screen);
@@ -137,27 +137,28 @@ async fn a_call_is_approved_as_it_is_shown() {
 
 #[tokio::test]
 async fn a_call_is_denied_with_a_reason_or_without() {
-    let seen = see("go\nno\nnot that one\n", Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
+    let seen = type_lines("go\nno\nnot that one\n", Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
     assert_eq!(seen.outputs, ["the call was denied, and did not run: not that one"]);
-    let seen = see("go\nN\n\n", Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
+    let seen = type_lines("go\nN\n\n", Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
     assert_eq!((seen.outputs, seen.removed.len()), (vec!["the call was denied, and did not run".to_owned()], 0));
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_is_a_denial() {
+async fn the_end_of_the_input_denies_the_call() {
     for lines in ["go\n", "go\ne\n", "go\ne\n\n2\n", "go\nperhaps"] {
-        let seen = see(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
+        let seen = type_lines(lines, Toolset::new(), remove_then_done(json!({"path": "a"}))).await;
         assert!(seen.removed.is_empty(), "{lines:?}");
         assert_eq!(seen.outputs, ["the call was denied, and did not run: nobody answered"], "{lines:?}");
     }
-    let seen = see("go", Toolset::new(), vec![Turn::call("Rate", json!({"what": "it"})), Turn::say("Pity.")]).await;
+    let seen =
+        type_lines("go", Toolset::new(), vec![Turn::call("Rate", json!({"what": "it"})), Turn::say("Pity.")]).await;
     assert_eq!(seen.outputs, ["no client executed the call"]);
 }
 
 #[tokio::test]
 async fn an_external_call_is_answered_by_the_person() {
     let turns = vec![Turn::call("Rate", json!({"what": "the soup"})), Turn::say("Thanks.")];
-    let seen = see("go\n9\n\n4\ny\n", Toolset::new(), turns).await;
+    let seen = type_lines("go\n9\n\n4\ny\n", Toolset::new(), turns).await;
     assert!(seen.screen.contains("  what  \"the soup\"\n"), "{}", seen.screen);
     assert!(seen.screen.contains("  ! `stars`: expected"), "{}", seen.screen);
     assert_eq!(seen.outputs, [r#"{"stars":4,"again":true}"#]);
@@ -180,22 +181,22 @@ async fn misleading_characters_are_escaped() {
         Turn::call("double", json!({EVIL: EVIL})),
         Turn::say(EVIL),
     ];
-    let seen = see("go\ny\ne\nn\n\nexit\n", Toolset::new().with(late).unwrap(), turns).await;
+    let seen = type_lines("go\ny\ne\nn\n\nexit\n", Toolset::new().with(late).unwrap(), turns).await;
     for c in ['\u{1b}', '\u{7}', '\u{202e}', '\u{200b}', '\u{feff}', '\r', '\u{9b}', '\u{e0041}'] {
         assert!(!seen.screen.contains(c), "{c:?}: {:?}", seen.screen);
     }
     let (calls, last_line) = seen.screen.split_at(seen.screen.rfind("a\\u{1b}").unwrap());
-    assert!(!calls.contains("\n  path   \"harmless\""), "no line is made up: {calls}");
+    assert!(!calls.contains("\n  path   \"harmless\""), "an argument cannot imitate a line: {calls}");
     assert!(last_line.contains("\\u{202e}"), "{last_line}");
     assert!(calls.contains("double {") && calls.contains("\\u{1b}[2J\\u{7}\\u{202e}b"), "{calls}");
     let whole = serde_json::to_string(EVIL).unwrap();
-    assert!(calls.contains(&escape(&whole)), "and nothing is cut");
+    assert!(calls.contains(&escape(&whole)), "the text is shown whole");
 }
 
 #[tokio::test]
-async fn nothing_is_cut() {
+async fn long_arguments_are_shown_whole() {
     let path = "x".repeat(199) + "!";
-    let seen = see("go\ny\n", Toolset::new(), remove_then_done(json!({"path": path.clone()}))).await;
+    let seen = type_lines("go\ny\n", Toolset::new(), remove_then_done(json!({"path": path.clone()}))).await;
     assert!(seen.screen.contains(&format!("  path   \"{path}\"\n")));
     assert_eq!(seen.removed, [format!("{path} 3 false")]);
 }
@@ -205,12 +206,13 @@ async fn calls_that_cannot_be_shown_do_not_run() {
     let late = RuntimeTool::new("late", "").approval().handler(|_, _| async { Ok(json!("ran")) }).unwrap();
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(127), "]".repeat(127));
     let seen =
-        see("go\ny\n", Toolset::new().with(late).unwrap(), vec![Turn::call("late", deep), Turn::say("ok")]).await;
+        type_lines("go\ny\n", Toolset::new().with(late).unwrap(), vec![Turn::call("late", deep), Turn::say("ok")])
+            .await;
     assert!(!seen.screen.contains("Allow it?") && !seen.outputs[0].contains("ran"), "{}", seen.screen);
 }
 
 #[tokio::test]
-async fn a_failing_model_and_strange_bytes_do_not_end_the_chat() {
+async fn a_failing_model_and_invalid_utf8_do_not_end_the_chat() {
     let (screen, removed) =
         chat(b"first\nse\xff\xfecond\nexit\n", Toolset::new(), ScriptedModel::new([Turn::say("Yes?")])).await;
     assert!(screen.contains("Yes?") && screen.contains("! the model failed: the script has no answer"), "{screen}");
@@ -218,7 +220,7 @@ async fn a_failing_model_and_strange_bytes_do_not_end_the_chat() {
 }
 
 #[tokio::test]
-async fn the_model_that_needs_no_network_comes_to_a_call() {
+async fn the_negotiating_model_calls_a_tool() {
     let (screen, removed) = chat(b"remove a file\n/tmp/x\ny\nexit\n", Toolset::new(), NegotiatingModel::new()).await;
     assert!(screen.contains("Remove a file (remove; DESTROYS something)"), "{screen}");
     assert_eq!(removed, ["/tmp/x 3 false"], "{screen}");

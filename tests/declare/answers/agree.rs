@@ -1,4 +1,4 @@
-//! [`Answer`] reads exactly what the compact schema accepts, with the crate `jsonschema` as the judge.
+//! Tests that [`Answer`] reads exactly the answers that the compact schema accepts. The crate `jsonschema` checks the schema.
 //!
 //! The reader does not know names and types, so the schemas of input and output check them here.
 
@@ -67,7 +67,7 @@ fn tools() -> Vec<Tool> {
 
 impl Tool {
     /// Returns whether `answer` belongs to this tool.
-    fn knows(&self, answer: &Answer) -> bool {
+    fn owns(&self, answer: &Answer) -> bool {
         match answer {
             Answer::Done(success) => match (&self.output, success.body()) {
                 (Output::Nothing, Body::Nothing) => true,
@@ -76,7 +76,9 @@ impl Tool {
                 _ => false,
             },
             Answer::Refused(refusal) => match &self.input {
-                Input::Fields(fields) => is_of_call(refusal) && refusal.reports().iter().all(|one| agrees(fields, one)),
+                Input::Fields(fields) => {
+                    is_of_call(refusal) && refusal.reports().iter().all(|one| is_valid(fields, one))
+                }
                 Input::Value(schema) => {
                     refusal.reports().is_empty() && fits(schema, refusal.normalized(), refusal.choices())
                 }
@@ -89,7 +91,7 @@ fn is_of_call(refusal: &Refusal) -> bool {
     (refusal.normalized(), refusal.schema(), refusal.choices()) == (None, None, &Choices::Open)
 }
 
-fn agrees(fields: &[(&str, Validator)], (name, report): &(String, Report)) -> bool {
+fn is_valid(fields: &[(&str, Validator)], (name, report): &(String, Report)) -> bool {
     let known = |name: &String| fields.iter().find(|(known, _)| known == name);
     let Some((_, schema)) = known(name) else { return false };
     let required = report.refused.iter().flat_map(Reasons::required);
@@ -126,7 +128,7 @@ fn corpus() -> Vec<Value> {
     ]
 }
 
-/// Adds a key of an answer or report at a random place of `value`.
+/// Adds a key of an answer or report to a random object in `value`.
 fn add_key(value: &mut Value, random: &mut Random) {
     const KEYS: [&str; 14] = [
         "ok",
@@ -172,7 +174,7 @@ fn the_reader_and_the_schema_agree() {
         let read = serde_json::from_str::<Answer>(&value.to_string());
         for (at, tool) in tools.iter().enumerate() {
             let theirs = tool.whole.is_valid(&value);
-            let ours = read.as_ref().is_ok_and(|answer| tool.knows(answer));
+            let ours = read.as_ref().is_ok_and(|answer| tool.owns(answer));
             assert_eq!(ours, theirs, "tool {at}: {value}\n{read:?}");
             *if theirs { &mut accepted[at] } else { &mut refused[at] } += 1;
         }

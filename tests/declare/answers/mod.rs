@@ -1,4 +1,4 @@
-//! The wire format: the answers of tools, their schema, and cases recorded elsewhere.
+//! Tests of the wire format: the answers of tools, their schema, and recorded cases.
 
 mod agree;
 mod runner;

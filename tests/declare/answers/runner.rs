@@ -1,4 +1,4 @@
-//! The runner of recorded cases.
+//! Tests of `vectors`, the runner of recorded cases.
 
 use std::{
     fs,
@@ -8,18 +8,18 @@ use std::{
 
 use serde_json::Value;
 
-fn vectors(files: &[PathBuf]) -> (Output, Vec<String>) {
+fn run_vectors(files: &[PathBuf]) -> (Output, Vec<String>) {
     let output = Command::new(env!("CARGO_BIN_EXE_vectors")).args(files).output().unwrap();
     let lines = String::from_utf8(output.stdout.clone()).unwrap().lines().map(str::to_owned).collect();
     (output, lines)
 }
 
-fn own(name: &str) -> PathBuf {
+fn own_file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors").join(name)
 }
 
-/// Returns the folders of cases outside of the repository.
-fn shared() -> Vec<PathBuf> {
+/// Returns the files of cases outside of the repository.
+fn shared_files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
     let files = folder.read_dir().expect("../shared/vectors").map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|kind| kind == "json")).collect();
@@ -30,9 +30,9 @@ fn shared() -> Vec<PathBuf> {
 
 #[test]
 fn our_own_cases_pass() {
-    for file in ["dynamic.json", "wire.json", "example.json"].map(own) {
+    for file in ["dynamic.json", "wire.json", "example.json"].map(own_file) {
         let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-        let (output, lines) = vectors(&[file]);
+        let (output, lines) = run_vectors(&[file]);
         assert!(output.status.success(), "{}", lines.join("\n"));
         assert_eq!(*lines.last().unwrap(), format!("{} passed, 0 failed", cases.len()));
     }
@@ -40,7 +40,7 @@ fn our_own_cases_pass() {
 
 #[test]
 fn differences_are_reported() {
-    let (output, lines) = vectors(&[own("wrong.json")]);
+    let (output, lines) = run_vectors(&[own_file("wrong.json")]);
     assert_eq!(output.status.code(), Some(1));
     let expected = [
         r#"FAILED expects what is not so: expected valid: true, got false, for {"ok":false}"#,
@@ -60,21 +60,21 @@ fn differences_are_reported() {
 
 #[test]
 fn a_file_without_a_list_of_cases_is_an_error() {
-    for file in [own("nowhere.json"), own("../Cargo.toml")] {
-        let (output, lines) = vectors(&[file]);
+    for file in [own_file("nowhere.json"), own_file("../Cargo.toml")] {
+        let (output, lines) = run_vectors(&[file]);
         assert_eq!(output.status.code(), Some(2));
         assert!(lines.is_empty() && !output.stderr.is_empty());
     }
-    let (output, _) = vectors(&[]);
+    let (output, _) = run_vectors(&[]);
     assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn shared_cases_pass() {
-    for file in shared() {
+    for file in shared_files() {
         let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-        let (_, lines) = vectors(&[file]);
+        let (_, lines) = run_vectors(&[file]);
         assert_eq!(lines.len(), cases.len() + 2);
         let failed: Vec<&String> =
             lines.iter().filter(|line| line.starts_with("FAILED") && !line.contains(": kind not run yet: ")).collect();

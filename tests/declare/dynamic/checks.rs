@@ -1,4 +1,4 @@
-//! `#[tool(check = …)]`: problems of parameters that are accepted one by one.
+//! Tests of `#[tool(check = …)]`, which checks arguments together after each was accepted alone.
 
 use std::convert::Infallible;
 
@@ -84,7 +84,7 @@ impl Limit {
 }
 
 #[test]
-fn a_check_of_a_method() {
+fn a_method_can_have_a_check() {
     let tools = Limit(100).toolset();
     assert_eq!(call(&tools, "draw", json!({ "cash": 20 })), Ok(json!(80)));
     assert!(call(&tools, "draw", json!({ "cash": 21 })).is_err());

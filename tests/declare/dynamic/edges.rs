@@ -1,4 +1,4 @@
-//! Names, defaults, hints, secrets, external tools, and many parameters.
+//! Tests of dynamic parameters with defaults, hints and secrets, in external tools, and in large numbers.
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn any<T, C>(value: Option<T>, _: C) -> Validation<T> {
     value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
-/// Records the order of the validators.
+/// Adds its parameters, whose validators have an order.
 #[tool]
 fn order(
     #[dynamic(validate = any)] m: u8,
@@ -24,14 +24,14 @@ fn order(
     m + a + z + b + last
 }
 
-fn feedback(name: &str, tools: &tool_runtime::Toolset) -> Vec<String> {
+fn order_of_reports(name: &str, tools: &tool_runtime::Toolset) -> Vec<String> {
     let feedback = call(tools, name, json!({})).unwrap_err();
     feedback["validationResults"].as_object().unwrap().keys().cloned().collect()
 }
 
 #[test]
-fn the_order_is_the_documented_one() {
-    assert_eq!(feedback("order", &toolset!(order)), ["A", "m", "a", "b", "z"]);
+fn validators_run_in_the_documented_order() {
+    assert_eq!(order_of_reports("order", &toolset!(order)), ["A", "m", "a", "b", "z"]);
 }
 
 /// Reads a key.
@@ -55,7 +55,7 @@ async fn code(value: Option<u8>, known: UnlockCode<'_>) -> Validation<u8> {
 }
 
 #[test]
-fn defaults_limits_hints_and_secrets() {
+fn defaults_limits_hints_and_secrets_are_applied() {
     let tools = toolset!(unlock);
     let cx = Context::new("c").with_secret("key", "k");
     let run = |arguments: &str| tools.call("unlock", arguments, &cx).now_or_never().unwrap();
@@ -68,7 +68,7 @@ fn defaults_limits_hints_and_secrets() {
     assert!(code["problems"][0].as_str().unwrap().contains('9'), "{feedback}");
 }
 
-/// Asks somebody.
+/// Asks a person.
 #[tool(external, output = bool, state = Vec<String>)]
 struct Ask {
     #[dynamic(validate = whom)]
@@ -83,7 +83,7 @@ fn whom(value: Option<String>, known: AskWhom<'_>) -> Validation<String> {
 }
 
 #[test]
-fn an_external_tool_is_asked_too() {
+fn the_arguments_of_an_external_tool_are_validated() {
     let tools = toolset!(vec!["Ann".to_owned()]; Ask);
     let cx = Context::new("c");
     let run = |arguments| tools.call("Ask", arguments, &cx).now_or_never().unwrap();
@@ -92,7 +92,7 @@ fn an_external_tool_is_asked_too() {
     assert_eq!(tools.read_external_output("Ask", "true").unwrap().as_json(), Some("true"));
 }
 
-/// Takes many.
+/// Adds eleven parameters.
 #[tool]
 fn many(
     p0: u8,
@@ -117,7 +117,7 @@ fn sum(value: Option<u8>, known: ManyP9<'_>) -> Validation<u8> {
 }
 
 #[test]
-fn more_than_eight_parameters() {
+fn a_tool_can_have_more_than_eight_parameters() {
     let tools = toolset!(many);
     let given: serde_json::Map<String, Value> =
         (0..11).filter(|&at| at != 9).map(|at| (format!("p{at}"), json!(at))).collect();

@@ -1,4 +1,4 @@
-//! Tools whose input is an enum: each variant has its own fields, dynamic or not.
+//! Tests of tools whose input is an enum. Each variant has its own fields, dynamic or not.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use tool_runtime::{
 use super::call;
 
 /// Books a journey.
-#[tool(check = Travel::judged, challenge = "Go by {kind} to {to}?")]
+#[tool(check = Travel::check_distance, challenge = "Go by {kind} to {to}?")]
 enum Travel {
     /// By plane.
     Flight {
@@ -57,7 +57,7 @@ async fn to(value: Option<String>, known: TravelFlightTo<'_>) -> Validation<Stri
 }
 
 impl Travel {
-    fn judged(&self, known: TravelCheck<'_>) -> Result<(), Rejection> {
+    fn check_distance(&self, known: TravelCheck<'_>) -> Result<(), Rejection> {
         assert_eq!(known.call().call_id(), "c");
         if matches!(self, Self::Walk { steps: 1_000_001.. }) { Err(Rejection::from_message("too far")) } else { Ok(()) }
     }
@@ -96,7 +96,7 @@ fn every_variant_runs() {
 }
 
 #[test]
-fn the_tag_comes_first() {
+fn the_tag_is_checked_before_the_fields() {
     let tags = json!(["flight", "night_train", "foot", "stay"]);
     for given in [json!({}), json!({ "kind": "plane", "from": 5 }), json!({ "kind": 1 })] {
         let feedback = run(given.clone()).unwrap_err();
@@ -108,7 +108,7 @@ fn the_tag_comes_first() {
 }
 
 #[test]
-fn only_the_fields_of_the_variant_are_judged() {
+fn only_the_fields_of_the_variant_are_validated() {
     let expected = json!({ "ok": false, "validationResults": {
         "from": { "valid": true },
         "to": { "valid": false, "problems": ["no 1 seats"], "allowedValues": ["Rome", "Oslo"] },
@@ -136,7 +136,7 @@ async fn the_tag_stays_in_normalized_arguments() {
 }
 
 #[test]
-fn the_schema_has_a_branch_for_each() {
+fn the_schema_has_a_branch_for_each_variant() {
     let spec = tools().get("Travel").unwrap().spec().clone();
     let schema = spec.input.neutral();
     assert_eq!(schema["type"], json!("object"));
@@ -149,7 +149,7 @@ fn the_schema_has_a_branch_for_each() {
 }
 
 #[test]
-fn providers_without_unions_get_one_object() {
+fn providers_without_unions_receive_one_object() {
     let spec = tools().get("Travel").unwrap().spec().clone();
     for dialect in [Dialect::OpenAiStrict, Dialect::Gemini, Dialect::Anthropic] {
         let lowered: Value = serde_json::from_str(spec.input.lowered(dialect).json().get()).unwrap();

@@ -1,4 +1,4 @@
-//! Nested fields behave like top-level fields, and accepted values fit the schema.
+//! Tests that nested fields behave like top-level fields, and that accepted values fit the schema.
 
 use std::convert::Infallible;
 
@@ -23,13 +23,13 @@ struct Leg {
     note: Option<String>,
 }
 
-/// Has them in one parameter.
+/// Has the fields in one parameter.
 #[tool]
 fn nested(#[dynamic(nested)] leg: Leg) -> Value {
     json!([leg.class, leg.from, leg.to, leg.stops, leg.note])
 }
 
-/// Has them beside each other.
+/// Has the fields as parameters.
 #[tool]
 fn flat(
     #[arg(rename = "leg.class", range(1..=2))] class: u8,
@@ -117,7 +117,7 @@ fn arguments() -> impl Strategy<Value = Map<String, Value>> {
 
 proptest! {
     #[test]
-    fn nested_names_are_dotted(given in arguments()) {
+    fn nested_fields_behave_like_parameters_with_dotted_names(given in arguments()) {
         let flattened: Map<String, Value> =
             given.iter().map(|(name, value)| (format!("leg.{name}"), value.clone())).collect();
         let nested = call(&toolset!(nested), "nested", json!({ "leg": given }));
@@ -165,13 +165,13 @@ fn any<T: Default, C>(value: Option<T>, _: C) -> Validation<T> {
     Validation::accept(value.unwrap_or_default())
 }
 
-/// Takes it.
+/// Has one lenient parameter.
 #[tool]
 fn lenient(#[dynamic(nested)] leg: Any) -> usize {
     leg.from.len() + leg.stops.len() + usize::from(leg.class) + leg.note.map_or(0, |note| note.len()) + leg.to.len()
 }
 
-/// Takes one or the other.
+/// Has two lenient variants.
 #[tool]
 enum Lenient {
     Way {

@@ -1,4 +1,4 @@
-//! Structs whose fields are dynamic, nested in the input of a tool.
+//! Tests of structs with dynamic fields that are nested in the input of a tool.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use super::call;
 
 struct Network {
     cities: Vec<&'static str>,
-    asked: AtomicUsize,
+    validations: AtomicUsize,
 }
 
 /// One way.
@@ -28,17 +28,17 @@ struct Leg {
     seat: Seat,
 }
 
-/// A place to sit.
+/// A seat in a row.
 #[derive(DynamicInput)]
 struct Seat {
-    #[dynamic(validate = Seat::judged)]
+    #[dynamic(validate = Seat::validate_row)]
     row: u8,
     #[arg(default)]
     window: bool,
 }
 
 impl Seat {
-    async fn judged(value: Option<u8>, known: SeatRow<'_>) -> Validation<u8> {
+    async fn validate_row(value: Option<u8>, known: SeatRow<'_>) -> Validation<u8> {
         futures_util::future::ready(()).await;
         match value {
             Some(row @ 1..=9) => Validation::accept(row).remark(format!("window: {}", known.window)),
@@ -48,8 +48,8 @@ impl Seat {
 }
 
 fn from(value: Option<String>, known: LegFrom<'_>) -> Validation<String> {
-    let Network { cities, asked } = known.state();
-    asked.fetch_add(1, Ordering::SeqCst);
+    let Network { cities, validations } = known.state();
+    validations.fetch_add(1, Ordering::SeqCst);
     match value.and_then(|value| cities.iter().find(|city| city.eq_ignore_ascii_case(&value))) {
         Some(city) => Validation::accept((*city).to_owned()),
         None => Validation::reject("not from there").allowed(cities.iter().map(|&city| city.to_owned())),
@@ -90,7 +90,7 @@ struct App {
 }
 
 fn app() -> App {
-    App { network: Network { cities: vec!["Bonn", "Rome"], asked: AtomicUsize::new(0) } }
+    App { network: Network { cities: vec!["Bonn", "Rome"], validations: AtomicUsize::new(0) } }
 }
 
 fn feedback(arguments: Value) -> Value {
@@ -98,7 +98,7 @@ fn feedback(arguments: Value) -> Value {
 }
 
 #[test]
-fn the_tool_gets_the_whole_object() {
+fn the_tool_receives_the_whole_object() {
     let given = json!({ "there": { "from": "Bonn", "to": "Rome", "class": 1, "seat": { "row": 3, "window": true } } });
     assert_eq!(call(&toolset!(app(); journey), "journey", given), Ok(json!("Bonn Rome 1 3 true 7 ")));
 }
@@ -125,7 +125,7 @@ fn a_missing_field_reports_its_choices() {
 }
 
 #[test]
-fn mistakes_in_nested_fields_have_their_place() {
+fn mistakes_in_nested_fields_are_reported_at_their_fields() {
     let one = |inside: Value| feedback(json!({ "there": inside }))["validationResults"].clone();
     let feedback = one(json!({ "from": 5, "class": 1, "seat": 7 }));
     assert!(
@@ -149,7 +149,7 @@ fn mistakes_in_nested_fields_have_their_place() {
 }
 
 #[test]
-fn a_wrong_object_is_its_own_mistake() {
+fn a_value_that_is_not_an_object_is_reported_at_its_parameter() {
     let feedback = feedback(json!({ "there": [], "thre": {} }));
     assert!(feedback["validationResults"]["there"]["problems"][0].as_str().unwrap().contains("object"), "{feedback:#}");
     assert!(feedback["problems"].is_array(), "{feedback:#}");

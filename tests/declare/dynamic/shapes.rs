@@ -1,4 +1,4 @@
-//! Dynamic parameters on structs, functions and methods, with and without state, and validators that wait.
+//! Tests of dynamic parameters of structs, functions and methods, with and without state, and of validators that wait.
 
 use std::{
     convert::Infallible,
@@ -61,7 +61,7 @@ impl Execute for Trip {
 }
 
 #[test]
-fn a_struct() {
+fn a_struct_can_have_dynamic_fields() {
     let tools = toolset!(Trip);
     let feedback = json!({ "ok": false, "validationResults": {
         "from": { "valid": true, "normalizedValue": "Berlin" },
@@ -102,7 +102,7 @@ fn stop(value: Option<String>, known: BookBusStop<'_>) -> Validation<String> {
 }
 
 #[test]
-fn a_function_with_state() {
+fn validators_of_a_function_receive_its_state() {
     let tools = toolset!(Lines { cities: vec!["Bonn"], asked: AtomicUsize::new(0) }; book_bus);
     assert_eq!(call(&tools, "book_bus", json!({ "stop": "Bonn" })), Ok(json!("Bonn 1")));
     let feedback = call(&tools, "book_bus", json!({})).unwrap_err();
@@ -133,7 +133,7 @@ impl ExecuteWith<Lines> for Train {
 }
 
 #[test]
-fn a_struct_with_state() {
+fn validators_of_a_struct_receive_its_state() {
     let tools = toolset!(Lines { cities: vec!["Bonn"], asked: AtomicUsize::new(0) }; Train);
     assert_eq!(call(&tools, "Train", json!({ "station": "Bonn" })), Ok(json!("Bonn of 1")));
     assert!(call(&tools, "Train", json!({ "station": "Berlin" })).is_err());
@@ -169,7 +169,7 @@ async fn nights(value: Option<u8>, known: DeskBookRoomNights<'_>) -> Validation<
 }
 
 #[test]
-fn a_method() {
+fn a_method_can_have_dynamic_parameters() {
     let tools = Desk { rooms: vec![7, 8] }.toolset();
     assert_eq!(call(&tools, "book_room", json!({ "room": 7, "nights": 2 })), Ok(json!("7 of 2 for 2")));
     let feedback = call(&tools, "book_room", json!({ "room": 9, "nights": 2 })).unwrap_err();

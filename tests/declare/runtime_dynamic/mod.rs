@@ -1,4 +1,4 @@
-//! Tools whose dynamic parameters are known at run time, as a user sees them.
+//! Tests of run-time tools with dynamic parameters, through the public API.
 
 mod null;
 mod random;

@@ -1,4 +1,4 @@
-//! Validators of run-time tools that accept `null`.
+//! Tests of run-time tools whose validators accept `null`.
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use tool_runtime::{
 use crate::runtime_dynamic::tools::{begin, call, finish, given, trip};
 
 #[test]
-fn a_value_may_be_normalised_to_null() {
+fn a_value_can_be_normalized_to_null() {
     for schema in [json!({ "type": ["string", "null"] }), json!({}), json!({ "type": "string" })] {
         let schema = json!({ "type": "object", "properties": { "seat": schema }, "required": ["seat"] });
         let seat = DynamicField::new("seat").validate(|_, _| Validation::accept(Value::Null));
@@ -33,7 +33,7 @@ fn a_model_cannot_give_null_where_the_schema_refuses_it() {
     let feedback = call(finish(begin(trip()).field(given("from"))), r#"{"from":null,"to":"Rome","class":"first"}"#);
     let problem = feedback.unwrap_err()["validationResults"]["from"]["problems"][0].clone();
     assert!(problem.as_str().unwrap().contains("got null"), "{problem}");
-    // Only the parameter itself may be null, not its content.
+    // A validator may accept null for the parameter, but not inside of it.
     let schema = json!({ "type": "object", "properties": { "seat": { "items": { "type": "string" } } } });
     let seat = DynamicField::new("seat").validate(|_, _| Validation::accept(json!([null])));
     let feedback = call(finish(begin(schema).field(seat)), "{}").unwrap_err();

@@ -1,4 +1,4 @@
-//! Random tools with dynamic parameters, compared with a model without concurrency.
+//! Compares random tools with dynamic parameters with a sequential model.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,14 +11,14 @@ use tool_runtime::{
 
 /// The behaviour of a validator.
 #[derive(Clone, Copy, Debug)]
-enum Does {
+enum Behaviour {
     /// Accepts the given value, and requires one.
     Accept,
     /// Accepts the value in capitals.
     Capitals,
     /// Supplies a default.
     Default,
-    /// Accepts a text of the values that it sees.
+    /// Accepts a text of all values that it knows.
     Gather,
     /// Refuses.
     Refuse,
@@ -30,18 +30,18 @@ enum Does {
 #[derive(Clone, Debug)]
 struct Field {
     name: String,
-    does: Does,
+    behaviour: Behaviour,
     requires: Vec<String>,
     after: Vec<String>,
     hints: Vec<String>,
-    /// The time that it takes.
+    /// The milliseconds that it waits, if it is async.
     takes: Option<u64>,
 }
 
 /// Returns the value of another parameter, as a validator sees it: the accepted or the given one.
 type See<'a> = &'a dyn Fn(&str) -> Option<Value>;
 
-fn gathered(field: &Field, value: Option<&Value>, get: See<'_>, hint: See<'_>) -> String {
+fn gather(field: &Field, value: Option<&Value>, get: See<'_>, hint: See<'_>) -> String {
     let all = field.requires.iter().chain(&field.after).map(|name| json!(get(name)));
     let hints = field.hints.iter().map(|name| json!(hint(name)));
     format!("{} {}", json!(value), all.chain(hints).chain([json!(get("fixed"))]).collect::<Value>())
@@ -49,23 +49,23 @@ fn gathered(field: &Field, value: Option<&Value>, get: See<'_>, hint: See<'_>) -
 
 fn validate(field: &Field, value: Option<Value>, known: &KnownValues) -> Result<Validation<Value>, Failure> {
     let get = |name: &str| known.get(name).cloned();
-    Ok(match field.does {
-        Does::Accept => {
+    Ok(match field.behaviour {
+        Behaviour::Accept => {
             value.map_or_else(|| Validation::reject("needed"), |value| Validation::accept(value).remark("fine"))
         }
-        Does::Capitals => match value.as_ref().and_then(Value::as_str) {
+        Behaviour::Capitals => match value.as_ref().and_then(Value::as_str) {
             Some(text) => Validation::accept(text.to_uppercase().into()),
             None => Validation::reject("needed").suggested([json!("A")]),
         },
-        Does::Default => Validation::accept(value.unwrap_or_else(|| "default".into())),
-        Does::Gather => {
+        Behaviour::Default => Validation::accept(value.unwrap_or_else(|| "default".into())),
+        Behaviour::Gather => {
             let hint = |name: &str| known.hint(name).cloned();
-            Validation::accept(gathered(field, value.as_ref(), &get, &hint).into())
+            Validation::accept(gather(field, value.as_ref(), &get, &hint).into())
         }
-        Does::Refuse => Validation::reject("never").allowed([json!("b")]),
-        Does::Fail => return Err(Failure::hidden("secret")),
+        Behaviour::Refuse => Validation::reject("never").allowed([json!("b")]),
+        Behaviour::Fail => return Err(Failure::hidden("secret")),
         // `resume_unwind` does not call the hook, which would write to the tests' output.
-        Does::Panic => std::panic::resume_unwind(Box::new("secret")),
+        Behaviour::Panic => std::panic::resume_unwind(Box::new("secret")),
     })
 }
 
@@ -91,8 +91,8 @@ fn tool(fields: &[Field]) -> Toolset {
     Toolset::new().with(tool.handler(|arguments, _| async { Ok(arguments) }).unwrap()).unwrap()
 }
 
-/// Returns the expected result: one validator after the other.
-fn model(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> {
+/// Returns the expected result. It runs one validator after the other.
+fn expect(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> {
     let mut rest: BTreeMap<&str, &Field> = fields.iter().map(|field| (&*field.name, field)).collect();
     let mut accepted = given.clone();
     accepted.retain(|name, _| name == "fixed");
@@ -110,17 +110,17 @@ fn model(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> {
         let mut refuse = |problem: &str| report["problems"] = json!([problem]);
         let mut now = None;
         if missing.is_empty() {
-            match (field.does, value) {
-                (Does::Accept | Does::Capitals, None) => refuse("needed"),
-                (Does::Accept | Does::Default, Some(value)) => now = Some(value.clone()),
-                (Does::Capitals, Some(value)) => now = Some(value.as_str().unwrap().to_uppercase().into()),
-                (Does::Default, None) => now = Some("default".into()),
-                (Does::Gather, value) => {
+            match (field.behaviour, value) {
+                (Behaviour::Accept | Behaviour::Capitals, None) => refuse("needed"),
+                (Behaviour::Accept | Behaviour::Default, Some(value)) => now = Some(value.clone()),
+                (Behaviour::Capitals, Some(value)) => now = Some(value.as_str().unwrap().to_uppercase().into()),
+                (Behaviour::Default, None) => now = Some("default".into()),
+                (Behaviour::Gather, value) => {
                     let (get, hint) = (|name: &str| accepted.get(name).cloned(), |name: &str| given.get(name).cloned());
-                    now = Some(gathered(field, value, &get, &hint).into());
+                    now = Some(gather(field, value, &get, &hint).into());
                 }
-                (Does::Refuse, _) => refuse("never"),
-                (Does::Fail | Does::Panic, _) => refuse("the value could not be checked; try again later"),
+                (Behaviour::Refuse, _) => refuse("never"),
+                (Behaviour::Fail | Behaviour::Panic, _) => refuse("the value could not be checked; try again later"),
             }
         }
         if wrong.is_some() {
@@ -135,16 +135,16 @@ fn model(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> {
             if value != Some(&now) {
                 report["normalizedValue"] = now.clone();
             }
-            if matches!(field.does, Does::Accept) {
+            if matches!(field.behaviour, Behaviour::Accept) {
                 report["feedback"] = json!(["fine"]);
             }
             accepted.insert(name.clone(), now.clone());
             arguments.insert(name.clone(), now);
         }
         if missing.is_empty() {
-            match (field.does, value) {
-                (Does::Refuse, _) => report["allowedValues"] = json!(["b"]),
-                (Does::Capitals, None) => report["suggestedValues"] = json!(["A"]),
+            match (field.behaviour, value) {
+                (Behaviour::Refuse, _) => report["allowedValues"] = json!(["b"]),
+                (Behaviour::Capitals, None) => report["suggestedValues"] = json!(["A"]),
                 _ => {}
             }
         }
@@ -156,28 +156,28 @@ fn model(fields: &[Field], given: &Map<String, Value>) -> Result<Value, Value> {
     Err(json!({ "ok": false, "validationResults": reports }))
 }
 
-fn does() -> impl Strategy<Value = Does> {
+fn behaviour() -> impl Strategy<Value = Behaviour> {
     prop_oneof![
-        4 => Just(Does::Accept),
-        3 => Just(Does::Capitals),
-        4 => Just(Does::Default),
-        4 => Just(Does::Gather),
-        1 => Just(Does::Refuse),
-        1 => Just(Does::Fail),
-        1 => Just(Does::Panic),
+        4 => Just(Behaviour::Accept),
+        3 => Just(Behaviour::Capitals),
+        4 => Just(Behaviour::Default),
+        4 => Just(Behaviour::Gather),
+        1 => Just(Behaviour::Refuse),
+        1 => Just(Behaviour::Fail),
+        1 => Just(Behaviour::Panic),
     ]
 }
 
 /// Generates parameters that depend on earlier ones, with shuffled names.
 fn fields() -> impl Strategy<Value = Vec<Field>> {
-    let one = (does(), proptest::collection::vec(0_u8..5, 12), proptest::option::of(0_u64..5));
+    let one = (behaviour(), proptest::collection::vec(0_u8..5, 12), proptest::option::of(0_u64..5));
     (proptest::collection::vec(one, 1..=12), Just(('a'..='l').collect::<Vec<_>>()).prop_shuffle()).prop_map(
         |(all, names)| {
             let name = |index: usize| names[index].to_string();
-            let field = |(index, (does, edges, takes)): (usize, (Does, Vec<u8>, Option<u64>))| {
+            let field = |(index, (behaviour, edges, takes)): (usize, (Behaviour, Vec<u8>, Option<u64>))| {
                 let to = |kind: u8| (0..index).filter(|other| edges[*other] == kind).map(name).collect();
                 let hints = (0..12).filter(|other| *other != index && edges[*other] == 2).map(name);
-                Field { name: name(index), does, requires: to(0), after: to(1), hints: hints.collect(), takes }
+                Field { name: name(index), behaviour, requires: to(0), after: to(1), hints: hints.collect(), takes }
             };
             let count = all.len();
             let mut fields: Vec<Field> = all.into_iter().enumerate().map(field).collect();
@@ -217,13 +217,13 @@ proptest! {
         };
         let written = |result: &Result<Value, Value>| format!("{result:?}");
         prop_assert!(!written(&got).contains("secret"));
-        let expected = model(&fields, &given);
+        let expected = expect(&fields, &given);
         prop_assert_eq!(&got, &expected);
         prop_assert_eq!(written(&got), written(&expected));
     }
 
     #[test]
-    fn no_arguments_make_it_panic(fields in fields(), text in prop_oneof![
+    fn no_arguments_cause_a_panic(fields in fields(), text in prop_oneof![
         r#"[{}\[\]",:0-9a-f\\u \-.e]{0,24}"#,
         r#"\{("[a-f]|"fixe?d)":("x"|5|null|\[\]|\{"a":1\})(,("[a-f]":("x"|[0-9]|\{\}))){0,4}\}"#,
     ]) {

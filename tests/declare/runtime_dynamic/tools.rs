@@ -1,4 +1,4 @@
-//! Tools whose dynamic parameters are only known at run time.
+//! Tests of run-time tools with dynamic parameters: building, schemas, validation and calls.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(crate) fn finish(tool: DynamicToolBuilder) -> DynamicTool {
 
 pub(crate) fn call(tool: DynamicTool, arguments: &str) -> Result<Value, Value> {
     let tools = Toolset::new().with(tool).unwrap();
-    match tools.call("trip", arguments, &Context::new("call")).now_or_never().expect("nothing waits") {
+    match tools.call("trip", arguments, &Context::new("call")).now_or_never().expect("the call does not wait") {
         Ok(output) => Ok(output.decode().unwrap()),
         Err(CallError::Rejected(rejection)) => Err(rejection.to_json()),
         Err(other) => panic!("{other:?}"),
@@ -49,34 +49,31 @@ pub(crate) fn call(tool: DynamicTool, arguments: &str) -> Result<Value, Value> {
 
 #[test]
 fn build_errors_are_explained() {
-    let refused = |fields: Vec<DynamicField>| {
+    let build = |fields: Vec<DynamicField>| {
         let tool = fields.into_iter().fold(begin(trip()), DynamicToolBuilder::field);
         tool.external().unwrap_err().to_string()
     };
+    assert_eq!(build(vec![given("form")]), "the schema of the arguments has no property `form`; did you mean `from`?");
+    assert_eq!(build(vec![given("to"), given("to")]), "the parameter `to` is added twice");
     assert_eq!(
-        refused(vec![given("form")]),
-        "the schema of the arguments has no property `form`; did you mean `from`?"
-    );
-    assert_eq!(refused(vec![given("to"), given("to")]), "the parameter `to` is added twice");
-    assert_eq!(
-        refused(vec![DynamicField::new("to")]),
+        build(vec![DynamicField::new("to")]),
         "the parameter `to` has no validator; add one, or leave it static by not adding it"
     );
     assert_eq!(
-        refused(vec![given("to").requires(["form"]), given("from")]),
+        build(vec![given("to").requires(["form"]), given("from")]),
         "`to` waits for `form`, an unknown parameter; did you mean `from`?"
     );
     assert_eq!(
-        refused(vec![given("to").after(["class"])]),
+        build(vec![given("to").after(["class"])]),
         "`to` waits for `class`, which is static: every validator sees it, so leave it out"
     );
-    assert_eq!(refused(vec![given("to").hints(["to"])]), "`to` waits for itself");
+    assert_eq!(build(vec![given("to").hints(["to"])]), "`to` waits for itself");
     assert_eq!(
-        refused(vec![given("to").requires(["from"]).after(["from"]), given("from")]),
+        build(vec![given("to").requires(["from"]).after(["from"]), given("from")]),
         "`to` names `from` twice; once is enough"
     );
     assert_eq!(
-        refused(vec![given("to").requires(["from"]), given("from").after(["seats"]), given("seats").requires(["to"])]),
+        build(vec![given("to").requires(["from"]), given("from").after(["seats"]), given("seats").requires(["to"])]),
         "parameters wait for each other: `to` -> `from` -> `seats` -> `to`"
     );
     let broken = begin(json!({ "properties": { "a": { "type": "no" } } })).external().unwrap_err().to_string();
@@ -101,7 +98,7 @@ fn a_model_may_leave_dynamic_parameters_out() {
 }
 
 #[test]
-fn an_unreadable_value_is_its_parameters_problem() {
+fn an_invalid_value_is_a_problem_of_its_parameter() {
     let tool =
         || finish(begin(trip()).field(given("from")).field(given("to").requires(["from"])).field(given("seats")));
     let answer = call(tool(), r#"{"from":"Rome","to":"x","seets":2,"class":"first"}"#).unwrap_err();
@@ -119,8 +116,8 @@ fn an_unreadable_value_is_its_parameters_problem() {
     assert_eq!(answer["validationResults"]["to"], both);
 
     let answer = call(tool(), r#"{"from":"Rome","to":"Paris"}"#).unwrap_err();
-    let waits = json!({ "valid": false, "requiresValidParameters": ["class"] });
-    assert_eq!(answer["validationResults"]["from"], waits);
+    let report = json!({ "valid": false, "requiresValidParameters": ["class"] });
+    assert_eq!(answer["validationResults"]["from"], report);
     assert_eq!(
         answer["validationResults"]["class"]["problems"],
         json!(["missing: expected one of \"first\", \"second\""])
@@ -133,7 +130,7 @@ fn an_unreadable_value_is_its_parameters_problem() {
 }
 
 #[test]
-fn a_schema_may_be_a_reference_and_open() {
+fn a_schema_may_be_a_reference_and_allow_other_names() {
     let schema = json!({
         "$ref": "#/$defs/Trip",
         "$defs": { "Trip": {
@@ -151,7 +148,7 @@ fn a_schema_may_be_a_reference_and_open() {
 }
 
 #[test]
-fn the_normalized_arguments_run() {
+fn the_normalized_arguments_are_the_call() {
     let tool = finish(begin(trip()).field(DynamicField::new("from").validate(|value, _| {
         let city = value.as_ref().and_then(Value::as_str).unwrap_or("Rome").to_uppercase();
         Validation::accept(Value::from(city))
@@ -194,7 +191,7 @@ fn the_model_receives_the_normalized_values() {
 }
 
 #[test]
-fn a_hidden_failure_shows_no_cause() {
+fn the_cause_of_a_hidden_failure_reaches_only_the_log() {
     let tool = begin(trip())
         .field(
             DynamicField::new("from").validate(|_, _| Err::<Validation<Value>, _>(Failure::hidden("the secret is 42"))),
@@ -213,7 +210,7 @@ fn a_hidden_failure_shows_no_cause() {
 }
 
 #[test]
-fn accepted_values_fit_the_schema() {
+fn a_validator_cannot_accept_a_value_that_the_schema_refuses() {
     let seats = DynamicField::new("seats").validate(|_, _| Validation::accept(json!(0)));
     let tools = Toolset::new().with(finish(begin(trip()).field(seats))).unwrap();
     let text = r#"{"from":"Rome","to":"Paris","class":"first"}"#;
@@ -249,7 +246,7 @@ fn a_validator_sees_its_declared_parameters() {
 }
 
 #[test]
-fn an_external_tool_is_asked_about_too() {
+fn the_arguments_of_an_external_tool_are_validated() {
     let tool = RuntimeTool::new("trip", "").input(trip()).output(json!({ "type": "string" })).approval();
     let tools = Toolset::new().with(tool.dynamic().field(given("from")).external().unwrap()).unwrap();
     let cx = Context::new("call");
@@ -262,7 +259,7 @@ fn an_external_tool_is_asked_about_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_is_not_used_twice() {
+async fn independent_validators_run_at_the_same_time() {
     let slow = |name: &str| {
         DynamicField::new(name).validate_async(|value, _| async move {
             tokio::time::sleep(Duration::from_millis(60)).await;

@@ -1,4 +1,4 @@
-//! Expansions need nothing from the prelude.
+//! Declarations in a module without the prelude, which expansions do not need.
 #![no_implicit_prelude]
 
 use ::std::{convert::Infallible, fmt, option::Option, result::Result, string::String};
@@ -97,7 +97,7 @@ fn any<C>(value: Option<u8>, _: C) -> Validation<u8> {
     value.map_or_else(|| Validation::reject("missing"), Validation::accept)
 }
 
-/// Takes what is nested.
+/// Has a nested parameter.
 #[tool]
 fn take(
     /// It.
@@ -129,7 +129,7 @@ enum AppCall {
     Add(TypedCall<Add>),
 }
 
-/// Returns the name of the called tool.
+/// Reads a call. Returns a number of its input.
 #[must_use]
 pub fn called(call: &::tool_runtime::message::ToolCall) -> u8 {
     match AppCall::read(call) {
@@ -139,7 +139,7 @@ pub fn called(call: &::tool_runtime::message::ToolCall) -> u8 {
     }
 }
 
-/// All of them.
+/// Returns all tools.
 #[must_use]
 pub fn all() -> Toolset {
     let shop = || Shop { name: String::new() };

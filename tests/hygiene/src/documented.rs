@@ -1,4 +1,4 @@
-//! Descriptions from every kind of doc comment, and parameters that depend on the build.
+//! Tools with descriptions from every kind of doc comment, and with parameters that depend on the build.
 
 use tool_runtime::{Toolset, tool, toolset};
 
@@ -23,7 +23,7 @@ const fn block(
     value
 }
 
-/// Takes what this build has.
+/// Has parameters that depend on the build.
 #[tool]
 fn built(
     /// Always.
@@ -50,7 +50,7 @@ fn built(
     always.wrapping_add(other).wrapping_add(limited)
 }
 
-/// All of them.
+/// Returns all tools.
 #[must_use]
 pub fn all() -> Toolset {
     toolset!(included, joined, block, built)
@@ -61,12 +61,12 @@ tool_runtime::lint_test!(all());
 #[cfg(test)]
 mod tests {
     #[test]
-    fn descriptions_are_read() {
+    fn descriptions_of_every_kind_are_read() {
         let tools = super::all();
-        let joined = tools.get("joined").expect("it is there").spec();
+        let joined = tools.get("joined").expect("the tool is in the set").spec();
         assert_eq!(joined.description, "One and two.");
         assert_eq!(joined.input.neutral()["properties"]["value"]["description"], "From a file.\n");
-        let built = &tools.get("built").expect("it is there").spec().input.neutral()["properties"];
+        let built = &tools.get("built").expect("the tool is in the set").spec().input.neutral()["properties"];
         let names: Vec<&String> = built.as_object().into_iter().flatten().map(|(name, _)| name).collect();
         assert_eq!(names, ["always", if cfg!(debug_assertions) { "debug" } else { "release" }, "limited"]);
     }

@@ -1,4 +1,4 @@
-//! A user's crate with the strictest lints, which expansions must not trigger.
+//! A user's crate with the strictest lints. Expansions must not trigger them.
 #![forbid(unsafe_code)]
 #![deny(
     warnings,

@@ -1,4 +1,4 @@
-//! Lifetimes and bounds wherever they are possible: in state, in the context and in return types.
+//! Tools with lifetimes and bounds wherever they are possible: in state, in the context and in return types.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use futures_core::Stream;
 use futures_util::stream;
 use tool_runtime::{Context, ExecuteWith, Provide, Toolset, tool, tools, toolset};
 
-/// Something generic.
+/// A generic type.
 #[derive(Debug)]
 pub struct Store<T> {
     items: Vec<T>,
@@ -19,7 +19,7 @@ pub struct App<T: Send + Sync> {
     name: Arc<str>,
 }
 
-/// Counts what is stored.
+/// Counts the stored items.
 #[tool]
 fn count<'a>(
     #[state] store: &'a Store<String>,
@@ -62,7 +62,7 @@ impl<S: Stream<Item = u8> + Send> MapOk for S {
     }
 }
 
-/// Works on something generic.
+/// Has a generic state.
 #[tool(state = Store<String>)]
 struct Find {
     /// The item.
@@ -102,7 +102,7 @@ const fn forever() -> &'static str {
     "for ever"
 }
 
-/// All of them.
+/// Returns all tools.
 #[must_use]
 pub fn all() -> Toolset {
     let app = App { store: Store { items: vec!["a".to_owned()] }, name: "b".into() };

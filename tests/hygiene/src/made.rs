@@ -77,7 +77,7 @@ macro_rules! set {
     ($state:expr; $($tool:ident)*) => { toolset!($state; $($tool),*) };
 }
 
-/// All of them.
+/// Returns all tools.
 #[must_use]
 pub fn all() -> Toolset {
     set!(Shop; get_count get_names Sum).merge(Shop.toolset()).unwrap_or_default()

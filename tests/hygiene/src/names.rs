@@ -1,5 +1,5 @@
-//! Parameters, state and fields with any name, also with names that expansions use.
-#![allow(clippy::similar_names, clippy::used_underscore_binding, reason = "that is what they are for")]
+//! Tools whose parameters, state and fields have any name, also the names that expansions use.
+#![allow(clippy::similar_names, clippy::used_underscore_binding, reason = "the names are the cases")]
 
 use tool_runtime::{Context, DynamicInput, Rejection, Toolset, Validation, tool, toolset};
 
@@ -31,7 +31,7 @@ takes!(of_words: self_ this crate_ core std alloc tool_runtime serde schemars op
 takes!(of_keywords: r#type r#match r#fn r#async r#await r#dyn r#try r#gen r#move r#ref r#mut r#in r#loop r#where r#use r#impl
     r#struct r#enum r#trait r#mod r#const r#static r#let r#if r#else r#for r#while r#return r#break r#continue r#true r#false);
 
-/// Takes what validators judge.
+/// Has dynamic parameters.
 #[tool(check = whole)]
 fn judged(
     /// A.
@@ -75,21 +75,21 @@ async fn whole(input: &judged, known: JudgedCheck<'_>) -> Result<(), Rejection> 
     if input.value > 9 { Err(Rejection::from_message(known.call().call_id())) } else { Ok(()) }
 }
 
-/// All of them.
+/// Returns all tools.
 #[must_use]
 pub fn all() -> Toolset {
     toolset!(3_u16; of_expansions, of_values, of_words, of_keywords, judged)
 }
 
-/// A tool that is called like a crate.
+/// Has the name of a crate.
 #[tool]
 fn serde() {}
 
-/// Another one.
+/// Has the name of another crate.
 #[tool]
 fn futures_core() {}
 
-/// Returns tools that are called like crates, and like a variable here.
+/// Returns tools with the names of crates, and of a variable in this function.
 #[must_use]
 pub fn crates(serde: u8) -> Toolset {
     debug_assert!(serde < 9);

@@ -1,4 +1,4 @@
-//! Items with names that are keywords.
+//! Tools whose names and parameters are keywords.
 
 use tool_runtime::{Calls, Context, Execute, Toolset, TypedCall, tool, tools, toolset};
 
@@ -73,7 +73,7 @@ pub fn called(call: &tool_runtime::message::ToolCall) -> &'static str {
     AppCall::read(call).map_or("", |call| call.parts().1)
 }
 
-/// All of them.
+/// Returns all tools.
 #[must_use]
 pub fn all() -> Toolset {
     toolset!(r#match, r#mod::r#loop, r#type).merge(Shop.toolset()).unwrap_or_default()
@@ -86,7 +86,7 @@ mod tests {
     use tool_runtime::Calls as _;
 
     #[test]
-    fn names_are_without_marks() {
+    fn names_have_no_raw_prefix() {
         assert_eq!(super::all().names().collect::<Vec<_>>(), ["match", "loop", "type", "while"]);
         assert_eq!(super::AppCall::NAMES, ["match", "type"]);
     }

@@ -1,5 +1,5 @@
-//! A user's types, traits, macros and modules with names of the standard library.
-#![allow(dead_code, unused_macros, reason = "they only stand in the way")]
+//! Tools beside types, traits, macros and modules with the names of the standard library.
+#![allow(dead_code, unused_macros, reason = "only their names matter")]
 #![allow(
     missing_docs,
     missing_copy_implementations,
@@ -154,7 +154,7 @@ fn any(value: ::core::option::Option<u8>, _: InnerTimes<'_>) -> Validation<u8> {
     }
 }
 
-/// Takes what is nested.
+/// Has a nested parameter.
 #[tool]
 fn take(
     /// It.
@@ -187,7 +187,7 @@ enum AppCall {
     Take(TypedCall<Either>),
 }
 
-/// All of them.
+/// Returns all tools.
 pub fn all() -> ::tool_runtime::Toolset {
     let methods = Input.toolset();
     ::core::result::Result::unwrap_or_default(

@@ -20,7 +20,7 @@ pub struct Booked {
     pub id: u32,
 }
 
-/// All options at once.
+/// Has all options.
 #[tool(
     name = "book",
     title = "Book",
@@ -66,7 +66,7 @@ fn known(input: &book_a_seat, cx: &Context) {
     debug_assert!(input.row > 0 || cx.call_id().is_empty());
 }
 
-/// Takes a private type.
+/// Has a private type.
 #[tool(blocking, sequential)]
 fn private(
     /// The item.
@@ -170,7 +170,7 @@ enum AppCall {
     Ping(TypedCall<Ping>),
 }
 
-/// The names.
+/// Returns the name of the called tool.
 #[must_use]
 pub fn names(call: &tool_runtime::message::ToolCall) -> &'static str {
     match AppCall::read(call) {
@@ -180,7 +180,7 @@ pub fn names(call: &tool_runtime::message::ToolCall) -> &'static str {
     }
 }
 
-/// All of them, and some that are declared here.
+/// Returns all tools, and one that is declared in this function.
 #[must_use]
 pub fn all() -> Toolset {
     /// In a body.

@@ -1,9 +1,9 @@
-//! Comparison of decoder and schema, with the crate `jsonschema` as the second opinion.
+//! Compares the decoder of a tool with its schema. The crate `jsonschema` reads the schema.
 //!
 //! The exceptions, each with a test of its own:
 //! - `5.0` for an integer: JSON Schema calls it an integer, serde does not, so it is refused.
-//! - a parameter or a field of a struct that is given twice: a schema cannot see that, so the decoder refuses it. In a map or any
-//!   other value the last one counts. Tools defined at run time refuse it everywhere.
+//! - a parameter or a field of a struct that is given twice: the decoder refuses it, but a schema cannot. In a map or any other value,
+//!   the last one counts. Tools defined at run time refuse it everywhere.
 //! - depth: each parameter may be nested 127 levels deep, and so may the arguments of a tool defined at run time.
 //! - character classes in patterns: `\d` and `\w` are Unicode here and ASCII in ECMA-262.
 
@@ -47,8 +47,8 @@ pub fn check(tools: &Toolset, rounds: u64) {
             );
             *if ours { &mut accepted } else { &mut refused } += 1;
         }
-        assert!(accepted > 0, "{}: nothing was accepted", tool.name());
-        assert!(refused > 0, "{}: nothing was refused", tool.name());
+        assert!(accepted > 0, "{}: no arguments were accepted", tool.name());
+        assert!(refused > 0, "{}: no arguments were refused", tool.name());
         compared += 1;
     }
     assert!(compared > 0, "each tool has validators, so none was compared");

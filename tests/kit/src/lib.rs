@@ -4,7 +4,7 @@
     clippy::missing_panics_doc,
     clippy::new_without_default,
     missing_debug_implementations,
-    reason = "only tests use it, and what is wrong fails them"
+    reason = "only tests use it, and each panic fails a test"
 )]
 
 pub mod agreement;

@@ -1,13 +1,13 @@
-//! An allocator that counts.
+//! An allocator that counts allocations and allocated bytes.
 
-#![allow(unsafe_code, reason = "an allocator cannot be written without; it forwards to the system's")]
+#![allow(unsafe_code, reason = "an allocator needs unsafe code; this one forwards to the system's")]
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
-/// The system's allocator, counted.
+/// The system's allocator, with counts.
 pub struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -19,14 +19,14 @@ pub fn stop_counting() {
     IS_OFF.store(true, Relaxed);
 }
 
-fn counts() -> bool {
+fn is_counting() -> bool {
     !IS_OFF.load(Relaxed)
 }
 
 // SAFETY: each method forwards its arguments to `System` unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if counts() {
+        if is_counting() {
             ALLOCATIONS.fetch_add(1, Relaxed);
             LIVE.fetch_add(layout.size().cast_signed() as i64, Relaxed);
         }
@@ -35,7 +35,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        if counts() {
+        if is_counting() {
             LIVE.fetch_sub(layout.size().cast_signed() as i64, Relaxed);
         }
         // SAFETY: the caller keeps the contract of `dealloc`, which is the same.
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if counts() {
+        if is_counting() {
             ALLOCATIONS.fetch_add(1, Relaxed);
             LIVE.fetch_add(size.cast_signed() as i64 - layout.size().cast_signed() as i64, Relaxed);
         }

@@ -1,4 +1,4 @@
-//! Mutations of texts: of their bytes, and of their JSON.
+//! Mutates texts: their bytes, or their JSON.
 
 use serde_json::{Value, json};
 
@@ -58,13 +58,13 @@ fn change_bytes(text: &str, random: &mut Random) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Mutates one place of a value: replaces, removes, repeats or moves the value there.
+/// Mutates a random node of a value: replaces, removes, repeats or moves it.
 pub fn change_value(value: &mut Value, donor: &Value, random: &mut Random) {
-    let place = random.below(size(value));
+    let index = random.below(size(value));
     let other = nth(donor, random.below(size(donor))).clone();
-    let Some(at) = nth_mut(value, place) else { return };
+    let Some(at) = nth_mut(value, index) else { return };
     match (random.below(6), &mut *at) {
-        (0, at) => *at = odd(random),
+        (0, at) => *at = odd_value(random),
         (1, at) => *at = other,
         (2 | 3, Value::Array(list)) if !list.is_empty() => {
             let (from, to) = (random.below(list.len()), random.below(list.len()));
@@ -83,11 +83,11 @@ pub fn change_value(value: &mut Value, donor: &Value, random: &mut Random) {
             *at = json!(if random.below(2) == 0 { near.wrapping_add(1) } else { near.saturating_sub(1) });
         }
         (_, Value::Array(list)) => list.push(other),
-        (_, at) => *at = odd(random),
+        (_, at) => *at = odd_value(random),
     }
 }
 
-fn odd(random: &mut Random) -> Value {
+fn odd_value(random: &mut Random) -> Value {
     let odd = [
         json!(null),
         json!(0),
@@ -115,11 +115,11 @@ fn size(value: &Value) -> usize {
     }
 }
 
-fn nth(value: &Value, mut place: usize) -> &Value {
-    if place == 0 {
+fn nth(value: &Value, mut index: usize) -> &Value {
+    if index == 0 {
         return value;
     }
-    place -= 1;
+    index -= 1;
     let children: Vec<&Value> = match value {
         Value::Array(list) => list.iter().collect(),
         Value::Object(map) => map.values().collect(),
@@ -127,19 +127,19 @@ fn nth(value: &Value, mut place: usize) -> &Value {
     };
     for child in children {
         let size = size(child);
-        if place < size {
-            return nth(child, place);
+        if index < size {
+            return nth(child, index);
         }
-        place -= size;
+        index -= size;
     }
     value
 }
 
-fn nth_mut(value: &mut Value, mut place: usize) -> Option<&mut Value> {
-    if place == 0 {
+fn nth_mut(value: &mut Value, mut index: usize) -> Option<&mut Value> {
+    if index == 0 {
         return Some(value);
     }
-    place -= 1;
+    index -= 1;
     let children: Vec<&mut Value> = match value {
         Value::Array(list) => list.iter_mut().collect(),
         Value::Object(map) => map.values_mut().collect(),
@@ -147,10 +147,10 @@ fn nth_mut(value: &mut Value, mut place: usize) -> Option<&mut Value> {
     };
     for child in children {
         let size = size(child);
-        if place < size {
-            return nth_mut(child, place);
+        if index < size {
+            return nth_mut(child, index);
         }
-        place -= size;
+        index -= size;
     }
     None
 }

@@ -45,8 +45,8 @@ impl Stores {
         Self::of(Arc::clone(&one), one)
     }
 
-    /// Lets time pass for leases, and returns the callers' time after it. Nobody can set the clock of a database, so its leases
-    /// move into the past.
+    /// Lets time pass for leases, and returns the callers' time after it. A test cannot set the clock of a database, so this moves its
+    /// leases into the past.
     pub async fn pass(&self, now: Time, time: Duration) -> Time {
         if let Some(schema) = &self.schema {
             schema.pass(time).await;
@@ -60,7 +60,7 @@ impl Stores {
     }
 }
 
-fn unique() -> String {
+fn unique_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("tool_test_{}_{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
@@ -73,7 +73,7 @@ pub struct File {
 impl File {
     /// Creates the folder.
     pub fn new() -> Self {
-        let dir = env::temp_dir().join(unique());
+        let dir = env::temp_dir().join(unique_name());
         std::fs::create_dir_all(&dir).unwrap();
         Self { dir }
     }
@@ -115,7 +115,7 @@ impl Schema {
         let url = env::var("DATABASE_URL").unwrap_or_else(|_| {
             panic!("this test needs PostgreSQL: `scripts/postgres cargo test …` starts a server and sets DATABASE_URL")
         });
-        Self { url, name: unique() }
+        Self { url, name: unique_name() }
     }
 
     /// Returns the URL of the server under which connections have the name of the schema.

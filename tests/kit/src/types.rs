@@ -1,4 +1,4 @@
-//! Comparison of a toolset's types with those in `tests/clients/types`, which `scripts/frontend` compiles with the real compiler.
+//! Compares a toolset's types with those in `tests/clients/types`, which `scripts/frontend` compiles with the real compiler.
 
 use std::{env, fs, path::Path};
 

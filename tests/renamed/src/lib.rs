@@ -1,4 +1,5 @@
-//! The runtime under another name. Declarations name it; `toolset!` and `lint_test!` find it.
+//! Declarations in a crate that has the runtime under another name. The declarations give the name; `toolset!` and `lint_test!`
+//! find it.
 #![forbid(unsafe_code)]
 #![deny(warnings, clippy::all, clippy::pedantic, clippy::nursery, missing_docs)]
 
@@ -44,7 +45,7 @@ const fn is_long(input: &look) -> bool {
     input.query.len() > 80
 }
 
-/// A place on the way.
+/// A stop of a journey.
 #[derive(Debug, DynamicInput)]
 #[dynamic_input(crate = kit)]
 pub struct Stop {
@@ -91,7 +92,7 @@ enum AppCall {
     Look(TypedCall<look>),
 }
 
-/// All tools.
+/// Returns all tools.
 #[must_use]
 pub fn all() -> Toolset {
     let app = App { shop: Shop { items: Vec::new() } };
@@ -99,7 +100,7 @@ pub fn all() -> Toolset {
     toolset!(app; look, Travel).merge(methods).unwrap_or_default()
 }
 
-/// Returns the words of a call of `search`.
+/// Returns the words of a call of `look`.
 #[must_use]
 pub fn query(call: &kit::message::ToolCall) -> Option<String> {
     match AppCall::read(call).ok()? {

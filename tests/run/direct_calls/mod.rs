@@ -1,4 +1,4 @@
-//! Calls without a conversation: each has its own run.
+//! Tests of calls without a conversation: each has its own run.
 
 mod tools;
 
@@ -18,8 +18,8 @@ use tool_runtime::{
     toolset,
 };
 
-use crate::kit::{Effects, Person, until};
-use tools::{Place, hang, tools};
+use crate::kit::{Effects, Person, wait_until};
+use tools::{SharedEffects, hang, tools};
 
 /// An observer and operator for one call.
 #[derive(Clone)]
@@ -45,17 +45,17 @@ impl Operator for Watch {
     }
 
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
-        self.asked(format!("{:?}", request.interrupt.shown));
+        self.record(format!("{:?}", request.interrupt.shown));
         self.person.as_ref().map_or_else(|| Suspend.approve(request), |person| person.approve(request))
     }
 
     fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
-        self.asked(call.arguments.to_string());
+        self.record(call.arguments.to_string());
         self.person.as_ref().map_or_else(|| Suspend.execute(call), |person| person.execute(call))
     }
 
     fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
-        self.asked(format!("{:?} {:?}", request.question, request.call_id));
+        self.record(format!("{:?} {:?}", request.question, request.call_id));
         self.person.as_ref().map_or_else(|| Suspend.answer(request), |person| person.answer(request))
     }
 }
@@ -65,13 +65,18 @@ impl Watch {
         Self { person, lines: Arc::default(), runs: Arc::default() }
     }
 
-    fn asked(&self, what: String) {
+    fn record(&self, what: String) {
         self.lines.lock().unwrap().push(what);
     }
 }
 
 /// Makes a call. Returns its end, the effects of the tool, the events and requests, and the number of runs.
-async fn made(name: &str, arguments: &str, person: Option<Person>, has_hooks: bool) -> (String, Vec<String>, usize) {
+async fn make_call(
+    name: &str,
+    arguments: &str,
+    person: Option<Person>,
+    has_hooks: bool,
+) -> (String, Vec<String>, usize) {
     let (effects, watch) = (Effects::new(), Watch::new(person));
     let agent =
         Agent::without_model(tools(&effects)).instructions("Be brief.").observer(watch.clone()).operator(watch.clone());
@@ -94,17 +99,17 @@ async fn made(name: &str, arguments: &str, person: Option<Person>, has_hooks: bo
     (end, seen, watch.runs.load(SeqCst))
 }
 
-/// Returns the end of a call, and asserts that hooks do not change it. It takes one run.
-async fn agree(name: &str, arguments: &str, person: impl Fn() -> Option<Person>) -> String {
-    let (end, seen, runs) = made(name, arguments, person(), false).await;
-    let (hooked, seen_hooked, hooked_runs) = made(name, arguments, person(), true).await;
+/// Makes a call without and with hooks. Asserts that hooks do not change its end and that it takes one run, and returns its end.
+async fn call_both_ways(name: &str, arguments: &str, person: impl Fn() -> Option<Person>) -> String {
+    let (end, seen, runs) = make_call(name, arguments, person(), false).await;
+    let (hooked, seen_hooked, hooked_runs) = make_call(name, arguments, person(), true).await;
     assert_eq!((&end, &seen, runs), (&hooked, &seen_hooked, hooked_runs), "{name} {arguments}");
     assert_eq!(runs, 1, "{name} {arguments}");
     end
 }
 
 #[tokio::test]
-async fn each_call_ends_as_a_models_does() {
+async fn each_call_ends_like_a_call_of_a_model() {
     let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
     let large = format!(r#"{{"number":"{}"}}"#, "x".repeat(5 * 1024 * 1024));
     // Each call, with a part of its end.
@@ -140,7 +145,7 @@ async fn each_call_ends_as_a_models_does() {
         ("guarded", r#"{"number":13}"#, "not that"),
     ];
     for (name, arguments, part) in calls {
-        let end = agree(name, arguments, || Some(Person::denying("no").executing(["true"]))).await;
+        let end = call_both_ways(name, arguments, || Some(Person::denying("no").executing(["true"]))).await;
         let shown: String = arguments.chars().take(60).collect();
         assert!(end.contains(part), "{name} {shown}: {end}");
     }
@@ -152,22 +157,24 @@ async fn a_call_that_asks_in_the_middle_runs_once() {
         let given = |value: Value| Decision::Answer { value };
         Some(Person::deciding([given(json!(5)), given(json!("red")), Decision::Approve]))
     };
-    let end = agree("ask", "{}", answers).await;
+    let end = call_both_ways("ask", "{}", answers).await;
     assert!(end.contains("7 5 red"), "{end}");
-    let (_, seen, _) = made("ask", "{}", answers(), false).await;
+    let (_, seen, _) = make_call("ask", "{}", answers(), false).await;
     assert_eq!(seen.iter().filter(|did| *did == "begin").count(), 1, "the tool runs once");
-    let end = agree("ask", "{}", || None).await;
+    let end = call_both_ways("ask", "{}", || None).await;
     assert!(end.contains("Which size?"), "{end}");
     let denials = || Some(Person::deciding(["never", "no", "no"].map(Decision::deny)));
-    let end = agree("ask", "{}", denials).await;
+    let end = call_both_ways("ask", "{}", denials).await;
     assert!(end.contains("did not allow it: no"), "{end}");
 }
 
 #[tokio::test]
-async fn a_call_that_waits_is_a_run_that_others_go_on_with() {
+async fn a_call_that_waits_is_a_run_that_a_session_continues() {
     let effects = Effects::new();
     let agent = Agent::without_model(tools(&effects)).operator(Suspend);
-    let CallOutcome::Waits(mut session) = agent.call("ask", "{}").await.unwrap() else { panic!("it asks") };
+    let CallOutcome::Waits(mut session) = agent.call("ask", "{}").await.unwrap() else {
+        panic!("the call did not wait")
+    };
     for value in [json!(5), json!("red")] {
         let open = session.interrupts().next().unwrap().id.clone();
         session.decide(&open, Decision::Answer { value }, Principal::anonymous()).await.unwrap();
@@ -177,7 +184,7 @@ async fn a_call_that_waits_is_a_run_that_others_go_on_with() {
     session.decide(&open, Decision::Approve, Principal::anonymous()).await.unwrap();
     session.resume().await.unwrap();
     assert!(session.run().calls()[0].result().unwrap().is_success());
-    assert_eq!(session.run().calls()[0].steps().len(), 1, "the step is kept");
+    assert_eq!(session.run().calls()[0].steps().len(), 1, "the run keeps the step");
 }
 
 #[tokio::test]
@@ -185,13 +192,13 @@ async fn a_call_without_a_caller_is_cancelled() {
     for has_hooks in [false, true] {
         for by_drop in [false, true] {
             let (effects, cancellation) = (Effects::new(), Cancellation::new());
-            let agent = Agent::without_model(toolset!(Place(Arc::clone(&effects)); hang));
+            let agent = Agent::without_model(toolset!(SharedEffects(Arc::clone(&effects)); hang));
             let agent = if has_hooks { agent.hooks(|_: &Event<'_>| {}) } else { agent };
             let agent = agent.edit_context(|cx| cx.with_cancellation(cancellation.clone()));
-            let (call, begins) = (agent.call("hang", "{}"), until(|| effects.count("begins") == 1));
+            let (call, begins) = (agent.call("hang", "{}"), wait_until(|| effects.count("begins") == 1));
             if by_drop {
                 tokio::select! {
-                    called = call => panic!("it ended: {called:?}"),
+                    called = call => panic!("the call ended: {called:?}"),
                     () = begins => {}
                 }
             } else {
@@ -202,7 +209,7 @@ async fn a_call_without_a_caller_is_cancelled() {
                 let (called, ()) = tokio::join!(call, cancel);
                 assert_eq!(called.unwrap_err().to_string(), "the run was cancelled");
             }
-            until(|| effects.count("dropped") == 1 && effects.count("cancelled") == 1).await;
+            wait_until(|| effects.count("dropped") == 1 && effects.count("cancelled") == 1).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A tool of every kind.
+//! The tools that these tests call: one of each kind.
 
 use std::{sync::Arc, time::Duration};
 
@@ -166,7 +166,7 @@ pub(super) fn tools(effects: &Arc<Effects>) -> Toolset {
     )
     .merge(limited)
     .and_then(|tools| tools.merge(guarded))
-    .expect("each name once")
+    .expect("the names differ")
 }
 
 /// Never ends. The time limit of a layer ends its calls.
@@ -176,14 +176,15 @@ async fn limited(#[state] effects: &Effects) {
     std::future::pending::<()>().await;
 }
 
-/// Is guarded by a policy of its set.
+/// Works under a policy of its toolset.
 #[tool]
 async fn guarded(#[state] effects: &Effects, number: i64) -> i64 {
     effects.record(format!("guarded {number}"));
     number
 }
 
-pub(super) struct Place(pub(super) Arc<Effects>);
+/// Effects that a tool can clone into its own tasks.
+pub(super) struct SharedEffects(pub(super) Arc<Effects>);
 
 /// A guard that records its drop.
 struct Dropped(Arc<Effects>);
@@ -196,13 +197,13 @@ impl Drop for Dropped {
 
 /// Waits forever. It records that it was cancelled, and that it was dropped.
 #[tool]
-pub(super) async fn hang(#[state] place: &Place, #[context] cx: &Context) {
-    let _dropped = Dropped(Arc::clone(&place.0));
-    let (effects, cancellation) = (Arc::clone(&place.0), cx.cancellation().clone());
+pub(super) async fn hang(#[state] shared: &SharedEffects, #[context] cx: &Context) {
+    let _dropped = Dropped(Arc::clone(&shared.0));
+    let (effects, cancellation) = (Arc::clone(&shared.0), cx.cancellation().clone());
     tokio::spawn(async move {
         cancellation.cancelled().await;
         effects.record("cancelled");
     });
-    place.0.record("begins");
+    shared.0.record("begins");
     std::future::pending::<()>().await;
 }

@@ -1,4 +1,4 @@
-//! Limits, events and taint of an agent that is a tool, in the outer run.
+//! Tests of a subagent's limits, taint, cancellation and failures in the outer run.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use tool_runtime::{
     run::{CallResult, OnTaint, Phase, StopReason},
 };
 
-use super::{call, inner_tools, outer};
-use crate::kit::{Effects, Placed as _, agent, ends, millis, store, tool_results, tools, until};
+use super::{call, inner_tools, outer_agent};
+use crate::kit::{Effects, OnBackend as _, agent, call_results, sleep_millis, store, tool_results, tools, wait_until};
 
 #[tokio::test]
-async fn its_calls_and_tokens_count_outside_and_end_with_the_outer_runs() {
+async fn a_subagents_calls_and_tokens_count_for_the_outer_run() {
     let effects = Effects::new();
     let used = |turn: Turn, tokens| turn.with_usage(Usage { input_tokens: tokens, ..Usage::default() });
     let notes = |count: usize| {
         (0..count).fold(Turn::default(), |turn, at| turn.then_call("note", json!({"text": at.to_string()})))
     };
     let inner = [used(notes(2), 10), used(notes(4), 100), used(Turn::say("ok"), 1000)];
-    let agent = outer(&store(), &effects, inner).options(|options| options.limits.calls = 5).anywhere();
+    let agent = outer_agent(&store(), &effects, inner).options(|options| options.limits.calls = 5).anywhere();
     let mut session = agent.session();
     let reply = session.send("go").await.unwrap();
     assert_eq!(reply.usage.input_tokens, 1110);
-    assert_eq!(effects.all().len(), 4, "one call of the five is that of the agent");
+    assert_eq!(effects.all().len(), 4, "the call of the agent is one of the five");
 }
 
 #[tokio::test]
@@ -34,11 +34,11 @@ async fn the_outer_runs_remaining_tokens_limit_the_inner_run() {
         let turn = Turn::call("note", json!({"text": "x"}));
         turn.with_usage(Usage { input_tokens: tokens, ..Usage::default() })
     };
-    let agent = outer(&store(), &effects, [note(10), note(100), note(1000)]);
+    let agent = outer_agent(&store(), &effects, [note(10), note(100), note(1000)]);
     let mut session = agent.options(|options| options.limits.tokens = Some(50)).anywhere().session();
     let reply = session.send("go").await.unwrap();
     assert!(matches!(reply.phase, Phase::Stopped(StopReason::OverBudget(_))), "{:?}", reply.phase);
-    assert_eq!(reply.usage.input_tokens, 110, "the inner run stops when it has used them");
+    assert_eq!(reply.usage.input_tokens, 110, "the inner run stops when it has used the tokens");
     assert!(tool_results(&session)[0].contains("the model may use 50 tokens"), "{:?}", tool_results(&session));
 }
 
@@ -67,7 +67,7 @@ async fn cancelling_the_outer_run_drops_the_work_inside() {
         let seen = Arc::clone(&seen);
         async move {
             seen.record("begins");
-            millis(60_000).await;
+            sleep_millis(60_000).await;
             Ok(json!(null))
         }
     });
@@ -77,11 +77,11 @@ async fn cancelling_the_outer_run_drops_the_work_inside() {
     let agent = Agent::new(ScriptedModel::new([call("helper")])).tools(Toolset::new().with(inner).unwrap());
     let mut session = agent.context(Context::new("").with_cancellation(stop.clone())).anywhere().session();
     let (ended, ()) = tokio::join!(session.send("go"), async {
-        until(|| slow.count("begins") == 1).await;
+        wait_until(|| slow.count("begins") == 1).await;
         stop.cancel();
     });
     assert!(matches!(ended, Err(tool_runtime::AgentError::Cancelled)));
-    assert!(matches!(ends(&session)[..], [CallResult::Cancelled]));
+    assert!(matches!(call_results(&session)[..], [CallResult::Cancelled]));
 }
 
 #[tokio::test]

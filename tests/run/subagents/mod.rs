@@ -1,4 +1,4 @@
-//! Agents as tools: their runs are inside of calls, and the outer run decides their interrupts.
+//! Tests of agents as tools: their runs are inside of calls, and decisions about their interrupts go to the outer run.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,8 +17,8 @@ use tool_test_kit::AllAndSome as _;
 mod counts;
 
 use crate::kit::{
-    Effects, Events, Person, Placed as _, agent, answered, ends, open, pays, refusal, store, stores, tool_results,
-    tools,
+    Effects, Events, OnBackend as _, Person, agent, call_results, open_interrupts, payments, refusal, send_and_resume,
+    store, stores, tool_results, tools,
 };
 
 /// Asks a person, if there is one.
@@ -54,7 +54,7 @@ pub(crate) fn call(name: &str) -> Turn {
 }
 
 /// Returns an agent with a tool that is an agent with these turns.
-fn outer<A: Into<ModelAnswer>>(
+fn outer_agent<A: Into<ModelAnswer>>(
     store: &Arc<dyn Store>,
     effects: &Arc<Effects>,
     turns: impl IntoIterator<Item = A>,
@@ -65,7 +65,7 @@ fn outer<A: Into<ModelAnswer>>(
 }
 
 /// Returns the same agent in another process, in which the inner model has these turns left.
-fn again(store: &Arc<dyn Store>, effects: &Arc<Effects>, turns: impl IntoIterator<Item = Turn>) -> Agent {
+fn restarted_agent(store: &Arc<dyn Store>, effects: &Arc<Effects>, turns: impl IntoIterator<Item = Turn>) -> Agent {
     let inner = Agent::new(ScriptedModel::new(turns)).tools(inner_tools(effects));
     let tools = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
     agent(store, tools, [Turn::say("done")])
@@ -75,35 +75,37 @@ fn again(store: &Arc<dyn Store>, effects: &Arc<Effects>, turns: impl IntoIterato
 async fn an_inner_approval_is_decided_outside_and_continues_in_another_process() {
     for store in stores().await {
         let effects = Effects::new();
-        let first = outer(&store, &effects, [pays(&[5, 6])]);
+        let first = outer_agent(&store, &effects, [payments(&[5, 6])]);
         let mut session = first.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
         let id = session.id().clone();
         drop((session, first));
 
-        let second = again(&store, &effects, []);
-        let waits = open(&second, &id).await;
-        let InterruptKind::Inner { tool, interrupt, feedback: None } = &waits[0].kind else { panic!("{waits:?}") };
+        let second = restarted_agent(&store, &effects, []);
+        let interrupts = open_interrupts(&second, &id).await;
+        let InterruptKind::Inner { tool, interrupt, feedback: None } = &interrupts[0].kind else {
+            panic!("{interrupts:?}")
+        };
         assert!(matches!(interrupt.kind, InterruptKind::Approval { .. }));
-        assert_eq!(waits[0].shown.challenge.as_deref(), Some("pay 5 to \"Ann\"?"));
-        assert_eq!((tool.as_str(), &waits[0].shown), ("pay", &interrupt.shown));
-        let decide = async |decision| second.decide(&id, &waits[0].id, decision, "").await;
+        assert_eq!(interrupts[0].shown.challenge.as_deref(), Some("pay 5 to \"Ann\"?"));
+        assert_eq!((tool.as_str(), &interrupts[0].shown), ("pay", &interrupt.shown));
+        let decide = async |decision| second.decide(&id, &interrupts[0].id, decision, "").await;
         let wrong = Decision::Edit { arguments: json!({"amount": 500}) };
-        assert!(matches!(refusal(decide(wrong).await), Refusal::Invalid { .. }), "checked by the inner tool");
+        assert!(matches!(refusal(decide(wrong).await), Refusal::Invalid { .. }), "the inner tool checks the edit");
         assert!(matches!(refusal(decide(Decision::Fail { error: String::new() }).await), Refusal::NotOffered { .. }));
-        assert_eq!(refusal(second.decide(&id, &waits[0].id, Decision::Approve, "eve").await), Refusal::Forbidden);
+        assert_eq!(refusal(second.decide(&id, &interrupts[0].id, Decision::Approve, "eve").await), Refusal::Forbidden);
         decide(Decision::Edit { arguments: json!({"amount": 50}) }).await.unwrap();
         let mut session = second.open(&id).await.unwrap();
-        assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended, "the other one waits, too");
+        assert_eq!(session.resume().await.unwrap().phase, Phase::Suspended, "the other payment still waits");
         assert_eq!(effects.all(), ["pay 50 to Ann"]);
         drop((session, second));
 
-        let third = again(&store, &effects, [Turn::say("paid")]);
-        let waits = open(&third, &id).await;
-        third.decide(&id, &waits[0].id, Decision::deny("not six"), "").await.unwrap();
+        let third = restarted_agent(&store, &effects, [Turn::say("paid")]);
+        let interrupts = open_interrupts(&third, &id).await;
+        third.decide(&id, &interrupts[0].id, Decision::deny("not six"), "").await.unwrap();
         let mut session = third.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
-        assert_eq!(effects.all(), ["pay 50 to Ann"], "what ran is not run again");
+        assert_eq!(effects.all(), ["pay 50 to Ann"], "the first payment does not run again");
         assert_eq!(tool_results(&session), ["paid"]);
     }
 }
@@ -111,14 +113,16 @@ async fn an_inner_approval_is_decided_outside_and_continues_in_another_process()
 #[tokio::test]
 async fn an_operator_is_asked_about_all_inner_interrupts() {
     let effects = Effects::new();
-    let turns =
-        [pays(&[5]).then_call("Poll", json!({"question": "tea?"})).then_call("muse", json!({})), Turn::say("all done")];
+    let turns = [
+        payments(&[5]).then_call("Poll", json!({"question": "tea?"})).then_call("muse", json!({})),
+        Turn::say("all done"),
+    ];
     let wrong = Decision::Edit { arguments: json!({"amount": 0}) };
     let decisions = [wrong, Decision::Approve, Decision::Answer { value: json!("fun") }];
     let person = Person::deciding(decisions).executing(["\"yes\""]);
-    let agent = outer(&store(), &effects, turns).observer(Events::new()).operator(person.clone()).anywhere();
+    let agent = outer_agent(&store(), &effects, turns).observer(Events::new()).operator(person.clone()).anywhere();
     let mut session = agent.session();
-    answered(&mut session, "go").await;
+    send_and_resume(&mut session, "go").await;
     assert_eq!(tool_results(&session), ["all done"]);
     assert_eq!(effects.all(), ["muse", "pay 5 to Ann"]);
     let approvals = person.approvals();
@@ -175,7 +179,7 @@ async fn input_and_output_are_typed() {
 }
 
 #[tokio::test]
-async fn an_approval_two_deep_is_decided_outside() {
+async fn an_approval_two_levels_deep_is_decided_outside() {
     for store in stores().await {
         let effects = Effects::new();
         let all = |deepest: Vec<Turn>, middle: Vec<Turn>, top: Vec<Turn>| {
@@ -183,17 +187,17 @@ async fn an_approval_two_deep_is_decided_outside() {
             let middle = Agent::new(ScriptedModel::new(middle)).tools(Toolset::new().with(deepest).unwrap());
             agent(&store, Toolset::new().with(middle.as_tool("middle", "Asks.")).unwrap(), top)
         };
-        let first = all(vec![pays(&[5])], vec![call("deepest")], vec![call("middle")]);
+        let first = all(vec![payments(&[5])], vec![call("deepest")], vec![call("middle")]);
         let mut session = first.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
         let id = session.id().clone();
         drop((session, first));
         let second = all(vec![Turn::say("a")], vec![Turn::say("b")], vec![Turn::say("c")]);
-        let waits = open(&second, &id).await;
-        assert_eq!(waits[0].innermost().shown.tool, "pay");
+        let interrupts = open_interrupts(&second, &id).await;
+        assert_eq!(interrupts[0].innermost().shown.tool, "pay");
         let wrong = Decision::Edit { arguments: json!({"amount": 101}) };
-        assert!(matches!(refusal(second.decide(&id, &waits[0].id, wrong, "").await), Refusal::Invalid { .. }));
-        second.decide(&id, &waits[0].id, Decision::Approve, "").await.unwrap();
+        assert!(matches!(refusal(second.decide(&id, &interrupts[0].id, wrong, "").await), Refusal::Invalid { .. }));
+        second.decide(&id, &interrupts[0].id, Decision::Approve, "").await.unwrap();
         let mut session = second.open(&id).await.unwrap();
         assert_eq!(session.resume().await.unwrap().text, "c");
         assert_eq!((effects.all(), tool_results(&session)), (vec!["pay 5 to Ann".to_owned()], vec!["b".to_owned()]));
@@ -203,20 +207,21 @@ async fn an_approval_two_deep_is_decided_outside() {
 #[tokio::test]
 async fn without_an_outer_run_no_person_can_be_asked() {
     let effects = Effects::new();
-    let inner =
-        Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("no money")])).tools(tools(&effects)).operator(Suspend);
+    let inner = Agent::new(ScriptedModel::new([payments(&[5]), Turn::say("no money")]))
+        .tools(tools(&effects))
+        .operator(Suspend);
     let tools = Toolset::new().with(inner.as_tool("helper", "Helps.")).unwrap();
     let output = tools.call("helper", &task().to_string(), &Context::new("c")).await.unwrap();
     assert_eq!((output.as_json(), effects.all().len()), (Some("\"no money\""), 0));
 }
 
 #[tokio::test]
-async fn a_policy_outside_judges_the_call_of_the_agent_itself() {
+async fn an_outer_policy_applies_to_the_call_of_the_agent() {
     let effects = Effects::new();
-    let agent = outer(&store(), &effects, [Turn::say("never")])
+    let agent = outer_agent(&store(), &effects, [Turn::say("never")])
         .policy(|_: &tool_runtime::toolset::ProposedCall<'_>| Permission::deny("no"))
         .anywhere();
     let mut session: Session = agent.session();
     session.send("go").await.unwrap();
-    assert!(matches!(ends(&session)[..], [CallResult::PolicyDenied { .. }]));
+    assert!(matches!(call_results(&session)[..], [CallResult::PolicyDenied { .. }]));
 }

@@ -27,7 +27,7 @@ async fn charge(
     Ok(format!("charged {number}"))
 }
 
-/// Looks something up.
+/// Looks a word up.
 #[tool(effect = read_only, retries = 1)]
 fn look(
     /// The word.
@@ -43,6 +43,7 @@ struct Show {
     text: String,
 }
 
+/// Returns the names and texts of all files, sorted by name.
 pub(crate) fn read(folder: &Path) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = fs::read_dir(folder)
         .unwrap()

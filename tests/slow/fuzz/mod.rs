@@ -1,12 +1,12 @@
-//! Random changes of stored and sealed runs: reading never panics, and every accepted text is a consistent run. The same for JSON
-//! in pieces, and for requests of frontends.
+//! Tests that read randomly changed texts: stored and sealed runs, JSON in pieces, and requests of frontends. Reading never panics,
+//! and every accepted record is a consistent run.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow fuzz` runs for a minute; `FUZZ_SEED` repeats a run. `corpus/` keeps
-//! texts that once broke something, beside good ones, which `scripts/bless corpus` writes.
+//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow fuzz` runs for a minute; `FUZZ_SEED` repeats a run.
+//! `corpus/` has good texts, which `scripts/bless corpus` writes, and texts that once broke something.
 
+mod ag_ui;
 mod corpus;
-mod pieces;
-mod requests;
+mod json_pieces;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -33,7 +33,7 @@ fn sealer() -> Sealer {
 
 /// Reads a text in every possible way. An accepted text must be consistent.
 fn read(name: &str, text: &str, sealed: &[String]) {
-    pieces::read(text);
+    json_pieces::read(text);
     match name.split('-').next() {
         Some("log") => {
             if let Ok(events) = record::decode(text)
@@ -48,7 +48,7 @@ fn read(name: &str, text: &str, sealed: &[String]) {
             }
         }
         Some("json") => {}
-        Some("agui") => requests::ag_ui(text),
+        Some("agui") => ag_ui::read(text),
         _ => {
             let opened = sealer().open(text, &Principal::from("anna"), Time(5)).now_or_never();
             if let Some(Ok(run)) = opened {
@@ -62,7 +62,7 @@ fn read(name: &str, text: &str, sealed: &[String]) {
 /// Uses a run as a program does after reading it.
 fn use_run(run: &Run) {
     let frozen = run.freeze();
-    let thawed = Run::thaw(&frozen).unwrap_or_else(|error| panic!("what was frozen cannot be thawed: {error}"));
+    let thawed = Run::thaw(&frozen).unwrap_or_else(|error| panic!("a frozen run cannot be thawed: {error}"));
     assert_eq!(thawed.freeze(), frozen);
     assert_eq!(thawed.phase(), run.phase());
     let _ = (pending_actions(run), run.interrupts().count(), run.next_expiry(), run.last_text());
@@ -72,7 +72,8 @@ fn use_run(run: &Run) {
         if let Ok((log, _)) = step(run, event) {
             let mut next = Run::thaw(&frozen).unwrap();
             for entry in log {
-                next.apply(&entry).unwrap_or_else(|error| panic!("what follows from a run does not follow: {error}"));
+                next.apply(&entry)
+                    .unwrap_or_else(|error| panic!("an entry of the next step does not apply to the run: {error}"));
             }
         }
     }
@@ -92,7 +93,7 @@ fn no_input_panics() {
             .map_or(1, |time| u64::from(time.subsec_nanos()) << 20 | time.as_secs() | 1)
     });
     let corpus = corpus::read(&folder());
-    assert!(corpus.len() >= 6, "the corpus is gone");
+    assert!(corpus.len() >= 6, "the corpus is incomplete");
     let sealed: Vec<String> =
         corpus.iter().filter(|(name, _)| name.starts_with("sealed")).map(|(_, text)| text.clone()).collect();
     for (name, text) in &corpus {
@@ -116,7 +117,7 @@ fn no_input_panics() {
         let kind = name.split('-').next().unwrap_or_default();
         let path = folder().join(format!("{kind}-broken-{seed}.txt"));
         std::fs::write(&path, &text).unwrap();
-        // Repeat it, so that the failure is visible.
+        // Read it again, so that the failure is visible.
         read(&name, &text, &sealed);
         panic!("broken by {}", path.display());
     }

@@ -1,4 +1,4 @@
-//! The guarantees for a run that has ended, after any kills.
+//! Checks what the run's guarantees say about a run that has ended, after any kills.
 
 use std::path::Path;
 
@@ -13,48 +13,48 @@ use tool_runtime::{
 
 use crate::kills::{
     child,
+    effects::{Effects, Person, SCRIPTS},
     parent::Case,
-    world::{Person, SCRIPTS, World},
 };
 
 /// Checks `run`, which was loaded with its snapshot, if there is one; `records` are its whole log.
 pub(crate) fn check(case: &Case, run: &Run, records: &[Record], dir: &Path) {
     let log: Vec<LogEntry> = records.iter().flat_map(|record| record::decode(&record.text).unwrap()).collect();
     assert_eq!(Run::fold(log.clone()).unwrap().freeze(), run.freeze(), "{case:?}");
-    let world = World::of(dir);
+    let recorded = Effects::of(dir);
     let person = child::people()[case.person];
-    let made: Vec<&str> = run.calls().iter().map(|call| call.name.as_str()).collect();
+    let called: Vec<&str> = run.calls().iter().map(|call| call.name.as_str()).collect();
     let wanted: Vec<&str> = SCRIPTS[case.script].iter().flat_map(|turn| turn.iter().copied()).collect();
-    assert_eq!(made, wanted, "{case:?}: a call is missing, or was made twice");
+    assert_eq!(called, wanted, "{case:?}: a call is missing, or was requested twice");
     for call in run.calls() {
-        of_call(case, person, call, &log, &world);
+        check_call(case, person, call, &log, &recorded);
     }
     let is_known = |effect: &String| run.calls().iter().any(|call| effect.ends_with(&format!(" {}", call.id)));
-    assert!(world.effects().iter().all(is_known), "{case:?}: {:?}", world.effects());
-    answered_once_and_in_order(case, run);
+    assert!(recorded.all().iter().all(is_known), "{case:?}: {:?}", recorded.all());
+    check_answers(case, run);
 }
 
-fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], world: &World) {
+fn check_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], recorded: &Effects) {
     let arguments: Value = serde_json::from_str(&call.arguments().text).unwrap();
-    let effects = world.count(&call.name, &arguments["n"], call.id.as_str());
+    let effects = recorded.count(&call.name, &arguments["n"], call.id.as_str());
     let result = call.result().unwrap();
     let shown = format!("{case:?}: {} {}: {effects} effects, {result:?}", call.name, arguments["n"]);
     // An effect with other arguments had no permission.
-    let all = world.effects().iter().filter(|effect| effect.ends_with(&format!(" {}", call.id))).count();
-    let steps = world.count("step", &arguments["n"], call.id.as_str());
+    let all = recorded.all().iter().filter(|effect| effect.ends_with(&format!(" {}", call.id))).count();
+    let steps = recorded.count("step", &arguments["n"], call.id.as_str());
     assert_eq!(all, effects + steps, "{shown}");
 
     let (mut grants, mut starts, mut starts_before_step, mut kept, mut ends) = (0, 0, 0, 0, 0);
-    let (mut asked, mut again) = (Vec::new(), 0);
+    let (mut reconciles, mut repetitions) = (Vec::new(), 0);
     for event in log {
         match event {
             LogEntry::Granted { call: id, .. } if *id == call.id => grants += 1,
             LogEntry::Started { call: id, .. } if *id == call.id => starts += 1,
             LogEntry::Opened { call: id, interrupt } if *id == call.id => {
-                asked.extend((interrupt.kind == InterruptKind::Reconcile).then_some(&interrupt.id));
+                reconciles.extend((interrupt.kind == InterruptKind::Reconcile).then_some(&interrupt.id));
             }
-            LogEntry::Decided { interrupt, decision: Decision::Approve, .. } if asked.contains(&interrupt) => {
-                again += 1;
+            LogEntry::Decided { interrupt, decision: Decision::Approve, .. } if reconciles.contains(&interrupt) => {
+                repetitions += 1;
             }
             LogEntry::StepEnded { call: id, name, .. } if *id == call.id && name == "first" => {
                 (kept, starts_before_step) = (kept + 1, starts);
@@ -71,7 +71,7 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], world: &W
     }
     if call.name == "keeps" {
         // Only a person allows a step to be repeated.
-        assert!(steps <= 1 + again, "{again} times again; {shown}");
+        assert!(steps <= 1 + repetitions, "a person allowed {repetitions} repetitions; {shown}");
         assert!(effects <= steps, "{shown}");
     }
     let once = matches!(call.name.as_str(), "pay" | "add" | "ask" | "keeps");
@@ -82,16 +82,17 @@ fn of_call(case: &Case, person: Person, call: &Call, log: &[LogEntry], world: &W
         ("Elsewhere", CallResult::Succeeded { output }) => {
             assert_eq!((effects, output.as_json()), (0, Some(&*arguments["n"].to_string())), "{shown}");
         }
-        // A lost call, about which the person saw that it was done.
+        // The person saw that a lost call had its effect.
         (_, CallResult::Responded { .. }) => assert!(once && effects == 1 && person != Person::Lazy, "{shown}"),
         (_, CallResult::Succeeded { .. }) => assert!(effects >= 1, "{shown}"),
         ("pay", CallResult::Denied { .. }) if person == Person::Picky => assert_eq!(effects, 0, "{shown}"),
-        // A lost call without a decision about a repetition.
+        // The person denied a lost call without a check.
         (_, _) => assert!(once && person == Person::Lazy && starts >= 1 && !case.kills.is_empty(), "{shown}"),
     }
 }
 
-fn answered_once_and_in_order(case: &Case, run: &Run) {
+/// Checks that each call was answered once, and in order.
+fn check_answers(case: &Case, run: &Run) {
     let mut due: Vec<&str> = Vec::new();
     let (mut prompts, mut turns) = (0, 0);
     for message in run.messages() {

@@ -1,4 +1,4 @@
-//! The work of one process before it dies or ends: a part of a run, or decisions about open interrupts.
+//! One process of a run: it decides open interrupts and drives the run, until it dies or ends.
 
 use std::{
     env, fs,
@@ -16,8 +16,8 @@ use tool_runtime::{
 use tool_stores::{PostgresOptions, SqliteStore};
 
 use crate::kills::{
+    effects::{Effects, Person, SCRIPTS, agent},
     point,
-    world::{Person, SCRIPTS, World, agent},
 };
 
 pub(crate) const DIR: &str = "TOOL_TEST_KILLS_DIR";
@@ -36,11 +36,11 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
-fn chosen(name: &str) -> usize {
+fn index(name: &str) -> usize {
     usize::try_from(number(name).unwrap()).unwrap()
 }
 
-async fn store(dir: &Path) -> Arc<dyn Store> {
+async fn open_store(dir: &Path) -> Arc<dyn Store> {
     match env::var(SCHEMA) {
         Ok(schema) => {
             let options = PostgresOptions::new().schema(schema).connections(2);
@@ -53,17 +53,17 @@ async fn store(dir: &Path) -> Arc<dyn Store> {
 /// The maximum duration of a process.
 const MAX_TIME: Duration = Duration::from_mins(1);
 
-/// Decides open interrupts, and drives the run until it rests.
+/// Decides open interrupts, and drives the run until it ends or is suspended.
 #[tokio::test]
 #[ignore = "started by the tests beside it"]
-async fn lives() {
-    let dir = started();
+async fn drive_part() {
+    let dir = start_watchdog();
     point::die_at(number(POINT).unwrap_or_default());
     if let Some(micros) = number(MICROS) {
         point::die_after(Duration::from_micros(micros));
     }
-    let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]);
-    let session = found(&agent, &dir).await;
+    let agent = agent(open_store(&dir).await, &dir, SCRIPTS[index(SCRIPT)]);
+    let session = open_or_create(&agent, &dir).await;
     if session.run().phase() == Phase::Suspended {
         decide(&agent, &session, &dir).await;
     }
@@ -76,18 +76,19 @@ async fn lives() {
 /// Resumes the run as soon as possible, until it has ended. Several such processes compete.
 #[tokio::test]
 #[ignore = "started by the tests beside it"]
-async fn works() {
-    let dir = started();
-    // No process dies here, and a slow process on a busy machine must not be taken for dead.
-    let agent = agent(store(&dir).await, &dir, SCRIPTS[chosen(SCRIPT)]).lease_time(MAX_TIME / 3);
+async fn compete() {
+    let dir = start_watchdog();
+    // No process dies here, so a slow process on a busy machine must keep its lease.
+    let agent = agent(open_store(&dir).await, &dir, SCRIPTS[index(SCRIPT)]).lease_time(MAX_TIME / 3);
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").unwrap();
     while !dir.join("go").exists() {
         std::thread::yield_now();
     }
-    drive(found(&agent, &dir).await).await;
+    drive(open_or_create(&agent, &dir).await).await;
 }
 
-fn started() -> PathBuf {
+/// Ends this process if it hangs. Returns the folder of the run.
+fn start_watchdog() -> PathBuf {
     std::thread::spawn(|| {
         std::thread::sleep(MAX_TIME);
         eprintln!("a process hangs");
@@ -97,7 +98,7 @@ fn started() -> PathBuf {
 }
 
 /// Returns the run of this folder, or a new one if the store does not have it.
-async fn found(agent: &Agent, dir: &Path) -> Session {
+async fn open_or_create(agent: &Agent, dir: &Path) -> Session {
     let path = dir.join("run");
     if let Ok(id) = fs::read_to_string(&path) {
         match agent.open(&id.into()).await {
@@ -127,8 +128,8 @@ async fn drive(mut session: Session) {
 }
 
 async fn decide(agent: &Agent, session: &Session, dir: &Path) {
-    let (person, world) = (people()[chosen(PERSON)], World::of(dir));
+    let (person, effects) = (people()[index(PERSON)], Effects::of(dir));
     for open in session.interrupts() {
-        agent.decide(session.id(), &open.id, person.decides(open, &world), "").await.unwrap();
+        agent.decide(session.id(), &open.id, person.decide(open, &effects), "").await.unwrap();
     }
 }

@@ -1,12 +1,12 @@
-//! A run whose processes are killed with SIGKILL at all points and at random moments, and processes that compete for one run.
-//! Nothing is lost, no call runs twice without permission, and the run ends.
+//! Tests of runs whose processes are killed with SIGKILL at all points and at random moments, and of processes that compete for
+//! one run. No entry is lost, no call runs twice without permission, and the run ends.
 
 mod check;
 mod child;
+mod effects;
 mod pair;
 mod parent;
 mod point;
-mod world;
 
 use std::time::Instant;
 
@@ -14,8 +14,8 @@ use crate::process_locks::beside_others_blocking;
 
 use parent::{Case, Kill, play, play_all};
 
-/// Plays the script, killed at every point that is a multiple of `stride`.
-fn at_points_of(script: usize, person: usize, stride: usize) {
+/// Plays the script once for each point that is a multiple of `stride`, and kills its process there.
+fn kill_at_points(script: usize, person: usize, stride: usize) {
     let _turn = beside_others_blocking();
     let begun = Instant::now();
     let points = play(&Case { script, person, kills: Vec::new() }).points;
@@ -28,34 +28,34 @@ fn at_points_of(script: usize, person: usize, stride: usize) {
 }
 
 #[test]
-fn killed_at_every_point_when_calls_come_one_by_one() {
-    at_points_of(0, 0, 1);
+fn a_run_survives_kills_at_every_point_when_calls_come_one_by_one() {
+    kill_at_points(0, 0, 1);
 }
 
 #[test]
-fn killed_at_every_point_when_calls_run_side_by_side() {
-    at_points_of(1, 1, 1);
+fn a_run_survives_kills_at_every_point_when_calls_run_side_by_side() {
+    kill_at_points(1, 1, 1);
 }
 
 #[test]
-fn killed_at_every_point_without_decisions_about_lost_calls() {
-    at_points_of(2, 2, 1);
+fn a_run_survives_kills_at_every_point_when_lost_calls_are_denied() {
+    kill_at_points(2, 2, 1);
 }
 
 #[test]
-fn killed_at_many_points_of_a_long_run() {
-    at_points_of(3, 0, 7);
+fn a_long_run_survives_kills_at_many_points() {
+    kill_at_points(3, 0, 7);
 }
 
 #[test]
-fn killed_at_every_point_when_tools_keep_their_steps() {
+fn a_run_survives_kills_at_every_point_when_tools_keep_their_steps() {
     for person in 0..3 {
-        at_points_of(4, person, 1);
+        kill_at_points(4, person, 1);
     }
 }
 
 #[test]
-fn killed_again_where_the_run_is_taken_over() {
+fn a_run_survives_a_second_kill_during_its_recovery() {
     let _turn = beside_others_blocking();
     let begun = Instant::now();
     // All pairs have different distances.
@@ -70,7 +70,7 @@ fn killed_again_where_the_run_is_taken_over() {
 }
 
 #[test]
-fn killed_at_any_moment_again_and_again() {
+fn a_run_survives_kills_at_any_moment_again_and_again() {
     let _turn = beside_others_blocking();
     let begun = Instant::now();
     let cases = (0..24).map(|number| {

@@ -1,4 +1,4 @@
-//! S13 with real processes: several processes resume a run at the same moment, over each store that processes can share.
+//! Tests of guarantee S13 with real processes: several resume a run at the same moment, with each store that processes can share.
 
 use std::{
     fs,
@@ -15,8 +15,8 @@ use tool_test_kit::stores::{File, Schema};
 
 use crate::kills::{
     check, child,
+    effects::{Effects, Person, SCRIPTS, agent},
     parent::{Case, process},
-    world::{Person, SCRIPTS, World, agent},
 };
 use crate::process_locks::beside_others;
 
@@ -47,7 +47,7 @@ async fn s13_processes_that_resume_one_run_give_one_effect_over_postgresql() {
 
 /// Approves a run, and lets all processes continue it.
 async fn race(store: Arc<dyn Store>, dir: &Path, schema: Option<&str>) {
-    let (world, agent) = (World::of(dir), agent(Arc::clone(&store), dir, SCRIPTS[SCRIPT]));
+    let (effects, agent) = (Effects::of(dir), agent(Arc::clone(&store), dir, SCRIPTS[SCRIPT]));
     let mut session = agent.session();
     fs::write(dir.join("run"), session.id().as_str()).unwrap();
     session.send("go").await.unwrap();
@@ -58,14 +58,14 @@ async fn race(store: Arc<dyn Store>, dir: &Path, schema: Option<&str>) {
             break;
         }
         for open in session.interrupts() {
-            agent.decide(&id, &open.id, Person::Careful.decides(open, &world), "").await.unwrap();
+            agent.decide(&id, &open.id, Person::Careful.decide(open, &effects), "").await.unwrap();
         }
-        let mut workers: Vec<Child> = (0..WORKERS).map(|_| worker(dir, schema)).collect();
-        ready(dir);
+        let mut workers: Vec<Child> = (0..WORKERS).map(|_| start_worker(dir, schema)).collect();
+        wait_until_ready(dir);
         fs::write(dir.join("go"), "").unwrap();
         for worker in &mut workers {
             let status = worker.wait().unwrap();
-            assert!(status.success(), "{status}: {}", fs::read_to_string(dir.join("said")).unwrap());
+            assert!(status.success(), "{status}: {}", fs::read_to_string(dir.join("errors")).unwrap());
         }
         fs::remove_file(dir.join("go")).unwrap();
     }
@@ -73,14 +73,14 @@ async fn race(store: Arc<dyn Store>, dir: &Path, schema: Option<&str>) {
     let case = Case { script: SCRIPT, person: 0, kills: Vec::new() };
     let run = store.load(&id).await.unwrap().unwrap().run().unwrap();
     check::check(&case, &run, &store.read(&id, 0).await.unwrap(), dir);
-    let effects = world.effects();
+    let effects = effects.all();
     for (name, times) in [("pay", 3), ("add", 1), ("ask", 1)] {
         assert_eq!(effects.iter().filter(|effect| effect.starts_with(name)).count(), times, "{effects:?}");
     }
 }
 
-fn worker(dir: &Path, schema: Option<&str>) -> Child {
-    let mut command = process("works", dir, SCRIPT);
+fn start_worker(dir: &Path, schema: Option<&str>) -> Child {
+    let mut command = process("compete", dir, SCRIPT);
     if let Some(schema) = schema {
         command.env(child::SCHEMA, schema);
     }
@@ -88,7 +88,7 @@ fn worker(dir: &Path, schema: Option<&str>) -> Child {
 }
 
 /// Waits until all processes are ready.
-fn ready(dir: &Path) {
+fn wait_until_ready(dir: &Path) {
     let begun = Instant::now();
     let is_ready = |name: &str| name.starts_with("ready-");
     loop {
@@ -100,7 +100,7 @@ fn ready(dir: &Path) {
             }
             return;
         }
-        assert!(begun.elapsed() < Duration::from_mins(1), "only {} of {WORKERS} are there", all.len());
+        assert!(begun.elapsed() < Duration::from_mins(1), "only {} of {WORKERS} processes are ready", all.len());
         std::thread::sleep(Duration::from_millis(1));
     }
 }

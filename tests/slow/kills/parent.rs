@@ -1,4 +1,4 @@
-//! The parent: it starts processes until a run has ended, and kills some of them.
+//! Starts processes until a run has ended, and kills some of them.
 
 use std::{
     collections::VecDeque,
@@ -18,14 +18,14 @@ use tool_stores::SqliteStore;
 
 use tool_test_kit::stores::File;
 
-use crate::kills::{check, child, world::SCRIPTS};
+use crate::kills::{check, child, effects::SCRIPTS};
 
 /// The maximum number of processes for one run.
 const MAX_PROCESSES: usize = 60;
 /// The number of cases in parallel. A process mostly waits: for the disk, or for the end of a lease.
 const SIDE_BY_SIDE: usize = 3;
 
-/// A run, and the deaths of its processes.
+/// A run whose processes are killed.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) script: usize,
@@ -58,19 +58,19 @@ pub(crate) fn play_all(cases: impl IntoIterator<Item = Case>) -> usize {
     let work = || std::iter::from_fn(&next).map(|case| play(&case).kills).sum::<usize>();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..SIDE_BY_SIDE).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().map(|worker| worker.join().expect("a case above failed")).sum()
+        workers.into_iter().map(|worker| worker.join().expect("a case failed; see above")).sum()
     })
 }
 
 /// Plays a case to its end, and checks the result.
 pub(crate) fn play(case: &Case) -> Count {
-    let place = File::new();
-    let path = place.path();
+    let file = File::new();
+    let path = file.path();
     let dir = path.parent().unwrap();
     let mut kills: VecDeque<Kill> = case.kills.iter().copied().collect();
     let (mut count, mut log) = (Count::default(), Vec::new());
     for _ in 0..MAX_PROCESSES {
-        let mut command = process("lives", dir, case.script);
+        let mut command = process("drive_part", dir, case.script);
         command.env(child::PERSON, case.person.to_string());
         match kills.front() {
             Some(Kill::Point(point)) => drop(command.env(child::POINT, (point - count.points).to_string())),
@@ -79,32 +79,32 @@ pub(crate) fn play(case: &Case) -> Count {
         }
         let status = command.status().unwrap();
         if status.signal() == Some(9) {
-            assert!(kills.pop_front().is_some(), "{case:?}: nobody was to die");
+            assert!(kills.pop_front().is_some(), "{case:?}: a process died without a planned kill");
             count = Count { kills: count.kills + 1, points: 0 };
         } else {
-            let errors = fs::read_to_string(dir.join("said")).unwrap_or_default();
+            let errors = fs::read_to_string(dir.join("errors")).unwrap_or_default();
             assert!(status.success(), "{case:?}: {status}\n{errors}");
             count.points += fs::read_to_string(dir.join("passed")).unwrap().parse::<u64>().unwrap();
             kills.pop_front_if(|kill| matches!(kill, Kill::Micros(_)));
         }
-        let (after, run) = stored(dir);
-        assert!(after.starts_with(&log), "{case:?}: something was lost: {log:#?}\n{after:#?}");
+        let (after, run) = load(dir);
+        assert!(after.starts_with(&log), "{case:?}: entries were lost: {log:#?}\n{after:#?}");
         log = after;
         if let Some(run) = run.filter(|run| run.phase() == Phase::Finished) {
             check::check(case, &run, &log, dir);
             return count;
         }
     }
-    panic!("{case:?}: it does not end: {log:#?}");
+    panic!("{case:?}: the run does not end: {log:#?}");
 }
 
 /// Starts this program again, as one of the processes of a run.
-pub(crate) fn process(what: &str, dir: &Path, script: usize) -> Command {
+pub(crate) fn process(test: &str, dir: &Path, script: usize) -> Command {
     assert!(script < SCRIPTS.len());
-    let errors = fs::File::create(dir.join("said")).unwrap();
+    let errors = fs::File::create(dir.join("errors")).unwrap();
     let mut command = Command::new(env::current_exe().unwrap());
     command
-        .args([&format!("kills::child::{what}"), "--exact", "--ignored", "--nocapture"])
+        .args([&format!("kills::child::{test}"), "--exact", "--ignored", "--nocapture"])
         .env(child::DIR, dir)
         .env(child::SCRIPT, script.to_string())
         .stdin(Stdio::null())
@@ -114,7 +114,7 @@ pub(crate) fn process(what: &str, dir: &Path, script: usize) -> Command {
 }
 
 /// Returns the log in the file, and the run, if there is one.
-fn stored(dir: &Path) -> (Vec<Record>, Option<Run>) {
+fn load(dir: &Path) -> (Vec<Record>, Option<Run>) {
     let Ok(id) = fs::read_to_string(dir.join("run")) else { return (Vec::new(), None) };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let store = SqliteStore::open(dir.join("runs.db")).unwrap();

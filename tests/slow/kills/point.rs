@@ -21,6 +21,7 @@ use tool_runtime::{
 static DEADLY: AtomicU64 = AtomicU64::new(0);
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
+/// Lets this process die at the point with this number. 0 is none.
 pub(crate) fn die_at(point: u64) {
     DEADLY.store(point, Ordering::SeqCst);
 }
@@ -32,12 +33,13 @@ pub(crate) fn die_after(time: Duration) {
     });
 }
 
+/// Returns the number of points that this process has passed.
 pub(crate) fn passed() -> u64 {
     PASSED.load(Ordering::SeqCst)
 }
 
-/// A point at which this process may die, as in a power failure.
-pub(crate) fn point() {
+/// Kills this process, as a power failure does, if this is the chosen point.
+pub(crate) fn pass_point() {
     if PASSED.fetch_add(1, Ordering::SeqCst) + 1 == DEADLY.load(Ordering::SeqCst) {
         die();
     }
@@ -51,12 +53,12 @@ fn die() -> ! {
 }
 
 /// An observer with points in the middle of a turn, and between the log and its actions.
-pub(crate) struct Pointed;
+pub(crate) struct PointObserver;
 
-impl Observer for Pointed {
+impl Observer for PointObserver {
     fn event(&self, event: Event<'_>) {
         if matches!(event, Event::StepStarted { .. } | Event::CallArguments { .. } | Event::CallStarted(_)) {
-            point();
+            pass_point();
         }
     }
 }
@@ -66,18 +68,18 @@ pub(crate) struct PointedStore(pub(crate) Arc<dyn Store>);
 
 type Promise<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-fn around<'a, T: 'a>(work: Promise<'a, T>) -> Promise<'a, T> {
+fn pass_around<'a, T: 'a>(work: Promise<'a, T>) -> Promise<'a, T> {
     Box::pin(async move {
-        point();
-        let done = work.await;
-        point();
-        done
+        pass_point();
+        let result = work.await;
+        pass_point();
+        result
     })
 }
 
 impl Store for PointedStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> Promise<'a, ()> {
-        around(self.0.append(run, append))
+        pass_around(self.0.append(run, append))
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> Promise<'a, Option<StoredRun>> {
@@ -89,15 +91,15 @@ impl Store for PointedStore {
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> Promise<'a, ()> {
-        around(self.0.snapshot(run, rev, text))
+        pass_around(self.0.snapshot(run, rev, text))
     }
 
     fn lease<'a>(&'a self, run: &'a RunId, worker: &'a str, now: Time, ttl: Duration) -> Promise<'a, Lease> {
-        around(self.0.lease(run, worker, now, ttl))
+        pass_around(self.0.lease(run, worker, now, ttl))
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> Promise<'a, ()> {
-        around(self.0.release(run, lease))
+        pass_around(self.0.release(run, lease))
     }
 
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> Promise<'a, Vec<WaitingItem>> {

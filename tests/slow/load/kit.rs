@@ -1,4 +1,4 @@
-//! A server on its own runtime, and clients that are plain sockets.
+//! A server on its own runtime. Its clients are plain sockets.
 
 use std::{
     io::{self, Read, Write},
@@ -19,7 +19,7 @@ use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 
 use tool_test_kit::memory;
 
-/// A server that listens.
+/// A running server.
 pub(crate) struct Served {
     runtime: Option<Runtime>,
     pub(crate) address: SocketAddr,
@@ -47,12 +47,12 @@ impl Served {
             serve(listener, router, std::future::pending(), DEFAULT_GRACE).await
         });
         let mut served = Self { runtime: Some(runtime), address, tasks: 0 };
-        served.look(address);
+        served.count_own_tasks(address);
         served
     }
 
     /// Counts the server's own tasks after its start.
-    fn look(&mut self, address: SocketAddr) {
+    fn count_own_tasks(&mut self, address: SocketAddr) {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         stream.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
@@ -81,8 +81,8 @@ impl Served {
     }
 
     /// Waits until no request has left anything behind.
-    pub(crate) async fn rests(&self) {
-        until("no task is left", || self.tasks() == 0).await;
+    pub(crate) async fn wait_until_idle(&self) {
+        wait_until("no task is left", || self.tasks() == 0).await;
     }
 }
 
@@ -102,15 +102,15 @@ pub(crate) fn raise_limit() {
 }
 
 /// Returns the number of allocated bytes.
-pub(crate) fn live() -> usize {
+pub(crate) fn live_bytes() -> usize {
     usize::try_from(memory::live()).unwrap_or(0)
 }
 
 /// Waits until a condition holds. Fails before the server's timers of half a minute would remove what was left behind.
-pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) async fn wait_until(condition: &str, holds: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(25);
-    while !is_so() {
-        assert!(Instant::now() < end, "waited in vain until {what}");
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain until {condition}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn run(thread: &str, text: &str, resumable: bool) -> Vec<u8> {
     post("/agent", &input.to_string())
 }
 
-/// Returns the request of a client that has nothing of an AG-UI thread.
+/// Returns the request of a client that opens an AG-UI thread for the first time.
 pub(crate) fn connect(thread: &str) -> Vec<u8> {
     let input = json!({ "threadId": thread, "runId": "connecting", "messages": [], "protocolVersion": "1.0" });
     post("/agent/connect", &input.to_string())
@@ -160,7 +160,7 @@ pub(crate) async fn begin(stream: &mut TcpStream, request: &[u8], part: &str) ->
 }
 
 /// Sends a request, and reads the whole answer.
-pub(crate) async fn whole(mut stream: TcpStream, request: Vec<u8>) -> io::Result<String> {
+pub(crate) async fn read_whole(mut stream: TcpStream, request: Vec<u8>) -> io::Result<String> {
     stream.write_all(&request).await?;
     let mut got = Vec::new();
     stream.read_to_end(&mut got).await?;

@@ -1,4 +1,4 @@
-//! A thousand streams at once.
+//! Tests of a thousand streams at once.
 
 use std::time::{Duration, Instant};
 
@@ -6,26 +6,26 @@ use tokio::task::JoinSet;
 use tool_server::Server;
 
 use crate::load::{
-    kit::{Served, chat, live, run, whole},
-    model::{World, agent},
+    kit::{Served, chat, live_bytes, read_whole, run},
+    model::{SharedState, agent},
 };
 use crate::process_locks::alone;
 
 const STREAMS: usize = 1000;
 
 #[tokio::test]
-async fn a_thousand_streams_at_once_end_as_they_should() {
+async fn a_thousand_streams_at_once_end_completely() {
     let _alone = alone().await;
     // No answer continues before all of them have begun.
-    let world = World::new(STREAMS);
-    let served = Served::stateless(Server::new(agent(&world)).keep_alive(Duration::from_mins(1)));
-    let (before, start) = (live(), Instant::now());
+    let shared = SharedState::new(STREAMS);
+    let served = Served::stateless(Server::new(agent(&shared)).keep_alive(Duration::from_mins(1)));
+    let (before, start) = (live_bytes(), Instant::now());
     let mut clients = JoinSet::new();
     for number in 0..STREAMS {
         let stream = served.connect().await;
         let name = format!("many-{number}");
         let request = if number % 2 == 0 { chat(&name, "gather", false) } else { run(&name, "gather", false) };
-        clients.spawn(async move { (number, whole(stream, request).await) });
+        clients.spawn(async move { (number, read_whole(stream, request).await) });
     }
     while let Some(done) = clients.join_next().await {
         let (number, text) = done.unwrap();
@@ -40,8 +40,8 @@ async fn a_thousand_streams_at_once_end_as_they_should() {
         assert!(!text.contains("\"error\"") && !text.contains("RUN_ERROR"), "stream {number}: {text}");
     }
     let took = start.elapsed();
-    served.rests().await;
-    let left = live().saturating_sub(before);
+    served.wait_until_idle().await;
+    let left = live_bytes().saturating_sub(before);
     println!("{STREAMS} streams at once in {took:.1?}; {} KB are left", left / 1024);
     assert!(left < STREAMS * 1024, "{left} bytes are left of {STREAMS} streams");
 }

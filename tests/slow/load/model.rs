@@ -20,8 +20,8 @@ use tool_runtime::{
 /// The number of bytes in an output of `flood` and `pour`.
 pub(crate) const OUTPUT: usize = 4 * 1024;
 
-/// The state that tests share with calls, and use to hold them back.
-pub(crate) struct World {
+/// The state that tests share with calls. It counts the calls, and holds them back.
+pub(crate) struct SharedState {
     pub(crate) begun: AtomicUsize,
     pub(crate) ended: AtomicUsize,
     pub(crate) dropped: AtomicUsize,
@@ -31,7 +31,7 @@ pub(crate) struct World {
     pub(crate) gather: Barrier,
 }
 
-impl World {
+impl SharedState {
     pub(crate) fn new(gather: usize) -> Arc<Self> {
         let (begun, ended, dropped) = Default::default();
         Arc::new(Self { begun, ended, dropped, go: Semaphore::new(0), gather: Barrier::new(gather) })
@@ -42,13 +42,13 @@ impl World {
     }
 }
 
-/// Counts a call and its end of any kind.
-struct Watch<'a>(&'a World, bool);
+/// Counts a call, and how it ends.
+struct Watch<'a>(&'a SharedState, bool);
 
 impl<'a> Watch<'a> {
-    fn new(world: &'a World) -> Self {
-        world.begun.fetch_add(1, Ordering::SeqCst);
-        Self(world, false)
+    fn new(shared: &'a SharedState) -> Self {
+        shared.begun.fetch_add(1, Ordering::SeqCst);
+        Self(shared, false)
     }
 
     fn done(mut self) {
@@ -63,18 +63,18 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Work until told to stop.
+/// Work until the test ends the work.
 #[tool(effect = read_only)]
-async fn work(#[state] world: &Arc<World>) -> String {
-    let watch = Watch::new(world);
-    if let Ok(permit) = world.go.acquire().await {
+async fn work(#[state] shared: &Arc<SharedState>) -> String {
+    let watch = Watch::new(shared);
+    if let Ok(permit) = shared.go.acquire().await {
         permit.forget();
     }
     watch.done();
     "worked".to_owned()
 }
 
-/// Look something up.
+/// Look a word up.
 #[tool(effect = read_only)]
 fn look(
     /// The word.
@@ -83,15 +83,15 @@ fn look(
     format!("about {word}")
 }
 
-/// Report more than anybody can read in time.
+/// Report faster than a client reads.
 #[tool(effect = read_only)]
 async fn flood(
     /// The number of times.
     times: usize,
-    #[state] world: &Arc<World>,
+    #[state] shared: &Arc<SharedState>,
     #[context] cx: &Context,
 ) -> String {
-    let watch = Watch::new(world);
+    let watch = Watch::new(shared);
     for number in 0..times {
         cx.preliminary(json!({ "number": number, "text": "x".repeat(OUTPUT) }));
         tokio::task::yield_now().await;
@@ -100,34 +100,37 @@ async fn flood(
     "flooded".to_owned()
 }
 
-/// Report as much as is read.
+/// Report as fast as the client reads.
 #[tool(effect = read_only)]
 fn pour(
     /// The number of times.
     times: usize,
-    #[state] world: &Arc<World>,
+    #[state] shared: &Arc<SharedState>,
 ) -> impl Stream<Item = String> + Send + use<> {
-    let world = Arc::clone(world);
+    let shared = Arc::clone(shared);
     stream::iter(0..times).map(move |number| {
-        world.ended.fetch_add(1, Ordering::SeqCst);
+        shared.ended.fetch_add(1, Ordering::SeqCst);
         format!("{number} {}", "x".repeat(OUTPUT))
     })
 }
 
 #[derive(Provide)]
 struct State {
-    world: Arc<World>,
+    shared: Arc<SharedState>,
 }
 
-pub(crate) fn agent(world: &Arc<World>) -> Agent {
-    let gathering = Arc::clone(world);
-    let state = State { world: Arc::clone(world) };
+pub(crate) fn agent(shared: &Arc<SharedState>) -> Agent {
+    let gathering = Arc::clone(shared);
+    let state = State { shared: Arc::clone(shared) };
     let tools: Toolset = toolset!(state; work, look, flood, pour);
     Agent::new(FunctionModel::streaming(move |asked| play(&asked, Arc::clone(&gathering)))).tools(tools)
 }
 
 /// Streams a word, then the requested call or a few words after the barrier, and a last word.
-fn play(asked: &OwnedRequest, world: Arc<World>) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
+fn play(
+    asked: &OwnedRequest,
+    shared: Arc<SharedState>,
+) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let prompt = match asked.messages.last() {
         Some(Message::User { content }) => content.first().and_then(Part::as_text).unwrap_or_default(),
         _ => "",
@@ -149,10 +152,10 @@ fn play(asked: &OwnedRequest, world: Arc<World>) -> impl Stream<Item = Result<De
         None => deltas.push(Delta::Finish(FinishReason::Stop)),
     }
     stream::iter(deltas.into_iter().enumerate()).then(move |(number, delta)| {
-        let world = Arc::clone(&world);
+        let shared = Arc::clone(&shared);
         async move {
             if waits && number == 1 {
-                world.gather.wait().await;
+                shared.gather.wait().await;
             }
             if waits {
                 tokio::time::sleep(Duration::from_millis(1)).await;

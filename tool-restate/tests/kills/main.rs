@@ -1,5 +1,5 @@
 //! Kills of a service, and of the server of Restate. `scripts/kills` does many.
 
 mod engine;
-#[path = "../../../tests/run/kills.rs"]
+#[path = "../../../tests/engines/kills.rs"]
 mod kills;

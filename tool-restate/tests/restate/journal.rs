@@ -8,7 +8,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Effects, pays, tools},
+    kit::{Effects, payments, tools},
     service::session,
 };
 
@@ -43,7 +43,7 @@ async fn stored(id: &RunId) -> Vec<String> {
 #[tokio::test]
 async fn turns_starts_and_decisions_are_entries_of_the_engine() {
     let effects = Effects::new();
-    let mut session = session(tools(&effects), [pays(&[5]), Turn::say("paid it")]);
+    let mut session = session(tools(&effects), [payments(&[5]), Turn::say("paid it")]);
     session.send("go").await.unwrap();
     let open = session.interrupts().next().unwrap().id.clone();
     session.decide(&open, Decision::Approve, "").await.unwrap();

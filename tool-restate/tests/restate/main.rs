@@ -2,9 +2,9 @@
 //!
 //! `suite` has the tests of tests/run that hold wherever a run is kept. The other modules have the tests of this engine alone.
 
+#[path = "../../../tests/engines/backends.rs"]
+mod backends;
 mod journal;
-#[path = "../../../tests/run/engine.rs"]
-mod place;
 mod runs;
 mod service;
 #[path = "../../../tests/run/suite.rs"]

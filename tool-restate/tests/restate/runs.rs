@@ -15,7 +15,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Effects, pays, tool_results, tools},
+    kit::{Effects, payments, tool_results, tools},
     service::{connection, front, session, session_with, until},
 };
 
@@ -39,7 +39,7 @@ async fn a_conversation_goes_on_with_a_second_prompt() {
 #[tokio::test]
 async fn an_approval_comes_from_another_process_and_the_call_runs_once() {
     let effects = Effects::new();
-    let mut session = session(tools(&effects), [pays(&[5]), Turn::say("paid it")]);
+    let mut session = session(tools(&effects), [payments(&[5]), Turn::say("paid it")]);
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
     // Only the id and another connection are left.
     let (id, other) = (session.id().clone(), front(tools(&effects)));
@@ -56,7 +56,7 @@ async fn an_approval_comes_from_another_process_and_the_call_runs_once() {
 #[tokio::test]
 async fn edits_and_denials_hold_as_for_any_store() {
     let effects = Effects::new();
-    let mut session = session(tools(&effects), [pays(&[5, 6]), Turn::say("ok")]);
+    let mut session = session(tools(&effects), [payments(&[5, 6]), Turn::say("ok")]);
     session.send("go").await.unwrap();
     let open: Vec<_> = session.interrupts().map(|open| open.id.clone()).collect();
     let wrong = session.decide(&open[0], Decision::Edit { arguments: json!({"amount": 1000}) }, "").await;
@@ -72,7 +72,7 @@ async fn edits_and_denials_hold_as_for_any_store() {
 async fn the_first_of_two_decisions_from_two_processes_wins() {
     for _ in 0..5 {
         let effects = Effects::new();
-        let mut session = session(tools(&effects), [pays(&[5]), Turn::say("ok")]);
+        let mut session = session(tools(&effects), [payments(&[5]), Turn::say("ok")]);
         session.send("go").await.unwrap();
         let open = session.interrupts().next().unwrap().id.clone();
         let (one, other, id) = (front(tools(&effects)), front(tools(&effects)), session.id().clone());
@@ -133,7 +133,7 @@ async fn a_cancellation_stops_the_call_under_way() {
 async fn a_decision_reaches_a_run_whose_other_call_still_runs() {
     let effects = Effects::new();
     let tools = tools(&effects).merge(toolset!(Arc::clone(&effects); hang)).unwrap();
-    let mut session = session(tools.clone(), [pays(&[5]).then_call("hang", "{}"), Turn::say("never")]);
+    let mut session = session(tools.clone(), [payments(&[5]).then_call("hang", "{}"), Turn::say("never")]);
     let (id, other) = (session.id().clone(), front(tools));
     let sent = tokio::spawn(async move { session.send("go").await });
     let run = until(&other, &id, |run| run.interrupts().next().is_some()).await;
@@ -148,7 +148,7 @@ async fn a_decision_reaches_a_run_whose_other_call_still_runs() {
 #[tokio::test]
 async fn an_approval_expires_on_a_timer_of_the_server() {
     let effects = Effects::new();
-    let driver = Agent::new(ScriptedModel::new([pays(&[5]), Turn::say("too late")])).tools(tools(&effects));
+    let driver = Agent::new(ScriptedModel::new([payments(&[5]), Turn::say("too late")])).tools(tools(&effects));
     let mut front = session_with(tools(&effects), driver.operator(Suspend));
     front.change_agent(|agent| agent.options(|options| options.approval_expiry = Some(Duration::from_secs(1))));
     let mut session = front.agent().session_with_id(front.id().clone(), Vec::new());
@@ -227,7 +227,7 @@ async fn a_server_that_is_away_is_an_error_and_nothing_else() {
     let away = Restate::new("http://127.0.0.1:1", "http://127.0.0.1:1").unwrap();
     let effects = Effects::new();
     let agent =
-        Agent::new(ScriptedModel::new([pays(&[5])])).tools(tools(&effects)).operator(Suspend).store(away.clone());
+        Agent::new(ScriptedModel::new([payments(&[5])])).tools(tools(&effects)).operator(Suspend).store(away.clone());
     let sent = agent.session().send("go").await;
     assert!(matches!(&sent, Err(AgentError::Store(StoreError::Unavailable(_)))), "{sent:?}");
     assert!(matches!(away.register("http://127.0.0.1:2").await, Err(StoreError::Unavailable(_))));

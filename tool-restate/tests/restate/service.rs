@@ -15,7 +15,7 @@ use tool_runtime::{
     store::{MemoryStore, Store},
 };
 
-use crate::place;
+use crate::backends;
 
 fn address(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set; start the tests with `scripts/engine restate`"))
@@ -47,7 +47,7 @@ fn serve() {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let own = format!("http://{}", listener.local_addr().unwrap());
                 let service = engine.clone();
-                let serving = tokio::spawn(async move { service.serve(listener, place::driver).await });
+                let serving = tokio::spawn(async move { service.serve(listener, backends::driver).await });
                 engine.register(&own).await.unwrap();
                 ready.send(()).unwrap();
                 serving.await.unwrap();
@@ -67,7 +67,7 @@ pub(crate) fn session<A: Into<ModelAnswer>>(tools: Toolset, turns: impl IntoIter
 pub(crate) fn session_with(tools: Toolset, driver: Agent) -> Session {
     serve();
     let session = front(tools).session();
-    place::serve(session.id(), driver);
+    backends::serve(session.id(), driver);
     session
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `suite` has the tests of tests/run that hold wherever a run is kept. `runs` has the tests of this engine alone.
 
-#[path = "../../../tests/run/engine.rs"]
-mod place;
+#[path = "../../../tests/engines/backends.rs"]
+mod backends;
 mod runs;
 mod service;
 #[path = "../../../tests/run/suite.rs"]

@@ -17,15 +17,15 @@ use tool_runtime::{
 use tool_temporal::TemporalStore;
 
 use crate::{
-    kit::{Effects, pays, tool_results, tools},
-    place,
+    backends,
+    kit::{Effects, payments, tool_results, tools},
     service::{address, runs},
 };
 
 /// Returns a session of a new run that an agent of these tools and turns drives. The session's own model says only "never".
 fn session<A: Into<ModelAnswer>>(tools: Toolset, turns: impl IntoIterator<Item = A>) -> Session {
     let session = front(tools.clone()).session();
-    place::serve(session.id(), Agent::new(ScriptedModel::new(turns)).tools(tools).operator(Suspend));
+    backends::serve(session.id(), Agent::new(ScriptedModel::new(turns)).tools(tools).operator(Suspend));
     session
 }
 
@@ -37,7 +37,7 @@ fn front(tools: Toolset) -> Agent {
 #[tokio::test]
 async fn an_approval_from_another_process_lets_a_call_run_once() {
     let effects = Effects::new();
-    let mut session = session(tools(&effects), [pays(&[5]), Turn::say("done")]);
+    let mut session = session(tools(&effects), [payments(&[5]), Turn::say("done")]);
     let reply = session.send("pay").await.unwrap();
     assert_eq!((reply.phase, effects.all()), (Phase::Suspended, Vec::<String>::new()));
     let open = session.interrupts().next().unwrap().clone();
@@ -69,7 +69,7 @@ async fn a_call_sees_the_owner_of_its_run() {
 
 #[tokio::test]
 async fn open_interrupts_are_listed_and_deleted_runs_are_gone() {
-    let mut session = session(tools(&Effects::new()), [pays(&[5])]);
+    let mut session = session(tools(&Effects::new()), [payments(&[5])]);
     session.send("pay").await.unwrap();
     let (store, id) = (runs(), session.id().clone());
     let of_run = store.waiting(&WaitingFilter::new().in_run(id.clone())).await.unwrap();

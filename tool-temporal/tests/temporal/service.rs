@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 use tool_runtime::store::Store;
 use tool_temporal::TemporalStore;
 
-use crate::place;
+use crate::backends;
 
 pub(crate) fn address() -> String {
     env::var("TEMPORAL_ADDRESS").unwrap_or_else(|_| {
@@ -34,7 +34,7 @@ pub(crate) fn runs() -> TemporalStore {
             Builder::new_multi_thread().enable_all().build().unwrap().block_on(async move {
                 let runs = TemporalStore::connect(&address, queue).await.unwrap();
                 ready.send(runs.clone()).unwrap();
-                runs.serve(place::driver).await.unwrap();
+                runs.serve(backends::driver).await.unwrap();
             });
         });
         is_ready.recv_timeout(Duration::from_secs(30)).expect("the worker did not start")

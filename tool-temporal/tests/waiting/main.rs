@@ -2,5 +2,5 @@
 
 #[path = "../engine/mod.rs"]
 mod engine;
-#[path = "../../../tests/engines/waiting.rs"]
-mod waiting;
+#[path = "../../../tests/engines/waiting_runs.rs"]
+mod waiting_runs;

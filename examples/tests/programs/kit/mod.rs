@@ -1,11 +1,11 @@
-//! Programs as a person starts them, and a scripted model over HTTP.
+//! Starts programs as a person does, and a scripted model over HTTP.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub(crate) mod real_model;
 mod terminal;
 
-pub(crate) use terminal::Sitting;
+pub(crate) use terminal::TerminalSession;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -47,25 +47,25 @@ impl Run {
 
     /// Runs a program in a terminal, without a model in the environment.
     pub(crate) fn in_terminal(program: &str, arguments: &[&str]) -> Self {
-        let (status, text) = Sitting::new(command(program, arguments)).ends();
-        assert!(text.contains("\r\n"), "no terminal: {text}");
+        let (status, text) = TerminalSession::new(command(program, arguments)).wait_for_end();
+        assert!(text.contains("\r\n"), "the program does not use the terminal: {text}");
         Self { status, text }
     }
 
-    /// Starts a program in a terminal, for a test that types.
-    pub(crate) fn sitting(vars: &[(&str, &str)], program: &str, arguments: &[&str]) -> Sitting {
+    /// Starts a program in a terminal that a test controls.
+    pub(crate) fn start_in_terminal(vars: &[(&str, &str)], program: &str, arguments: &[&str]) -> TerminalSession {
         let mut command = command(program, arguments);
         command.envs(vars.iter().copied());
-        Sitting::new(command)
+        TerminalSession::new(command)
     }
 
     #[track_caller]
-    pub(crate) fn ends_with(&self, status: i32) {
+    pub(crate) fn assert_status(&self, status: i32) {
         assert_eq!(self.status, Some(status), "{}", self.text);
     }
 
     #[track_caller]
-    pub(crate) fn shows(&self, parts: &[&str]) {
+    pub(crate) fn assert_shows(&self, parts: &[&str]) {
         for part in parts {
             assert!(self.text.contains(part), "{part} is not in\n{}", self.text);
         }
@@ -74,7 +74,7 @@ impl Run {
 
 impl Run {
     #[track_caller]
-    pub(crate) fn lacks(&self, parts: &[&str]) {
+    pub(crate) fn assert_lacks(&self, parts: &[&str]) {
         for part in parts {
             assert!(!self.text.contains(part), "{part:?} is in\n{}", self.text);
         }

@@ -1,25 +1,27 @@
-//! The examples with a real language model behind the chat completions protocol: `scripts/real-model URL [MODEL]`. It runs only
-//! by hand, because models are slow and unpredictable. It fails only because of our side, and prints what the model did.
+//! Runs examples with a real language model behind the chat completions protocol: `scripts/real-model URL [MODEL]`.
+//!
+//! These tests run only by hand, because models are slow and unpredictable. They fail if the program fails, and print whether the
+//! model succeeded.
 
 use std::{env, time::Duration};
 
-use super::{Run, Sitting};
+use super::{Run, TerminalSession};
 
 const APPROVAL: &str = "Allow it? [y]es, [n]o, [e]dit: ";
 const PROMPT: &str = "\n> ";
 
 /// Sends a line, waits for the model's answer, and approves its calls. Returns the screen.
-pub(crate) fn say(desk: &mut Sitting, line: &str) -> String {
-    desk.types(line);
+pub(crate) fn say(session: &mut TerminalSession, line: &str) -> String {
+    session.type_line(line);
     let mut shown = String::new();
     loop {
-        let (which, text) = desk.first(&[APPROVAL, PROMPT], patience());
+        let (which, text) = session.wait_for_first(&[APPROVAL, PROMPT], patience());
         shown.push_str(&text);
         if which == 1 {
             return shown;
         }
         shown.push_str("(allowed)\n");
-        desk.types("y");
+        session.type_line("y");
     }
 }
 
@@ -28,7 +30,7 @@ fn patience() -> Duration {
     Duration::from_secs(seconds.unwrap_or(600))
 }
 
-pub(crate) fn start(program: &str) -> Sitting {
+pub(crate) fn start(program: &str) -> TerminalSession {
     let var = |name: &str, from: &str| env::var(from).ok().map(|value| (name.to_owned(), value));
     let vars = [
         var("OPENAI_BASE_URL", "REAL_MODEL_URL"),
@@ -36,22 +38,22 @@ pub(crate) fn start(program: &str) -> Sitting {
         var("OPENAI_API_KEY", "OPENAI_API_KEY"),
     ];
     let vars: Vec<_> = vars.iter().flatten().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    assert!(vars.len() >= 2, "run it by `scripts/real-model URL`");
-    let mut desk = Run::sitting(&vars, program, &[]);
-    desk.first(&[PROMPT], patience());
-    desk
+    assert!(vars.len() >= 2, "`scripts/real-model URL` runs this test");
+    let mut session = Run::start_in_terminal(&vars, program, &[]);
+    session.wait_for_first(&[PROMPT], patience());
+    session
 }
 
 /// Prints whether a check succeeded.
-pub(crate) fn tell(what: &str, held: bool) {
-    println!("{} {what}", if held { "held  " } else { "MISSED" });
+pub(crate) fn report(check: &str, held: bool) {
+    println!("{} {check}", if held { "held  " } else { "MISSED" });
 }
 
-/// Asserts what must hold for any answer of the model: the adapter understands it, and the program continues.
-pub(crate) fn sound(shown: &str) {
+/// Asserts that the adapter has read the model's answer, and the program continues.
+pub(crate) fn assert_sound(shown: &str) {
     println!("{}", shown.trim().replace('\r', ""));
     assert!(!shown.contains("! the model failed"), "the turn failed");
-    assert!(!shown.contains("panicked"), "something panicked");
+    assert!(!shown.contains("panicked"), "the program panicked");
 }
 
 /// Returns the calls of a tool, including refused ones.

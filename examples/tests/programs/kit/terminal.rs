@@ -16,23 +16,23 @@ use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
 
-/// The maximum time until a program shows something.
+/// The maximum time until a program shows an expected text.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The maximum time until a program ends.
 const PATIENCE_TO_END: Duration = Duration::from_mins(2);
 
 /// A program in a terminal, controlled by a test.
-pub(crate) struct Sitting {
+pub(crate) struct TerminalSession {
     child: Child,
     keyboard: File,
     screen: Arc<Mutex<Vec<u8>>>,
     watching: JoinHandle<()>,
-    /// The part of the screen that was read.
+    /// The length of the screen's text up to the last match.
     seen: usize,
 }
 
-impl Sitting {
+impl TerminalSession {
     pub(super) fn new(mut command: Command) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
@@ -58,13 +58,13 @@ impl Sitting {
 
     /// Waits until the screen shows `text` after the last match.
     #[track_caller]
-    pub(crate) fn sees(&mut self, text: &str) {
-        self.first(&[text], PATIENCE);
+    pub(crate) fn wait_for(&mut self, text: &str) {
+        self.wait_for_first(&[text], PATIENCE);
     }
 
     /// Waits for the first of `texts` after the last match. Returns its index, and the text before it.
     #[track_caller]
-    pub(crate) fn first(&mut self, texts: &[&str], patience: Duration) -> (usize, String) {
+    pub(crate) fn wait_for_first(&mut self, texts: &[&str], patience: Duration) -> (usize, String) {
         let since = Instant::now();
         loop {
             let screen = self.shown().replace("\r\n", "\n");
@@ -80,18 +80,18 @@ impl Sitting {
     }
 
     /// Types a line.
-    pub(crate) fn types(&mut self, line: &str) {
+    pub(crate) fn type_line(&mut self, line: &str) {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     /// Presses Ctrl-C.
-    pub(crate) fn interrupts(&self) {
+    pub(crate) fn press_ctrl_c(&self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
     /// Waits for the end. Returns the exit status and the whole screen.
     #[track_caller]
-    pub(crate) fn ends(mut self) -> (Option<i32>, String) {
+    pub(crate) fn wait_for_end(mut self) -> (Option<i32>, String) {
         let since = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{
-    both::{Both, Field},
     builder::check,
+    two_modes::{Field, TwoModeTool},
 };
 
 type KnownFn<'a> = &'a dyn Fn(&str) -> Option<Value>;
@@ -31,7 +31,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
         answer.extend(arguments);
         Ok(Value::Object(answer))
     };
-    check(&Both::new(fields, Arc::new(judge), Arc::new(execute)), case)
+    check(&TwoModeTool::new(fields, Arc::new(judge), Arc::new(execute)), case)
 }
 
 fn judge(flights: &[Value], name: &str, value: Option<&Value>, known: KnownFn<'_>) -> Value {

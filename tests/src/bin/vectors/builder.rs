@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use tool_runtime::Toolset;
 
 use super::{
-    both::{Both, Field, Outcome},
-    case::{same, without_undefined},
+    case::{check_equal, without_undefined},
+    two_modes::{Field, Outcome, TwoModeTool},
 };
 
 pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
@@ -17,8 +17,8 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
 }
 
 /// Checks `tool` against the calls of a case, or the error of building it.
-pub(crate) fn check(tool: &Both, case: &Value) -> Result<Vec<&'static str>, String> {
-    let (compat, mut differences) = (tool.compat(), by_names(tool));
+pub(crate) fn check(tool: &TwoModeTool, case: &Value) -> Result<Vec<&'static str>, String> {
+    let (compat, mut differences) = (tool.compat(), differences_of_names(tool));
     let ours = tool.ours();
     if let Some(expected) = case["buildError"].as_str() {
         differences.push("cycle-words");
@@ -43,11 +43,11 @@ pub(crate) fn check(tool: &Both, case: &Value) -> Result<Vec<&'static str>, Stri
         let at = |error: String| format!("call {index}: {error}");
         let expected = expected(call).map_err(at)?;
         let (outcome, trace, _) = tool.call(&compat, &input);
-        literally(call, &expected, &outcome, &trace).map_err(at)?;
+        check_recording(call, &expected, &outcome, &trace).map_err(at)?;
         let Some(ours) = &ours else { continue };
         let (outcome, trace, met) = tool.call(ours, &input);
-        let met = met.into_iter().chain(by_input(tool, &input)).collect();
-        differences.extend(by_default(call, &expected, &outcome, &trace, met).map_err(at)?);
+        let met = met.into_iter().chain(differences_of_input(tool, &input)).collect();
+        differences.extend(compare_default(call, &expected, &outcome, &trace, met).map_err(at)?);
     }
     differences.sort_unstable();
     differences.dedup();
@@ -63,19 +63,19 @@ fn expected(call: &Value) -> Result<Outcome, String> {
 }
 
 /// Checks that the compatible mode returned the recorded text.
-fn literally(call: &Value, expected: &Outcome, outcome: &Outcome, trace: &[Value]) -> Result<(), String> {
+fn check_recording(call: &Value, expected: &Outcome, outcome: &Outcome, trace: &[Value]) -> Result<(), String> {
     match (expected, outcome) {
-        (Ok(expected), Ok(got)) => same(expected, got)?,
+        (Ok(expected), Ok(got)) => check_equal(expected, got)?,
         (expected, got) if expected == got => {}
         (expected, got) => return Err(format!("expected {expected:?}, got {got:?}")),
     }
     if let Some(expected) = call.get("trace") {
-        same(&without_undefined(expected.clone()), &json!(trace)).map_err(|error| format!("trace: {error}"))?;
+        check_equal(&without_undefined(expected.clone()), &json!(trace)).map_err(|error| format!("trace: {error}"))?;
     }
-    executed(call, trace)
+    check_executed(call, trace)
 }
 
-fn executed(call: &Value, trace: &[Value]) -> Result<(), String> {
+fn check_executed(call: &Value, trace: &[Value]) -> Result<(), String> {
     let executed = trace.iter().any(|event| event.get("execute").is_some());
     match call["executed"].as_bool() {
         Some(expected) if expected != executed => Err(format!("expected executed: {expected}, got {executed}")),
@@ -83,8 +83,8 @@ fn executed(call: &Value, trace: &[Value]) -> Result<(), String> {
     }
 }
 
-/// Returns the differences in `met` if our own mode deviates from the recording.
-fn by_default(
+/// Compares our own mode with the recording. Returns the differences, which `met` explains.
+fn compare_default(
     call: &Value,
     expected: &Outcome,
     outcome: &Outcome,
@@ -96,7 +96,7 @@ fn by_default(
         results.into_iter().flatten().map(|(name, _)| name.clone()).collect()
     };
     if outcome == expected && keys(outcome) == keys(expected) {
-        executed(call, trace).map_err(|error| format!("by default: {error}"))?;
+        check_executed(call, trace).map_err(|error| format!("by default: {error}"))?;
         return Ok(if format!("{outcome:?}") == format!("{expected:?}") { Vec::new() } else { vec!["order-of-keys"] });
     }
     if outcome == expected && keys(expected).iter().any(|name| !is_plain(name)) {
@@ -113,7 +113,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Returns the differences that the declaration causes.
-pub(crate) fn by_names(tool: &Both) -> Vec<&'static str> {
+pub(crate) fn differences_of_names(tool: &TwoModeTool) -> Vec<&'static str> {
     let mut found = Vec::new();
     let is_dynamic = |name: &String| tool.fields.iter().any(|field| field.name == *name && field.requires.is_some());
     for requires in tool.fields.iter().filter_map(|field| field.requires.as_ref()) {
@@ -128,7 +128,7 @@ pub(crate) fn by_names(tool: &Both) -> Vec<&'static str> {
 }
 
 /// Returns the differences that the arguments cause.
-fn by_input(tool: &Both, input: &Value) -> Vec<&'static str> {
+fn differences_of_input(tool: &TwoModeTool, input: &Value) -> Vec<&'static str> {
     let mut found = Vec::new();
     let Some(given) = input.as_object() else { return vec!["schema"] };
     if given.keys().any(|name| tool.fields.iter().all(|field| field.name != *name)) {
@@ -148,7 +148,7 @@ fn by_input(tool: &Both, input: &Value) -> Vec<&'static str> {
     found
 }
 
-fn read(tool: &Value) -> Result<Both, String> {
+fn read(tool: &Value) -> Result<TwoModeTool, String> {
     let fields = tool["fields"].as_array().ok_or("a tool without fields")?;
     let mut validators = Map::new();
     let mut all = Vec::new();
@@ -164,8 +164,8 @@ fn read(tool: &Value) -> Result<Both, String> {
     }
     let judge =
         move |name: &str, value: Option<&Value>, _: &dyn Fn(&str) -> Option<Value>| judge(&validators[name], value);
-    let how = tool["execute"].clone();
-    Ok(Both::new(all, Arc::new(judge), Arc::new(move |arguments| execute(&how, &arguments))))
+    let kind = tool["execute"].clone();
+    Ok(TwoModeTool::new(all, Arc::new(judge), Arc::new(move |arguments| execute(&kind, &arguments))))
 }
 
 fn schema(name: &Value) -> Value {
@@ -197,7 +197,7 @@ fn judge(validator: &Value, value: Option<&Value>) -> Result<Value, String> {
             }
         }
         Some("trimUpper") => Ok(match value.and_then(Value::as_str) {
-            Some(text) => json!({ "valid": true, "normalizedValue": trimmed(text).to_uppercase() }),
+            Some(text) => json!({ "valid": true, "normalizedValue": trim(text).to_uppercase() }),
             None => json!({ "valid": false, "problems": ["required"] }),
         }),
         Some("present") => Ok(match value {
@@ -210,15 +210,15 @@ fn judge(validator: &Value, value: Option<&Value>) -> Result<Value, String> {
 }
 
 /// Returns the text without JavaScript's white space around it.
-fn trimmed(text: &str) -> &str {
+fn trim(text: &str) -> &str {
     text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
 }
 
-fn execute(how: &Value, arguments: &Map<String, Value>) -> Result<Value, String> {
-    match how["kind"].as_str() {
+fn execute(work: &Value, arguments: &Map<String, Value>) -> Result<Value, String> {
+    match work["kind"].as_str() {
         Some("echo") => Ok(json!({ "ok": true, "executedWith": arguments })),
-        Some("const") => Ok(how["result"].clone()),
-        Some("throw") => Err(how["message"].as_str().unwrap_or_default().to_owned()),
+        Some("const") => Ok(work["result"].clone()),
+        Some("throw") => Err(work["message"].as_str().unwrap_or_default().to_owned()),
         other => Err(format!("no such work: {other:?}")),
     }
 }

@@ -24,8 +24,8 @@ pub(crate) fn is_undefined(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.len() == 1 && map.get("$undefined") == Some(&Value::Bool(true)))
 }
 
-/// Returns the difference between `got` and `expected`, including the order of keys.
-pub(crate) fn same(expected: &Value, got: &Value) -> Result<(), String> {
+/// Fails with the difference between `got` and `expected`, including the order of keys.
+pub(crate) fn check_equal(expected: &Value, got: &Value) -> Result<(), String> {
     let (expected, got) = (expected.to_string(), got.to_string());
     if expected == got { Ok(()) } else { Err(format!("expected {expected}, got {got}")) }
 }
@@ -49,11 +49,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_without_a_value_go_and_the_order_of_the_others_counts() {
+    fn keys_without_a_value_are_removed_and_the_order_of_the_others_counts() {
         let undefined = json!({ "$undefined": true });
         let given = json!({ "b": undefined, "a": [{ "c": undefined, "d": null }] });
         assert_eq!(without_undefined(given), json!({ "a": [{ "d": null }] }));
-        assert_eq!(same(&json!({ "a": 1, "b": 2 }), &json!({ "a": 1, "b": 2 })), Ok(()));
-        assert!(same(&json!({ "a": 1, "b": 2 }), &json!({ "b": 2, "a": 1 })).is_err());
+        assert_eq!(check_equal(&json!({ "a": 1, "b": 2 }), &json!({ "a": 1, "b": 2 })), Ok(()));
+        assert!(check_equal(&json!({ "a": 1, "b": 2 }), &json!({ "b": 2, "a": 1 })).is_err());
     }
 }

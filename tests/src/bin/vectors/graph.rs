@@ -1,4 +1,4 @@
-//! `graph`: cycles among parameters, and the order in which they are asked. `buildContext`: the context of a validator.
+//! `graph`: cycles among parameters, and the order in which they are validated. `buildContext`: the context of a validator.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use tool_runtime::Toolset;
 use tool_schema::feedback;
 
 use super::{
-    both::{Both, Field},
-    builder::by_names,
-    case::{same, without_undefined},
+    builder::differences_of_names,
+    case::{check_equal, without_undefined},
     compat,
+    two_modes::{Field, TwoModeTool},
 };
 
 pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
@@ -18,18 +18,18 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
     let graph: Vec<(&str, Vec<String>)> = requires.iter().map(|(name, required)| (&**name, texts(required))).collect();
     let graph: Vec<(&str, &[String])> = graph.iter().map(|(name, required)| (*name, &**required)).collect();
     if let Some(expected) = case.get("cycles") {
-        same(expected, &json!(compat::cycles(&graph))).map_err(|error| format!("cycles: {error}"))?;
+        check_equal(expected, &json!(compat::cycles(&graph))).map_err(|error| format!("cycles: {error}"))?;
     }
-    let order = compat::order(&graph).map(|order| order.into_iter().map(|place| graph[place].0).collect::<Vec<_>>());
+    let order = compat::order(&graph).map(|order| order.into_iter().map(|index| graph[index].0).collect::<Vec<_>>());
     match (case.get("toposort"), case["toposortError"].as_str(), &order) {
         (Some(expected), None, Some(order)) => {
-            same(expected, &json!(order)).map_err(|error| format!("order: {error}"))?;
+            check_equal(expected, &json!(order)).map_err(|error| format!("order: {error}"))?;
         }
         (None, Some(compat::NO_ORDER), None) | (None, None, _) => {}
         (expected, error, order) => return Err(format!("expected {expected:?} or {error:?}, got {order:?}")),
     }
     let tool = tool(&graph);
-    let mut differences = by_names(&tool);
+    let mut differences = differences_of_names(&tool);
     let error = tool.compat().err();
     let expected = case["validateToolSpecError"].as_str();
     if case.get("validateToolSpec").is_some() && error.is_some() || expected.is_some() && error.as_deref() != expected {
@@ -48,7 +48,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
             }
         }
         (Err(ours), _) if error.is_some() => {
-            same_cycles(&compat::cycles(&graph), &ours)?;
+            check_cycles(&compat::cycles(&graph), &ours)?;
             differences.push("cycle-words");
         }
         (Err(_), _) if !differences.is_empty() => {}
@@ -59,7 +59,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
 }
 
 /// Fails if the error of our own mode names other cycles than the compatible mode.
-fn same_cycles(cycles: &[Vec<String>], error: &str) -> Result<(), String> {
+fn check_cycles(cycles: &[Vec<String>], error: &str) -> Result<(), String> {
     let Some(found) = error.strip_prefix("parameters wait for each other: ") else { return Ok(()) };
     let quoted = |cycle: &Vec<String>| -> Vec<String> {
         cycle.iter().chain(cycle.first()).map(|name| feedback::name(name)).collect()
@@ -70,7 +70,7 @@ fn same_cycles(cycles: &[Vec<String>], error: &str) -> Result<(), String> {
 }
 
 /// Returns a tool whose parameters refuse everything.
-fn tool(graph: &[(&str, &[String])]) -> Both {
+fn tool(graph: &[(&str, &[String])]) -> TwoModeTool {
     let field = |(name, requires): &(&str, &[String])| Field {
         name: (*name).to_owned(),
         schema: json!({}),
@@ -79,7 +79,7 @@ fn tool(graph: &[(&str, &[String])]) -> Both {
     let judge = |_: &str, _: Option<&Value>, _: &dyn Fn(&str) -> Option<Value>| {
         Ok(json!({ "valid": false, "problems": ["required"] }))
     };
-    Both::new(graph.iter().map(field).collect(), Arc::new(judge), Arc::new(|_| Ok(json!({ "ok": true }))))
+    TwoModeTool::new(graph.iter().map(field).collect(), Arc::new(judge), Arc::new(|_| Ok(json!({ "ok": true }))))
 }
 
 fn texts(list: &Value) -> Vec<String> {
@@ -95,5 +95,5 @@ pub(crate) fn context(case: &Value) -> Result<(), String> {
         Ok(context) => json!({ "success": true, "context": context }),
         Err(missing) => json!({ "success": false, "missingRequirements": missing }),
     };
-    same(&case["result"], &got)
+    check_equal(&case["result"], &got)
 }

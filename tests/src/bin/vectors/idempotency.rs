@@ -1,7 +1,7 @@
 //! `idempotency`: sequences of calls of a tool that counts its runs.
 //!
-//! [`Idempotency::compatible`] must return the recorded results, except for equal simultaneous calls. In the original both run.
-//! Here one runs, and the other is refused as a duplicate. A key that is present without a value is `null`.
+//! [`Idempotency::compatible`] must return the recorded results, except for equal simultaneous calls. In tool2agent, all
+//! of them run. Here, one runs, and the others are refused as duplicates. A key that is present without a value is `null`.
 
 use std::sync::{
     Arc,
@@ -22,23 +22,23 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
     let calls = case["calls"].as_array().ok_or("no calls")?;
     // A sequence may continue another one.
     let first = calls.iter().filter_map(|call| call["result"]["n"].as_u64()).min().unwrap_or(1);
-    let tools = counting(first.saturating_sub(1))?;
+    let tools = counting_tools(first.saturating_sub(1))?;
     let call = async |input: &Value| case::answer(&tools, &with_null(input.clone())).await;
     case::block_on(async {
         if case["name"].as_str().is_some_and(|name| name.contains("concurrent")) {
             let got = join_all(calls.iter().map(|recorded| call(&recorded["input"]))).await;
-            one_ran(calls, &got)?;
+            check_that_one_ran(calls, &got)?;
             return Ok(vec!["equal calls at the same time run once"]);
         }
         for recorded in calls {
-            case::same(&recorded["result"], &call(&recorded["input"]).await)?;
+            case::check_equal(&recorded["result"], &call(&recorded["input"]).await)?;
         }
         Ok(Vec::new())
     })
 }
 
 /// Returns a tool that counts its runs, from `count` on.
-fn counting(count: u64) -> Result<Toolset, String> {
+fn counting_tools(count: u64) -> Result<Toolset, String> {
     let count = Arc::new(AtomicU64::new(count));
     let tool = RuntimeTool::new("count", "Counts its runs.").handler(move |input, _| {
         let count = Arc::clone(&count);
@@ -58,10 +58,10 @@ fn counting(count: u64) -> Result<Toolset, String> {
 }
 
 /// Checks that one of several equal simultaneous calls ran, with the output of the first, and that the others are duplicates.
-fn one_ran(recorded: &[Value], got: &[Value]) -> Result<(), String> {
+fn check_that_one_ran(recorded: &[Value], got: &[Value]) -> Result<(), String> {
     for (at, (recorded, answer)) in recorded.iter().zip(got).enumerate() {
         if at == 0 {
-            case::same(&recorded["result"], answer)?;
+            case::check_equal(&recorded["result"], answer)?;
         } else if answer["problems"].as_array().is_none_or(|problems| problems.len() != 1) || answer["ok"] != false {
             return Err(format!("expected a duplicate, got {answer}"));
         }

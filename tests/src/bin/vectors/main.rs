@@ -5,7 +5,6 @@
 //! failed, 1 if some did, and 2 if a file could not be read.
 
 mod airline;
-mod both;
 mod builder;
 mod case;
 mod compat;
@@ -13,6 +12,7 @@ mod example;
 mod graph;
 mod idempotency;
 mod middleware;
+mod two_modes;
 mod wire;
 
 use std::{
@@ -25,26 +25,26 @@ use std::{
 
 use serde_json::Value;
 
-/// The treatment of the cases of a kind.
+/// The way to run the cases of a kind.
 enum Kind {
     /// They are run. An error describes the difference from the recording.
     Run(fn(&Value) -> Result<(), String>),
     /// They are run in two modes. The compatible one must return the recording. Ours may differ as `compat` lists, and the names
     /// of these differences are returned.
-    Both(fn(&Value) -> Result<Vec<&'static str>, String>),
+    TwoModes(fn(&Value) -> Result<Vec<&'static str>, String>),
     /// They do not apply to this implementation.
     Skip(&'static str),
 }
 
 /// The kinds. A new kind is a file beside this one, and a line here.
 const KINDS: &[(&str, Kind)] = &[
-    ("airline", Kind::Both(airline::run)),
+    ("airline", Kind::TwoModes(airline::run)),
     ("buildContext", Kind::Run(graph::context)),
-    ("graph", Kind::Both(graph::run)),
-    ("toolBuilder", Kind::Both(builder::run)),
+    ("graph", Kind::TwoModes(graph::run)),
+    ("toolBuilder", Kind::TwoModes(builder::run)),
     ("wire", Kind::Run(wire::run)),
     ("middleware", Kind::Run(middleware::run)),
-    ("idempotency", Kind::Both(idempotency::run)),
+    ("idempotency", Kind::TwoModes(idempotency::run)),
     ("example", Kind::Run(example::run)),
     ("tool2agent", Kind::Skip("texts of exceptions of a JavaScript engine")),
     ("ai-sdk", Kind::Skip("what another library sends to a model")),
@@ -103,7 +103,7 @@ fn report(cases: &[Value], out: &mut impl Write) -> io::Result<usize> {
                 continue;
             }
             Some((_, Kind::Run(run))) => contain(|| run(case).map(|()| Vec::new())),
-            Some((_, Kind::Both(run))) => contain(|| run(case)),
+            Some((_, Kind::TwoModes(run))) => contain(|| run(case)),
             None => Err(format!("kind not run yet: {kind}")),
         };
         match outcome {

@@ -1,4 +1,4 @@
-//! `middleware`: chains of steps around a tool that returns its value.
+//! `middleware`: chains of layers around a tool that returns its value.
 //!
 //! The case's name is the chain: `add1|(mul2|add10)` is `add1.pipe(mul2.pipe(add10))`.
 
@@ -29,10 +29,10 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
                 .map_err(|error| error.to_string())?;
             let wrapped = layer.apply(Arc::new(base));
             let tools = Toolset::of(vec![wrapped]).map_err(|error| error.to_string())?;
-            case::same(&call["result"], &case::answer(&tools, &call["input"]).await)?;
+            case::check_equal(&call["result"], &case::answer(&tools, &call["input"]).await)?;
             if let Some(expected) = call.get("trace") {
                 let trace = trace.lock().map_err(|error| error.to_string())?;
-                case::same(expected, &json!(*trace))?;
+                case::check_equal(expected, &json!(*trace))?;
             }
         }
         Ok(())

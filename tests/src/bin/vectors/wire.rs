@@ -1,4 +1,4 @@
-//! `wire`: decides whether JSON is a valid answer, or part of one, for these schemas.
+//! `wire`: checks whether JSON is a valid answer, or part of one, for a schema.
 //!
 //! The crate `jsonschema` and our own validator check the compact schema. [`Answer`] or [`Report`] must read valid JSON, and
 //! write it unchanged.
@@ -23,7 +23,7 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
     let ours = CompiledSchema::compile(&schema.0).map_err(|error| error.to_string())?;
     let calls = case["calls"].as_array().ok_or("no calls")?;
     for call in calls {
-        let (value, expected) = (&call["input"], call["valid"].as_bool().ok_or("`valid` is not said")?);
+        let (value, expected) = (&call["input"], call["valid"].as_bool().ok_or("`valid` is missing")?);
         if theirs.is_valid(value) != expected {
             return Err(format!("expected valid: {expected}, got {}, for {value}", !expected));
         }
@@ -32,7 +32,7 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
             return Err(format!("our validator differs from jsonschema for {value}"));
         }
         if expected {
-            read_again(spec, value).map_err(|error| format!("{error}, for {value}"))?;
+            check_roundtrip(spec, value).map_err(|error| format!("{error}, for {value}"))?;
         }
     }
     Ok(())
@@ -72,7 +72,7 @@ fn schema(spec: &Value, at: usize) -> Result<&Value, String> {
     spec["args"][at].get("jsonSchema").ok_or_else(|| format!("argument {at} of {} is no schema", spec["builder"]))
 }
 
-/// The names that a schema of texts lists.
+/// Returns the names that a schema of texts lists.
 fn names(schema: &Value) -> Result<Vec<&str>, String> {
     let all = match (schema.get("enum"), schema.get("const")) {
         (Some(all), _) => all.as_array().map(|all| all.iter().filter_map(Value::as_str).collect()),
@@ -95,16 +95,16 @@ fn record(spec: &Value) -> Result<&Value, String> {
 
 /// Returns the input of `mkToolCallFailureSchema`, whose argument is its report.
 fn input_of_failure(spec: &Value) -> Result<&Value, String> {
-    let spoken = &spec["args"][0];
-    match spoken["builder"].as_str() {
-        Some("mkValidationResultsSchema") => record(spoken),
-        Some("mkValueFailureFeedbackSchema") => schema(spoken, 0),
-        _ => Err("a failure of something unknown".to_owned()),
+    let report = &spec["args"][0];
+    match report["builder"].as_str() {
+        Some("mkValidationResultsSchema") => record(report),
+        Some("mkValueFailureFeedbackSchema") => schema(report, 0),
+        _ => Err("a failure of an unknown kind".to_owned()),
     }
 }
 
-/// Checks that valid JSON is read, and written unchanged.
-fn read_again(spec: &Value, value: &Value) -> Result<(), String> {
+/// Checks that valid JSON can be read, and is written unchanged.
+fn check_roundtrip(spec: &Value, value: &Value) -> Result<(), String> {
     let written = match spec["builder"].as_str() {
         Some("mkParameterValidationResultSchema") => {
             serde_json::from_value::<Report>(value.clone()).map(|read| json!(read))
@@ -121,7 +121,7 @@ fn read_again(spec: &Value, value: &Value) -> Result<(), String> {
     }
 }
 
-/// Returns whether the original accepts this answer and our reader does not. One case is an output with a key of the answer,
+/// Returns whether tool2agent accepts this answer and our reader does not. One case is an output with a key of the answer,
 /// which we refuse in its declaration. The other is reports for an input without parameters, which we never write.
 fn is_excepted(spec: &Value, value: &Value) -> bool {
     let schemas = ["/args/0/jsonSchema", "/args/1/jsonSchema", "/args/0/args/0/jsonSchema"];

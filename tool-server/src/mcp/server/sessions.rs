@@ -1,6 +1,6 @@
 //! The sessions of streamable HTTP. Each belongs to a principal, and a call can release the stream that its client waits on.
 //!
-//! Three defects of rmcp 3.11 make this necessary, beside its `LocalSessionManager`. The tests in `tests/mcp` fail without it.
+//! Three defects of rmcp 3.11 make this necessary, beside its `LocalSessionManager`. The tests in `tool-server/tests/mcp` fail without it.
 //!
 //! - It drops the answer to a request when it sends the answer, whether or not the client is there
 //!   (`LocalSessionWorker::handle_server_message`): `a_client_comes_back_for_what_was_let_go`.

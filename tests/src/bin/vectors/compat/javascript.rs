@@ -1,4 +1,4 @@
-//! JavaScript's own behaviour: comparing, ordering and reading values.
+//! Compares, orders and reads values as JavaScript does.
 
 use std::cmp::Ordering;
 
@@ -18,14 +18,14 @@ pub(crate) fn compare(a: &str, b: &str) -> Ordering {
         c => SIGNS
             .chars()
             .position(|sign| sign == c)
-            .map_or((2, u32::from(c)), |place| (0, u32::try_from(place).unwrap_or(u32::MAX))),
+            .map_or((2, u32::from(c)), |index| (0, u32::try_from(index).unwrap_or(u32::MAX))),
     };
     let is_capital = |c: char| c.is_ascii_uppercase();
     a.chars().map(rank).cmp(b.chars().map(rank)).then_with(|| a.chars().map(is_capital).cmp(b.chars().map(is_capital)))
 }
 
 /// Returns the rank of a key in an object: indices first, by size, then all others in their order.
-pub(crate) fn place(key: &str) -> (bool, u32) {
+pub(crate) fn key_rank(key: &str) -> (bool, u32) {
     let is_index = key == "0" || (!key.starts_with('0') && key.bytes().all(|byte| byte.is_ascii_digit()));
     match key.parse() {
         Ok(index) if is_index && index < u32::MAX => (false, index),
@@ -36,7 +36,7 @@ pub(crate) fn place(key: &str) -> (bool, u32) {
 /// Returns an object with its keys in JavaScript's order.
 pub(crate) fn ordered(object: Map<String, Value>) -> Map<String, Value> {
     let mut entries: Vec<(String, Value)> = object.into_iter().collect();
-    entries.sort_by_key(|(name, _)| place(name));
+    entries.sort_by_key(|(name, _)| key_rank(name));
     entries.into_iter().collect()
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
 }
 
 /// Reads arguments. A value that is not an object has no parameters, but `null` is an error.
-pub(crate) fn arguments(text: &str) -> Result<Map<String, Value>, CallError> {
+pub(crate) fn read_arguments(text: &str) -> Result<Map<String, Value>, CallError> {
     let read = serde_json::from_str(text).map_err(|error| Rejection::one(malformed(text, &error)))?;
     match read {
         Value::Object(arguments) => Ok(ordered(arguments)),
@@ -78,7 +78,7 @@ pub(crate) fn arguments(text: &str) -> Result<Map<String, Value>, CallError> {
 }
 
 /// Fails if a validator's result cannot have properties.
-pub(crate) fn property(result: &Value) -> Result<(), Failure> {
+pub(crate) fn check_properties(result: &Value) -> Result<(), Failure> {
     if result.is_null() {
         return Err(Failure::new("Cannot read properties of null (reading 'normalizedValue')"));
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_equal_as_numbers_are() {
+    fn numbers_are_compared_as_floats() {
         assert!(equal(&json!({ "a": [1], "b": null }), &json!({ "b": null, "a": [1.0] })));
         assert!(!equal(&json!(0.0), &json!(-0.0)));
         assert!(!equal(&json!({ "a": 1 }), &json!({ "a": 1, "b": 2 })));

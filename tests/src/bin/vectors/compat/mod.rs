@@ -21,7 +21,7 @@
 //! | `unknown-name` | is passed to contexts and handler | is a problem, unless the schema allows other names |
 //! | `schema` | nothing is checked against the schema | a value that does not fit is its parameter's problem, and static
 //! parameters must be valid before any validator runs; a validator may accept `null`, and nothing else, against the schema |
-//! | `failure` | a validator that fails ends the call, and later ones are not asked | refuses its parameter, and does not show the cause |
+//! | `failure` | a validator that fails ends the call, and later ones are not called | it refuses its parameter, and does not show the cause |
 //! | `context` | shows everything accepted before, which depends on the names | shows the declared parameters: `requires`,
 //! `after`, `hints`, static parameters |
 //! | `inherited-name` | `toString` counts as present | is an ordinary name |
@@ -29,7 +29,7 @@
 //! | `notices` | remarks about accepted parameters are lost if all are accepted | the answer's `feedback` has the remarks and the
 //! normalized values |
 //!
-//! Also, our own tools ask validators that do not depend on each other at the same time, and can check arguments as a whole.
+//! Also, our own tools call validators that do not depend on each other at the same time, and can check arguments as a whole.
 
 mod javascript;
 mod rules;
@@ -52,7 +52,7 @@ type Handler = dyn Fn(Complete) -> Result<Value, Failure> + Send + Sync;
 pub(crate) struct CompatTool {
     spec: Arc<ToolSpec>,
     fields: Vec<CompatField>,
-    /// The order in which the fields are asked, if there is one.
+    /// The order in which the fields are validated, if there is one.
     order: Option<Vec<usize>>,
     handler: Box<Handler>,
 }
@@ -84,7 +84,7 @@ impl CompatTool {
         mut fields: Vec<CompatField>,
         handler: impl Fn(Complete) -> Result<Value, Failure> + Send + Sync + 'static,
     ) -> Result<Self, String> {
-        fields.sort_by_key(|field| javascript::place(&field.name));
+        fields.sort_by_key(|field| javascript::key_rank(&field.name));
         let graph: Vec<(&str, &[String])> = fields.iter().map(|field| (&*field.name, &*field.requires)).collect();
         let cycles: Vec<String> = cycles(&graph).iter().map(|cycle| cycle.join(" -> ")).collect();
         if !cycles.is_empty() {
@@ -95,8 +95,8 @@ impl CompatTool {
         Ok(Self { spec, fields, order, handler: Box::new(handler) })
     }
 
-    fn answer_to(&self, text: &str) -> Result<Output, CallError> {
-        let given = javascript::arguments(text)?;
+    fn answer(&self, text: &str) -> Result<Output, CallError> {
+        let given = javascript::read_arguments(text)?;
         let Some(order) = &self.order else { return Err(Failure::new(NO_ORDER).into()) };
         let is_dynamic = |name: &str| self.fields.iter().any(|field| field.name == name);
         let mut absent = Vec::new();
@@ -109,7 +109,7 @@ impl CompatTool {
                 Ok(context) => {
                     let value = given.get(name);
                     let mut result = validator(value.cloned(), context)?;
-                    javascript::property(&result)?;
+                    javascript::check_properties(&result)?;
                     let normalized = result.get("normalizedValue");
                     if value.zip(normalized).is_some_and(|(value, normalized)| javascript::equal(value, normalized)) {
                         result.as_object_mut().and_then(|result| result.shift_remove("normalizedValue"));
@@ -144,7 +144,7 @@ impl DynTool for CompatTool {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, _: &'a Context) -> StartFuture<'a> {
-        StartFuture::read(Ok(AcceptedCall::new(false, Box::pin(async move { self.answer_to(arguments) }))))
+        StartFuture::read(Ok(AcceptedCall::new(false, Box::pin(async move { self.answer(arguments) }))))
     }
 
     fn read_external_output(&self, _: &str) -> Result<Output, CallError> {

@@ -1,4 +1,4 @@
-//! The graph and the contexts of tool2agent.
+//! The rules of tool2agent for the graph of requirements, and for the contexts of validators.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ pub(crate) fn cycles(requires: &[(&str, &[String])]) -> Vec<Vec<String>> {
     found
 }
 
-/// Follows the requirements of `name`, and keeps the cycles that lead back into `way`.
+/// Follows the requirements of `name`, and collects the cycles that lead back into `way`.
 fn follow<'a>(
     requires: &[(&'a str, &'a [String])],
     name: &'a str,
@@ -54,7 +54,7 @@ fn follow<'a>(
     way.pop();
 }
 
-/// Returns the order in which parameters are asked, by position: each after its requirements, and the least name first.
+/// Returns the order in which parameters are validated, as indices: each after its requirements, and the least name first.
 ///
 /// Returns `None` if parameters wait for each other, or for an unknown one.
 pub(crate) fn order(requires: &[(&str, &[String])]) -> Option<Vec<usize>> {
@@ -62,8 +62,8 @@ pub(crate) fn order(requires: &[(&str, &[String])]) -> Option<Vec<usize>> {
     left.sort_by(|a, b| javascript::compare(requires[*a].0, requires[*b].0));
     let mut order: Vec<usize> = Vec::with_capacity(left.len());
     while !left.is_empty() {
-        let is_asked = |name: &String| order.iter().any(|place| requires[*place].0 == name);
-        let next = left.iter().position(|place| requires[*place].1.iter().all(is_asked))?;
+        let is_asked = |name: &String| order.iter().any(|index| requires[*index].0 == name);
+        let next = left.iter().position(|index| requires[*index].1.iter().all(is_asked))?;
         order.push(left.remove(next));
     }
     Some(order)

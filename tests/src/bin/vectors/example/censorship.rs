@@ -1,4 +1,4 @@
-//! The search that refuses some words.
+//! Recorded tool calls of the fixture `censorship`, whose search refuses some words.
 
 use serde_json::Value;
 use tool_runtime::toolset;

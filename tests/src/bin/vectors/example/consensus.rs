@@ -1,4 +1,4 @@
-//! Four agents that agree on a place and a time, without their models.
+//! Recorded tool calls of the fixture `consensus`, replayed without models.
 
 use std::{future::ready, sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use tool_test_fixtures::consensus::{Knowledge, Meeting, Person, Seat, constraint
 
 use super::{answer, compare};
 
-/// The text of the original's wrapper before a thrown error, with the name of the error's class.
+/// The prefix that tool2agent's wrapper writes before an exception (misspelt there, too).
 const THROWN: &str = "Exception occured during tool call execution: AgentGaveUpError: ";
 
-/// Runs the calls. If `as_is` is set, reproduces a bug of the original.
+/// Runs the calls. If `as_is` is set, reproduces a bug of tool2agent.
 pub(super) async fn run(calls: &[Value], as_is: bool) -> Result<(), String> {
     let meeting = Arc::new(Meeting::default());
     let seats: Vec<(Arc<Seat>, Toolset)> = Person::ALL
@@ -47,7 +47,7 @@ pub(super) async fn run(calls: &[Value], as_is: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// The bug of the original at 2e688f1: the check that place and time are present returns its own result as the tool's answer, so
+/// A bug of tool2agent at 2e688f1: the check that place and time are present returns its own result as the tool's answer, so
 /// nothing happens.
 struct AsIs;
 

@@ -1,4 +1,4 @@
-//! The search behind two filters.
+//! Recorded tool calls of the example `middleware`, a search behind two filters.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use crate::case;
 #[path = "../../../../../examples/src/bin/middleware/layers.rs"]
 mod layers;
 
-/// Runs the search behind two filters, with a judge that rejects two words.
+/// Runs the calls. The judge, which is a model, rejects two words.
 pub(super) async fn run(calls: &[Value]) -> Result<(), String> {
     let prompts = Arc::new(Mutex::new(Vec::new()));
     let tools = Toolset::of(vec![layers::filtered(judge(Arc::clone(&prompts)))]).map_err(|error| error.to_string())?;

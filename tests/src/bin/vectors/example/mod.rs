@@ -1,4 +1,4 @@
-//! `example`: calls of the tools of the examples, one after the other.
+//! `example`: recorded calls of tools of fixtures and examples, one after the other.
 
 mod censorship;
 mod consensus;
@@ -7,7 +7,7 @@ mod middleware;
 use serde_json::{Value, json};
 use tool_runtime::{CallError, Context, Toolset};
 
-use crate::case::{block_on, same};
+use crate::case::{block_on, check_equal};
 
 pub(crate) fn run(case: &Value) -> Result<(), String> {
     let name = case["name"].as_str().ok_or("no name")?;
@@ -22,11 +22,11 @@ pub(crate) fn run(case: &Value) -> Result<(), String> {
 
 /// Checks that `got` is the recorded result of `call`.
 fn compare(call: &Value, got: &Value) -> Result<(), String> {
-    same(&call["result"], got).map_err(|difference| format!("{} {}: {difference}", call["op"], call["input"]))
+    check_equal(&call["result"], got).map_err(|difference| format!("{} {}: {difference}", call["op"], call["input"]))
 }
 
-/// Returns the answer of the tool `name` to `input` in the wire format. `thrown` is the original's prefix for an error that is
-/// not a refusal.
+/// Returns the answer of the tool `name` to `input` in the wire format. `thrown` is tool2agent's prefix for an error that is not
+/// a refusal.
 async fn answer(tools: &Toolset, name: &str, input: &Value, thrown: &str) -> Result<Value, String> {
     let spec = tools.get(name).ok_or_else(|| format!("no tool {name}"))?.spec();
     let result = tools.call(name, &input.to_string(), &Context::new("call")).await;

@@ -1,4 +1,4 @@
-//! Tools without any reference to them.
+//! Tools that no other code names.
 
 use tool_runtime::tool;
 

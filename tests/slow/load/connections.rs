@@ -1,4 +1,4 @@
-//! Connections that wait, and pages that are loaded again and again. `WHOLE=1` makes ten times as many.
+//! Tests of connections that wait, and of pages that are loaded again and again. With `WHOLE=1`, there are ten times as many.
 
 use std::{
     env,
@@ -13,8 +13,8 @@ use tokio::{net::TcpStream, task::JoinSet, time::Instant};
 use tool_server::Server;
 
 use crate::load::{
-    kit::{Served, begin, chat, connect, contains, live, raise_limit, run, until, whole},
-    model::{World, agent},
+    kit::{Served, begin, chat, connect, contains, live_bytes, raise_limit, read_whole, run, wait_until},
+    model::{SharedState, agent},
 };
 use crate::process_locks::alone;
 
@@ -40,8 +40,8 @@ fn request(method: &str, path: &str) -> Vec<u8> {
     format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").into_bytes()
 }
 
-/// Begins answers in chats of both protocols. Their tools work until they may end.
-async fn begin_answers(served: &Served, world: &World, count: usize) {
+/// Begins answers in chats of both protocols. Their tools work until [`end_answers`].
+async fn begin_answers(served: &Served, shared: &SharedState, count: usize) {
     for number in 0..count {
         let mut stream = served.connect().await;
         let name = format!("c{number}");
@@ -52,13 +52,13 @@ async fn begin_answers(served: &Served, world: &World, count: usize) {
         };
         begin(&mut stream, &request, part).await.unwrap();
     }
-    until("all tools are at work", || World::count(&world.begun) == count).await;
+    wait_until("all tools are at work", || SharedState::count(&shared.begun) == count).await;
 }
 
-/// Ends the answers, and waits until nothing of them is left. Answers that pages have loaded are kept for half a minute.
-async fn end_answers(served: &Served, world: &World, count: usize) {
-    world.go.add_permits(count);
-    until("all tools have ended", || World::count(&world.ended) == count).await;
+/// Ends the answers, and waits until their tasks have ended. The server keeps answers that pages have loaded for half a minute.
+async fn end_answers(served: &Served, shared: &SharedState, count: usize) {
+    shared.go.add_permits(count);
+    wait_until("all tools have ended", || SharedState::count(&shared.ended) == count).await;
     let end = Instant::now() + Duration::from_mins(2);
     while served.tasks() > 0 {
         assert!(Instant::now() < end, "{} tasks are left", served.tasks());
@@ -70,26 +70,26 @@ async fn end_answers(served: &Served, world: &World, count: usize) {
 async fn connections_that_wait_cost_little_and_leave_nothing() {
     let _alone = alone().await;
     let connections = CONNECTIONS * times();
-    let world = World::new(1);
-    let served = Served::stateless(Server::new(agent(&world)).keep_alive(Duration::from_mins(10)));
-    let start = live();
-    begin_answers(&served, &world, CHATS).await;
-    let (before, began) = (live(), Instant::now());
+    let shared = SharedState::new(1);
+    let served = Served::stateless(Server::new(agent(&shared)).keep_alive(Duration::from_mins(10)));
+    let start = live_bytes();
+    begin_answers(&served, &shared, CHATS).await;
+    let (before, began) = (live_bytes(), Instant::now());
     let mut clients = Clients::start(served.address);
-    let each = live().saturating_sub(before) / connections;
+    let each = live_bytes().saturating_sub(before) / connections;
     println!("{connections} connections wait, opened in {:.1?}, with {each} bytes each", began.elapsed());
-    assert!(each < EACH, "{each} bytes for each connection");
+    assert!(each < EACH, "each connection costs {each} bytes");
     assert!(served.tasks() >= connections, "{} tasks", served.tasks());
     // Half of them leave; the others read to the end.
     clients.next();
-    until("half of them are gone", || served.tasks() < connections / 2 + 4 * CHATS).await;
-    end_answers(&served, &world, CHATS).await;
+    wait_until("half of them are gone", || served.tasks() < connections / 2 + 4 * CHATS).await;
+    end_answers(&served, &shared, CHATS).await;
     clients.next();
     clients.end();
-    served.rests().await;
-    let left = live().saturating_sub(start) / connections;
+    served.wait_until_idle().await;
+    let left = live_bytes().saturating_sub(start) / connections;
     println!("{connections} connections waited; {left} bytes of each are left, and no task");
-    assert!(left < 1024, "{left} bytes are left of each");
+    assert!(left < 1024, "{left} bytes are left of each connection");
 }
 
 /// The process of the clients. A process has too few open files for both ends of so many connections.
@@ -99,7 +99,7 @@ impl Clients {
     fn start(address: SocketAddr) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
         command
-            .args(["--exact", "load::waiting::clients", "--ignored", "--nocapture"])
+            .args(["--exact", "load::connections::clients", "--ignored", "--nocapture"])
             .env(ADDRESS, address.to_string());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -108,7 +108,7 @@ impl Clients {
         clients
     }
 
-    /// Lets the clients do what comes next, and waits until they have.
+    /// Lets the clients perform their next step, and waits for it.
     fn next(&mut self) {
         self.0.stdin.as_mut().unwrap().write_all(b"next\n").unwrap();
         self.wait();
@@ -164,10 +164,10 @@ fn clients() {
 async fn pages_that_are_loaded_again_and_again_leave_nothing() {
     let _alone = alone().await;
     let pages = PAGES * times();
-    let world = World::new(1);
-    let served = Served::start(Server::new(agent(&world)).keep_alive(Duration::from_mins(10)));
-    let start = live();
-    begin_answers(&served, &world, pages).await;
+    let shared = SharedState::new(1);
+    let served = Served::start(Server::new(agent(&shared)).keep_alive(Duration::from_mins(10)));
+    let start = live_bytes();
+    begin_answers(&served, &shared, pages).await;
     let began = Instant::now();
     let mut sizes = String::new();
     let (mut loads, mut first) = (0, 0);
@@ -181,32 +181,35 @@ async fn pages_that_are_loaded_again_and_again_leave_nothing() {
             done.unwrap();
             loads += 1;
         }
-        let size = || live().saturating_sub(start);
+        let size = || live_bytes().saturating_sub(start);
         if round == 0 {
-            until("the pages have left", || served.tasks() <= 4 * pages).await;
+            wait_until("the pages have left", || served.tasks() <= 4 * pages).await;
             first = size();
         }
-        // What a first load adds is kept for half a minute. A later load adds nothing, once its connections have closed.
+        // The server keeps the memory of a first load for half a minute. A later load adds nothing, once its connections have
+        // closed.
         write!(sizes, " {}", size() / 1024).unwrap();
-        until(&format!("a load leaves nothing; KiB after each load:{sizes}"), || size() < first + pages * 4096).await;
+        wait_until(&format!("a load leaves nothing; KiB after each load:{sizes}"), || size() < first + pages * 4096)
+            .await;
     }
     println!("{pages} pages, loaded {loads} times in {:.1?}; KiB after each load:{sizes}", began.elapsed());
-    end_answers(&served, &world, pages).await;
+    end_answers(&served, &shared, pages).await;
     for number in 0..pages {
-        let deleted = whole(served.connect().await, request("DELETE", &format!("/api/chat/c{number}"))).await.unwrap();
+        let deleted =
+            read_whole(served.connect().await, request("DELETE", &format!("/api/chat/c{number}"))).await.unwrap();
         assert!(deleted.starts_with("HTTP/1.1 204"), "{deleted}");
     }
-    served.rests().await;
-    let left = live().saturating_sub(start) / pages;
+    served.wait_until_idle().await;
+    let left = live_bytes().saturating_sub(start) / pages;
     println!("{pages} pages were loaded {loads} times; {left} bytes of each are left, and no task");
-    assert!(left < 4096, "{left} bytes are left of each");
+    assert!(left < 4096, "{left} bytes are left of each page");
 }
 
-/// Loads a page: its messages, and the answer in progress, during which the page is left.
+/// Loads a page: its messages, and the answer in progress. The page is closed before the answer ends.
 async fn load([messages, mut answer]: [TcpStream; 2], number: usize) {
     if number.is_multiple_of(2) {
         let path = format!("/api/chat/c{number}");
-        let text = whole(messages, request("GET", &path)).await.unwrap();
+        let text = read_whole(messages, request("GET", &path)).await.unwrap();
         assert!(text.starts_with("HTTP/1.1 200") && text.contains("\"m1\""), "{text}");
         begin(&mut answer, &request("GET", &format!("{path}/stream")), "tool-input-available").await.unwrap();
     } else {

@@ -1,4 +1,4 @@
-//! A follower reports the model's turn while it grows, by pieces that come beside the log.
+//! Tests that a follower reports the model's turn while it grows, from pieces that the store passes on beside the log.
 
 use std::{sync::Arc, time::Duration};
 
@@ -56,12 +56,12 @@ impl Gated {
             })
         });
         let events = Events::unchecked();
-        let agent = Agent::new(model).tools(all()).operator(Suspend).clock(&clock).model_retries(1);
+        let agent = Agent::new(model).tools(all_tools()).operator(Suspend).clock(&clock).model_retries(1);
         let mut session = agent.clone().store(Arc::clone(driver)).observer(events.clone()).session();
         let id = session.id().clone();
         let driven = tokio::spawn(async move { (session.send("go").await, session) });
         // Before the driver has the lease, a follower would take the run over.
-        happens(|| events.all().iter().any(|seen| matches!(seen, RecordedEvent::StepStarted { .. }))).await;
+        wait_until(|| events.all().iter().any(|seen| matches!(seen, RecordedEvent::StepStarted { .. }))).await;
         Self { store: Arc::clone(driver), gate, agent, clock, id, events, driven }
     }
 
@@ -88,7 +88,7 @@ impl Gated {
     }
 }
 
-fn all() -> Toolset {
+fn all_tools() -> Toolset {
     tools(&Effects::new())
 }
 
@@ -122,18 +122,18 @@ fn contents(events: &Events) -> Vec<(String, String)> {
 }
 
 /// Waits until a condition holds.
-async fn happens(is_so: impl Fn() -> bool) {
-    let waits = async {
+async fn wait_until(is_so: impl Fn() -> bool) {
+    let waiting = async {
         while !is_so() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    within("a follower", waits).await;
+    within("a follower", waiting).await;
 }
 
 /// Waits until a follower has reported everything that the driver has.
-async fn catches_up(follower: &Events, driver: &Events) {
-    happens(|| contents(follower) == contents(driver)).await;
+async fn wait_for_follower(follower: &Events, driver: &Events) {
+    wait_until(|| contents(follower) == contents(driver)).await;
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "items of a stream that can fail")]
@@ -185,8 +185,8 @@ async fn a_follower_reports_each_piece_before_the_next_comes() {
         let follower = run.follow(&stores.other).await;
         for _ in turns().concat() {
             run.let_pass(1);
-            happens(|| run.gate.available_permits() == 0).await;
-            catches_up(&follower.0, &run.events).await;
+            wait_until(|| run.gate.available_permits() == 0).await;
+            wait_for_follower(&follower.0, &run.events).await;
         }
         assert_eq!(follower.0.text(), "Grüße, \"漢\"\nAll is done.");
         run.end(follower).await;
@@ -200,14 +200,14 @@ async fn a_follower_that_comes_in_the_middle_gets_the_turn_so_far() {
         for before in [1, 4, 7, 9, 13] {
             let run = Gated::begin(&stores.one, turns()).await;
             run.let_pass(before);
-            happens(|| run.gate.available_permits() == 0 && !contents(&run.events).is_empty()).await;
+            wait_until(|| run.gate.available_permits() == 0 && !contents(&run.events).is_empty()).await;
             let (one, other) = (run.follow(&stores.other).await, run.follow(&stores.one).await);
             for follower in [&one, &other] {
-                catches_up(&follower.0, &run.events).await;
+                wait_for_follower(&follower.0, &run.events).await;
             }
             run.let_pass(1);
             for follower in [&one, &other] {
-                catches_up(&follower.0, &run.events).await;
+                wait_for_follower(&follower.0, &run.events).await;
             }
             run.let_pass(1000);
             let copy = other.1.await.unwrap().unwrap();
@@ -221,16 +221,16 @@ async fn a_follower_that_comes_in_the_middle_gets_the_turn_so_far() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lost_pieces_come_with_the_end_of_the_turn() {
+async fn a_follower_reports_lost_pieces_at_the_end_of_the_turn() {
     each_store(async |stores| {
         let losing = Wrapped::new(&stores.one).losing_pieces().shared();
         let run = Gated::begin(&losing, turns()).await;
         let follower = run.follow(&stores.other).await;
         run.let_pass(1);
-        happens(|| contents(&follower.0).iter().any(|(kind, _)| kind == "reasoning")).await;
+        wait_until(|| contents(&follower.0).iter().any(|(kind, _)| kind == "reasoning")).await;
         for _ in 2..turns().concat().len() {
             run.let_pass(1);
-            happens(|| run.gate.available_permits() == 0).await;
+            wait_until(|| run.gate.available_permits() == 0).await;
         }
         run.end(follower).await;
     })
@@ -238,13 +238,13 @@ async fn lost_pieces_come_with_the_end_of_the_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_pieces_the_turn_comes_at_its_end() {
+async fn without_pieces_a_follower_reports_the_turn_at_its_end() {
     let file = File::new();
     let stores = file.stores();
     let run = Gated::begin(&stores.one, turns()).await;
     let follower = run.follow(&stores.other).await;
     run.let_pass(5);
-    happens(|| run.gate.available_permits() == 0).await;
+    wait_until(|| run.gate.available_permits() == 0).await;
     run.end(follower).await;
 }
 
@@ -255,7 +255,7 @@ async fn a_turn_that_fails_after_some_text_is_void_for_followers_too() {
         let run = Gated::begin(&stores.one, [vec![failed], turns()].concat()).await;
         let follower = run.follow(&stores.other).await;
         run.let_pass(3);
-        happens(|| contents(&follower.0).iter().any(|(_, text)| text == "note: ")).await;
+        wait_until(|| contents(&follower.0).iter().any(|(_, text)| text == "note: ")).await;
         assert_eq!(follower.0.text(), "This is void.");
         let events = follower.0.clone();
         run.end(follower).await;
@@ -274,7 +274,7 @@ async fn a_follower_that_takes_the_run_over_begins_the_turn_again() {
         let run = Gated::begin(&stores.one, turns).await;
         let (events, followed) = run.follow(&stores.other).await;
         run.let_pass(1);
-        happens(|| events.text() == "Half a").await;
+        wait_until(|| events.text() == "Half a").await;
         run.driven.abort();
         assert!(run.driven.await.is_err());
         // The lease of the driver ends.
@@ -288,8 +288,8 @@ async fn a_follower_that_takes_the_run_over_begins_the_turn_again() {
     .await;
 }
 
-/// Returns the pieces that the driver publishes, as JSON.
-async fn published(run: &Gated, count: usize) -> Vec<Value> {
+/// Waits for pieces that the driver publishes. Returns them as JSON.
+async fn read_published(run: &Gated, count: usize) -> Vec<Value> {
     let mut pieces = run.store.pieces(&run.id).unwrap();
     let mut all = Vec::new();
     while all.len() < count {
@@ -299,13 +299,13 @@ async fn published(run: &Gated, count: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn pieces_that_lie_change_nothing_in_the_end() {
+async fn forged_pieces_do_not_change_the_final_contents() {
     let stores = Stores::memory();
     let run = Gated::begin(&stores.one, turns()).await;
     let follower = run.follow(&stores.other).await;
     run.let_pass(1);
-    happens(|| contents(&follower.0).iter().any(|(kind, _)| kind == "reasoning")).await;
-    let piece = published(&run, 1).await.remove(0);
+    wait_until(|| contents(&follower.0).iter().any(|(kind, _)| kind == "reasoning")).await;
+    let piece = read_published(&run, 1).await.remove(0);
     let changed = |change: &dyn Fn(&mut Value)| {
         let mut piece = piece.clone();
         change(&mut piece);
@@ -331,18 +331,18 @@ async fn pieces_that_lie_change_nothing_in_the_end() {
         run.store.publish(&run.id, piece);
     }
     run.let_pass(1);
-    catches_up(&follower.0, &run.events).await;
+    wait_for_follower(&follower.0, &run.events).await;
     assert_eq!(before.len(), contents(&follower.0).len());
     // A claim that another process began the turn later, and a text that the turn does not have.
     let later = json!(u64::MAX);
     run.store.publish(&run.id, changed(&|piece| piece["asked"] = later.clone()));
     let lie = json!({ "number": 0, "from": 4, "text_before": 0, "piece": { "reasoning": "never" } });
     run.store.publish(&run.id, changed(&|piece| (piece["asked"], piece["part"]) = (later.clone(), lie.clone())));
-    happens(|| contents(&follower.0).iter().any(|(_, text)| text.ends_with("never"))).await;
+    wait_until(|| contents(&follower.0).iter().any(|(_, text)| text.ends_with("never"))).await;
     let events = follower.0.clone();
     run.let_pass(1000);
     assert!(follower.1.await.unwrap().is_ok());
-    // Both times, the step is void, and begins again. In the end it is as in the log.
+    // Both times, the step is void and begins again. In the end, the contents are those of the log.
     let ends = events.all().into_iter().filter(|seen| matches!(seen, RecordedEvent::TurnFailed { .. })).count();
     let (seen, wanted) = (contents(&events), contents(&run.events));
     assert_eq!((ends, &seen[seen.len() - wanted.len()..]), (2, &wanted[..]));
@@ -355,7 +355,7 @@ async fn a_long_text_is_cut_into_short_pieces() {
     let long = "\u{1}漢".repeat(5000);
     let run = Gated::begin(&stores.one, vec![vec![text(&long), Ok(Delta::Finish(FinishReason::Stop))]]).await;
     run.let_pass(1);
-    happens(|| run.events.text().len() == long.len()).await;
+    wait_until(|| run.events.text().len() == long.len()).await;
     let mut pieces = stores.other.pieces(&run.id).unwrap();
     let mut read = String::new();
     while read.len() < long.len() {
@@ -366,6 +366,6 @@ async fn a_long_text_is_cut_into_short_pieces() {
     }
     assert_eq!(read, long);
     let follower = run.follow(&stores.other).await;
-    catches_up(&follower.0, &run.events).await;
+    wait_for_follower(&follower.0, &run.events).await;
     run.end(follower).await;
 }

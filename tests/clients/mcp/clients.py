@@ -31,7 +31,7 @@ async def check(name, server, mode):
         assert (await session.call_tool("test_image_content", {})).content[0].mime_type == "image/png"
         assert (await session.call_tool("test_error_handling", {})).is_error
         refused = await session.call_tool("book_seats", {"row": 1, "seats": 3})
-        # Where an output schema was told, which depends on the revision, feedback does not fit it.
+        # If the revision has output schemas, feedback does not fit the schema and is in the metadata.
         feedback = refused.structured_content or refused.meta["tool-runtime/feedback"]
         assert feedback["validationResults"]["seats"]["allowedValues"] == [2], refused
         assert (await session.call_tool("delete_record", {"number": 7})).content[0].text == "record 7 is gone"

@@ -1,4 +1,4 @@
-//! Texts in pieces: for every cut, the result is that of `serde_json` for the whole text.
+//! Compares [`Incremental`], which reads JSON in pieces, with `serde_json`, which reads the whole text.
 
 use serde_json::Value;
 use tool_runtime::json::Incremental;
@@ -15,7 +15,7 @@ pub(crate) fn read(text: &str) {
     while !rest.is_empty() {
         let (piece, after) = rest.split_at((1 + random.below(longest)).min(rest.len()));
         let result = json.feed_with(piece, &mut |path, _| reported += path.segments().count());
-        assert_eq!(copy.feed(piece), result, "an error is one whether anybody listens");
+        assert_eq!(copy.feed(piece), result, "a listener does not change the result");
         assert_eq!(result.is_err(), json.error().is_some());
         rest = after;
     }

@@ -1,4 +1,4 @@
-//! Guards that must not fail silently: approvals, deadlines, queues, answers from outside, digits.
+//! Tests of checks that fail closed: approvals, deadlines, queues, external outputs and exact numbers.
 
 use std::{
     sync::{
@@ -24,19 +24,19 @@ use tool_runtime::{
 };
 use tool_test_kit::within_blocking;
 
-/// Pays somebody.
+/// Pays.
 #[tool(approval = when(|input| 100 / input.amount > 1), challenge = "Pay {amount}?")]
 fn pay(amount: u128) -> u128 {
     amount
 }
 
-/// Tells how much time there is.
+/// Returns the milliseconds until the deadline.
 #[tool(effect = read_only)]
 fn time_left(#[context] cx: &Context) -> Option<u64> {
     cx.time_left().map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Waits, and counts.
+/// Waits, and counts its runs.
 #[tool]
 async fn wait(ms: u64, #[state] runs: &AtomicUsize) -> usize {
     let run = runs.fetch_add(1, Ordering::SeqCst) + 1;
@@ -44,7 +44,7 @@ async fn wait(ms: u64, #[state] runs: &AtomicUsize) -> usize {
     run
 }
 
-/// Waits, and may be made twice.
+/// Waits, counts its runs, and may be called twice.
 #[tool(idempotent)]
 async fn wait_again(ms: u64, #[state] runs: &AtomicUsize) -> usize {
     let run = runs.fetch_add(1, Ordering::SeqCst) + 1;
@@ -52,7 +52,7 @@ async fn wait_again(ms: u64, #[state] runs: &AtomicUsize) -> usize {
     run
 }
 
-/// Asks.
+/// Asks the person.
 #[tool(external, output = String)]
 struct Ask {}
 
@@ -61,12 +61,12 @@ async fn call(tools: &Toolset, name: &str, arguments: &str) -> Result<Output, Ca
 }
 
 #[test]
-fn a_predicate_that_panics_asks() {
+fn a_predicate_that_panics_requires_an_approval() {
     let tools = toolset!(pay);
     let cx = Context::new("c");
-    let asks = |arguments: &str| tools.start("pay", arguments, &cx).now().unwrap().unwrap().needs_approval;
-    assert!(asks(r#"{"amount":0}"#), "dividing by it panics");
-    assert!(asks(r#"{"amount":3}"#) && !asks(r#"{"amount":90}"#));
+    let needs_approval = |arguments: &str| tools.start("pay", arguments, &cx).now().unwrap().unwrap().needs_approval;
+    assert!(needs_approval(r#"{"amount":0}"#), "the predicate divides by 0, and panics");
+    assert!(needs_approval(r#"{"amount":3}"#) && !needs_approval(r#"{"amount":90}"#));
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn an_approval_shows_every_digit() {
     assert_eq!(written, [("amount".to_owned(), AMOUNT.to_owned())]);
 
     let person = Person::approving();
-    // The model's own text. A `Value` would have rounded it.
+    // The arguments are the model's own text. A `Value` would round the number.
     let turn = Turn::call("wire", format!(r#"{{"amount":{AMOUNT}}}"#));
     let agent = Agent::new(ScriptedModel::new(vec![turn, Turn::say("done")]))
         .tools(toolset!(wire))
@@ -89,14 +89,14 @@ async fn an_approval_shows_every_digit() {
     assert_eq!(asked[0].spec.challenge(&asked[0].written), Some(format!("Pay {AMOUNT}?")));
 }
 
-/// Pays somebody, always asking.
+/// Pays, always with an approval.
 #[tool(approval = always, challenge = "Pay {amount}?")]
 fn wire(amount: u128) -> String {
     amount.to_string()
 }
 
 #[tokio::test]
-async fn a_time_limit_is_a_deadline() {
+async fn the_shortest_time_limit_is_the_deadline() {
     let tools = toolset!(time_left);
     assert_eq!(call(&tools, "time_left", "").await.unwrap().as_json(), Some("null"));
     let tools = tools.layer(TimeLimit::new(Duration::from_mins(5))).layer(TimeLimit::new(Duration::from_mins(50)));
@@ -107,7 +107,7 @@ async fn a_time_limit_is_a_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_stops_waiting_releases_its_place() {
+async fn a_caller_that_stops_waiting_leaves_the_queue() {
     let runs = Arc::new(AtomicUsize::new(0));
     let tools = toolset!(Arc::clone(&runs); wait).layer(RateLimit::new(1, Duration::from_secs(10)));
     let begin = tokio::time::Instant::now();
@@ -117,12 +117,12 @@ async fn a_caller_that_stops_waiting_releases_its_place() {
         assert!(tokio::time::timeout(Duration::from_secs(1), waiting).await.is_err());
     }
     assert!(call(&tools, "wait", r#"{"ms":0}"#).await.is_ok());
-    assert_eq!(begin.elapsed().as_secs(), 10, "those that went away take no time of their own");
+    assert_eq!(begin.elapsed().as_secs(), 10, "callers that stopped waiting do not delay the next call");
     assert_eq!(runs.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_was_dropped_does_not_run_twice() {
+async fn a_dropped_call_does_not_run_twice() {
     let runs = Arc::new(AtomicUsize::new(0));
     let tools = toolset!(Arc::clone(&runs); wait, wait_again).layer(Idempotency::new(10));
     for name in ["wait", "wait_again"] {
@@ -134,12 +134,12 @@ async fn a_call_that_was_dropped_does_not_run_twice() {
         assert!(refused.to_string().contains("interrupted"), "{refused}");
     }
     assert_eq!(runs.load(Ordering::SeqCst), 2);
-    assert!(call(&tools, "wait_again", r#"{"ms":100}"#).await.is_ok(), "twice is once");
-    assert!(call(&tools, "wait", r#"{"ms":101}"#).await.is_ok(), "another call");
+    assert!(call(&tools, "wait_again", r#"{"ms":100}"#).await.is_ok(), "an idempotent call may run again");
+    assert!(call(&tools, "wait", r#"{"ms":101}"#).await.is_ok(), "a call with other arguments runs");
 }
 
 #[test]
-fn answers_from_outside_have_a_size_and_a_depth() {
+fn external_outputs_are_limited_in_size_and_depth() {
     let free = RuntimeTool::new("free", "").external().unwrap();
     let tools = toolset!(Ask).with(free).unwrap().argument_limit(100);
     assert!(tools.read_external_output("Ask", "\"yes\"").is_ok() && tools.read_external_output("free", "[1]").is_ok());
@@ -198,11 +198,11 @@ fn judge(ok: bool) -> Verdict {
 }
 
 #[tokio::test]
-async fn an_output_is_not_taken_for_a_refusal() {
+async fn an_output_that_looks_like_a_refusal_is_wrapped() {
     let tools = toolset!(judge);
     let output = call(&tools, "judge", r#"{"ok":false}"#).await.unwrap();
     assert_eq!(output.text(), r#"{"ok":true,"value":{"ok":false,"problems":["too late"]}}"#);
-    assert_eq!(output.as_json(), Some(r#"{"ok":false,"problems":["too late"]}"#), "the application gets the value");
+    assert_eq!(output.as_json(), Some(r#"{"ok":false,"problems":["too late"]}"#), "the application receives the value");
     let output = call(&tools, "judge", r#"{"ok":true}"#).await.unwrap();
     assert_eq!(output.text(), r#"{"ok":true,"problems":["too late"]}"#);
 }

@@ -1,4 +1,4 @@
-//! All tools of a program, collected without a list: from this file and from one of its modules.
+//! Tests of the feature `collect`: the tools of a program, from this file and from a module, are found without a list.
 
 mod more;
 
@@ -54,11 +54,11 @@ fn title(value: Option<String>, known: LendTitle<'_>) -> Validation<String> {
 #[derive(DynamicInput)]
 #[dynamic_input(state = Shelf)]
 struct Wish {
-    #[dynamic(validate = wished)]
+    #[dynamic(validate = wished_title)]
     title: String,
 }
 
-fn wished(value: Option<String>, known: WishTitle<'_>) -> Validation<String> {
+fn wished_title(value: Option<String>, known: WishTitle<'_>) -> Validation<String> {
     match value.filter(|title| known.state().books.contains(&title.as_str())) {
         Some(title) => Validation::accept(title),
         None => Validation::reject("no such book"),
@@ -109,7 +109,7 @@ fn states() -> States {
     States::new().with(Shelf { books: vec!["Emma", "Persuasion"] }).with(Arc::new(AtomicUsize::new(0)))
 }
 
-fn missing(states: States) -> String {
+fn missing_state(states: States) -> String {
     match Toolset::collect(states) {
         Err(error @ CollectError::MissingState { .. }) => error.to_string(),
         other => panic!("{other:?}"),
@@ -117,7 +117,7 @@ fn missing(states: States) -> String {
 }
 
 #[test]
-fn all_are_found_in_the_order_of_their_names() {
+fn all_tools_are_collected_in_the_order_of_their_names() {
     let tools = Toolset::collect(states()).unwrap();
     assert_eq!(tools.names().collect::<Vec<_>>(), ["add", "confirm", "find", "lend", "reserve", "roar", "zebra"]);
     let again = Toolset::collect(states()).unwrap();
@@ -126,20 +126,20 @@ fn all_are_found_in_the_order_of_their_names() {
 
 #[test]
 fn a_missing_state_is_named() {
-    let message = missing(States::new());
+    let message = missing_state(States::new());
     assert!(message.contains("`find` needs a `") && message.contains("add one with `States::with`"), "{message}");
-    let message = missing(States::new().with(Arc::new(AtomicUsize::new(0))));
+    let message = missing_state(States::new().with(Arc::new(AtomicUsize::new(0))));
     assert!(message.contains("`find`") && message.contains("Shelf"), "{message}");
     // A state is identified by its type. The content of an `Arc` is another state.
-    let message = missing(States::new().with(Shelf { books: Vec::new() }).with(AtomicUsize::new(0)));
+    let message = missing_state(States::new().with(Shelf { books: Vec::new() }).with(AtomicUsize::new(0)));
     assert!(message.contains("Arc") && message.contains("AtomicUsize"), "{message}");
 }
 
 #[tokio::test]
-async fn they_are_called_with_their_state() {
+async fn collected_tools_are_called_with_their_states() {
     let calls = Arc::new(AtomicUsize::new(0));
     let states = states().with(Arc::new(AtomicUsize::new(7))).with(Arc::clone(&calls));
-    assert_eq!(format!("{states:?}"), "States { count: 2 }", "one of a type: the last");
+    assert_eq!(format!("{states:?}"), "States { count: 2 }", "the last state of a type counts");
     let tools = Toolset::collect(states).unwrap();
     let cx = Context::new("c");
     let call = async |name: &str, arguments: Value| -> Result<Output, CallError> {
@@ -163,7 +163,7 @@ async fn they_are_called_with_their_state() {
 }
 
 #[test]
-fn they_agree_with_their_schemas() {
+fn collected_tools_agree_with_their_schemas() {
     // No schema contains the rules of a validator.
     let tools = Toolset::collect(states()).unwrap().filter(|spec| !["lend", "reserve"].contains(&&*spec.name));
     tool_test_kit::agreement::check(&tools, 500);

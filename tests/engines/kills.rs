@@ -1,5 +1,5 @@
-//! A service that drives runs is killed at random moments, and so is the server of its engine. No effect happens twice, and none is
-//! lost. The tests of each engine include this file, and have what differs in `engine`.
+//! Tests that kill a service that drives runs, and the server of its engine, at random moments. No effect happens twice, and none
+//! is lost. The crate of each engine includes this file, and its module `engine` has the differences.
 //!
 //! `KILLS` is the number of kills of each, and `KILLS_SEED` the seed of the moments.
 
@@ -56,7 +56,7 @@ impl Effects {
     }
 }
 
-/// Pays, which nobody may repeat.
+/// Pays. A call must not be repeated.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
     /// The id of the payment.
@@ -66,7 +66,7 @@ async fn pay(
     effects.do_slowly(id).await
 }
 
-/// Writes, which nobody may repeat, and needs no approval.
+/// Writes, without an approval. A call must not be repeated.
 #[tool]
 async fn write(
     /// The id of the text.
@@ -115,30 +115,30 @@ async fn service() {
     engine::serve(&env::var(ADDRESS).unwrap(), move |run| driver(&dir, run)).await;
 }
 
-/// The server, which one test kills: that test is alone.
+/// Held by each test. The test that kills the server holds it alone.
 static SERVER: RwLock<()> = RwLock::const_new(());
 
-/// A folder for the effects, and the service of one test.
-struct Place {
+/// The service of one test, and a folder for its effects.
+struct TestService {
     dir: PathBuf,
     address: String,
-    service: Option<Child>,
+    process: Option<Child>,
 }
 
-impl Place {
+impl TestService {
     async fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("tool-kills-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let dir = env::temp_dir().join(name);
         fs::create_dir_all(&dir).unwrap();
-        let mut place = Self { dir, address: engine::new_address().await, service: None };
-        place.start();
-        engine::announce(&place.address).await;
-        place
+        let mut service = Self { dir, address: engine::new_address().await, process: None };
+        service.start();
+        engine::announce(&service.address).await;
+        service
     }
 
     fn start(&mut self) {
-        let service = Command::new(env::current_exe().unwrap())
+        let process = Command::new(env::current_exe().unwrap())
             .args(["kills::service", "--exact", "--ignored"])
             .env(DIR, &self.dir)
             .env(ADDRESS, &self.address)
@@ -146,18 +146,18 @@ impl Place {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        self.service = Some(service.unwrap());
+        self.process = Some(process.unwrap());
     }
 
     /// Kills the service, as a power failure does.
     fn kill(&mut self) {
-        let Some(mut service) = self.service.take() else { return };
-        service.kill().unwrap();
-        service.wait().unwrap();
+        let Some(mut process) = self.process.take() else { return };
+        process.kill().unwrap();
+        process.wait().unwrap();
     }
 }
 
-impl Drop for Place {
+impl Drop for TestService {
     fn drop(&mut self) {
         self.kill();
         let _ = fs::remove_dir_all(&self.dir);
@@ -174,24 +174,24 @@ fn kill_server() {
     assert!(Command::new(&start).status().unwrap().success(), "the server did not start: {}", tail());
 }
 
-fn number(name: &str, default: u64) -> u64 {
+fn number_from_env(name: &str, default: u64) -> u64 {
     env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// Sends the prompt, and decides as a person who looks at the effects, until the run has ended. Errors of a connection are
-/// tried again. Returns the number of questions about each call that was lost.
+/// Sends the prompt, and decides as a person who looks at the effects, until the run has ended. Tries again after errors of a
+/// connection. Returns the number of questions about each call that was lost.
 async fn play(session: &mut Session, effects: &Effects) -> HashMap<String, usize> {
     let mut asked = HashMap::new();
     loop {
         let is_new = session.run().phase() == Phase::Idle;
-        let led = if is_new { session.send("go").await } else { session.resume().await };
+        let outcome = if is_new { session.send("go").await } else { session.resume().await };
         let id = session.id().clone();
-        match led {
+        match outcome {
             Ok(reply) if reply.phase == Phase::Finished => return asked,
             Ok(_) => {}
             Err(AgentError::Store(_)) => {
                 sleep(Duration::from_millis(100)).await;
-                // Nobody knows what was stored.
+                // The engine may have stored more than the session knows.
                 if let Ok(opened) = session.agent().open(&id).await {
                     *session = opened;
                 }
@@ -213,7 +213,7 @@ async fn play(session: &mut Session, effects: &Effects) -> HashMap<String, usize
                 _ => Decision::Approve,
             };
             match session.agent().decide(&id, &open.id, decision, "").await {
-                // It was stored, and the answer was lost; or the server is away.
+                // The decision was stored and the answer was lost, or the server is away.
                 Ok(_) | Err(AgentError::Refused(_) | AgentError::Store(_)) => {}
                 Err(error) => panic!("{error}"),
             }
@@ -221,11 +221,11 @@ async fn play(session: &mut Session, effects: &Effects) -> HashMap<String, usize
     }
 }
 
-/// Plays runs until `kill` was called as often as wanted, and checks each run at its end.
-async fn play_under(victim: &str, kill: impl Fn(&mut Place)) {
-    let mut place = Place::new().await;
-    let store = engine::connect(&place.address).await;
-    let (count, seed) = (number("KILLS", 10), number("KILLS_SEED", 7));
+/// Plays runs until `kill` was called `KILLS` times, and checks each run at its end.
+async fn play_under(victim: &str, kill: impl Fn(&mut TestService)) {
+    let mut service = TestService::new().await;
+    let store = engine::connect(&service.address).await;
+    let (count, seed) = (number_from_env("KILLS", 10), number_from_env("KILLS_SEED", 7));
     let mut random = seed;
     let mut moment = || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -233,10 +233,10 @@ async fn play_under(victim: &str, kill: impl Fn(&mut Place)) {
     };
     let (mut kills, mut runs, mut reconciled) = (0, 0, 0);
     while kills < count {
-        let id = RunId::from(format!("{}-{runs}", place.dir.file_name().unwrap().to_str().unwrap()));
-        let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).tools(tools(&place.dir, &id));
+        let id = RunId::from(format!("{}-{runs}", service.dir.file_name().unwrap().to_str().unwrap()));
+        let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).tools(tools(&service.dir, &id));
         let mut session = front.operator(Suspend).store(Arc::clone(&store)).session_with_id(id.clone(), Vec::new());
-        let effects = Effects(place.dir.join(id.as_str()));
+        let effects = Effects(service.dir.join(id.as_str()));
         // A few kills of each run leave it time to get on.
         let mut left = (count - kills).min(3);
         let asked = {
@@ -245,7 +245,7 @@ async fn play_under(victim: &str, kill: impl Fn(&mut Place)) {
                 tokio::select! {
                     asked = &mut played => break asked.expect("a run hangs"),
                     () = sleep(moment()), if left > 0 => {
-                        kill(&mut place);
+                        kill(&mut service);
                         kills += 1;
                         left -= 1;
                     }
@@ -270,9 +270,9 @@ async fn play_under(victim: &str, kill: impl Fn(&mut Place)) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_survives_the_death_of_its_service_at_any_moment() {
     let _server = SERVER.read().await;
-    play_under("service", |place| {
-        place.kill();
-        place.start();
+    play_under("service", |service| {
+        service.kill();
+        service.start();
     })
     .await;
 }

@@ -1,4 +1,4 @@
-//! Random scripts, with decisions and crashes at random moments: nothing runs twice on one permission, nothing is lost, and the
+//! Tests of random scripts, with decisions and crashes at random moments: no permission runs a call twice, nothing is lost, and the
 //! run ends.
 
 use std::{collections::HashMap, future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
@@ -19,7 +19,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    kit::{Effects, Events, open, store},
+    kit::{Effects, Events, open_interrupts, store},
     store_hooks::Wrapped,
 };
 
@@ -129,8 +129,8 @@ fn decision(open: &Interrupt, how: u8) -> Decision {
 
 /// Decides one open interrupt, with a decision that it accepts.
 async fn decide(agent: &Agent, id: &RunId, how: u8) {
-    let waits = open(agent, id).await;
-    let Some(open) = waits.get(usize::from(how) % waits.len().max(1)) else { return };
+    let interrupts = open_interrupts(agent, id).await;
+    let Some(open) = interrupts.get(usize::from(how) % interrupts.len().max(1)) else { return };
     // The interrupt may be closed meanwhile, and an edit may not be a number.
     match agent.decide(id, &open.id, decision(open, how), "").await {
         Ok(_) | Err(AgentError::Refused(_)) => {}
@@ -166,7 +166,7 @@ async fn play(script: Script, choices: Vec<u8>, store: &Arc<dyn Store>, effects:
                 rounds += 1;
                 if rounds == 20_000 {
                     let log = log(store, &id).await;
-                    panic!("it never ends: {:#?}", &log[log.len().saturating_sub(8)..]);
+                    panic!("the run does not end: {:#?}", &log[log.len().saturating_sub(8)..]);
                 }
                 if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(life.as_mut().poll(cx))).await {
                     break Some(ended);
@@ -249,9 +249,9 @@ fn check(run: &Run, log: &[LogEntry], effects: &Effects) {
         let outcome = format!("{name} {arguments}: {result:?}");
         assert_eq!(*ends, 1, "{outcome}");
         assert!(times <= *starts && starts <= grants, "{outcome}");
-        assert!(*steps <= 1, "a step is kept once: {outcome}");
+        assert!(*steps <= 1, "the log has a step twice: {outcome}");
         if name != "safe" {
-            assert_eq!(*automatic, 0, "nobody allowed a second start: {outcome}");
+            assert_eq!(*automatic, 0, "a call started again without a decision: {outcome}");
         }
         match result {
             CallResult::Succeeded { .. } if !was_reported => assert!(times > 0, "{outcome}"),

@@ -19,105 +19,105 @@ use tool_runtime::{
     tool, toolset,
 };
 
-use crate::kills::point::{Pointed, PointedStore, point};
+use crate::kills::point::{PointObserver, PointedStore, pass_point};
 
 /// The effects of tools, in a file that outlives their process.
-pub(crate) struct World(PathBuf);
+pub(crate) struct Effects(PathBuf);
 
-impl World {
+impl Effects {
     pub(crate) fn of(dir: &Path) -> Self {
         Self(dir.join("effects"))
     }
 
-    fn did(&self, what: &str, n: u32, cx: &Context) {
-        point();
+    fn record(&self, tool: &str, n: u32, cx: &Context) {
+        pass_point();
         let mut file = OpenOptions::new().create(true).append(true).open(&self.0).unwrap();
-        file.write_all(format!("{what} {n} {}\n", cx.call_id()).as_bytes()).unwrap();
+        file.write_all(format!("{tool} {n} {}\n", cx.call_id()).as_bytes()).unwrap();
         file.sync_data().unwrap();
-        point();
+        pass_point();
     }
 
-    /// Returns the effects, oldest first: the tool, its number and its call.
-    pub(crate) fn effects(&self) -> Vec<String> {
+    /// Returns all effects, oldest first: the tool, its number and its call.
+    pub(crate) fn all(&self) -> Vec<String> {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    pub(crate) fn count(&self, what: &str, n: &serde_json::Value, call: &str) -> usize {
-        let line = format!("{what} {n} {call}");
-        self.effects().iter().filter(|effect| **effect == line).count()
+    pub(crate) fn count(&self, tool: &str, n: &serde_json::Value, call: &str) -> usize {
+        let line = format!("{tool} {n} {call}");
+        self.all().iter().filter(|effect| **effect == line).count()
     }
 }
 
-/// Needs an approval, and must not run twice.
+/// Pays, with an approval. It must not run twice.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
     /** The amount. */
     n: u32,
-    #[state] world: &World,
+    #[state] effects: &Effects,
     #[context] cx: &Context,
 ) -> u32 {
-    world.did("pay", n, cx);
+    effects.record("pay", n, cx);
     n
 }
 
-/// Must not run twice.
+/// Adds a line. It must not run twice.
 #[tool]
 async fn add(
     /** The amount. */
     n: u32,
-    #[state] world: &World,
+    #[state] effects: &Effects,
     #[context] cx: &Context,
 ) -> u32 {
-    world.did("add", n, cx);
+    effects.record("add", n, cx);
     n
 }
 
-/// May run twice.
+/// Adds a line. It may run twice.
 #[tool(idempotent)]
 async fn set(
     /** The amount. */
     n: u32,
-    #[state] world: &World,
+    #[state] effects: &Effects,
     #[context] cx: &Context,
 ) -> u32 {
-    world.did("set", n, cx);
+    effects.record("set", n, cx);
     n
 }
 
-/// May run twice, but for its first step.
+/// Adds a line after a recorded step. The rest may run twice.
 #[tool(idempotent)]
-async fn steps(n: Number, #[state] world: &World, #[context] cx: &Context) -> Result<u32, Failure> {
-    step(n.0, world, cx).await?;
-    world.did("steps", n.0, cx);
+async fn steps(n: Number, #[state] effects: &Effects, #[context] cx: &Context) -> Result<u32, Failure> {
+    step(n.0, effects, cx).await?;
+    effects.record("steps", n.0, cx);
     Ok(n.0)
 }
 
-/// Asks in the middle of its work, and must not run twice.
+/// Asks in the middle of its work. It must not run twice.
 #[tool]
-async fn ask(n: Number, #[state] world: &World, #[context] cx: &Context) -> Result<u32, Failure> {
-    step(n.0, world, cx).await?;
+async fn ask(n: Number, #[state] effects: &Effects, #[context] cx: &Context) -> Result<u32, Failure> {
+    step(n.0, effects, cx).await?;
     let _: String = cx.ask("Which word?").await?;
     cx.request_approval("Go on?").await?;
-    world.did("ask", n.0, cx);
+    effects.record("ask", n.0, cx);
     Ok(n.0)
 }
 
-/// Keeps all that it does as steps, so it may be started again between them.
+/// Records each part of its work as a step, so it may be started again between the steps.
 #[tool(resumable)]
-async fn keeps(n: Number, #[state] world: &World, #[context] cx: &Context) -> Result<u32, Failure> {
-    step(n.0, world, cx).await?;
-    point();
+async fn keeps(n: Number, #[state] effects: &Effects, #[context] cx: &Context) -> Result<u32, Failure> {
+    step(n.0, effects, cx).await?;
+    pass_point();
     let work = async {
-        world.did("keeps", n.0, cx);
+        effects.record("keeps", n.0, cx);
         Ok::<_, Failure>(n.0)
     };
     cx.step("last", work).await
 }
 
-async fn step(n: u32, world: &World, cx: &Context) -> Result<(), Failure> {
+async fn step(n: u32, effects: &Effects, cx: &Context) -> Result<(), Failure> {
     let work = async {
-        world.did("step", n, cx);
+        effects.record("step", n, cx);
         Ok::<_, Failure>(n)
     };
     cx.step("first", work).await.map(drop)
@@ -127,7 +127,7 @@ async fn step(n: u32, world: &World, cx: &Context) -> Result<(), Failure> {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Number(u32);
 
-/// Is executed elsewhere.
+/// Is executed outside of the agent.
 #[tool(external, output = u32)]
 struct Elsewhere {
     /// The amount.
@@ -154,7 +154,7 @@ pub(crate) fn number(turn: usize, index: usize) -> usize {
 /// Returns a model whose turn depends on the number of its earlier turns.
 fn model(script: Script) -> FunctionModel {
     FunctionModel::new(move |request| {
-        point();
+        pass_point();
         let turn = request.messages.iter().filter(|message| matches!(message, Message::Assistant { .. })).count();
         let Some(calls) = script.get(turn) else { return Turn::say("done") };
         let call =
@@ -165,8 +165,8 @@ fn model(script: Script) -> FunctionModel {
 
 pub(crate) fn agent(store: Arc<dyn Store>, dir: &Path, script: Script) -> Agent {
     Agent::new(model(script))
-        .tools(toolset!(World::of(dir); pay, add, set, steps, keeps, ask, Elsewhere))
-        .observer(Pointed)
+        .tools(toolset!(Effects::of(dir); pay, add, set, steps, keeps, ask, Elsewhere))
+        .observer(PointObserver)
         .operator(Suspend)
         .store(PointedStore(store))
         .lease_time(Duration::from_millis(60))
@@ -179,12 +179,12 @@ pub(crate) enum Person {
     Careful,
     /// Also edits and denies, and checks the outcome of lost calls.
     Picky,
-    /// Leaves lost calls undecided.
+    /// Denies lost calls without checking the outcome.
     Lazy,
 }
 
 impl Person {
-    pub(crate) fn decides(self, open: &Interrupt, world: &World) -> Decision {
+    pub(crate) fn decide(self, open: &Interrupt, effects: &Effects) -> Decision {
         let n = &open.shown.arguments["n"];
         match &open.kind {
             InterruptKind::Approval { .. } if self == Self::Picky => match n.as_u64().unwrap() % 3 {
@@ -196,8 +196,8 @@ impl Person {
                 Decision::Answer { value: json!("word") }
             }
             InterruptKind::External => Decision::Respond { output: n.clone() },
-            InterruptKind::Reconcile if self == Self::Lazy => Decision::deny("whatever"),
-            InterruptKind::Reconcile if world.count(&open.shown.tool, n, open.id.call().as_str()) > 0 => {
+            InterruptKind::Reconcile if self == Self::Lazy => Decision::deny("unchecked"),
+            InterruptKind::Reconcile if effects.count(&open.shown.tool, n, open.id.call().as_str()) > 0 => {
                 Decision::Respond { output: n.clone() }
             }
             _ => Decision::Approve,

@@ -1,4 +1,4 @@
-//! Typed answers in another process than the one that asked for them.
+//! Tests of typed answers that another process receives than the one that requested them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tool_runtime::{
     store::{MemoryStore, Store},
 };
 
-use crate::model::kit::{Ran, down, tools};
+use crate::model::kit::{Runs, tools, unavailable};
 
 #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
 struct Trip {
@@ -33,13 +33,13 @@ fn rome() -> Trip {
 
 #[tokio::test]
 async fn an_answer_follows_a_decision() {
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let model = Arc::new(ScriptedModel::new([Turn::call("pay", "{}"), answer("Rome"), answer("Oslo")]));
-    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.session();
-    let waits = session.send_for::<Trip>("Where to?").await;
-    assert!(matches!(&waits, Err(AgentError::NoAnswer { reason }) if reason.contains("Suspended")), "{waits:?}");
+    let result = session.send_for::<Trip>("Where to?").await;
+    assert!(matches!(&result, Err(AgentError::NoAnswer { reason }) if reason.contains("Suspended")), "{result:?}");
     let id = session.id().clone();
     let open = session.interrupts().next().unwrap().id.clone();
     drop(session);
@@ -55,11 +55,11 @@ async fn an_answer_follows_a_decision() {
 /// `sweep` and `resume` do not know the type, but the run's record does.
 #[tokio::test]
 async fn a_process_without_the_type_continues_the_run() {
-    let seen = Arc::<Ran>::default();
+    let runs = Arc::<Runs>::default();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let turns = [Turn::call("pay", "{}"), Turn::call("final_answer", json!({ "city": 7 })), answer("Rome")];
     let model = Arc::new(ScriptedModel::new(turns));
-    let agent = Agent::new(Arc::clone(&model)).tools(tools(&seen)).store(Arc::clone(&store)).operator(Suspend);
+    let agent = Agent::new(Arc::clone(&model)).tools(tools(&runs)).store(Arc::clone(&store)).operator(Suspend);
     let mut session = agent.session();
     session.send_for::<Trip>("Where to?").await.unwrap_err();
     let id = session.id().clone();
@@ -69,15 +69,15 @@ async fn a_process_without_the_type_continues_the_run() {
     let mut other = agent.open(&id).await.unwrap();
     assert_eq!(other.resume().await.unwrap().phase, Phase::Finished);
     let first = other.run().calls()[1].result().unwrap().clone();
-    assert!(!first.is_success(), "it is checked against the schema: {first:?}");
+    assert!(!first.is_success(), "the answer is checked against the schema: {first:?}");
     assert_eq!(other.resume_for::<Trip>().await.unwrap(), rome());
     let mut plain = agent.session();
-    assert!(matches!(plain.resume_for::<Trip>().await, Err(AgentError::NoAnswer { .. })), "nobody asked for one");
+    assert!(matches!(plain.resume_for::<Trip>().await, Err(AgentError::NoAnswer { .. })), "no answer was requested");
 }
 
 #[tokio::test]
 async fn an_answer_is_given_after_the_model_failed() {
-    let model = ScriptedModel::new([down()]).then(Turn::say("I do not know")).then(answer("Rome"));
+    let model = ScriptedModel::new([unavailable()]).then(Turn::say("I do not know")).then(answer("Rome"));
     let mut session = Agent::new(model).session();
     assert!(matches!(session.send_for::<Trip>("Where to?").await, Err(AgentError::Model(_))));
     assert_eq!(session.resume_for::<Trip>().await.unwrap(), rome());

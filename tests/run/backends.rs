@@ -1,4 +1,5 @@
-//! The places of runs in these tests: memory, SQLite and PostgreSQL. The tests of an engine have `engine.rs` instead.
+//! The stores that keep the runs of these tests: memory, SQLite and PostgreSQL. The crate of each engine includes
+//! `tests/engines/backends.rs` instead.
 
 use std::sync::Arc;
 
@@ -20,14 +21,14 @@ pub(crate) async fn stores() -> Vec<Arc<dyn Store>> {
     vec![
         store(),
         Wrapped::new(&sqlite).holding(file).shared(),
-        Wrapped::new(&postgres).holding(Dropped(Some(schema))).shared(),
+        Wrapped::new(&postgres).holding(RemovedOnDrop(Some(schema))).shared(),
     ]
 }
 
 /// A schema that is removed with its last user.
-struct Dropped(Option<Schema>);
+struct RemovedOnDrop(Option<Schema>);
 
-impl Drop for Dropped {
+impl Drop for RemovedOnDrop {
     fn drop(&mut self) {
         let Some(schema) = self.0.take() else { return };
         // On a separate thread, because this one belongs to a runtime that must not block.
@@ -35,7 +36,7 @@ impl Drop for Dropped {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(schema.remove());
         });
-        assert!(removed.join().is_ok() || std::thread::panicking(), "a schema was left behind");
+        assert!(removed.join().is_ok() || std::thread::panicking(), "the schema was not removed");
     }
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn on(agent: Agent, store: &Arc<dyn Store>) -> Agent {
     agent.store(Arc::clone(store))
 }
 
-/// Returns the agent for a test that needs no store.
+/// Returns the agent, for a test that needs no store.
 pub(crate) fn anywhere(agent: Agent) -> Agent {
     agent
 }

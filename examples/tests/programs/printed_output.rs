@@ -1,4 +1,4 @@
-//! The examples that teach one idea each: they are short, and print what their first comment promises.
+//! Tests of the examples that teach one idea each: they are short, and print the output in their first comment.
 
 use std::{
     fs,
@@ -7,8 +7,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The examples whose output is always the same. Each has its name, its program, and what is typed.
-const LESSONS: [(&str, &str, &str); 13] = [
+/// The examples whose output is always the same: name, program and input.
+const EXAMPLES: [(&str, &str, &str); 13] = [
     ("approve", env!("CARGO_BIN_EXE_approve"), ""),
     ("delegate", env!("CARGO_BIN_EXE_delegate"), ""),
     ("dynamic", env!("CARGO_BIN_EXE_dynamic"), ""),
@@ -41,16 +41,16 @@ fn comment(source: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the block of output in the first comment of an example. A comment has no spaces at the end of its lines.
-fn promised(source: &str) -> Vec<&str> {
+fn documented_output(source: &str) -> Vec<&str> {
     comment(source).skip_while(|line| *line != "```text").skip(1).take_while(|line| *line != "```").collect()
 }
 
 #[test]
-fn lessons_print_what_they_promise() {
-    for (name, program, typed) in LESSONS {
-        let source = source(name);
-        let promised = promised(&source);
-        assert!(!promised.is_empty(), "the first comment of {name} has no output");
+fn examples_print_the_output_in_their_comments() {
+    for (name, program, input) in EXAMPLES {
+        let source = fs::read_to_string(package().join(format!("src/bin/{name}.rs"))).unwrap();
+        let expected = documented_output(&source);
+        assert!(!expected.is_empty(), "the first comment of {name} has no output");
         let mut command = Command::new(program);
         for model in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"] {
             command.env_remove(model);
@@ -58,43 +58,43 @@ fn lessons_print_what_they_promise() {
         let (stdin, stdout, stderr) = (Stdio::piped(), Stdio::piped(), Stdio::piped());
         let mut child =
             command.current_dir(package().join("..")).stdin(stdin).stdout(stdout).stderr(stderr).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}");
         let printed = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(printed.lines().map(str::trim_end).collect::<Vec<_>>(), promised, "{name}");
+        assert_eq!(printed.lines().map(str::trim_end).collect::<Vec<_>>(), expected, "{name}");
         assert!(output.status.success(), "{name}");
     }
 }
 
-/// Times and attributes differ, but each line of the tree is there, in its order.
+/// Times and attributes differ from the comment, but each line of the tree is printed, in order.
 #[test]
-fn trace_prints_its_tree() {
-    let source = source("trace");
-    let promised = promised(&source);
-    assert!(promised.len() > 5, "{promised:?}");
+fn trace_prints_the_tree_in_its_comment() {
+    let source = fs::read_to_string(package().join("src/bin/trace.rs")).unwrap();
+    let expected = documented_output(&source);
+    assert!(expected.len() > 5, "{expected:?}");
     let output = Command::new(env!("CARGO_BIN_EXE_trace")).env_clear().output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     let mut lines = printed.lines();
-    for line in promised {
-        assert!(lines.any(|printed| printed.starts_with(line)), "no `{line}` at its place in\n{printed}");
+    for line in expected {
+        assert!(lines.any(|printed| printed.starts_with(line)), "the line `{line}` is not in order in\n{printed}");
     }
 }
 
-/// An example of one file teaches one idea, and its first comment has its command.
+/// An example of one file teaches one idea. The first comment of each example has its command.
 #[test]
-fn lessons_are_short_and_name_their_command() {
-    let mut lessons = 0;
+fn examples_are_short_and_name_their_commands() {
+    let mut files = 0;
     for entry in fs::read_dir(package().join("src/bin")).unwrap() {
         let path = entry.unwrap().path();
-        let is_lesson = path.is_file();
-        let source = fs::read_to_string(if is_lesson { path.clone() } else { path.join("main.rs") }).unwrap();
+        let is_file = path.is_file();
+        let source = fs::read_to_string(if is_file { path.clone() } else { path.join("main.rs") }).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy();
         let command = format!("-p examples --bin {name}");
         assert!(comment(&source).any(|line| line.contains(&command)), "the first comment of {name} lacks `{command}`");
         let lines = source.lines().count();
-        assert!(!is_lesson || (30..=80).contains(&lines), "{name} has {lines} lines, and not 30 to 80");
-        lessons += usize::from(is_lesson);
+        assert!(!is_file || (30..=80).contains(&lines), "{name} has {lines} lines instead of 30 to 80");
+        files += usize::from(is_file);
     }
-    assert!(lessons >= LESSONS.len());
+    assert!(files >= EXAMPLES.len());
 }

@@ -1,5 +1,5 @@
-//! Runs that wait for an approval cost the service no memory: many of them wait at once, all are decided, and all end. The tests of
-//! each engine include this file, with their own `engine`.
+//! A test that runs that wait for an approval cost the service no memory: many wait at once, all are decided, and all end. The
+//! crate of each engine includes this file, with a module `engine` of its own.
 //!
 //! `WAITING` is the number of runs.
 
@@ -38,7 +38,7 @@ const GROWTH: (u64, u64) = (1 << 9, 128 << 20);
 /// The file with the effects of the tool.
 struct Effects(PathBuf);
 
-/// Pays, which nobody may repeat.
+/// Pays. A call must not be repeated.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
     /// The amount.
@@ -80,7 +80,7 @@ struct Process {
 impl Process {
     fn start(effects: &Path) -> Self {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "waiting::service", "--ignored", "--nocapture"])
+            .args(["--exact", "waiting_runs::service", "--ignored", "--nocapture"])
             .env(EFFECTS, effects)
             .envs(engine::shared())
             .stdin(Stdio::null())
@@ -108,8 +108,8 @@ impl Drop for Process {
     }
 }
 
-/// Begins runs, until each waits for an approval.
-async fn ask(front: &Agent, count: usize) -> Vec<(RunId, InterruptId)> {
+/// Starts runs that wait for an approval.
+async fn start_waiting(front: &Agent, count: usize) -> Vec<(RunId, InterruptId)> {
     let one = |_| async {
         let mut session = front.session();
         assert_eq!(session.send("go").await.unwrap().phase, Phase::Suspended);
@@ -118,7 +118,7 @@ async fn ask(front: &Agent, count: usize) -> Vec<(RunId, InterruptId)> {
     stream::iter(0..count).map(one).buffer_unordered(AT_ONCE).collect().await
 }
 
-/// Approves what waits, and follows each run to its end.
+/// Approves the waiting calls, and follows each run to its end.
 async fn decide(front: &Agent, waiting: Vec<(RunId, InterruptId)>) {
     let one = |(id, open): (RunId, InterruptId)| async move {
         front.decide(&id, &open, Decision::Approve, "").await.unwrap();
@@ -135,13 +135,13 @@ async fn runs_that_wait_cost_the_service_no_memory() {
     let service = Process::start(&effects);
     let front = Agent::new(FunctionModel::new(|_| Turn::say("never"))).tools(tools(&effects)).operator(Suspend);
     let front = front.store(engine::connect().await);
-    // What the service allocates once is there before.
+    // The service makes its lasting allocations before the measurement.
     let warm = count / 5;
-    let waiting = ask(&front, warm).await;
+    let waiting = start_waiting(&front, warm).await;
     decide(&front, waiting).await;
     let before = service.memory();
     let begun = Instant::now();
-    let waiting = ask(&front, count).await;
+    let waiting = start_waiting(&front, count).await;
     let asked = begun.elapsed();
     tokio::time::sleep(Duration::from_secs(1)).await;
     let with_all = service.memory();

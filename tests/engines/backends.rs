@@ -1,9 +1,8 @@
-//! The module `place` for the tests of an engine, whose crate includes the files of this folder. It keeps their runs on the
-//! engine.
+//! The module `backends` of an engine's crate, which includes the tests in `tests/run`. The engine keeps their runs.
 //!
 //! One service in the test's process drives the runs of all tests, each with the agent that [`on`] was called with. The service
 //! drives a run only while a session of the test follows it, as if it were down otherwise. So a test finds each run as it left
-//! it, even if somebody has decided meanwhile. A later agent stands for a new build of the service.
+//! it, even after a decision. A later agent stands for a new build of the service.
 
 use std::{
     collections::HashMap,
@@ -36,7 +35,7 @@ pub(crate) fn store() -> Arc<dyn Store> {
 pub(crate) fn on(agent: Agent, store: &Arc<dyn Store>) -> Agent {
     let driver = agent.clone().observer(SilentObserver);
     let attended = move |run: &RunId, inner| -> Box<dyn Keeper> {
-        Box::new(Attended { inner, run: run.clone(), driver: driver.clone(), is_there: false })
+        Box::new(Attended { inner, run: run.clone(), driver: driver.clone(), is_counted: false })
     };
     agent.store(Wrapped::new(store).keeping(attended))
 }
@@ -100,13 +99,13 @@ struct Attended {
     run: RunId,
     driver: Agent,
     /// Set while the session counts as one that follows.
-    is_there: bool,
+    is_counted: bool,
 }
 
 impl Attended {
     /// Allows the service to drive the run.
     fn attend(&mut self) {
-        if !std::mem::replace(&mut self.is_there, true) {
+        if !std::mem::replace(&mut self.is_counted, true) {
             let new = Served { agent: self.driver.clone(), sessions: 0, drives: 0 };
             let mut runs = served();
             let known = runs.entry(self.run.clone()).or_insert(new);
@@ -117,7 +116,7 @@ impl Attended {
     }
 
     fn leave(&mut self) {
-        if std::mem::take(&mut self.is_there)
+        if std::mem::take(&mut self.is_counted)
             && let Some(served) = served().get_mut(&self.run)
         {
             served.sessions -= 1;
@@ -155,7 +154,7 @@ impl Keeper for Attended {
 
     /// Waits until the service, too, has stopped driving the run, which is at rest.
     fn end(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        let followed = self.is_there;
+        let followed = self.is_counted;
         self.leave();
         Box::pin(async move {
             let is_driven = || served().get(&self.run).is_some_and(|run| run.drives > 0 && run.sessions == 0);

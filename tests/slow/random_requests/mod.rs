@@ -1,10 +1,10 @@
-//! Random changes of frontends' requests, sent to the real routes. The server does not panic, fail internally, hang or run a call
-//! without permission, and it stays usable.
+//! Tests that send randomly changed requests of frontends to the real routes. The server does not panic, fail internally, hang or
+//! run a call without permission, and it stays usable.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow requests` runs for a minute; `FUZZ_SEED` repeats a run. `corpus/` keeps
-//! requests that once broke something, beside good ones.
+//! `FUZZ_SECONDS=60 cargo test -p tool-tests --test slow random_requests` runs for a minute;`FUZZ_SEED` repeats a run.
+//! `corpus/` has good requests, and those that once broke the server.
 
-mod world;
+mod server;
 
 use std::{
     fs,
@@ -13,14 +13,14 @@ use std::{
 };
 
 use crate::process_locks::alone_blocking;
+use server::{Kind, TestServer};
 use tool_test_kit::mutate::{self, Random};
-use world::{Kind, World};
 
 /// The number of requests after which a new server takes over, so that chats do not accumulate.
 const TURNS: usize = 400;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("slow/requests/corpus")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("slow/random_requests/corpus")
 }
 
 fn corpus() -> Vec<(String, String)> {
@@ -40,25 +40,25 @@ fn variable(name: &str) -> Option<u64> {
 fn no_request_runs_a_call_without_permission() {
     let _turn = alone_blocking();
     let corpus = corpus();
-    assert!(corpus.len() >= 12, "the corpus is gone");
+    assert!(corpus.len() >= 12, "the corpus is incomplete");
     let seconds = variable("FUZZ_SECONDS").unwrap_or(3);
     let clock = || std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| u64::from(time.subsec_nanos()) | 1);
     let seed = variable("FUZZ_SEED").unwrap_or_else(clock);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    world::count_panics();
+    server::count_panics();
     runtime.block_on(async {
-        let mut world = World::new(false);
+        let mut server = TestServer::new(false);
         for (name, text) in &corpus {
-            let response = world.send(Kind::of(name), text, false).await;
+            let response = server.send(Kind::of(name), text, false).await;
             assert!(response.is_ok(), "{name}: {response:?}");
         }
         let mut random = Random::new(seed);
-        let (end, mut count, mut taken) = (Instant::now() + Duration::from_secs(seconds), 0, 0);
+        let (end, mut count, mut accepted) = (Instant::now() + Duration::from_secs(seconds), 0, 0);
         while Instant::now() < end {
             let (name, text) = &corpus[random.below(corpus.len())];
             let changed = mutate::change(text, &corpus, &mut random);
-            match world.send(Kind::of(name), &changed, random.below(2) == 0).await {
-                Ok(status) => taken += usize::from(status == 200),
+            match server.send(Kind::of(name), &changed, random.below(2) == 0).await {
+                Ok(status) => accepted += usize::from(status == 200),
                 Err(wrong) => {
                     let kind = name.split('-').next().unwrap_or_default();
                     let path = folder().join(format!("{kind}-broken-{seed}.json"));
@@ -68,12 +68,12 @@ fn no_request_runs_a_call_without_permission() {
             }
             count += 1;
             if count % TURNS == 0 {
-                world.goes_on().await;
-                world = World::new(count / TURNS % 2 == 1);
+                server.assert_works().await;
+                server = TestServer::new(count / TURNS % 2 == 1);
             }
         }
-        world.goes_on().await;
-        println!("{count} requests in {seconds} s, {taken} of them taken, seed {seed}");
-        assert!(count > 50 && taken > count / 20, "{taken} of {count} requests were taken");
+        server.assert_works().await;
+        println!("{count} requests in {seconds} s, {accepted} of them accepted, seed {seed}");
+        assert!(count > 50 && accepted > count / 20, "{accepted} of {count} requests were accepted");
     });
 }

@@ -1,4 +1,4 @@
-//! A tool with dynamic parameters given as data, in the compatible mode and in our own.
+//! A tool that is given as data, with dynamic parameters, in the compatible mode and in our own.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,9 +25,9 @@ pub(crate) struct Field {
     pub(crate) requires: Option<Vec<String>>,
 }
 
-/// A tool.
+/// A tool that can be built in both modes.
 #[derive(Clone)]
-pub(crate) struct Both {
+pub(crate) struct TwoModeTool {
     pub(crate) fields: Arc<[Field]>,
     pub(crate) judge: Arc<Judge>,
     pub(crate) execute: Arc<Execute>,
@@ -40,7 +40,7 @@ pub(crate) struct Both {
 /// The outcome of a call.
 pub(crate) type Outcome = Result<Value, String>;
 
-impl Both {
+impl TwoModeTool {
     pub(crate) fn new(fields: Vec<Field>, judge: Arc<Judge>, execute: Arc<Execute>) -> Self {
         Self { fields: fields.into(), judge, execute, trace: Arc::default(), met: Arc::default() }
     }
@@ -153,7 +153,7 @@ impl Both {
     /// Calls a tool. Returns the outcome, the calls of functions, and the differences that occurred.
     pub(crate) fn call(&self, tools: &Toolset, input: &Value) -> (Outcome, Vec<Value>, Vec<&'static str>) {
         let (text, cx) = (input.to_string(), Context::new("call"));
-        let called = tools.call("tool", &text, &cx).now_or_never().expect("nothing waits");
+        let called = tools.call("tool", &text, &cx).now_or_never().expect("the call does not wait");
         let outcome = match called {
             Ok(output) => Ok(output.as_json().map_or(Value::Null, |json| serde_json::from_str(json).expect("JSON"))),
             Err(error) => match error.feedback() {

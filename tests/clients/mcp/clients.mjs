@@ -35,12 +35,12 @@ async function check(name, transport) {
   assert.match((await call("test_elicitation", { message: "Who?" })).content[0].text, /Ada/);
   assert.equal((await call("test_audio_content")).content[0].mimeType, "audio/wav");
   assert.equal((await call("test_embedded_resource")).content[0].resource.uri, "test://embedded-resource");
-  const heard = [];
-  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => { heard.push(params.data); });
+  const logged = [];
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => { logged.push(params.data); });
   await client.setLoggingLevel("info");
   await call("test_tool_with_logging");
-  assert.deepEqual(heard, ["Tool execution started", "Tool processing data", "Tool execution completed"]);
-  // It lets go of the connection: the client comes back by itself.
+  assert.deepEqual(logged, ["Tool execution started", "Tool processing data", "Tool execution completed"]);
+  // The server closes the connection, and the client connects again.
   assert.match((await call("test_reconnection")).content[0].text, /completed/);
   assert.match((await call("slow_compute", { seconds: 1 })).content[0].text, /Computed/);
   const seen = [];

@@ -1,11 +1,11 @@
-//! Requests of frontends.
+//! Reads requests in AG-UI's protocol.
 
 use tool_runtime::Toolset;
 use tool_server::protocol::ag_ui::{AgUiEncoder, Check, ClientTools, Frontend, Plan, RunInput};
 use tool_server::protocol::{Encoder, End};
 
 /// Reads a body as AG-UI, and does the work of an endpoint before the first effect.
-pub(crate) fn ag_ui(text: &str) {
+pub(crate) fn read(text: &str) {
     let Ok(input) = RunInput::read(text.as_bytes()) else { return };
     let plan = Plan::new(None, &input, &Toolset::new());
     let Ok(tools) = ClientTools::new(&input.tools, Check::Gate) else { return };

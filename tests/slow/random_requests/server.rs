@@ -1,4 +1,4 @@
-//! The server for the requests, with a tool that must not run.
+//! The server of these tests, with a tool that must not run.
 
 use std::{
     sync::{
@@ -70,8 +70,8 @@ fn wipe(
 #[tool(external, effect = read_only, output = Value)]
 struct Locate {}
 
-/// A server, and the number of its tool's runs.
-pub(crate) struct World {
+/// A server that counts the runs of its tool.
+pub(crate) struct TestServer {
     router: Router,
     /// Set if its clients keep the runs.
     is_stateless: bool,
@@ -89,7 +89,7 @@ impl Authenticate for Named {
     }
 }
 
-impl World {
+impl TestServer {
     pub(crate) fn new(is_stateless: bool) -> Self {
         let wiped = Arc::new(AtomicUsize::new(0));
         let state = State { wiped: Arc::clone(&wiped) };
@@ -114,15 +114,15 @@ impl World {
             Kind::Chat => "/api/chat",
         };
         let answer = tokio::time::timeout(Duration::from_secs(10), self.post(path, &user, text.to_owned()));
-        let (status, _) = answer.await.map_err(|_| "no end of the answer".to_owned())?;
+        let (status, _) = answer.await.map_err(|_| "the answer did not end".to_owned())?;
         if status >= 500 {
             return Err(format!("the status is {status}"));
         }
         if PANICS.load(Ordering::SeqCst) > 0 {
-            return Err("a panic".to_owned());
+            return Err("the server panicked".to_owned());
         }
         if self.wiped.load(Ordering::SeqCst) != before {
-            return Err("a tool ran that nobody allowed".to_owned());
+            return Err("a tool ran without permission".to_owned());
         }
         Ok(status)
     }
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// Asserts that a normal chat works: the tool runs once after its approval.
-    pub(crate) async fn goes_on(&self) {
+    pub(crate) async fn assert_works(&self) {
         let before = self.wiped.load(Ordering::SeqCst);
         let prompt = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "wipe it" }] });
         let first = json!({ "id": "last", "messages": [prompt] }).to_string();
@@ -145,7 +145,7 @@ impl World {
         let chunks = text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
         let chunks: Vec<Value> = chunks.filter_map(|data| serde_json::from_str(data).ok()).collect();
         let asked = chunks.iter().find(|chunk| chunk["type"] == "tool-approval-request");
-        let asked = asked.unwrap_or_else(|| panic!("nobody was asked: {text}"));
+        let asked = asked.unwrap_or_else(|| panic!("no approval was requested: {text}"));
         let kept = chunks.iter().find_map(|chunk| chunk.get("messageMetadata"));
         assert_eq!(kept.is_some(), self.is_stateless, "{text}");
         let part = json!({
@@ -160,7 +160,7 @@ impl World {
         for _ in 0..2 {
             self.post("/api/chat", "bert", second.clone()).await;
         }
-        assert_eq!(self.wiped.load(Ordering::SeqCst), before + 1, "an approval counts, and once");
+        assert_eq!(self.wiped.load(Ordering::SeqCst), before + 1, "an approval runs the tool once");
     }
 }
 
