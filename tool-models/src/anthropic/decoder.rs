@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     calls::Calls,
-    fault::{self, protocol_error},
-    http::reading::Decode,
+    error::{self, protocol_error},
+    http::response::Decode,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},
@@ -47,7 +47,7 @@ enum BlockKind {
 }
 
 impl Decoder {
-    /// Creates a decoder of the answer to `messages`, with `tools` on offer.
+    /// Creates a decoder of the response to `messages`, with `tools` on offer.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         Self {
             calls: Calls::new(tools, ListFormat::Anthropic, messages),
@@ -84,14 +84,14 @@ impl Decoder {
                 }
                 self.update_usage(usage, out);
             }
-            Event::MessageStop => out.append(&mut self.finish()?),
+            Event::MessageStop => out.append(&mut self.finish_turn()?),
             Event::Error | Event::Other => {}
         }
         Ok(())
     }
 
     /// Accepts the beginning of the message. Some proxies send it twice, which is harmless before the first block. A later one
-    /// belongs to a second answer, and two answers cannot be one turn.
+    /// belongs to a second response, and two responses cannot be one turn.
     fn begin_message(&mut self, message: Begin, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         if self.has_blocks {
             let first = self.message_id.as_deref().unwrap_or_default();
@@ -108,7 +108,7 @@ impl Decoder {
         }
         self.has_blocks = true;
         let block = Block::deserialize(&block_json)
-            .map_err(|error| protocol_error(&format!("block {index} is not one of a message")).with_source(error))?;
+            .map_err(|error| protocol_error(&format!("block {index} is not one of the messages protocol")).with_source(error))?;
         let kind = match block {
             Block::Text { text } => {
                 push_nonempty(Delta::Text, text, out);
@@ -179,8 +179,8 @@ impl Decoder {
         }
     }
 
-    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let reason = self.finish_reason.take().ok_or_else(fault::cut_off_error)?;
+    fn finish_turn(&mut self) -> Result<Vec<Delta>, ModelError> {
+        let reason = self.finish_reason.take().ok_or_else(error::cut_off_error)?;
         let mut out = Vec::new();
         self.is_over = true;
         self.calls.finish(reason.is_safe(), &mut out);
@@ -190,23 +190,23 @@ impl Decoder {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
+    fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
         if self.is_over || data.is_empty() || data == "[DONE]" {
             return Ok(Vec::new());
         }
-        let event: Event = fault::read_event(data, "one of a message")?;
+        let event: Event = error::read_event(data, "one of the messages protocol")?;
         if matches!(event, Event::Error) {
             let unnamed_error = || protocol_error("the provider reported an error without saying which");
-            return Err(fault::find_stream_failure(data).unwrap_or_else(unnamed_error));
+            return Err(error::find_stream_error(data).unwrap_or_else(unnamed_error));
         }
         let mut out = Vec::new();
         self.apply_event(event, &mut out)?;
         Ok(out)
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, ModelError> {
-        if self.is_over { Ok(Vec::new()) } else { self.finish() }
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
+        if self.is_over { Ok(Vec::new()) } else { self.finish_turn() }
     }
 }
 

@@ -154,12 +154,12 @@ fn convert_messages(messages: &[Message]) -> Vec<RequestMessage<'_>> {
             Message::Assistant { content } => {
                 (Role::Assistant, content.iter().filter_map(convert_assistant_part).collect())
             }
-            Message::Tool(answer) => {
-                let content = answer.content.iter().filter_map(convert_part).collect();
-                let tool_use_id = sanitize_id(&answer.call_id);
+            Message::Tool(result) => {
+                let content = result.content.iter().filter_map(convert_part).collect();
+                let tool_use_id = sanitize_id(&result.call_id);
                 (
                     Role::User,
-                    vec![ContentBlock::Block(Block::ToolResult { tool_use_id, content, is_error: answer.is_error })],
+                    vec![ContentBlock::Block(Block::ToolResult { tool_use_id, content, is_error: result.is_error })],
                 )
             }
         };

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::{
     calls::Calls,
-    fault::{self, protocol_error, shorten},
-    http::reading::Decode,
+    error::{self, protocol_error, shorten},
+    http::response::Decode,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},
@@ -39,7 +39,7 @@ struct ServerCall {
 }
 
 impl Decoder {
-    /// Creates a decoder of the answer to `messages`, with `tools` on offer.
+    /// Creates a decoder of the response to `messages`, with `tools` on offer.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
         Self { calls, server_calls: Vec::new(), usage: Usage::default(), finish_reason: None, is_over: false }
@@ -149,7 +149,7 @@ impl Decoder {
         (!is_new).then_some(position)
     }
 
-    fn finish(&mut self) -> Vec<Delta> {
+    fn finish_turn(&mut self) -> Vec<Delta> {
         let mut out = Vec::new();
         self.is_over = true;
         let reason = self.finish_reason.take().unwrap_or_else(|| {
@@ -162,31 +162,31 @@ impl Decoder {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
+    fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
         if self.is_over || data.is_empty() {
             return Ok(Vec::new());
         }
         if data == "[DONE]" {
-            return Ok(self.finish());
+            return Ok(self.finish_turn());
         }
-        let chunk: Chunk<'_> = fault::read_event(data, "a chunk of a chat completion")?;
+        let chunk: Chunk<'_> = error::read_event(data, "a chunk of a chat completion")?;
         if chunk.error.is_some() || (chunk.choices.is_none() && chunk.usage.is_none()) {
-            return fault::find_stream_failure(data).map_or(Ok(Vec::new()), Err);
+            return error::find_stream_error(data).map_or(Ok(Vec::new()), Err);
         }
         let mut out = Vec::new();
         self.apply_chunk(chunk, &mut out)?;
         Ok(out)
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, ModelError> {
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
         if self.is_over {
             return Ok(Vec::new());
         }
         if self.finish_reason.is_none() {
-            return Err(fault::cut_off_error());
+            return Err(error::cut_off_error());
         }
-        Ok(self.finish())
+        Ok(self.finish_turn())
     }
 }
 

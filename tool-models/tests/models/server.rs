@@ -1,4 +1,4 @@
-//! A server that answers from a script.
+//! A server that replies from a script.
 
 use std::{
     collections::VecDeque,

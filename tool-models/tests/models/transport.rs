@@ -106,7 +106,7 @@ async fn tries_are_limited() {
     let (_, error) = ask(&model(&server, eager())).await;
     let error = error.unwrap();
     assert_eq!(error.kind(), ModelErrorKind::Unavailable);
-    assert_eq!(error.to_string(), "the provider answered 500 Internal Server Error: boom");
+    assert_eq!(error.to_string(), "the provider responded with 500 Internal Server Error: boom");
     assert_eq!(server.got().len(), 3);
 }
 
@@ -245,7 +245,7 @@ async fn servers_that_do_not_stream_are_understood() {
 }
 
 #[tokio::test]
-async fn addresses_that_do_not_answer() {
+async fn addresses_that_do_not_respond() {
     let nobody = OpenAi::new("m").base_url("http://127.0.0.1:1/v1").http(Http::new().retry(HttpRetry::never()));
     let (_, error) = ask(&nobody).await;
     let error = error.unwrap();
