@@ -102,7 +102,7 @@ fn kind_of_word(word: &str) -> Option<ModelErrorKind> {
     }
 }
 
-/// Returns at most 500 characters of `text`, on one line.
+/// Shortens `text` to at most 500 characters on one line.
 pub fn shorten(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut line = words.next().unwrap_or_default().to_owned();

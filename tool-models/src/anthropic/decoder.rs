@@ -26,7 +26,7 @@ pub struct Decoder {
     calls: Calls,
     message_id: Option<String>,
     has_blocks: bool,
-    /// The index of the open block, and the treatment of its deltas.
+    /// The index and the kind of the open block.
     open_block: Option<(u64, BlockKind)>,
     /// The open block of a provider's tool, if there is one. Completed ones are in `provider_parts`.
     open_provider_block: Option<ProviderBlock>,
@@ -68,7 +68,7 @@ impl Decoder {
             Event::ContentBlockStart { index, content_block } => self.begin_block(index, content_block, out)?,
             Event::ContentBlockDelta { index, delta } => self.apply_piece(index, delta, out)?,
             Event::ContentBlockStop { index } => {
-                if let BlockKind::Call(call) = self.open_kind(index)? {
+                if let BlockKind::Call(call) = self.kind_of_open_block(index)? {
                     self.calls.end(call, out);
                 }
                 if let Some(block) = self.open_provider_block.take() {
@@ -92,7 +92,7 @@ impl Decoder {
 
     /// Accepts the beginning of the message. Some proxies send it twice, which is harmless before the first block. A later one
     /// belongs to a second response, and two responses cannot be one turn.
-    fn begin_message(&mut self, message: Begin, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    fn begin_message(&mut self, message: StartedMessage, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         if self.has_blocks {
             let first = self.message_id.as_deref().unwrap_or_default();
             return Err(protocol_error(&format!("a second message ({}) began within the message {first}", message.id)));
@@ -142,7 +142,7 @@ impl Decoder {
     }
 
     fn apply_piece(&mut self, index: u64, piece: Piece, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        match (self.open_kind(index)?, piece) {
+        match (self.kind_of_open_block(index)?, piece) {
             (BlockKind::Text, Piece::TextDelta { text }) => push_nonempty(Delta::Text, text, out),
             (BlockKind::Thinking, Piece::ThinkingDelta { thinking }) => push_nonempty(Delta::Reasoning, thinking, out),
             (BlockKind::Thinking, Piece::SignatureDelta { signature }) => {
@@ -161,7 +161,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn open_kind(&self, index: u64) -> Result<BlockKind, ModelError> {
+    fn kind_of_open_block(&self, index: u64) -> Result<BlockKind, ModelError> {
         match self.open_block {
             Some((open, kind)) if open == index => Ok(kind),
             _ => Err(protocol_error(&format!("an event belongs to block {index}, which is not open"))),
@@ -256,7 +256,8 @@ impl ProviderBlock {
         self.input.push_str(json);
     }
 
-    /// Returns the complete block. `earlier` holds the turn's earlier blocks, because a result does not name its tool.
+    /// Returns the complete block. A result does not name its tool, so its name comes from the call in `earlier`, the turn's earlier
+    /// blocks.
     fn into_part(mut self, earlier: &[ProviderPart]) -> ProviderPart {
         if let Ok(input @ Value::Object(_)) = serde_json::from_str(&self.input) {
             self.block["input"] = input;
@@ -279,7 +280,7 @@ impl ProviderBlock {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event {
     MessageStart {
-        message: Begin,
+        message: StartedMessage,
     },
     ContentBlockStart {
         index: u64,
@@ -293,7 +294,7 @@ enum Event {
         index: u64,
     },
     MessageDelta {
-        delta: End,
+        delta: MessageEnd,
         usage: Option<Tokens>,
     },
     MessageStop,
@@ -304,7 +305,7 @@ enum Event {
 }
 
 #[derive(Debug, Deserialize)]
-struct Begin {
+struct StartedMessage {
     #[serde(default)]
     id: String,
     usage: Option<Tokens>,
@@ -359,7 +360,7 @@ enum Piece {
 }
 
 #[derive(Debug, Deserialize)]
-struct End {
+struct MessageEnd {
     stop_reason: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use super::{
     Anthropic,
     decoder::{PROVIDER, REDACTED},
 };
-use crate::calls::arguments;
+use crate::calls::normalize_arguments;
 use tool_runtime::{
     message::{AssistantPart, Message, Part},
     model::{Request, ToolChoice},
@@ -219,8 +219,8 @@ fn convert_assistant_part(part: &AssistantPart) -> Option<ContentBlock<'_>> {
 }
 
 fn parse_input(text: &str) -> Cow<'_, RawValue> {
-    let invariant = "`arguments` returns valid JSON";
-    match arguments(text) {
+    let invariant = "`normalize_arguments` returns valid JSON";
+    match normalize_arguments(text) {
         Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(invariant)),
         Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(invariant)),
     }

@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_as_asked_up_to_the_cap() {
+    fn a_wait_is_the_requested_one_up_to_the_cap() {
         let seconds = Duration::from_secs;
         let cap = seconds(60);
         assert_eq!(next_wait(None, Some(seconds(1)), cap), Some(seconds(1)));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn begins_no_more_than_the_quota_in_any_minute() {
+    async fn no_minute_has_more_requests_than_the_quota() {
         let limiter = Limiter::new(RateLimits { per_minute: 3, ..RateLimits::default() });
         let start = Instant::now();
         let mut begun = Vec::new();

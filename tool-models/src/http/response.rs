@@ -119,7 +119,7 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
             }
             if deltas.permit.is_some() {
                 let rest = async { while deltas.events.next().await.is_some() {} };
-                // Neither the rest nor a timeout matters.
+                // The rest has no meaning, and a timeout only closes the connection.
                 let _ = timeout(MAX_LINGER, rest).await;
             }
             None
@@ -223,7 +223,7 @@ struct SseParser {
 }
 
 impl SseParser {
-    /// Creates a parser of events with at most `max_length` bytes.
+    /// Creates a parser of events of at most `max_length` bytes each.
     fn new(max_length: usize) -> Self {
         Self { line: Vec::new(), data: Vec::new(), has_data: false, has_begun: false, is_after_cr: false, max_length }
     }

@@ -18,9 +18,9 @@ use tool_runtime::{
 
 /// A decoder of chat completion streams, for OpenAI and servers with a similar protocol.
 ///
-/// It passes the argument text of a call on as it arrives. Only calls of strict tools with optional parameters are held back
-/// until they are complete. In OpenAI's strict mode the model writes `null` for parameters that it leaves out, and these must be
-/// removed from the complete text.
+/// It passes on the argument text of a call as it arrives. It holds back only calls of strict tools with optional parameters, until
+/// they are complete. In OpenAI's strict mode, the model writes `null` for each parameter that it leaves out. The decoder removes
+/// these from the complete text.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
@@ -118,7 +118,7 @@ impl Decoder {
             return if text.trim_ascii().is_empty() {
                 Ok(())
             } else {
-                Err(protocol_error("a complete call continues"))
+                Err(protocol_error("a call continued after it was complete"))
             };
         }
         self.calls.push(index, &text, out);
@@ -201,11 +201,11 @@ fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
     Some(Delta::Provider(part))
 }
 
-/// Adds the text and the reasoning in a content.
+/// Adds the text and the reasoning of a member `content`.
 fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
     let unreadable =
-        |error| protocol_error(&format!("a content is neither text nor parts: {}", shorten(json))).with_source(error);
+        |error| protocol_error(&format!("`content` is neither a text nor a list of parts: {}", shorten(json))).with_source(error);
     if json.starts_with('[') {
         for part in serde_json::from_str::<Vec<Part>>(json).map_err(unreadable)? {
             let reasoning: String = part.thinking.into_iter().map(|reasoning| reasoning.text).collect();
@@ -309,7 +309,7 @@ impl Function<'_> {
     }
 }
 
-/// A part of a content that is a list.
+/// A part of a `content` that is a list.
 #[derive(Debug, Deserialize)]
 struct Part {
     #[serde(default)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{OpenAi, TokenLimit};
-use crate::calls::arguments;
+use crate::calls::normalize_arguments;
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ToolMessage},
     model::{Request, ToolChoice},
@@ -187,12 +187,12 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
                 reasoning_text.push_str(text);
                 pending_signature = signature.as_deref().filter(|_| reasoning_to_send.send_signatures);
             }
-            // The protocol has no place for it. The model's text contains what it used.
+            // The protocol cannot carry it. The model's text contains the parts that it used.
             AssistantPart::Provider(_) => {}
             AssistantPart::Call(call) => tool_calls.push(Call {
                 id: &call.id,
                 r#type: "function",
-                function: Function { name: &call.name, arguments: arguments(&call.arguments) },
+                function: Function { name: &call.name, arguments: normalize_arguments(&call.arguments) },
                 // Only a signature of this form: those of other providers are not valid here.
                 extra_content: pending_signature
                     .take()
@@ -210,8 +210,8 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
     }
 }
 
-/// Returns the result of a call. In the protocol it is only text: images follow in a separate message, and an error is written as
-/// text.
+/// Converts the result of a call. In the protocol it is only text. So `images` collects its images for a later message, and an
+/// error becomes a text.
 fn convert_result<'a>(result: &'a ToolMessage, images: &mut Vec<ContentPart<'a>>) -> RequestMessage<'a> {
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for part in &result.content {

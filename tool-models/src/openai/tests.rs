@@ -55,7 +55,7 @@ fn decode_response(events: &[Value]) -> Result<Turn, ModelError> {
 const DONE: &str = "[DONE]";
 const END: &str = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
 
-/// A chunk whose delta holds the call pieces `calls`.
+/// Returns a chunk whose delta has the pieces `calls`.
 fn pieces(calls: &Value) -> String {
     json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]}).to_string()
 }
@@ -98,7 +98,7 @@ fn a_whole_call_ends_when_the_next_begins() {
     decoder.decode_event(&first).unwrap();
     assert_eq!(decoder.decode_event(&second).unwrap()[0], Delta::CallEnd { index: 0 });
     let more = pieces(&json!([{"index": 0, "function": {"arguments": "{\"again\":1}"}}]));
-    assert_eq!(decoder.decode_event(&more).unwrap_err().kind(), ModelErrorKind::Protocol, "it may run already");
+    assert_eq!(decoder.decode_event(&more).unwrap_err().kind(), ModelErrorKind::Protocol, "the call may already run");
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn errors_in_the_stream() {
     for (event, kind) in cases {
         assert_eq!(decode_events(&[event]).unwrap_err().kind(), kind, "{event}");
     }
-    assert!(decode_events(&["{}", "", END]).is_ok(), "what says nothing is skipped");
+    assert!(decode_events(&["{}", "", END]).is_ok(), "an event without content is skipped");
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn calls_of_strict_tools_with_optional_parameters_are_held_back() {
     }
 }
 
-fn sent(model: &OpenAi, request: Request<'_>) -> Value {
+fn request_body(model: &OpenAi, request: Request<'_>) -> Value {
     serde_json::from_slice(&request::write_body(model, &request)).unwrap()
 }
 
@@ -317,7 +317,7 @@ fn a_conversation_as_a_request() {
     let url = "data:image/png;base64,AAAA";
     let picture = json!({"type": "image_url", "image_url": {"url": url}});
     assert_eq!(
-        sent(&model, request),
+        request_body(&model, request),
         json!({
             "model": "m",
             "messages": [
@@ -355,7 +355,7 @@ fn unset_options_are_not_sent() {
     let settings = Settings { max_tokens: Some(7), parallel_calls: Some(true), ..Settings::default() };
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     assert_eq!(
-        sent(&OpenAi::new("m").usage(false).send_reasoning(true), request),
+        request_body(&OpenAi::new("m").usage(false).send_reasoning(true), request),
         json!({
             "model": "m",
             "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "reasoning_content": "hm"}],
@@ -366,13 +366,13 @@ fn unset_options_are_not_sent() {
 }
 
 #[test]
-fn a_turn_is_as_long_as_its_settings_say_or_else_the_model() {
+fn settings_limit_a_turn_before_the_model_does() {
     let (messages, tools, settings) =
         ([], ToolList::default(), Settings { max_tokens: Some(7), ..Settings::default() });
     let model = OpenAi::new("m").base_url("http://localhost/v1").max_tokens(512);
     let request = Request::new(&messages, &tools);
-    assert_eq!(sent(&model, request)["max_tokens"], 512);
-    assert_eq!(sent(&model, request.with_settings(&settings))["max_tokens"], 7);
+    assert_eq!(request_body(&model, request)["max_tokens"], 512);
+    assert_eq!(request_body(&model, request.with_settings(&settings))["max_tokens"], 7);
 }
 
 #[test]
@@ -478,7 +478,7 @@ fn vllm() {
 
     let message = "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
     let error = decode_response(&[json!({"object": "error", "message": message, "type": "BadRequestError", "code": 400})]);
-    assert!(error.unwrap_err().to_string().contains("--enable-auto-tool-choice"), "it says what to do");
+    assert!(error.unwrap_err().to_string().contains("--enable-auto-tool-choice"), "the error states what to do");
 }
 
 #[test]
@@ -493,7 +493,7 @@ fn a_call_that_is_repeated_at_the_end_is_one_call() {
         let turn = decode_response(&[events.as_slice(), &[end]].concat()).unwrap();
         assert_eq!(calls(&turn), [("a", "weather", "{\"city\":\"Oslo\"}")], "{again}");
     }
-    // What only looks like it goes on.
+    // A piece that only looks like a repetition continues the call.
     let nested = [
         json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"a\":"}}),
         json!({"index": 0, "function": {"arguments": "{\"a\":"}}),
@@ -541,8 +541,8 @@ fn gemini() {
     assert_eq!(sent("http://127.0.0.1:8080/v1")[0].get("extra_content"), None);
 }
 
-/// Decodes a text that comes in `pieces`.
-fn read(pieces: &[&str], reason: &str, is_enabled: bool) -> (Vec<Delta>, Turn) {
+/// Decodes a text that arrives in `pieces`.
+fn decode_text(pieces: &[&str], reason: &str, is_enabled: bool) -> (Vec<Delta>, Turn) {
     let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
     let piece = |piece: &&str| json!({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": null}]});
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
@@ -565,11 +565,11 @@ fn the_json_of_a_call_is_a_call() {
     for text in all {
         let pieces: Vec<String> = text.chars().map(String::from).collect();
         let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
-        let (_, turn) = read(&pieces, "stop", true);
+        let (_, turn) = decode_text(&pieces, "stop", true);
         assert_eq!(calls(&turn), [("call_0_0", "weather", r#"{"city": "Oslo"}"#)], "{text}");
         assert_eq!((turn.finish.clone(), turn.text()), (Some(FinishReason::ToolCalls), String::new()), "{text}");
-        assert_eq!(read(&pieces, "stop", false).1.text(), text, "only where it is switched on");
-        assert_eq!(read(&pieces, "length", true).1.text(), text, "and the turn is whole");
+        assert_eq!(decode_text(&pieces, "stop", false).1.text(), text, "the decoder must convert text only if it is enabled");
+        assert_eq!(decode_text(&pieces, "length", true).1.text(), text, "a cut turn must stay text");
     }
 }
 
@@ -586,10 +586,10 @@ fn everything_else_is_text() {
         "{",
         "",
     ] {
-        let (_, turn) = read(&[text], "stop", true);
+        let (_, turn) = decode_text(&[text], "stop", true);
         assert_eq!((turn.text().as_str(), turn.calls().count()), (text, 0));
         assert_eq!(turn.finish, Some(FinishReason::Stop));
     }
-    let (deltas, _) = read(&["It ", "is"], "stop", true);
-    assert_eq!(deltas[0], Delta::Text("It ".into()), "nothing is held back that cannot be a call");
+    let (deltas, _) = decode_text(&["It ", "is"], "stop", true);
+    assert_eq!(deltas[0], Delta::Text("It ".into()), "the decoder must not hold back text that cannot be a call");
 }
