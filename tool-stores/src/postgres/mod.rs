@@ -12,7 +12,7 @@ use tokio_postgres::{Row, types::ToSql};
 
 use crate::convert::{signed, size, time, unsigned, waiting_item};
 #[cfg(feature = "sealed")]
-use crate::sealed::{NonceStore, kept_since, unique};
+use crate::sealed::{NonceStore, expired_before, random_id};
 use notify::Notifications;
 use pool::Broken;
 use sql::{escape_name, unescape_name};
@@ -353,8 +353,8 @@ impl NonceStore for PostgresStore {
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
             // If the connection is lost before the answer, the second statement finds the claim of the first.
-            let claim = unique();
-            let (expires, over) = (signed(expires.0), signed(kept_since(now).0));
+            let claim = random_id();
+            let (expires, over) = (signed(expires.0), signed(expired_before(now).0));
             Ok(!self.ask(sql::SPEND, &[&nonce, &expires, &claim, &over]).await?.is_empty())
         })
     }
