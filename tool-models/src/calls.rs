@@ -82,8 +82,8 @@ impl Calls {
         }
     }
 
-    /// Ends the turn. `is_complete` is set if the model finished its calls. Otherwise the open calls stay open, with the text that
-    /// has arrived.
+    /// Ends the turn. `is_complete` is set if the model finished its calls. Otherwise the open calls stay open, with the text
+    /// that has arrived.
     pub fn finish(&mut self, is_complete: bool, out: &mut Vec<Delta>) {
         for index in 0..self.states.len() {
             if is_complete {

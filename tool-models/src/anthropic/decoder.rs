@@ -256,8 +256,8 @@ impl ProviderBlock {
         self.input.push_str(json);
     }
 
-    /// Returns the complete block. A result does not name its tool, so its name comes from the call in `earlier`, the turn's earlier
-    /// blocks.
+    /// Returns the complete block. A result does not name its tool, so its name comes from the call in `earlier`, the turn's
+    /// earlier blocks.
     fn into_part(mut self, earlier: &[ProviderPart]) -> ProviderPart {
         if let Ok(input @ Value::Object(_)) = serde_json::from_str(&self.input) {
             self.block["input"] = input;

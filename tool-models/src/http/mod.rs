@@ -1,7 +1,7 @@
 //! The transport of all models over HTTP: a POST whose response is a stream of events.
 //!
-//! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and [`RateLimits`],
-//! so several models with clones of one `Http` stay within one quota.
+//! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and
+//! [`RateLimits`], so several models with clones of one `Http` stay within one quota.
 
 pub(crate) mod response;
 
@@ -59,8 +59,8 @@ pub struct Http {
 pub struct HttpTimeouts {
     /// The limit for connecting, with TLS. The default is 10 seconds.
     pub connect: Duration,
-    /// The limit from sending the request to the first bytes of the response's body. The default is 5 minutes, because a model may
-    /// reason first.
+    /// The limit from sending the request to the first bytes of the response's body. The default is 5 minutes, because a model
+    /// may reason first.
     pub first_byte: Duration,
     /// The limit between two pieces of the body. A provider's keep-alive counts as a piece. The default is 2 minutes.
     pub idle: Duration,

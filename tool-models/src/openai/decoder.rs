@@ -18,9 +18,9 @@ use tool_runtime::{
 
 /// A decoder of chat completion streams, for OpenAI and servers with a similar protocol.
 ///
-/// It passes on the argument text of a call as it arrives. It holds back only calls of strict tools with optional parameters, until
-/// they are complete. In OpenAI's strict mode, the model writes `null` for each parameter that it leaves out. The decoder removes
-/// these from the complete text.
+/// It passes on the argument text of a call as it arrives. It holds back only calls of strict tools with optional parameters,
+/// until they are complete. In OpenAI's strict mode, the model writes `null` for each parameter that it leaves out. The decoder
+/// removes these from the complete text.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
