@@ -5,8 +5,8 @@
 //! expiry are.
 //!
 //! A client can send the same text twice. After an approval, that would run the call again. So [`Sealer::new`] makes the caller
-//! choose between a store of spent nonces ([`ReplayPolicy::Refuse`]) and [`ReplayPolicy::Allow`]. The store must last as long as the
-//! keys: use a `SqliteStore` or a `PostgresStore` (see [`store`](tool_runtime::store)), or [`MemoryNonces`] for keys of one
+//! choose between a store of spent nonces ([`ReplayPolicy::Refuse`]) and [`ReplayPolicy::Allow`]. The store must last as long as
+//! the keys: use a `SqliteStore` or a `PostgresStore` (see [`store`](tool_runtime::store)), or [`MemoryNonces`] for keys of one
 //! process. A text can be opened only with the nonce store that was in use when it was sealed.
 //!
 //! ```
