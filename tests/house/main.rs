@@ -81,7 +81,7 @@ const DERIVE_LAYERS: [&[&str]; 8] = [
     &["check"],
     &["expand"],
     &["entry"],
-    &["incomplete_tests", "snapshots", "lib"],
+    &["tests", "lib"],
 ];
 
 /// Returns the source folders of [`CRATES`].

@@ -1,4 +1,4 @@
-//! Tests of half-written declarations: whatever is wrong with them, the expansion has the item, its body and its type, so that an
+//! Tests of unfinished declarations: whatever is wrong with them, the expansion has the item, its body and its type, so that an
 //! editor finds them.
 //!
 //! `scripts/rust-analyzer` gives the same cases to the real editor.
@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::{entry, print};
 
-const CASES: &str = include_str!("../../tests/editor/cases.rs");
+const CASES: &str = include_str!("../../../tests/editor/cases.rs");
 
 /// An item with one of our attributes, as the compiler passes it to the macro.
 struct Declared {
