@@ -107,8 +107,9 @@ impl Decoder {
             return Err(protocol_error(&format!("block {index} began before block {open} ended")));
         }
         self.has_blocks = true;
-        let block = Block::deserialize(&block_json)
-            .map_err(|error| protocol_error(&format!("block {index} is not one of the messages protocol")).with_source(error))?;
+        let block = Block::deserialize(&block_json).map_err(|error| {
+            protocol_error(&format!("block {index} is not one of the messages protocol")).with_source(error)
+        })?;
         let kind = match block {
             Block::Text { text } => {
                 push_nonempty(Delta::Text, text, out);

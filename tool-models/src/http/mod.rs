@@ -164,8 +164,7 @@ impl Http {
             }
         };
         let Post { url, body, .. } = post;
-        let request =
-            client.post(url).headers(headers.clone()).body(body).build().map_err(response::request_error)?;
+        let request = client.post(url).headers(headers.clone()).body(body).build().map_err(response::request_error)?;
         let attempt = || async {
             let permit = self.limiter.acquire().await;
             let response = client.execute(request.try_clone().expect("a body of bytes can be sent again"));

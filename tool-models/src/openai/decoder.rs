@@ -204,8 +204,10 @@ fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
 /// Adds the text and the reasoning of a member `content`.
 fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
-    let unreadable =
-        |error| protocol_error(&format!("`content` is neither a text nor a list of parts: {}", shorten(json))).with_source(error);
+    let unreadable = |error| {
+        protocol_error(&format!("`content` is neither a text nor a list of parts: {}", shorten(json)))
+            .with_source(error)
+    };
     if json.starts_with('[') {
         for part in serde_json::from_str::<Vec<Part>>(json).map_err(unreadable)? {
             let reasoning: String = part.thinking.into_iter().map(|reasoning| reasoning.text).collect();

@@ -417,7 +417,8 @@ fn ollama() {
     assert_eq!(calls(&turn).len(), 2);
     assert_eq!(turn.content[0], AssistantPart::Reasoning { text: "Two cities.".into(), signature: None });
 
-    let gone = decode_response(&[json!({"error": {"message": "model runner has unexpectedly stopped", "type": "api_error"}})]);
+    let gone =
+        decode_response(&[json!({"error": {"message": "model runner has unexpectedly stopped", "type": "api_error"}})]);
     assert_eq!(
         gone.unwrap_err().to_string(),
         "the provider reported an error during the stream: model runner has unexpectedly stopped"
@@ -477,7 +478,8 @@ fn vllm() {
     assert_eq!((calls(&turn).len(), turn.finish), (1, Some(FinishReason::Stop)));
 
     let message = "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
-    let error = decode_response(&[json!({"object": "error", "message": message, "type": "BadRequestError", "code": 400})]);
+    let error =
+        decode_response(&[json!({"object": "error", "message": message, "type": "BadRequestError", "code": 400})]);
     assert!(error.unwrap_err().to_string().contains("--enable-auto-tool-choice"), "the error states what to do");
 }
 
@@ -568,7 +570,11 @@ fn the_json_of_a_call_is_a_call() {
         let (_, turn) = decode_text(&pieces, "stop", true);
         assert_eq!(calls(&turn), [("call_0_0", "weather", r#"{"city": "Oslo"}"#)], "{text}");
         assert_eq!((turn.finish.clone(), turn.text()), (Some(FinishReason::ToolCalls), String::new()), "{text}");
-        assert_eq!(decode_text(&pieces, "stop", false).1.text(), text, "the decoder must convert text only if it is enabled");
+        assert_eq!(
+            decode_text(&pieces, "stop", false).1.text(),
+            text,
+            "the decoder must convert text only if it is enabled"
+        );
         assert_eq!(decode_text(&pieces, "length", true).1.text(), text, "a cut turn must stay text");
     }
 }

@@ -85,7 +85,8 @@ async fn anthropic_over_the_wire() {
     assert_eq!(requests.len(), 3);
     assert!(requests[0].head.starts_with("post /v1/messages http/1.1\r\n"), "{}", requests[0].head);
     assert!(
-        requests[0].head.contains("\r\nx-api-key: key\r\n") && requests[0].head.contains("\r\nanthropic-version: 2023-06-01\r\n")
+        requests[0].head.contains("\r\nx-api-key: key\r\n")
+            && requests[0].head.contains("\r\nanthropic-version: 2023-06-01\r\n")
     );
 }
 
@@ -159,7 +160,11 @@ async fn a_request_is_not_retried_after_its_first_delta() {
 
 #[tokio::test]
 async fn silence_ends_the_turn() {
-    for begun in [vec![Step::AwaitDisconnect], vec![head(), Step::AwaitDisconnect], vec![head(), event(TEXT), Step::AwaitDisconnect]] {
+    for begun in [
+        vec![Step::AwaitDisconnect],
+        vec![head(), Step::AwaitDisconnect],
+        vec![head(), event(TEXT), Step::AwaitDisconnect],
+    ] {
         let spoke = begun.len() == 3;
         // The text must arrive on a slow machine, too.
         let first = if spoke { Duration::from_secs(10) } else { millis(150) };
@@ -230,7 +235,9 @@ async fn limits_are_shared_by_clones() {
 #[tokio::test]
 async fn an_endless_event_is_not_collected() {
     let long = format!("data: {}", "x".repeat(2000));
-    let server = Server::start([vec![head(), Step::Send(format!("{:x}\r\n{long}\r\n", long.len())), Step::AwaitDisconnect]]).await;
+    let server =
+        Server::start([vec![head(), Step::Send(format!("{:x}\r\n{long}\r\n", long.len())), Step::AwaitDisconnect]])
+            .await;
     let (_, error) = ask(&model(&server, Http::new().max_event(1000))).await;
     assert_eq!(error.unwrap().kind(), ModelErrorKind::Protocol);
 }
