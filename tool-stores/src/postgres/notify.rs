@@ -254,7 +254,12 @@ impl Notifications {
     }
 
     /// Begins a watch, and announces it. Returns it with the value that `subscribe` returned before the announcement.
-    fn begin_watch<R>(&self, id: &str, follows: bool, subscribe: impl FnOnce(&mut WatchedRun) -> R) -> Option<(Watch, R)> {
+    fn begin_watch<R>(
+        &self,
+        id: &str,
+        follows: bool,
+        subscribe: impl FnOnce(&mut WatchedRun) -> R,
+    ) -> Option<(Watch, R)> {
         let runtime = Handle::try_current().ok().filter(|_| !follows || id.len() < MAX_NOTE_BYTES)?;
         let (revs, gaps, subscribed) = {
             let mut runs = self.listeners.runs();

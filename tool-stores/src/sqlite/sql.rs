@@ -191,7 +191,8 @@ pub fn delete(db: &Connection, run: &RunId) -> Result<bool, DbError> {
 #[cfg(feature = "sealed")]
 pub fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<bool, DbError> {
     let change = begin_change(db)?;
-    db.prepare_cached("DELETE FROM nonces WHERE expires <= ?1")?.execute([signed(crate::sealed::expired_before(now).0)])?;
+    db.prepare_cached("DELETE FROM nonces WHERE expires <= ?1")?
+        .execute([signed(crate::sealed::expired_before(now).0)])?;
     let row = params![nonce, signed(expires.0)];
     let is_new = db.prepare_cached("INSERT OR IGNORE INTO nonces (nonce, expires) VALUES (?1, ?2)")?.execute(row)? > 0;
     change.commit()?;
