@@ -411,7 +411,8 @@ impl<'t> DependencyGraph<'t> {
     /// Returns the dynamic parameters in the order of their validation: each after those that it waits for. Among parameters that
     /// may come next, the name in the arguments decides.
     pub fn order(&self) -> Vec<usize> {
-        let mut remaining: Vec<usize> = (0..self.params.len()).filter(|&param| self.params[param].is_dynamic()).collect();
+        let mut remaining: Vec<usize> =
+            (0..self.params.len()).filter(|&param| self.params[param].is_dynamic()).collect();
         remaining.sort_by(|a, b| self.params[*a].name.cmp(&self.params[*b].name));
         let mut order: Vec<usize> = Vec::with_capacity(remaining.len());
         let ready = |param: &usize, order: &[usize]| {

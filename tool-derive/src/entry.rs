@@ -320,8 +320,13 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
         options.allow.extend(&allow);
         let method_tool = resolve::function::resolve_method_tool(&owner, &function);
         let outside = function.outside_impl(&owner);
-        let tool =
-            resolve::function::resolve_function(&outside, method_tool.tool_type.clone(), Some(&owner), options, &mut errors);
+        let tool = resolve::function::resolve_function(
+            &outside,
+            method_tool.tool_type.clone(),
+            Some(&owner),
+            options,
+            &mut errors,
+        );
         *item = ImplItem::Verbatim(plain_function(function));
         if is_generic {
             check::check(&tool, &mut errors);

@@ -11,7 +11,7 @@ use super::{
     start::struct_work_expr,
     validator_context::ValidatorContext,
     witness,
-    work::{ParamForm, function_work_expr, accepted_call_expr},
+    work::{ParamForm, accepted_call_expr, function_work_expr},
 };
 use crate::declaration::{Body, DependencyGraph, Input, Param, ToolDef, ValidatorScope, is_same_ident};
 use crate::syntax::params::{Dynamic, last_word_span};

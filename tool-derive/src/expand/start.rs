@@ -9,7 +9,7 @@ use super::{
     dynamic::{state_part_types, validation_impl},
     fields::field_pattern,
     hidden_ident, nested_bounds,
-    work::{ParamForm, function_work_expr, is_input_inspected, accepted_call_expr},
+    work::{ParamForm, accepted_call_expr, function_work_expr, is_input_inspected},
 };
 use crate::declaration::{Body, Function, Input, Params, Start, ToolDef, Variant};
 

@@ -8,7 +8,9 @@ use syn::{
 };
 
 use super::{
-    grammar::{Keys, each_entry, flag, options, or_placeholder, parenthesized, read, read_subset, value, value_or_error},
+    grammar::{
+        Keys, each_entry, flag, options, or_placeholder, parenthesized, read, read_subset, value, value_or_error,
+    },
     params::{FunctionPath, function_path},
 };
 use crate::diag::{
