@@ -43,7 +43,10 @@ fn airline() -> Toolset {
         "passengers": {"type": "integer", "minimum": 1}}});
     let book = RuntimeTool::new("book_flight", "Book a flight.").input(input).dynamic();
     let book = book
-        .field(DynamicField::new("departure").validate(|value, _| validate_city(value, FLIGHTS.iter().map(|flight| flight.0))))
+        .field(
+            DynamicField::new("departure")
+                .validate(|value, _| validate_city(value, FLIGHTS.iter().map(|flight| flight.0))),
+        )
         .field(DynamicField::new("arrival").requires(["departure"]).validate(|value, known| {
             validate_city(value, FLIGHTS.iter().filter(|flight| known["departure"] == flight.0).map(|flight| flight.1))
         }))

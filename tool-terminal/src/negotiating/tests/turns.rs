@@ -47,7 +47,11 @@ fn calls_are_numbered_through_the_conversation() {
     assert_eq!(deltas(Request::new(&messages, &tools())), expected);
     // Another model has already used the next id.
     let used = call("call_2", "{}");
-    messages.extend([calls(std::slice::from_ref(&used)), tool_result(&used, "{}", false), Message::user("weather in Oslo")]);
+    messages.extend([
+        calls(std::slice::from_ref(&used)),
+        tool_result(&used, "{}", false),
+        Message::user("weather in Oslo"),
+    ]);
     assert!(matches!(reply(&tools(), &messages), Reply::Call(call) if call.id == "call_3"));
 }
 
