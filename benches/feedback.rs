@@ -65,7 +65,7 @@ fn measure_refusal(report: &mut Report, target: &str, tools: &Toolset, limit: Op
 }
 
 /// A tool that is known at compile time. Every fourth parameter requires the previous one.
-#[measure_refusal(external, output = String, allow(undescribed))]
+#[tool(external, output = String, allow(undescribed))]
 #[allow(clippy::struct_field_names, reason = "they are many")]
 struct Declared {
     #[dynamic(validate = text)]

@@ -80,7 +80,7 @@ impl LogChecker {
                     "I5: the model is asked, but the run does not wait for it",
                 )?,
                 Action::Announce(open) => {
-                    ensure(after.interrupt(open).is_some(), "I2: an interrupt is announced that is not open")?
+                    ensure(after.interrupt(open).is_some(), "I2: an interrupt is announced that is not open")?;
                 }
                 _ => {}
             }
