@@ -5,7 +5,7 @@ use tool_runtime::{
     feedback::{Problem, ProblemKind},
     schema::CompiledSchema,
 };
-use tool_schema::feedback::malformed;
+use tool_schema::feedback::explain_syntax_error;
 
 use crate::shared_data;
 
@@ -93,9 +93,8 @@ fn calls_that_break_their_schema_are_explained() {
                 let mut tools = record["tools"].as_array().unwrap().iter();
                 let Some(tool) = tools.find(|tool| tool["name"] == call["name"]) else { continue };
                 let arguments = match call["arguments"].as_str() {
-                    Some(text) => {
-                        serde_json::from_str(text).unwrap_or_else(|error| panic!("{}", malformed(text, &error)))
-                    }
+                    Some(text) => serde_json::from_str(text)
+                        .unwrap_or_else(|error| panic!("{}", explain_syntax_error(text, &error))),
                     None => call["arguments"].clone(),
                 };
                 let problems = compile(&tool["parameters"]).problems(&arguments, "");

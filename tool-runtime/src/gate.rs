@@ -289,7 +289,7 @@ fn refine_text(
         let kept = written.remove(name).filter(|_| before.get(name) == Some(value));
         (name.clone(), kept.unwrap_or_else(|| value.to_string()))
     };
-    Ok(text::object(&after.iter().map(text_of).collect::<Vec<_>>()).into())
+    Ok(text::write_object(&after.iter().map(text_of).collect::<Vec<_>>()).into())
 }
 
 /// Changes arguments with `refine` if the tool accepts them. Then the tool reads the result.

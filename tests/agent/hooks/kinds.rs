@@ -19,7 +19,7 @@ use tool_runtime::{
     tools, toolset,
     toolset::RuntimeTool,
 };
-use tool_schema::json::Change;
+use tool_schema::json::ValueChange;
 
 use super::{Recording, end, piece, record_hooks, start};
 use crate::run_loop::watched;
@@ -123,7 +123,7 @@ impl Observer for Watcher {
         let Event::CallArguments { so_far, .. } = event else { return };
         let mut lines = self.0.lock().unwrap();
         so_far.changes(&mut |path, change| {
-            if let Change::Set(value) = change {
+            if let ValueChange::Set(value) = change {
                 lines.push(format!("{path} = {value}"));
             }
         });

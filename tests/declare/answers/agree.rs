@@ -5,7 +5,7 @@
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use tool_runtime::feedback::{Choices, Reasons, Report};
-use tool_schema::feedback::{Answer, Body, Refusal};
+use tool_schema::feedback::{Answer, Body, RejectedAnswer};
 use tool_schema::schema::answer;
 
 use tool_test_kit::mutate::{Random, change_value};
@@ -48,17 +48,17 @@ fn tools() -> Vec<Tool> {
     let more: &[(&str, &Value)] = &[("leg.date", &date)];
     vec![
         Tool {
-            whole: validator(&answer::of(&record, Some(&id), more)),
+            whole: validator(&answer::answer_schema(&record, Some(&id), more)),
             output: Output::Merged(validator(&id)),
             input: fields(),
         },
         Tool {
-            whole: validator(&answer::of(&record, Some(&list), more)),
+            whole: validator(&answer::answer_schema(&record, Some(&list), more)),
             output: Output::Wrapped(validator(&list)),
             input: fields(),
         },
         Tool {
-            whole: validator(&answer::of(&city, None, &[])),
+            whole: validator(&answer::answer_schema(&city, None, &[])),
             output: Output::Nothing,
             input: Input::Value(validator(&city)),
         },
@@ -75,7 +75,7 @@ impl Tool {
                 (Output::Wrapped(schema), Body::Value(value)) => schema.is_valid(value),
                 _ => false,
             },
-            Answer::Refused(refusal) => match &self.input {
+            Answer::Rejected(refusal) => match &self.input {
                 Input::Fields(fields) => {
                     is_of_call(refusal) && refusal.reports().iter().all(|one| is_valid(fields, one))
                 }
@@ -87,7 +87,7 @@ impl Tool {
     }
 }
 
-fn is_of_call(refusal: &Refusal) -> bool {
+fn is_of_call(refusal: &RejectedAnswer) -> bool {
     (refusal.normalized(), refusal.schema(), refusal.choices()) == (None, None, &Choices::Open)
 }
 

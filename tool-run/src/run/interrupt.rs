@@ -286,7 +286,7 @@ impl CallView {
             origin: call.tool.as_ref().and_then(|tool| tool.origin.as_deref()).map(one_line),
             effect: call.tool.as_ref().map_or(Effect::default(), |tool| tool.effect),
             challenge: None,
-            lines: text::members(text).iter().flatten().map(line).collect(),
+            lines: text::last_entries(text).iter().flatten().map(line).collect(),
             arguments: serde_json::from_str(text).unwrap_or_default(),
             tainted_by: Vec::new(),
         }

@@ -272,7 +272,7 @@ pub fn because(reason: Option<&str>) -> String {
 
 /// Returns the text about a call of `name` when no tool on offer has this name.
 pub fn not_available(name: &str, suggestion: Option<&str>) -> String {
-    let name = feedback::name(name);
+    let name = feedback::quote_name(name);
     match suggestion {
         None => format!("there is no tool called {name}"),
         Some(near) => format!("there is no tool called {name}; did you mean `{near}`?"),

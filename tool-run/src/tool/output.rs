@@ -148,7 +148,7 @@ impl ToolSpec {
                 let form = self.output.as_ref().map_or(Form::Merged, |schema| Form::of(Some(schema.neutral())));
                 Answer::Done(output.success(form))
             }
-            Err(error) => Answer::Refused(match error.feedback() {
+            Err(error) => Answer::Rejected(match error.feedback() {
                 Some(feedback) => feedback.into(),
                 None => (&Rejection::from_message(error.to_string())).into(),
             }),

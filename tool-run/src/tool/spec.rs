@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256, digest::Output};
 
-use crate::feedback::{Rejection, malformed};
+use crate::feedback::{Rejection, explain_syntax_error};
 use crate::json::text;
 use crate::schema::{Schema, canonical, without_texts};
 
@@ -53,7 +53,7 @@ impl ToolSpec {
     pub fn with_defaults(&self, arguments: &str) -> Result<Value, Rejection> {
         let arguments = if text::is_blank(arguments) { "{}" } else { arguments };
         let mut given: Map<String, Value> =
-            serde_json::from_str(arguments).map_err(|error| Rejection::one(malformed(arguments, &error)))?;
+            serde_json::from_str(arguments).map_err(|error| Rejection::one(explain_syntax_error(arguments, &error)))?;
         let mut all = Map::new();
         for (name, schema) in self.input.neutral()["properties"].as_object().into_iter().flatten() {
             if let Some(value) = given.shift_remove(name).or_else(|| schema.get("default").cloned()) {

@@ -17,7 +17,7 @@ use crate::message::ProviderPart;
 use crate::model::{FinishReason, ToolChoice, Usage};
 use crate::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptId, Phase, Principal, Prompt, Refusal, Run};
 use crate::tool::Progress;
-use tool_schema::json::{Change, Path};
+use tool_schema::json::{Path, ValueChange};
 
 /// An event of a run. An event that changes the run is reported after the change is in the run's log.
 #[derive(Clone, Copy, Debug)]
@@ -245,7 +245,7 @@ impl<'a> PartialArguments<'a> {
     /// # Panics
     ///
     /// Panics in the same cases as [`PartialArguments::look`].
-    pub fn changes(self, tell: &mut dyn FnMut(Path<'_>, Change<'_>)) {
+    pub fn changes(self, tell: &mut dyn FnMut(Path<'_>, ValueChange<'_>)) {
         self.read(|_| (), |json, rest| json.feed_str_with(rest, tell).ok());
     }
 

@@ -60,7 +60,8 @@ pub fn diagnose(def: &'static Def, text: &str, slots: &mut [Slot<'_>]) -> Reject
 /// Checks arguments that could be read against the further constraints of their types.
 pub fn check(guard: &CompiledSchema, text: &str) -> Result<(), Rejection> {
     let text = if text::is_blank(text) { "{}" } else { text };
-    let value: Value = serde_json::from_str(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| Rejection::one(feedback::explain_syntax_error(text, &error)))?;
     let problems = guard.problems(&value, "");
     if problems.is_empty() { Ok(()) } else { Err(Rejection::new(problems)) }
 }
@@ -84,10 +85,10 @@ pub(crate) fn fitting(text: &str, schema: Option<&CompiledSchema>) -> Result<Val
 ///
 /// Fails when it is not JSON.
 pub(crate) fn examine(text: &str, schema: Option<&CompiledSchema>) -> Result<(Value, Vec<Problem>), Rejection> {
-    let ReadValue { value, twice } =
-        text::read(text).map_err(|error| Rejection::one(feedback::malformed(text, &error)))?;
+    let ReadValue { value, repeated } =
+        text::read(text).map_err(|error| Rejection::one(feedback::explain_syntax_error(text, &error)))?;
     let found = schema.map(|schema| schema.problems(&value, "")).unwrap_or_default();
-    let problems = twice.into_iter().map(duplicate).chain(found).collect();
+    let problems = repeated.into_iter().map(duplicate).chain(found).collect();
     Ok((value, problems))
 }
 
@@ -120,15 +121,16 @@ fn entries(def: &'static Def, text: &str) -> Result<Entries, Box<Problem>> {
     if text::is_blank(text) {
         return Ok(Default::default());
     }
-    let ReadValue { value, twice } = text::read(text).map_err(|error| Box::new(feedback::malformed(text, &error)))?;
+    let ReadValue { value, repeated } =
+        text::read(text).map_err(|error| Box::new(feedback::explain_syntax_error(text, &error)))?;
     let not_an_object = || {
         let names = quote_names(def.fields.iter().filter(|field| !field.param.secret).map(|field| field.param.name));
         let expected = if names.is_empty() { "an empty object".to_owned() } else { format!("an object with {names}") };
         Problem::new("", ProblemKind::WrongType, expected)
     };
     match value {
-        Value::Object(entries) => Ok((entries, twice)),
-        other => Err(Box::new(not_an_object().got(feedback::shorten(&other)))),
+        Value::Object(entries) => Ok((entries, repeated)),
+        other => Err(Box::new(not_an_object().got(feedback::summarize(&other)))),
     }
 }
 
@@ -137,8 +139,10 @@ fn find_problem(slot: &mut Slot<'_>, path: &str, value: &Value) -> Option<Proble
     match slot.read(&value.to_string()) {
         Ok(_) => slot
             .broken()
-            .map(|rule| Problem::new(path, ProblemKind::Invalid, rule.to_string()).got(feedback::shorten(value))),
-        Err(error) => Some(Problem::new(path, ProblemKind::Invalid, expectation(&error)).got(feedback::shorten(value))),
+            .map(|rule| Problem::new(path, ProblemKind::Invalid, rule.to_string()).got(feedback::summarize(value))),
+        Err(error) => {
+            Some(Problem::new(path, ProblemKind::Invalid, expectation(&error)).got(feedback::summarize(value)))
+        }
     }
 }
 
@@ -161,7 +165,7 @@ fn unknown(strange: &[String], known: &[&str], given: &Map<String, Value>) -> Ve
         .take(MAX_UNKNOWN)
         .map(|name| {
             let near = suggest::nearest(name, free.iter().copied()).map(|near| format!("`{near}`"));
-            Problem::new(pointer(&feedback::beginning(name)), ProblemKind::Unknown, expected.clone()).suggest(near)
+            Problem::new(pointer(&feedback::truncate_name(name)), ProblemKind::Unknown, expected.clone()).suggest(near)
         })
         .collect();
     if strange.len() > MAX_UNKNOWN {

@@ -173,7 +173,7 @@ impl<F: Future<Output = ()> + Send> HookFuture for F {}
 /// assert_eq!(to.as_deref(), Some("anna@example.org"));
 /// assert_eq!(text.as_deref(), Some("Dear An"));
 /// assert_eq!(delay, None);
-/// # Ok::<(), tool_schema::json::Malformed>(())
+/// # Ok::<(), tool_schema::json::SyntaxError>(())
 /// ```
 pub struct Partial<'a, T> {
     json: &'a Incremental,

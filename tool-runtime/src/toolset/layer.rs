@@ -409,7 +409,8 @@ fn restore<L: Layer + ?Sized>(
 /// Returns `given` with the changes from `meant` to `changed`, for parameters that have the same value in `given` and `meant`.
 /// Adds those that neither has. Returns `None` if another one changed.
 pub(crate) fn carry_over(given: &str, meant: &str, changed: &str) -> Option<String> {
-    let (mut given, meant, changed) = (text::members(given)?, text::members(meant)?, text::members(changed)?);
+    let (mut given, meant, changed) =
+        (text::last_entries(given)?, text::last_entries(meant)?, text::last_entries(changed)?);
     let places: HashMap<String, usize> = given.iter().map(|(name, _)| name.clone()).zip(0..).collect();
     let mut meant: HashMap<String, String> = meant.into_iter().collect();
     for (name, value) in changed {
@@ -424,5 +425,5 @@ pub(crate) fn carry_over(given: &str, meant: &str, changed: &str) -> Option<Stri
         }
     }
     // If `changed` lacks an entry of `meant`, it cannot be removed from `given`, which may express it otherwise.
-    meant.is_empty().then(|| text::object(&given))
+    meant.is_empty().then(|| text::write_object(&given))
 }

@@ -324,13 +324,15 @@ impl fmt::Display for NameError {
                 write!(
                     out,
                     "invalid tool name {}: use 1 to 64 of the characters A-Z, a-z, 0-9, _ and -",
-                    feedback::name(name)
+                    feedback::quote_name(name)
                 )
             }
-            Self::Schema { name, reason } => write!(out, "the tool {}: {reason}", feedback::name(name)),
-            Self::Unknown { name, suggestion: None } => write!(out, "there is no tool called {}", feedback::name(name)),
+            Self::Schema { name, reason } => write!(out, "the tool {}: {reason}", feedback::quote_name(name)),
+            Self::Unknown { name, suggestion: None } => {
+                write!(out, "there is no tool called {}", feedback::quote_name(name))
+            }
             Self::Unknown { name, suggestion: Some(near) } => {
-                write!(out, "there is no tool called {}; did you mean `{near}`?", feedback::name(name))
+                write!(out, "there is no tool called {}; did you mean `{near}`?", feedback::quote_name(name))
             }
         }
     }

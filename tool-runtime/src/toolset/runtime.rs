@@ -13,7 +13,7 @@ use crate::tool::{
     AcceptedCall, Approval, CallError, Context, DynTool, Effect, Failure, InputHooks, Output, Resources, StartFuture,
     ToolOptions, ToolSpec, accept, examine, expansion::resources_of_call, fitting, streamed,
 };
-use tool_schema::feedback::shorten;
+use tool_schema::feedback::summarize;
 use tool_schema::json::text;
 
 type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallError>> + Send + Sync;
@@ -94,7 +94,7 @@ impl RuntimeTool {
         let (value, problems) = examine(arguments, self.input.as_ref())?;
         if !value.is_object() {
             let problem = Problem::new("", ProblemKind::WrongType, "an object with the arguments");
-            return Err(Rejection::one(problem.got(shorten(&value))));
+            return Err(Rejection::one(problem.got(summarize(&value))));
         }
         Ok((value, problems))
     }

@@ -9,15 +9,15 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::report::{Wire, non_empty, write_list, write_rest};
-use super::{Choices, Problem, ProblemKind, Reasons, Rejection, Report, name, names, text};
+use super::report::{RawReport, check_non_empty, write_list, write_rest};
+use super::{Choices, Problem, ProblemKind, Reasons, Rejection, Report, quote_name, quote_names, text};
 use crate::schema::answer::{Form, RESERVED};
 
-/// An answer of a tool: its output, or the refusal of the call. The key `ok` distinguishes them.
+/// An answer of a tool: its output, or the reasons why it rejects the call. The key `ok` distinguishes them.
 ///
 /// Reading is strict. Errors are an empty list, `null` for an absent value, an unknown or repeated key, both lists of choices,
-/// and a refusal without a reason. Only a schema contains the parameters and their values:
-/// [`schema::answer::of`](crate::schema::answer::of) creates it.
+/// and a rejection without a reason. Names and values of parameters are not checked;
+/// [`answer_schema`](crate::schema::answer::answer_schema) returns a schema that checks them.
 ///
 /// ```
 /// use serde_json::json;
@@ -28,7 +28,7 @@ use crate::schema::answer::{Form, RESERVED};
 /// assert_eq!(serde_json::to_string(&Answer::Done(booked.clone()))?, text);
 /// assert_eq!(serde_json::from_str::<Answer>(text)?, Answer::Done(booked));
 ///
-/// let full = Answer::Refused((&Rejection::from_message("the flight is full")).into());
+/// let full = Answer::Rejected((&Rejection::from_message("the flight is full")).into());
 /// assert_eq!(serde_json::to_string(&full)?, r#"{"ok":false,"problems":["the flight is full"]}"#);
 /// assert!(serde_json::from_str::<Answer>(r#"{"ok":false}"#).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,20 +37,20 @@ use crate::schema::answer::{Form, RESERVED};
 pub enum Answer {
     /// The tool has done its work.
     Done(Success),
-    /// The call was refused.
-    Refused(Refusal),
+    /// The tool has rejected the call.
+    Rejected(RejectedAnswer),
 }
 
 impl Serialize for Answer {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Done(success) => success.serialize(out),
-            Self::Refused(refusal) => refusal.serialize(out),
+            Self::Rejected(rejected) => rejected.serialize(out),
         }
     }
 }
 
-/// The answer of a call that succeeded: the output of the tool, with remarks and instructions.
+/// The answer of a tool that has done its work: its output, with remarks and instructions.
 ///
 /// Its JSON has `ok`, then the output, `feedback` and `instructions`.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,8 +75,8 @@ pub enum Body {
 
 /// An error: an output and its answer have the same keys.
 ///
-/// Rename the [named](Self::keys) fields. If the output's type is known, [`collisions`](crate::schema::answer::collisions) finds
-/// them before the first call.
+/// Rename the fields with these [`keys`](Self::keys). If the output's type is known,
+/// [`collisions`](crate::schema::answer::collisions) finds them before the first call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collision {
     keys: Vec<&'static str>,
@@ -155,9 +155,9 @@ impl Collision {
 impl fmt::Display for Collision {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.keys {
-            [key] => write!(out, "the output has a field {}, which the answer has too; rename it", name(key)),
+            [key] => write!(out, "the output has a field {}, which the answer has too; rename it", quote_name(key)),
             keys => {
-                let all = names(keys.iter().copied(), "and");
+                let all = quote_names(keys.iter().copied(), "and");
                 write!(out, "the output has fields {all}, which the answer has too; rename them")
             }
         }
@@ -166,23 +166,23 @@ impl fmt::Display for Collision {
 
 impl std::error::Error for Collision {}
 
-/// The answer of a refused call: the reasons for the call as a whole, and by parameter. If the input is one value instead of an
-/// object of parameters, the reasons are about that value.
+/// The answer of a tool that rejects a call: the reasons for the call as a whole, and by parameter. If the input is one value
+/// instead of an object of parameters, the reasons are about that value.
 ///
 /// It is read from JSON, or made from a [`Rejection`], which has more details. Its JSON has `ok`, `problems`,
 /// `validationResults` or the keys of a report on the value, `feedback` and `instructions`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
+pub struct RejectedAnswer {
     /// The report on the call as a whole. Without `reports`, it can be about an input that is one value.
     whole: Report,
     /// The reports by parameter, or by the path of a value inside one. The list may be empty only if `whole` is refused.
     reports: Vec<(String, Report)>,
 }
 
-impl Refusal {
-    /// Returns a refusal of an input that is one value instead of an object of parameters, with the reasons in `report`.
+impl RejectedAnswer {
+    /// Returns an answer that rejects an input that is one value instead of an object of parameters. `report` has the reasons.
     ///
-    /// Returns `None` if the report accepts the value, or waits for a parameter, because such an input has no parameters.
+    /// Returns `None` if the report accepts the value, or waits for a parameter: such an input has none.
     pub fn of_value(mut report: Report) -> Option<Self> {
         report.refused.as_ref().filter(|reasons| reasons.required().is_empty())?;
         if matches!(&report.choices, Choices::Suggested(values) if values.is_empty()) {
@@ -226,9 +226,9 @@ impl Refusal {
         &self.whole.instructions
     }
 
-    /// Returns the refusal as short text: see [`Rejection::to_text`].
+    /// Returns the answer as short text: see [`Rejection::to_text`].
     pub fn to_text(&self) -> String {
-        text::of_view(&self.view())
+        text::describe(&self.view())
     }
 
     fn view(&self) -> View<'_> {
@@ -237,7 +237,7 @@ impl Refusal {
     }
 }
 
-impl From<&Rejection> for Refusal {
+impl From<&Rejection> for RejectedAnswer {
     fn from(rejection: &Rejection) -> Self {
         let view = View::of(rejection);
         let reports = view.reports.into_iter().map(|(name, report)| (name.into_owned(), report.into_owned()));
@@ -245,7 +245,7 @@ impl From<&Rejection> for Refusal {
     }
 }
 
-/// A view of a refusal for serialization, which borrows where it can.
+/// A view of an answer that rejects a call, which borrows where it can.
 #[derive(Debug)]
 pub struct View<'a> {
     pub whole: Cow<'a, Report>,
@@ -280,7 +280,7 @@ impl<'a> View<'a> {
             }
         }
         if call.is_empty() && reports.is_empty() {
-            // A record from another program may have no reason, but a refusal needs one.
+            // A record from another program may have no reason, but an answer needs one.
             call.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts").to_string());
         }
         let whole = Report {
@@ -293,7 +293,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Merges two reports on a parameter. Problems from reading come before those from the tool.
+/// Merges two reports on a parameter. The problems that reading found come before those of the tool.
 fn merge_reports(read: &Report, own: &Report) -> Report {
     let mut report = own.clone();
     report.refused = match (read.refused.clone(), report.refused) {
@@ -306,7 +306,7 @@ fn merge_reports(read: &Report, own: &Report) -> Report {
     report
 }
 
-impl Serialize for Refusal {
+impl Serialize for RejectedAnswer {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         self.view().serialize(out)
     }
@@ -359,8 +359,8 @@ impl<'de> Deserialize<'de> for Answer {
                 }
                 match rest.shift_remove("ok") {
                     Some(Value::Bool(true)) if reports.is_some() => Err(forbidden_key("validationResults")),
-                    Some(Value::Bool(true)) => success(rest).map(Answer::Done),
-                    Some(Value::Bool(false)) => refusal(rest, reports).map(Answer::Refused),
+                    Some(Value::Bool(true)) => read_success(rest).map(Answer::Done),
+                    Some(Value::Bool(false)) => read_rejected(rest, reports).map(Answer::Rejected),
                     _ => Err(A::Error::custom("an answer has an `ok` that is true or false")),
                 }
             }
@@ -374,28 +374,28 @@ fn forbidden_key<E: Error>(key: &str) -> E {
     E::custom(format_args!("a success has no `{key}`"))
 }
 
-fn success<E: Error>(mut rest: Map<String, Value>) -> Result<Success, E> {
-    let feedback = texts(&mut rest, "feedback")?;
-    let instructions = texts(&mut rest, "instructions")?;
+fn read_success<E: Error>(mut rest: Map<String, Value>) -> Result<Success, E> {
+    let feedback = read_texts(&mut rest, "feedback")?;
+    let instructions = read_texts(&mut rest, "instructions")?;
     if rest.contains_key("problems") {
         return Err(forbidden_key("problems"));
     }
     let body = match rest.len() {
         0 => Body::Nothing,
-        // A single key `value` is a wrapped output. Among others, it is an ordinary field.
+        // `value` alone is a wrapped output. Beside other keys, it is a field.
         1 => rest.shift_remove("value").map_or_else(|| Body::Fields(rest), Body::Value),
         _ => Body::Fields(rest),
     };
     Ok(Success { body, feedback, instructions })
 }
 
-fn texts<E: Error>(rest: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, E> {
+fn read_texts<E: Error>(rest: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, E> {
     let Some(value) = rest.shift_remove(key) else { return Ok(Vec::new()) };
     let list = Vec::deserialize(value).map_err(|error| E::custom(format_args!("`{key}`: {error}")))?;
-    non_empty(key, Some(list))
+    check_non_empty(key, Some(list))
 }
 
-fn refusal<E: Error>(rest: Map<String, Value>, reports: Option<Reports>) -> Result<Refusal, E> {
+fn read_rejected<E: Error>(rest: Map<String, Value>, reports: Option<Reports>) -> Result<RejectedAnswer, E> {
     if reports.is_some() {
         let of_value = ["normalizedValue", "dynamicParameterSchema", "allowedValues", "suggestedValues"];
         if let Some(key) = of_value.into_iter().find(|key| rest.contains_key(*key)) {
@@ -405,15 +405,15 @@ fn refusal<E: Error>(rest: Map<String, Value>, reports: Option<Reports>) -> Resu
     if let Some(key) = ["valid", "requiresValidParameters"].into_iter().find(|key| rest.contains_key(*key)) {
         return Err(E::unknown_field(key, &["problems", "feedback", "instructions"]));
     }
-    let whole = Wire::deserialize(Value::Object(rest)).map_err(E::custom)?.into_report()?;
+    let whole = RawReport::deserialize(Value::Object(rest)).map_err(E::custom)?.into_report()?;
     let reports = reports.map(|reports| reports.0).unwrap_or_default();
     if whole.is_valid() && reports.is_empty() {
         return Err(E::custom("a refusal has `problems` or `validationResults`"));
     }
-    Ok(Refusal { whole, reports })
+    Ok(RejectedAnswer { whole, reports })
 }
 
-/// `validationResults`: at least one report, and each name only once.
+/// The reports in `validationResults`: at least one, and each name only once.
 struct Reports(Vec<(String, Report)>);
 
 impl<'de> Deserialize<'de> for Reports {
@@ -452,7 +452,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
 
-    use super::{Answer, Body, Refusal, Success};
+    use super::{Answer, Body, RejectedAnswer, Success};
     use crate::feedback::{Choices, Problem, ProblemKind, Reasons, Rejection, Report};
     use crate::schema::answer::{Form, RESERVED};
 
@@ -537,8 +537,9 @@ mod tests {
     fn answer() -> impl Strategy<Value = Answer> {
         prop_oneof![
             success().prop_map(Answer::Done),
-            rejection().prop_map(|read| Answer::Refused((&read).into())),
-            report().prop_filter_map("a reason of its own", |report| Refusal::of_value(report).map(Answer::Refused)),
+            rejection().prop_map(|read| Answer::Rejected((&read).into())),
+            report().prop_filter_map("a reason of its own", |report| RejectedAnswer::of_value(report)
+                .map(Answer::Rejected)),
         ]
     }
 
@@ -560,13 +561,13 @@ mod tests {
         }
 
         #[test]
-        fn a_rejection_is_written_as_its_refusal(read in rejection()) {
-            let refusal = Refusal::from(&read);
-            prop_assert_eq!(json!(refusal), read.to_json());
-            prop_assert_eq!(serde_json::to_string(&refusal).unwrap(), read.to_json_text());
-            prop_assert_eq!(refusal.to_text(), read.to_text());
-            let lines = usize::from(!refusal.problems().is_empty()) + refusal.reports().len();
-            let notes = refusal.feedback().len() + refusal.instructions().len();
+        fn a_rejection_is_written_as_its_answer(read in rejection()) {
+            let answer = RejectedAnswer::from(&read);
+            prop_assert_eq!(json!(answer), read.to_json());
+            prop_assert_eq!(serde_json::to_string(&answer).unwrap(), read.to_json_text());
+            prop_assert_eq!(answer.to_text(), read.to_text());
+            let lines = usize::from(!answer.problems().is_empty()) + answer.reports().len();
+            let notes = answer.feedback().len() + answer.instructions().len();
             prop_assert_eq!(read.to_text().lines().count(), lines + notes);
         }
     }
@@ -645,7 +646,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_without_a_reason_is_still_a_refusal() {
+    fn a_record_without_a_reason_is_still_an_answer() {
         let read: Rejection = serde_json::from_str(r#"{"problems":[]}"#).expect("a record");
         assert!(serde_json::from_str::<Answer>(&read.to_json_text()).is_ok(), "{}", read.to_json());
     }

@@ -1,20 +1,20 @@
 //! Feedback on a call's arguments, for a model, a person or a form.
 
 mod answer;
-mod malformed;
 mod rejection;
 mod report;
 pub mod suggest;
+mod syntax_error;
 mod text;
 
-pub use answer::{Answer, Body, Collision, Refusal, Success};
-pub use malformed::malformed;
+pub use answer::{Answer, Body, Collision, RejectedAnswer, Success};
 pub use rejection::{Problem, ProblemKind, Rejection};
 #[doc(hidden)]
 pub use report::{Brief, Reports};
 pub use report::{Choices, Reasons, Report};
+pub use syntax_error::explain_syntax_error;
 pub(crate) use text::join;
-pub use text::{beginning, escape, excerpt, name, names, one_line, shorten};
+pub use text::{escape, excerpt, one_line, quote_name, quote_names, summarize, truncate_name};
 
 /// A text for a model's instructions (the system prompt). It explains how to use tools that judge their parameters one by one.
 ///
@@ -52,20 +52,10 @@ mod tests {
     use super::PROTOCOL;
 
     #[test]
-    fn every_key_of_the_wire_is_explained() {
-        for key in [
-            "ok",
-            "problems",
-            "validationResults",
-            "valid",
-            "requiresValidParameters",
-            "allowedValues",
-            "suggestedValues",
-            "normalizedValue",
-            "dynamicParameterSchema",
-            "instructions",
-            "feedback",
-        ] {
+    fn every_key_of_an_answer_is_explained() {
+        let keys = "ok problems validationResults valid requiresValidParameters allowedValues suggestedValues normalizedValue \
+            dynamicParameterSchema instructions feedback";
+        for key in keys.split(' ') {
             assert!(PROTOCOL.contains(&format!("\"{key}\"")), "{key}");
         }
         assert!(PROTOCOL.len() < 2000, "{} bytes", PROTOCOL.len());

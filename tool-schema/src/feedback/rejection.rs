@@ -14,7 +14,7 @@ use super::{
 };
 use crate::schema::pointer;
 
-/// The number of characters of a path that are shown.
+/// The maximum number of characters of a shown path.
 const MAX_PATH_CHARACTERS: usize = 300;
 
 /// One mistake in the arguments of a call: its place, the expected and the given value, and a suggestion.
@@ -101,12 +101,12 @@ impl Problem {
         Some(pointer::last(first))
     }
 
-    /// Returns the parameter that the problem belongs to; `None` for the call as a whole, as with an unknown name.
+    /// Returns the parameter that the problem belongs to; `None` for the call as a whole, such as for an unknown parameter.
     pub fn about(&self) -> Option<String> {
         self.parameter().filter(|_| self.kind != ProblemKind::Unknown || self.is_nested())
     }
 
-    /// Returns the place as names and indices with dots between them, such as `stops.2.city`. A long one is cut.
+    /// Returns the place as names and indices with dots between them, such as `stops.2.city`. A long place is truncated.
     pub(super) fn dotted_path(&self) -> String {
         let path: Vec<String> = self.path.split('/').skip(1).map(pointer::last).collect();
         excerpt(&path.join("."), MAX_PATH_CHARACTERS)
@@ -183,7 +183,7 @@ pub struct Rejection(Box<Parts>);
 struct Parts {
     problems: Vec<Problem>,
     /// Reports on parameters in addition to `problems`, in the order of the answer, one per parameter.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "reports")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "deserialize_reports")]
     reports: Reports,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     feedback: Vec<String>,
@@ -233,12 +233,12 @@ impl Rejection {
     /// parameter, the last counts.
     pub fn reported(problems: Vec<Problem>, reports: Vec<(String, Report)>) -> Self {
         let owned = reports.into_iter().map(|(name, report)| (Cow::Owned(name), report.into()));
-        Self::distinct(problems, distinct(owned))
+        Self::from_distinct(problems, deduplicate(owned))
     }
 
-    /// Creates a rejection like [`reported`](Self::reported), for reports that are known to be on different parameters.
+    /// Creates a rejection like [`reported`](Self::reported) from reports on different parameters.
     #[doc(hidden)]
-    pub fn distinct(mut problems: Vec<Problem>, reports: Reports) -> Self {
+    pub fn from_distinct(mut problems: Vec<Problem>, reports: Reports) -> Self {
         if problems.is_empty() && reports.iter().all(|(_, report)| report.is_valid()) {
             problems.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts"));
         }
@@ -305,8 +305,8 @@ impl Rejection {
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.0.problems.iter().map(Problem::to_string).collect();
         for (name, report) in self.reports().filter(|(_, report)| !report.is_valid()) {
-            let name = super::name(name);
-            lines.extend(text::of_refused(report).into_iter().map(|phrase| format!("{name}: {phrase}")));
+            let name = super::quote_name(name);
+            lines.extend(text::describe_refusal(report).into_iter().map(|phrase| format!("{name}: {phrase}")));
         }
         lines.extend(self.0.feedback.iter().chain(&self.0.instructions).cloned());
         lines
@@ -324,8 +324,8 @@ impl Rejection {
         serde_json::to_string(&View::of(self)).unwrap_or_default()
     }
 
-    /// Returns [`to_json`](Self::to_json) in fewer tokens: a line for the call, a line for each parameter, then remarks (`note`)
-    /// and instructions (`do`). Values are JSON, and all choices are listed.
+    /// Returns [`to_json`](Self::to_json) as a text of fewer tokens: a line for the call, a line for each parameter, then
+    /// remarks (`note`) and instructions (`do`). Values are JSON, and all choices are listed.
     ///
     /// ```
     /// use tool_schema::feedback::{Rejection, Choices, Reasons, Report};
@@ -342,7 +342,7 @@ impl Rejection {
     /// do: Ask where the person wants to go.");
     /// ```
     pub fn to_text(&self) -> String {
-        text::of_view(&View::of(self))
+        text::describe(&View::of(self))
     }
 }
 
@@ -353,15 +353,15 @@ fn put(reports: &mut Reports, name: Cow<'static, str>, report: Brief) {
     }
 }
 
-fn distinct(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Brief)>) -> Reports {
+fn deduplicate(reports: impl ExactSizeIterator<Item = (Cow<'static, str>, Brief)>) -> Reports {
     let mut reported = Vec::with_capacity(reports.len());
     reports.for_each(|(name, report)| put(&mut reported, name, report));
     reported
 }
 
 /// Reads reports of a record that another program may have written.
-fn reports<'de, D: Deserializer<'de>>(from: D) -> Result<Reports, D::Error> {
-    Reports::deserialize(from).map(|reports| distinct(reports.into_iter()))
+fn deserialize_reports<'de, D: Deserializer<'de>>(from: D) -> Result<Reports, D::Error> {
+    Reports::deserialize(from).map(|reports| deduplicate(reports.into_iter()))
 }
 
 impl fmt::Display for Rejection {

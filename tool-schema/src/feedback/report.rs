@@ -162,7 +162,7 @@ impl Report {
         });
     }
 
-    /// Turns this into the report on a part of the parameter `name`. The names in it then refer to other parts.
+    /// Returns the report for a parameter of the nested input `name`. It prefixes the names of required parameters with `name`.
     pub fn inside(mut self, name: &str) -> Self {
         for part in self.refused.iter_mut().flat_map(|reasons| &mut reasons.requires) {
             part.insert_str(0, &format!("{name}."));
@@ -197,9 +197,9 @@ impl Serialize for Report {
 
 impl<'de> Deserialize<'de> for Report {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let wire: Wire = object(from)?;
-        let valid = wire.valid.ok_or_else(|| D::Error::missing_field("valid"))?;
-        let report = wire.into_report()?;
+        let raw: RawReport = deserialize_object(from)?;
+        let valid = raw.valid.ok_or_else(|| D::Error::missing_field("valid"))?;
+        let report = raw.into_report()?;
         match (valid, report.is_valid()) {
             (true, false) => Err(D::Error::custom("a valid parameter has no `problems`")),
             (false, true) => Err(D::Error::custom("an invalid parameter has `problems` or `requiresValidParameters`")),
@@ -208,42 +208,42 @@ impl<'de> Deserialize<'de> for Report {
     }
 }
 
-/// A report as it crosses the wire, of a parameter or of a whole call, before it is known to make sense.
+/// The members of a report's JSON, before they are checked. The report is on a parameter or on a whole call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Wire {
-    #[serde(default, deserialize_with = "present")]
+pub struct RawReport {
+    #[serde(default, deserialize_with = "deserialize_present")]
     pub valid: Option<bool>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     problems: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     pub requires_valid_parameters: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     normalized_value: Option<Value>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     dynamic_parameter_schema: Option<Value>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     allowed_values: Option<Vec<Value>>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     suggested_values: Option<Vec<Value>>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     feedback: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     instructions: Option<Vec<String>>,
 }
 
-impl Wire {
-    /// Returns the report, which is valid where it has no reasons. `valid` is not looked at.
+impl RawReport {
+    /// Returns the report. Ignores `valid`: a report without reasons accepts the value.
     pub fn into_report<E: Error>(self) -> Result<Report, E> {
-        let problems = non_empty("problems", self.problems)?;
-        let requires = non_empty("requiresValidParameters", self.requires_valid_parameters)?;
+        let problems = check_non_empty("problems", self.problems)?;
+        let requires = check_non_empty("requiresValidParameters", self.requires_valid_parameters)?;
         Ok(Report {
             refused: Reasons::of(problems, requires),
             normalized: self.normalized_value,
             schema: self.dynamic_parameter_schema,
-            choices: choices(self.allowed_values, self.suggested_values)?,
-            feedback: non_empty("feedback", self.feedback)?,
-            instructions: non_empty("instructions", self.instructions)?,
+            choices: read_choices(self.allowed_values, self.suggested_values)?,
+            feedback: check_non_empty("feedback", self.feedback)?,
+            instructions: check_non_empty("instructions", self.instructions)?,
         })
     }
 }
@@ -253,7 +253,7 @@ pub fn write_list<M: SerializeMap, T: Serialize>(map: &mut M, key: &str, items: 
     if items.is_empty() { Ok(()) } else { map.serialize_entry(key, items) }
 }
 
-/// Writes all of `report` but whether and why the value is refused.
+/// Writes the members of `report` after `valid` and the reasons.
 pub fn write_rest<M: SerializeMap>(map: &mut M, report: &Report) -> Result<(), M::Error> {
     if let Some(value) = &report.normalized {
         map.serialize_entry("normalizedValue", value)?;
@@ -271,12 +271,12 @@ pub fn write_rest<M: SerializeMap>(map: &mut M, report: &Report) -> Result<(), M
 }
 
 /// Reads a value that is present. `null` is a value, not an absent one.
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+fn deserialize_present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
 /// Reads a struct only from an object. Serde would also read it from a list.
-fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+fn deserialize_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
 
     impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
@@ -295,7 +295,7 @@ fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, 
 }
 
 /// Returns a list, which must not be empty if it is present.
-pub fn non_empty<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E> {
+pub fn check_non_empty<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>, E> {
     match list {
         Some(list) if list.is_empty() => Err(E::custom(format_args!("`{key}` is left out when it is empty"))),
         list => Ok(list.unwrap_or_default()),
@@ -303,11 +303,11 @@ pub fn non_empty<T, E: Error>(key: &str, list: Option<Vec<T>>) -> Result<Vec<T>,
 }
 
 /// Returns the choices. Fails if both lists are given.
-fn choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Value>>) -> Result<Choices, E> {
+fn read_choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Value>>) -> Result<Choices, E> {
     match (allowed, suggested) {
         (None, None) => Ok(Choices::Open),
         (Some(allowed), None) => Ok(Choices::Allowed(allowed)),
-        (None, suggested) => Ok(Choices::Suggested(non_empty("suggestedValues", suggested)?)),
+        (None, suggested) => Ok(Choices::Suggested(check_non_empty("suggestedValues", suggested)?)),
         (Some(_), Some(_)) => Err(E::custom("`allowedValues` and `suggestedValues` exclude each other")),
     }
 }
@@ -315,7 +315,7 @@ fn choices<E: Error>(allowed: Option<Vec<Value>>, suggested: Option<Vec<Value>>)
 /// Reports on parameters by name, in order.
 pub type Reports = Vec<(Cow<'static, str>, Brief)>;
 
-/// A report that needs no memory if it accepts the value without remarks.
+/// A report that allocates nothing if it only accepts the value.
 #[derive(Clone, Debug, Default)]
 pub struct Brief(Option<Box<Report>>);
 

@@ -2,11 +2,14 @@
 //!
 //! A near name can be the wrong one, so a suggestion is only offered, and never used automatically.
 
-/// The maximum length of a compared name, in bytes.
-const MAX_NAME_LENGTH: usize = 256;
+/// The maximum length of a compared word, in bytes. Comparing takes quadratic time, so very long words get no suggestion.
+const MAX_LENGTH: usize = 256;
 
-/// Returns the word of `known` that is nearest to `word`, if one is near. A near word is few edits away, or consists of the same
-/// parts in another order or number (`search_flights` for `flight_search`).
+/// The least distance of words that share parts. If such words are near by edits, their distance is at most 33.
+const DISTANCE_OF_PARTS: u32 = 34;
+
+/// Returns the word of `known` that is nearest to `word`, if one is near. A near word is few edits away, or shares most of its
+/// `_`-separated parts with `word`, in any order.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(u32, &'a str)> = None;
     for candidate in known {
@@ -18,35 +21,35 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, candidate)| candidate)
 }
 
-/// Returns the distance of two words, in hundredths of the longer one, or `None` if they are not similar.
+/// Returns the distance of two words, which is below 100, or `None` if they are not similar.
 fn distance(word: &str, candidate: &str) -> Option<u32> {
-    // Longer words are not names, and comparing them would take quadratic time.
-    if word.is_empty() || candidate.is_empty() || word.len().max(candidate.len()) > MAX_NAME_LENGTH {
+    if word.is_empty() || candidate.is_empty() || word.len().max(candidate.len()) > MAX_LENGTH {
         return None;
     }
     let (word, candidate) = (fold(word), fold(candidate));
     let longest = word.len().max(candidate.len());
     let percent = |part: usize, whole: usize| u32::try_from(part * 100 / whole).unwrap_or(100);
-    let edits = edits(&word, &candidate);
+    let edits = count_edits(&word, &candidate);
     if edits <= 1.max(longest / 3) && edits < word.len().min(candidate.len()) {
         return Some(percent(edits, longest));
     }
-    let (left, right) = (parts(&word), parts(&candidate));
+    let (left, right) = (split_parts(&word), split_parts(&candidate));
     let shared = left.iter().filter(|part| right.contains(part)).count();
     let all = left.len() + right.len() - shared;
-    (shared * 2 > all && shared > 1).then(|| 34 + percent(all - shared, all) / 2)
+    (shared * 2 > all && shared > 1).then(|| DISTANCE_OF_PARTS + percent(all - shared, all) / 2)
 }
 
+/// Returns `word` in lower case, with one separator of parts.
 fn fold(word: &str) -> Vec<char> {
     word.chars().flat_map(char::to_lowercase).map(|c| if c == '-' || c == ' ' || c == '.' { '_' } else { c }).collect()
 }
 
-fn parts(word: &[char]) -> Vec<&[char]> {
+fn split_parts(word: &[char]) -> Vec<&[char]> {
     word.split(|&c| c == '_').filter(|part| !part.is_empty()).collect()
 }
 
 /// Returns the edit distance, in which a swap of neighbours counts once.
-fn edits(a: &[char], b: &[char]) -> usize {
+fn count_edits(a: &[char], b: &[char]) -> usize {
     let width = b.len() + 1;
     let mut before = vec![0; width];
     let mut row: Vec<usize> = (0..width).collect();
@@ -77,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn stays_silent_when_nothing_is_near() {
+    fn nothing_is_suggested_when_nothing_is_near() {
         assert_eq!(nearest("zebra", ["city", "unit"]), None);
         assert_eq!(nearest("", ["city"]), None);
         assert_eq!(nearest("x", ["y"]), None);

@@ -7,56 +7,54 @@ use serde_json::Value;
 use super::answer::View;
 use super::{Choices, Reasons, Report};
 
-/// The number of characters of a text that are shown.
-const SHOWN: usize = 60;
+/// The maximum number of characters of a shown text.
+const MAX_CHARACTERS: usize = 60;
 
 /// Returns a value as a short phrase: a text in quotes, a number as it is, and a list or an object by its contents.
 ///
-/// Long texts are cut with an ellipsis; control, direction and invisible characters are escaped.
+/// A long text ends with an ellipsis. Control, direction and invisible characters are escaped.
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_schema::feedback::shorten;
+/// use tool_schema::feedback::summarize;
 ///
-/// assert_eq!(shorten(&json!("celcius")), r#""celcius""#);
-/// assert_eq!(shorten(&json!(70)), "70");
-/// assert_eq!(shorten(&json!([1, 2])), "[1, 2]");
-/// assert_eq!(shorten(&json!([[1], [2]])), "a list of 2 items");
-/// assert_eq!(shorten(&json!({ "city": "Oslo" })), "an object with `city`");
+/// assert_eq!(summarize(&json!("celcius")), r#""celcius""#);
+/// assert_eq!(summarize(&json!(70)), "70");
+/// assert_eq!(summarize(&json!([1, 2])), "[1, 2]");
+/// assert_eq!(summarize(&json!([[1], [2]])), "a list of 2 items");
+/// assert_eq!(summarize(&json!({ "city": "Oslo" })), "an object with `city`");
 /// ```
-pub fn shorten(value: &Value) -> String {
+pub fn summarize(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("\"{}\"", escape_excerpt(text, SHOWN, true)),
-        Value::Array(items) => match items.len() {
-            0 => "an empty list".to_owned(),
-            count => scalars(items).unwrap_or_else(|| match count {
-                1 => "a list of 1 item".to_owned(),
-                many => format!("a list of {many} items"),
-            }),
-        },
+        Value::String(text) => format!("\"{}\"", escape_excerpt(text, MAX_CHARACTERS, true)),
+        Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
+        Value::Array(items) => list_scalars(items).unwrap_or_else(|| match items.len() {
+            1 => "a list of 1 item".to_owned(),
+            many => format!("a list of {many} items"),
+        }),
         Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
-        Value::Object(map) => format!("an object with {}", names(map.keys().map(String::as_str), "and")),
+        Value::Object(map) => format!("an object with {}", quote_names(map.keys().map(String::as_str), "and")),
         scalar => scalar.to_string(),
     }
 }
 
 /// Returns a short list of scalars as JSON.
-fn scalars(items: &[Value]) -> Option<String> {
-    const SHOWN: usize = 5;
-    if items.len() > SHOWN || items.iter().any(|item| item.is_array() || item.is_object()) {
+fn list_scalars(items: &[Value]) -> Option<String> {
+    const MAX_ITEMS: usize = 5;
+    if items.len() > MAX_ITEMS || items.iter().any(|item| item.is_array() || item.is_object()) {
         return None;
     }
-    let list = format!("[{}]", items.iter().map(shorten).collect::<Vec<_>>().join(", "));
-    (list.len() <= SHOWN * 12).then_some(list)
+    let list = format!("[{}]", items.iter().map(summarize).collect::<Vec<_>>().join(", "));
+    (list.len() <= MAX_CHARACTERS).then_some(list)
 }
 
-/// Returns the first `most` characters of a text, on one line, escaped as [`shorten`] does.
-pub fn excerpt(text: &str, most: usize) -> String {
-    escape_excerpt(text, most, false)
+/// Returns the first `max` characters of a text, on one line and escaped. A longer text ends with an ellipsis.
+pub fn excerpt(text: &str, max: usize) -> String {
+    escape_excerpt(text, max, false)
 }
 
-/// Returns the first 100 characters of an unknown name, unescaped.
-pub fn beginning(name: &str) -> Cow<'_, str> {
+/// Returns the first 100 characters of a name, unescaped. A longer name ends with an ellipsis.
+pub fn truncate_name(name: &str) -> Cow<'_, str> {
     const MAX_CHARACTERS: usize = 100;
     match name.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
@@ -65,35 +63,35 @@ pub fn beginning(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns a name between backticks, shortened and escaped.
-pub fn name(name: &str) -> String {
-    format!("`{}`", escape_excerpt(name, SHOWN, false))
+pub fn quote_name(name: &str) -> String {
+    format!("`{}`", escape_excerpt(name, MAX_CHARACTERS, false))
 }
 
-/// Returns names as a phrase, such as "`a`, `b` and `c`". Of many names, it contains only the first.
-pub fn names<'a>(all: impl IntoIterator<Item = &'a str>, joint: &str) -> String {
-    const SHOWN: usize = 8;
+/// Returns names as a phrase, such as "`a`, `b` and `c`". Of many names, it contains the first, and the number of the others.
+pub fn quote_names<'a>(all: impl IntoIterator<Item = &'a str>, conjunction: &str) -> String {
+    const MAX_NAMES: usize = 8;
     let mut all = all.into_iter();
-    let mut shown: Vec<String> = all.by_ref().take(SHOWN).map(name).collect();
+    let mut shown: Vec<String> = all.by_ref().take(MAX_NAMES).map(quote_name).collect();
     let more = all.count();
     if more > 0 {
         shown.push(format!("{more} more"));
     }
-    join(&shown, joint)
+    join(&shown, conjunction)
 }
 
 /// Joins phrases into one: "a, b or c".
-pub(crate) fn join(phrases: &[String], joint: &str) -> String {
+pub(crate) fn join(phrases: &[String], conjunction: &str) -> String {
     match phrases {
         [] => String::new(),
         [only] => only.clone(),
-        [first @ .., last] => format!("{} {joint} {last}", first.join(", ")),
+        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
     }
 }
 
-fn escape_excerpt(text: &str, most: usize, quoted: bool) -> String {
+fn escape_excerpt(text: &str, max: usize, quoted: bool) -> String {
     let mut out = String::new();
     for (count, c) in text.chars().enumerate() {
-        if count == most {
+        if count == max {
             out.push('…');
             break;
         }
@@ -141,12 +139,13 @@ fn escape_unless(text: &str, is_harmless: impl Fn(char) -> bool) -> String {
     out
 }
 
+/// Returns whether a character cannot deceive a reader. Line breaks and tabs can.
 fn is_harmless(c: char) -> bool {
     !c.is_control() && !is_invisible(c)
 }
 
-/// Returns whether a character is invisible or changes how others are shown. Such are the soft hyphen, zero-width and direction
-/// marks, separators, isolates, the byte order mark, annotations and tags.
+/// Returns whether a character is invisible or changes how others are shown: the soft hyphen, zero-width and direction marks,
+/// separators, isolates, the byte order mark, annotations and tags.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -154,30 +153,30 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// Returns the reasons why a parameter is refused, and its choices, as phrases for a person. Long lists and values are shortened.
-pub fn of_refused(report: &Report) -> Vec<String> {
-    const SHOWN: usize = 12;
+pub fn describe_refusal(report: &Report) -> Vec<String> {
+    const MAX_CHOICES: usize = 12;
     let mut phrases = Vec::new();
     if let Some(reasons) = &report.refused {
         phrases.extend_from_slice(reasons.problems());
         if !reasons.required().is_empty() {
-            phrases.push(wait_phrase(&names(reasons.required().iter().map(String::as_str), "and")));
+            phrases.push(describe_wait(&quote_names(reasons.required().iter().map(String::as_str), "and")));
         }
     }
-    phrases.extend(choices_phrase(&report.choices, SHOWN, shorten));
+    phrases.extend(describe_choices(&report.choices, MAX_CHOICES, summarize));
     phrases
 }
 
-/// Returns a complete rejection for a model: a line for the call, and one for each parameter.
-pub fn of_view(view: &View<'_>) -> String {
+/// Returns a complete answer for a model: a line for the call, and one for each parameter.
+pub fn describe(view: &View<'_>) -> String {
     let problems = view.whole.refused.as_ref().map_or(&[][..], Reasons::problems);
     let mut call: Vec<String> = problems.iter().map(|problem| one_line(problem)).collect();
-    about(&mut call, &view.whole);
+    add_rest(&mut call, &view.whole);
     let mut lines = Vec::new();
     if !call.is_empty() {
         lines.push(format!("call: {}", call.join("; ")));
     }
     for (name, report) in &view.reports {
-        lines.push(format!("{}: {}", one_line(name), line(report)));
+        lines.push(format!("{}: {}", one_line(name), describe_report(report)));
     }
     for (word, texts) in [("note", &view.whole.feedback), ("do", &view.whole.instructions)] {
         lines.extend(texts.iter().map(|text| format!("{word}: {}", one_line(text))));
@@ -185,38 +184,38 @@ pub fn of_view(view: &View<'_>) -> String {
     lines.join("\n")
 }
 
-fn line(report: &Report) -> String {
+fn describe_report(report: &Report) -> String {
     let mut phrases: Vec<String> = Vec::new();
     match &report.refused {
         None => phrases.push("ok".to_owned()),
         Some(reasons) => {
             phrases.extend(reasons.problems().iter().map(|problem| one_line(problem)));
             if !reasons.required().is_empty() {
-                let all: Vec<String> = reasons.required().iter().map(|one| name(one)).collect();
-                phrases.push(wait_phrase(&join(&all, "and")));
+                let all: Vec<String> = reasons.required().iter().map(|one| quote_name(one)).collect();
+                phrases.push(describe_wait(&join(&all, "and")));
             }
         }
     }
-    about(&mut phrases, report);
+    add_rest(&mut phrases, report);
     for (word, texts) in [("note", &report.feedback), ("do", &report.instructions)] {
         phrases.extend(texts.iter().map(|text| format!("{word}: {}", one_line(text))));
     }
     phrases.join("; ")
 }
 
-/// Adds phrases for all parts of a report except the reasons of a refusal.
-fn about(phrases: &mut Vec<String>, report: &Report) {
+/// Adds phrases for the value, choices and schema of a report.
+fn add_rest(phrases: &mut Vec<String>, report: &Report) {
     phrases.extend(report.normalized.iter().map(|value| format!("understood as {}", write_value(value))));
-    phrases.extend(choices_phrase(&report.choices, usize::MAX, write_value));
+    phrases.extend(describe_choices(&report.choices, usize::MAX, write_value));
     phrases.extend(report.schema.iter().map(|schema| format!("JSON Schema {}", write_value(schema))));
 }
 
-fn wait_phrase(names: &str) -> String {
+fn describe_wait(names: &str) -> String {
     format!("cannot be judged before {names}")
 }
 
-/// Returns the choices as a phrase, with at most the first `most` values.
-fn choices_phrase(choices: &Choices, most: usize, write: fn(&Value) -> String) -> Option<String> {
+/// Returns the choices as a phrase, with at most the first `max` values.
+fn describe_choices(choices: &Choices, max: usize, write: fn(&Value) -> String) -> Option<String> {
     let (values, words) = match choices {
         Choices::Open => return None,
         Choices::Allowed(values) if values.is_empty() => return Some("there is no value to choose".to_owned()),
@@ -224,8 +223,8 @@ fn choices_phrase(choices: &Choices, most: usize, write: fn(&Value) -> String) -
         Choices::Allowed(values) => (values, "choose from"),
         Choices::Suggested(values) => (values, "for example"),
     };
-    let shown: Vec<String> = values.iter().take(most).map(write).collect();
-    let more = if values.len() > most { format!(" and {} more", values.len() - most) } else { String::new() };
+    let shown: Vec<String> = values.iter().take(max).map(write).collect();
+    let more = if values.len() > max { format!(" and {} more", values.len() - max) } else { String::new() };
     Some(format!("{words} {}{more}", shown.join(", ")))
 }
 
@@ -239,32 +238,32 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::feedback::{Refusal, Rejection};
+    use crate::feedback::{RejectedAnswer, Rejection};
 
     #[test]
     fn values_are_short() {
-        assert_eq!(shorten(&json!(null)), "null");
-        assert_eq!(shorten(&json!(0.5)), "0.5");
-        assert_eq!(shorten(&json!([])), "an empty list");
-        assert_eq!(shorten(&json!({ "a": 1, "b": 2, "c": 3 })), "an object with `a`, `b` and `c`");
-        assert_eq!(shorten(&json!("say \"hi\"\n\u{202e}\u{7}")), r#""say \"hi\"\n\u202e\u0007""#);
-        assert_eq!(shorten(&json!("x".repeat(100))), format!("\"{}…\"", "x".repeat(60)));
+        assert_eq!(summarize(&json!(null)), "null");
+        assert_eq!(summarize(&json!(0.5)), "0.5");
+        assert_eq!(summarize(&json!([])), "an empty list");
+        assert_eq!(summarize(&json!({ "a": 1, "b": 2, "c": 3 })), "an object with `a`, `b` and `c`");
+        assert_eq!(summarize(&json!("say \"hi\"\n\u{202e}\u{7}")), r#""say \"hi\"\n\u202e\u0007""#);
+        assert_eq!(summarize(&json!("x".repeat(100))), format!("\"{}…\"", "x".repeat(60)));
     }
 
     #[test]
     fn long_lists_of_names_are_cut() {
         let all: Vec<String> = (0..12).map(|number| format!("n{number}")).collect();
         assert_eq!(
-            names(all.iter().map(String::as_str), "or"),
+            quote_names(all.iter().map(String::as_str), "or"),
             "`n0`, `n1`, `n2`, `n3`, `n4`, `n5`, `n6`, `n7` or 4 more"
         );
-        assert_eq!(names([], "and"), "");
+        assert_eq!(quote_names([], "and"), "");
     }
 
     proptest! {
         #[test]
         fn texts_have_no_control_characters(text in any::<String>()) {
-            let shown = shorten(&Value::from(text));
+            let shown = summarize(&Value::from(text));
             prop_assert!(!shown.chars().any(|c| c.is_control() || is_invisible(c)));
             prop_assert!(shown.len() < 1000);
         }
@@ -314,7 +313,7 @@ mod tests {
     fn an_input_that_is_one_value_is_reported_as_the_call() {
         let mut report = Report::refused("too short");
         report.choices = Choices::Allowed(vec![json!("abc")]);
-        let refusal = Refusal::of_value(report).expect("a reason of its own");
-        assert_eq!(refusal.to_text(), r#"call: too short; choose from "abc""#);
+        let answer = RejectedAnswer::of_value(report).expect("a reason of its own");
+        assert_eq!(answer.to_text(), r#"call: too short; choose from "abc""#);
     }
 }

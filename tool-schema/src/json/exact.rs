@@ -9,7 +9,7 @@ use serde_json::{Deserializer, Number, Value};
 /// `1`, `1.0` and `10e-1` are the same number, and so are `0` and `-0`. Every digit counts. Of a repeated name, the last value
 /// counts, as in a [`Value`]. A blank text means `{}`. A text that is not JSON is its own canonical form.
 pub fn canonical_text(text: &str) -> Cow<'_, str> {
-    canonical(text, canonical_number)
+    canonicalize(text, canonical_number)
 }
 
 /// Returns whether both texts have the same [`canonical_text`].
@@ -20,10 +20,11 @@ pub fn is_same_value(a: &str, b: &str) -> bool {
 /// Returns whether a client that received `text` could send back `echo`. Its numbers are the same, or all are written as
 /// JavaScript writes them, which has only `f64`.
 pub fn is_echo(echo: &str, text: &str) -> bool {
-    is_same_value(echo, text) || canonical_text(echo) == canonical(text, |token| canonical_number(&to_float(token)))
+    is_same_value(echo, text) || canonical_text(echo) == canonicalize(text, |token| canonical_number(&to_float(token)))
 }
 
-fn canonical(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
+/// Returns the canonical form of `text`, in which `number` writes each number.
+fn canonicalize(text: &str, number: impl Fn(&str) -> String) -> Cow<'_, str> {
     let text = if text.trim_ascii().is_empty() { "{}" } else { text };
     // A number beyond `f64` is refused, because no tool can read it.
     if serde_json::from_str::<Value>(text).is_err() {
@@ -80,7 +81,7 @@ fn peek_byte(rest: &mut &str) -> Option<u8> {
     rest.bytes().next()
 }
 
-/// Skips the bracket or comma that `rest` begins with. Returns `false` if the list or object ends there.
+/// Skips the bracket or comma that `rest` begins with. Returns `false` if it ends the list or object.
 fn skip_to_entry(rest: &mut &str, end: u8) -> bool {
     if peek_byte(rest) != Some(end) {
         *rest = &rest[1..];

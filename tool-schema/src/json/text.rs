@@ -1,11 +1,11 @@
-//! Reading JSON text without a tree, or as a tree with repeated names reported; and its depth.
+//! Reading of JSON texts: the entries of an object without a tree, a value with its repeated names, and the depth of nesting.
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, Map, Number, Value};
 
-use crate::schema::pointer::segment;
+use crate::schema::pointer::escape_token;
 
 /// Returns whether a text has only JSON white space. Blank arguments mean `{}`.
 pub fn is_blank(text: &str) -> bool {
@@ -19,8 +19,8 @@ fn is_space(byte: u8) -> bool {
 
 /// A cursor over the entries of a JSON object.
 ///
-/// [`Object::enter`] and [`Object::key`] move to a value. The caller reads it from [`Object::value`] and passes its length to
-/// [`Object::advance`]; [`Object::more`] moves to the next key. So code that knows the value's type reads it, and only once. A
+/// [`Object::enter`] and [`Object::key`] move to a value. The caller reads the value from [`Object::value`] and passes its length
+/// to [`Object::advance`]. [`Object::more`] moves to the next key. So code that knows the value's type reads it, and only once. A
 /// caller that expects a certain key calls [`Object::skip_key`] first.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'a> {
@@ -28,7 +28,7 @@ pub struct Object<'a> {
     at: usize,
 }
 
-/// An error: the text is not a JSON object. `serde_json` gives a better explanation.
+/// An error: the text is not a JSON object. The error of `serde_json` has the reason.
 #[derive(Debug)]
 pub struct ScanError;
 
@@ -139,38 +139,38 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Returns the entries of the object `text`, each value on one line, up to the first entry that is not JSON.
+/// Returns the entries of the object `text` with compact values, up to the first entry that is not JSON.
 pub fn entries(text: &str) -> Vec<(String, String)> {
-    parts(text).map(|(name, value)| (name.into_owned(), one_line(value))).collect()
+    raw_entries(text).map(|(name, value)| (name.into_owned(), compact(value))).collect()
 }
 
-/// Returns the entries of the object `text`, the last one for each name. Returns `None` if `text` is not an object.
-pub fn members(text: &str) -> Option<Vec<(String, String)>> {
+/// Returns the last entry of the object `text` for each name, with compact values. Returns `None` if `text` is not an object.
+pub fn last_entries(text: &str) -> Option<Vec<(String, String)>> {
     serde_json::from_str::<Map<String, Value>>(text).ok()?;
-    let (mut members, mut places) = (Vec::new(), HashMap::new());
+    let (mut last, mut places) = (Vec::new(), HashMap::new());
     for (name, value) in entries(text) {
-        let at = *places.entry(name.clone()).or_insert(members.len());
-        match members.get_mut(at) {
-            Some((_, known)) => *known = value,
-            None => members.push((name, value)),
+        let at = *places.entry(name.clone()).or_insert(last.len());
+        match last.get_mut(at) {
+            Some((_, earlier)) => *earlier = value,
+            None => last.push((name, value)),
         }
     }
-    Some(members)
+    Some(last)
 }
 
 /// Returns the object with these entries, whose values are JSON.
-pub fn object(entries: &[(String, String)]) -> String {
+pub fn write_object(entries: &[(String, String)]) -> String {
     let entry = |(name, value): &(String, String)| format!("{}:{value}", Value::from(name.as_str()));
     format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(","))
 }
 
 /// Returns the text of the first value `name` in the object `text`.
-pub fn entry<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    parts(text).find(|(known, _)| known == name).map(|(_, value)| value)
+pub fn find_value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    raw_entries(text).find(|(known, _)| known == name).map(|(_, value)| value)
 }
 
-/// Returns the entries as written, up to the first entry that is not JSON.
-pub fn parts(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+/// Returns the entries of the object `text` as written, up to the first entry that is not JSON.
+pub fn raw_entries(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
     let mut object = Object::enter(text).ok().flatten();
     std::iter::from_fn(move || {
         let mut here = object?;
@@ -187,7 +187,7 @@ pub fn parts(text: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
 
 /// Returns a JSON value without white space between its parts. Numbers keep their digits. Strings are written like in
 /// `serde_json`, so that each has one form.
-fn one_line(json: &str) -> String {
+fn compact(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(at) = rest.find('"') {
@@ -210,24 +210,26 @@ pub struct ReadValue {
     /// The value, with the last entry of a repeated name.
     pub value: Value,
     /// The JSON Pointers of repeated names, without duplicates, up to a maximum number.
-    pub twice: Vec<String>,
+    pub repeated: Vec<String>,
 }
 
+/// Reads a JSON value and its repeated names.
 pub fn read(text: &str) -> Result<ReadValue, serde_json::Error> {
-    let mut place = Place::default();
+    let mut path = Path::default();
     let mut deserializer = Deserializer::from_str(text);
-    let value = Seed(&mut place).deserialize(&mut deserializer)?;
+    let value = Seed(&mut path).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(ReadValue { value, twice: place.twice })
+    Ok(ReadValue { value, repeated: path.repeated })
 }
 
+/// The JSON Pointer of the current value, and those of repeated names.
 #[derive(Default)]
-struct Place {
+struct Path {
     at: String,
-    twice: Vec<String>,
+    repeated: Vec<String>,
 }
 
-impl Place {
+impl Path {
     /// Calls `work` for a value one level deeper.
     fn within<T>(&mut self, name: impl fmt::Display, work: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.at.len();
@@ -238,15 +240,15 @@ impl Place {
         done
     }
 
-    fn note(&mut self, name: &str) {
-        let place = format!("{}/{}", self.at, segment(name));
-        if self.twice.len() < MAX_REPEATED_NAMES && !self.twice.contains(&place) {
-            self.twice.push(place);
+    fn add_repeated(&mut self, name: &str) {
+        let place = format!("{}/{}", self.at, escape_token(name));
+        if self.repeated.len() < MAX_REPEATED_NAMES && !self.repeated.contains(&place) {
+            self.repeated.push(place);
         }
     }
 }
 
-struct Seed<'a>(&'a mut Place);
+struct Seed<'a>(&'a mut Path);
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = Value;
@@ -283,17 +285,13 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(Value::from(value))
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
         Ok(Value::Null)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut all = Vec::new();
-        while let Some(item) = self.0.within(all.len(), |place| items.next_element_seed(Seed(place)))? {
+        while let Some(item) = self.0.within(all.len(), |path| items.next_element_seed(Seed(path)))? {
             all.push(item);
         }
         Ok(Value::Array(all))
@@ -303,9 +301,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let mut all = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             if all.contains_key(&name) {
-                self.0.note(&name);
+                self.0.add_repeated(&name);
             }
-            let value = self.0.within(segment(&name), |place| entries.next_value_seed(Seed(place)))?;
+            let value = self.0.within(escape_token(&name), |path| entries.next_value_seed(Seed(path)))?;
             all.insert(name, value);
         }
         Ok(Value::Object(all))
@@ -317,8 +315,8 @@ impl<'de> Visitor<'de> for Seed<'_> {
 pub struct Nesting {
     /// The brackets `{` and `[` that are still open, outermost first.
     pub open: String,
-    /// The maximum number of brackets that were open.
-    pub deepest: usize,
+    /// The maximum number of open brackets.
+    pub max_depth: usize,
     /// Set if the text ends inside quotes.
     pub in_text: bool,
     /// The last character outside quotes that is not white space.
@@ -339,7 +337,7 @@ impl Nesting {
                 '"' => nesting.in_text = true,
                 '{' | '[' => {
                     nesting.open.push(c);
-                    nesting.deepest = nesting.deepest.max(nesting.open.len());
+                    nesting.max_depth = nesting.max_depth.max(nesting.open.len());
                 }
                 '}' | ']' => drop(nesting.open.pop()),
                 _ => {}
@@ -352,11 +350,11 @@ impl Nesting {
     }
 }
 
-/// Returns whether a JSON text is nested more than `most` levels deep. The text need not be valid JSON.
-pub fn is_deeper(text: &str, most: u32) -> bool {
+/// Returns whether a JSON text is nested more than `max` levels deep. The text need not be valid JSON.
+pub fn is_deeper(text: &str, max: u32) -> bool {
     // Counting bytes is fast, and most texts have fewer brackets than the limit.
     let brackets = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
-    brackets > most as usize && Nesting::of(text).deepest > most as usize
+    brackets > max as usize && Nesting::of(text).max_depth > max as usize
 }
 
 #[cfg(test)]
@@ -422,11 +420,11 @@ mod tests {
 
     #[test]
     fn finds_repeated_names() {
-        let twice = |text: &str| read(text).expect(text).twice;
-        assert_eq!(twice(r#"{"a":{"b":1},"c":[{"b":1},{"b":2}]}"#), [""; 0]);
-        assert_eq!(twice(r#"{"a":1,"\u0061":2,"a":3}"#), ["/a"]);
-        assert_eq!(twice(r#"[0,{"a/b":[{"~":1,"~":2}]}]"#), ["/1/a~1b/0/~0"]);
-        assert_eq!(twice(&format!("[{}]", vec![r#"{"a":1,"a":1}"#; 100].join(","))).len(), MAX_REPEATED_NAMES);
+        let repeated = |text: &str| read(text).expect(text).repeated;
+        assert_eq!(repeated(r#"{"a":{"b":1},"c":[{"b":1},{"b":2}]}"#), [""; 0]);
+        assert_eq!(repeated(r#"{"a":1,"\u0061":2,"a":3}"#), ["/a"]);
+        assert_eq!(repeated(r#"[0,{"a/b":[{"~":1,"~":2}]}]"#), ["/1/a~1b/0/~0"]);
+        assert_eq!(repeated(&format!("[{}]", vec![r#"{"a":1,"a":1}"#; 100].join(","))).len(), MAX_REPEATED_NAMES);
     }
 
     proptest! {
@@ -438,9 +436,9 @@ mod tests {
         }
 
         #[test]
-        fn means_the_same(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#) {
+        fn compact_json_has_the_same_value(text in r#"[{}\[\]",:0-9a-c\\u \-.e]{0,24}"#) {
             if let Ok(value) = serde_json::from_str::<Value>(&text) {
-                let line = one_line(&text);
+                let line = compact(&text);
                 prop_assert!(!line.contains('\n'));
                 prop_assert_eq!(serde_json::from_str::<Value>(&line).expect("still JSON"), value);
             }

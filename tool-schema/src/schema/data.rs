@@ -45,7 +45,7 @@ impl Kind {
         match value {
             Value::Null => Self::Null,
             Value::Bool(_) => Self::Boolean,
-            Value::Number(one) if whole(one).is_some() => Self::Integer,
+            Value::Number(one) if to_integer(one).is_some() => Self::Integer,
             Value::Number(_) => Self::Number,
             Value::String(_) => Self::String,
             Value::Array(_) => Self::Array,
@@ -57,7 +57,7 @@ impl Kind {
     pub fn accepts(self, value: &Value, draft: Draft) -> bool {
         match (self, value) {
             (Self::Integer, Value::Number(value)) if draft == Draft::Four => value.is_i64() || value.is_u64(),
-            (Self::Integer, Value::Number(value)) => is_whole(value),
+            (Self::Integer, Value::Number(value)) => is_integer(value),
             (Self::Number, Value::Number(_)) => true,
             (kind, value) => kind == Self::of(value),
         }
@@ -68,7 +68,7 @@ impl Kind {
         self == other || (self == Self::Integer && other == Self::Number)
     }
 
-    /// Returns the kind that the keyword `word` limits, or `None` if it does not limit exactly one.
+    /// Returns the kind of values that the keyword `word` constrains, or `None` for a keyword about every kind.
     pub fn of_word(word: &str) -> Option<Self> {
         match word {
             "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding" | "contentMediaType" => {
@@ -103,7 +103,7 @@ pub fn named_kinds(schema: &Map<String, Value>) -> Option<Vec<Kind>> {
 }
 
 /// Returns the kinds that both lists allow, in the order of the first.
-pub fn common(a: &[Kind], b: &[Kind]) -> Vec<Kind> {
+pub fn common_kinds(a: &[Kind], b: &[Kind]) -> Vec<Kind> {
     let mut found: Vec<Kind> = Vec::new();
     for &one in a {
         for &other in b {
@@ -119,11 +119,11 @@ pub fn common(a: &[Kind], b: &[Kind]) -> Vec<Kind> {
             }
         }
     }
-    simplify(found)
+    simplify_kinds(found)
 }
 
 /// Removes an `integer` beside a `number`.
-pub fn simplify(mut kinds: Vec<Kind>) -> Vec<Kind> {
+pub fn simplify_kinds(mut kinds: Vec<Kind>) -> Vec<Kind> {
     if kinds.contains(&Kind::Number) {
         kinds.retain(|kind| *kind != Kind::Integer);
     }
@@ -132,23 +132,24 @@ pub fn simplify(mut kinds: Vec<Kind>) -> Vec<Kind> {
 
 /// Compares two numbers. The result is exact for integers of 64 bits.
 pub fn compare(a: &Number, b: &Number) -> Ordering {
-    match (whole(a), whole(b)) {
+    match (to_integer(a), to_integer(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
         _ => a.as_f64().unwrap_or(f64::NAN).total_cmp(&b.as_f64().unwrap_or(f64::NAN)),
     }
 }
 
-/// Returns the number as an integer, if it is one.
-pub fn whole(number: &Number) -> Option<i128> {
+/// Returns the number as an integer, if it is one and below 10^30.
+pub fn to_integer(number: &Number) -> Option<i128> {
     if let Some(integer) = number.as_i128() {
         return Some(integer);
     }
     let float = number.as_f64()?;
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole and far smaller than an i128")]
+    #[expect(clippy::cast_possible_truncation, reason = "it is an integer and far smaller than an i128")]
     (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128)
 }
 
-pub fn is_whole(number: &Number) -> bool {
+/// Returns whether a number has no fraction, however large it is.
+pub fn is_integer(number: &Number) -> bool {
     number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
 }
 
@@ -172,17 +173,18 @@ pub fn is_multiple(number: &Number, step: &Number) -> bool {
     }
 }
 
-pub fn count(value: &Value) -> Option<u64> {
-    value.as_number().and_then(whole).and_then(|count| u64::try_from(count).ok())
+/// Returns the number of items, characters or members that the value of a keyword states.
+pub fn to_count(value: &Value) -> Option<u64> {
+    value.as_number().and_then(to_integer).and_then(|count| u64::try_from(count).ok())
 }
 
 /// Returns whether two values are equal in JSON Schema.
-pub fn same(a: &Value, b: &Value) -> bool {
+pub fn are_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| are_equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| are_equal(a, b)))
         }
         _ => a == b,
     }
@@ -212,7 +214,7 @@ pub fn canonical(value: &Value) -> String {
         match next {
             Todo::Text(part) => text.push_str(part),
             Todo::Key(key) => {
-                string(key, &mut text);
+                write_string(key, &mut text);
                 text.push(':');
             }
             Todo::Value(Value::Array(list)) => {
@@ -223,10 +225,10 @@ pub fn canonical(value: &Value) -> String {
             Todo::Value(Value::Object(map)) => {
                 text.push('{');
                 todo.push(Todo::Text("}"));
-                push_members(&mut todo, sorted(map).into_iter().rev().map(|(key, one)| (Some(key), one)));
+                push_members(&mut todo, sort_members(map).into_iter().rev().map(|(key, one)| (Some(key), one)));
             }
-            Todo::Value(Value::Number(one)) => numeral(one, &mut text),
-            Todo::Value(Value::String(one)) => string(one, &mut text),
+            Todo::Value(Value::Number(one)) => write_number(one, &mut text),
+            Todo::Value(Value::String(one)) => write_string(one, &mut text),
             Todo::Value(Value::Bool(true)) => text.push_str("true"),
             Todo::Value(Value::Bool(false)) => text.push_str("false"),
             Todo::Value(Value::Null) => text.push_str("null"),
@@ -252,18 +254,18 @@ fn push_members<'a>(todo: &mut Vec<Todo<'a>>, members: impl Iterator<Item = (Opt
     }
 }
 
-fn sorted(map: &Map<String, Value>) -> Vec<(&str, &Value)> {
+fn sort_members(map: &Map<String, Value>) -> Vec<(&str, &Value)> {
     let mut members: Vec<_> = map.iter().map(|(key, value)| (key.as_str(), value)).collect();
     members.sort_unstable_by_key(|(key, _)| *key);
     members
 }
 
-fn string(value: &str, text: &mut String) {
+fn write_string(value: &str, text: &mut String) {
     text.push_str(&serde_json::to_string(value).expect("a string is always JSON"));
 }
 
-fn numeral(value: &Number, text: &mut String) {
-    match whole(value) {
+fn write_number(value: &Number, text: &mut String) {
+    match to_integer(value) {
         Some(integer) if i64::try_from(integer).is_ok() || u64::try_from(integer).is_ok() => {
             text.push_str(&integer.to_string());
         }
@@ -304,7 +306,7 @@ mod tests {
         fn it_reads_back_as_the_same_value(text in "[\\PC\\x00-\\x1f]{0,20}", float in any::<f64>(), integer in any::<i64>()) {
             let value = json!({text.clone(): [text, float, integer]});
             let read: Value = serde_json::from_str(&canonical(&value)).unwrap();
-            prop_assert!(same(&value, &read), "{value} {read}");
+            prop_assert!(are_equal(&value, &read), "{value} {read}");
             prop_assert_eq!(canonical(&read), canonical(&value));
         }
     }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use serde_json::{Value, value::RawValue};
 
-use super::{from_strict::Plan, pointer};
+use super::{pointer, raise::Raiser};
 
 /// A form of JSON Schema that a reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,13 +32,13 @@ impl Dialect {
 pub struct Lowered {
     json: Arc<RawValue>,
     losses: Vec<Loss>,
-    plan: Option<Arc<Plan>>,
+    raiser: Option<Arc<Raiser>>,
 }
 
 impl Lowered {
-    pub(super) fn new(schema: &Value, losses: Vec<Loss>, plan: Option<Plan>) -> Self {
+    pub(super) fn new(schema: &Value, losses: Vec<Loss>, raiser: Option<Raiser>) -> Self {
         let json = serde_json::value::to_raw_value(schema).expect("a Value is always JSON").into();
-        Self { json, losses, plan: plan.map(Arc::new) }
+        Self { json, losses, raiser: raiser.map(Arc::new) }
     }
 
     /// Returns the schema as JSON text, which is shared.
@@ -58,12 +58,12 @@ impl Lowered {
 
     /// Returns whether [`raise`](Self::raise) may change arguments, because a `null` can mean "not given".
     pub fn raises(&self) -> bool {
-        self.plan.is_some()
+        self.raiser.is_some()
     }
 
     /// Converts arguments for the lowered schema into arguments for the neutral one. At every depth, it removes a `null` that
-    /// means "not given" only because the dialect has no optional properties. A `null` that the neutral schema accepts stays, and
-    /// so does one whose branch of a union is ambiguous. Text that is not JSON is returned unchanged.
+    /// means "not given" because the dialect has no optional properties. A `null` that the neutral schema accepts stays, and so
+    /// does one whose branch of a union is ambiguous. Text that is not JSON is returned unchanged.
     ///
     /// ```
     /// # use tool_schema::schema::{Dialect, Schema};
@@ -76,7 +76,7 @@ impl Lowered {
     /// assert_eq!(strict.raise(r#"{"city":"Bern","days":null}"#), r#"{"city":"Bern"}"#);
     /// ```
     pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
-        self.plan.as_ref().map_or(Cow::Borrowed(arguments), |plan| plan.raise(arguments))
+        self.raiser.as_ref().map_or(Cow::Borrowed(arguments), |raiser| raiser.raise(arguments))
     }
 }
 
@@ -90,7 +90,7 @@ pub struct Loss {
     pub keyword: String,
     /// The severity.
     pub severity: Severity,
-    /// A sentence about what replaces it.
+    /// The replacement, in words.
     pub note: String,
 }
 
@@ -110,7 +110,7 @@ pub enum Severity {
 /// The maximum number of losses that are listed, because an untrusted schema could cause many.
 const MAX_LOSSES: usize = 1_000;
 
-/// The losses of a lowering, without duplicates of place and keyword.
+/// The losses of a lowering. A place, keyword and severity occur once.
 #[derive(Debug, Default)]
 pub struct Losses {
     seen: HashSet<(String, String, Severity)>,
@@ -135,14 +135,14 @@ pub const MAX_NESTING: usize = 120;
 
 /// Returns `schema` with at most [`MAX_NESTING`] levels.
 pub fn bound<'a>(schema: &'a Value, losses: &mut Losses) -> Cow<'a, Value> {
-    if deeper(schema, 0) { Cow::Owned(cut(schema, "", 1, losses)) } else { Cow::Borrowed(schema) }
+    if is_too_deep(schema, 0) { Cow::Owned(cut(schema, "", 1, losses)) } else { Cow::Borrowed(schema) }
 }
 
 /// Returns whether `value`, inside `level` other values, is nested too deep.
-fn deeper(value: &Value, level: usize) -> bool {
+fn is_too_deep(value: &Value, level: usize) -> bool {
     match value {
-        Value::Array(list) => level == MAX_NESTING || list.iter().any(|one| deeper(one, level + 1)),
-        Value::Object(map) => level == MAX_NESTING || map.values().any(|one| deeper(one, level + 1)),
+        Value::Array(list) => level == MAX_NESTING || list.iter().any(|one| is_too_deep(one, level + 1)),
+        Value::Object(map) => level == MAX_NESTING || map.values().any(|one| is_too_deep(one, level + 1)),
         _ => false,
     }
 }

@@ -1,14 +1,14 @@
-//! The versions of JSON Schema, and the values that their meta-schemas allow for each keyword.
+//! The drafts of JSON Schema, and the values that their meta-schemas allow for each keyword.
 
 use serde_json::Value;
 
-use super::compiled::{Uncompilable, cut};
+use super::compiled::{Uncompilable, truncate};
 use super::data::{self, Kind};
-use super::graph::{Graph, address, are_different};
+use super::graph::{Graph, address, all_unique};
 use super::{places, pointer};
-use crate::feedback::shorten;
+use crate::feedback::summarize;
 
-/// A version of JSON Schema. Versions without a relevant difference are one.
+/// A draft of JSON Schema. Drafts without a relevant difference are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Draft {
     /// Draft 4 and before: `exclusiveMinimum` is a flag.
@@ -24,6 +24,7 @@ pub enum Draft {
 }
 
 impl Draft {
+    /// Returns the draft that `schema` names, also in an unknown URI that contains a known name.
     pub fn of(schema: &Value) -> Self {
         let name = schema
             .as_object()
@@ -43,9 +44,9 @@ impl Draft {
         }
     }
 
-    /// Returns the draft with the URI `name`, or `None` if it is not known.
-    pub fn by_uri(name: &str) -> Option<Self> {
-        let (_, name) = name.trim_end_matches('#').split_once("://json-schema.org/")?;
+    /// Returns the draft with this URI, or `None` if it is not known.
+    pub fn by_uri(uri: &str) -> Option<Self> {
+        let (_, name) = uri.trim_end_matches('#').split_once("://json-schema.org/")?;
         Some(match name {
             "draft-04/schema" => Self::Four,
             "draft-06/schema" => Self::Six,
@@ -65,31 +66,32 @@ impl Draft {
 /// Returns the draft of `schema`. An unknown `$schema` is read as 2020-12, with a warning. A different draft below the root also
 /// causes a warning, and the root's draft applies.
 pub fn read(schema: &Value, warnings: &mut Vec<String>) -> Draft {
-    let draft = match named(schema) {
+    let draft = match uri(schema) {
         None => Draft::Twenty,
-        Some(name) => Draft::by_uri(name).unwrap_or_else(|| {
-            let name = schema.get("$schema").map(shorten).unwrap_or_default();
+        Some(uri) => Draft::by_uri(uri).unwrap_or_else(|| {
+            let name = schema.get("$schema").map(summarize).unwrap_or_default();
             warnings.push(format!("`$schema` is {name}, which is not a known draft; read as 2020-12"));
             Draft::Twenty
         }),
     };
-    for place in inner_names(schema, draft) {
-        let name = schema.pointer(&place).and_then(named).unwrap_or_default();
-        if Draft::by_uri(name) != Some(draft) {
-            let name = shorten(&Value::from(name));
-            warnings.push(format!("{place} names another draft, {name}; read by the draft of the root"));
+    for place in inner_drafts(schema, draft) {
+        let uri = schema.pointer(&place).and_then(uri).unwrap_or_default();
+        if Draft::by_uri(uri) != Some(draft) {
+            let uri = summarize(&Value::from(uri));
+            warnings.push(format!("{place} names another draft, {uri}; read by the draft of the root"));
         }
     }
     draft
 }
 
-fn named(schema: &Value) -> Option<&str> {
+/// Returns the URI of the draft that `schema` names.
+fn uri(schema: &Value) -> Option<&str> {
     schema.get("$schema")?.as_str()
 }
 
 /// Returns the places of the schemas below the root of `schema` that name a draft.
-pub fn inner_names(schema: &Value, draft: Draft) -> Vec<String> {
-    let is_inner = |value: &Value| address(value) != address(schema) && named(value).is_some();
+pub fn inner_drafts(schema: &Value, draft: Draft) -> Vec<String> {
+    let is_inner = |value: &Value| address(value) != address(schema) && uri(value).is_some();
     if places::find(schema, &is_inner).is_empty() {
         return Vec::new();
     }
@@ -120,7 +122,7 @@ const LIST: Form = ("a list", |value, _| value.is_array());
 const NUMBER: Form = ("a number", |value, _| value.is_number());
 const POSITIVE: Form = ("a number greater than 0", |value, _| value.as_f64().is_some_and(|number| number > 0.0));
 const COUNT: Form = ("a whole number of at least 0", |value, _| {
-    value.as_number().is_some_and(data::is_whole) && value.as_f64() >= Some(0.0)
+    value.as_number().is_some_and(data::is_integer) && value.as_f64() >= Some(0.0)
 });
 const FLAG: Form = ("true or false", |value, _| value.is_boolean());
 const TEXT: Form = ("a string", |value, _| value.is_string());
@@ -129,38 +131,36 @@ const RESOURCE: Form = ("a URI without a fragment", |value, _| {
     value.as_str().is_some_and(|name| !name.trim_end_matches('#').contains('#'))
 });
 
+/// Checks that each keyword of `schema` has a valid value.
 pub fn check(schema: &Value, draft: Draft) -> Result<(), Uncompilable> {
     check_below(schema, draft, "")
 }
 
 fn check_below(schema: &Value, draft: Draft, at: &str) -> Result<(), Uncompilable> {
-    if let Some((word, expected)) = fault(schema, draft) {
+    if let Some((word, expected)) = find_fault(schema, draft) {
         let got = schema.get(word).unwrap_or(schema);
         let at = if word.is_empty() { at.to_owned() } else { pointer::push(at, word) };
-        return Err(refusal(&at, expected, got));
+        let at = if at.is_empty() { String::new() } else { format!("at {}: ", truncate(&at)) };
+        return Err(Uncompilable(format!("{at}expected {expected}, got {}", summarize(got))));
     }
-    let mut inside = places::children(schema, at).into_iter().filter(|(word, ..)| form(draft, word).is_some());
+    let mut inside = places::children(schema, at).into_iter().filter(|(word, ..)| form_of(word, draft).is_some());
     inside.try_for_each(|(_, at, inner)| check_below(inner, draft, &at))
-}
-
-pub fn refusal(at: &str, expected: &str, got: &Value) -> Uncompilable {
-    let at = if at.is_empty() { String::new() } else { format!("at {}: ", cut(at)) };
-    Uncompilable(format!("{at}expected {expected}, got {}", shorten(got)))
 }
 
 /// Returns the first keyword of `schema` with an invalid value, and the expected form. The keyword is empty if `schema` itself is
 /// not a schema.
-pub fn fault(schema: &Value, draft: Draft) -> Option<(&str, &'static str)> {
+pub fn find_fault(schema: &Value, draft: Draft) -> Option<(&str, &'static str)> {
     let Value::Object(map) = schema else {
         return (!schema.is_boolean()).then_some(("", "an object, true or false"));
     };
     map.iter().find_map(|(word, value)| {
-        let (expected, fits) = form(draft, word)?;
+        let (expected, fits) = form_of(word, draft)?;
         (!fits(value, draft)).then_some((word.as_str(), expected))
     })
 }
 
-fn form(draft: Draft, word: &str) -> Option<Form> {
+/// Returns the form that `draft` demands for the value of the keyword `word`, or `None` for a keyword that it does not know.
+fn form_of(word: &str, draft: Draft) -> Option<Form> {
     let (since, form) = match word {
         "$ref" | "$schema" | "title" | "description" | "pattern" | "format" => (Draft::Four, TEXT),
         "id" if draft == Draft::Four => (Draft::Four, TEXT),
@@ -218,13 +218,13 @@ fn are_named(value: &Value, fits: impl Fn(&Value) -> bool) -> bool {
 }
 
 fn are_names(value: &Value) -> bool {
-    value.as_array().is_some_and(|names| names.iter().all(Value::is_string) && are_different(names))
+    value.as_array().is_some_and(|names| names.iter().all(Value::is_string) && all_unique(names))
 }
 
 fn are_types(value: &Value) -> bool {
     let is_type = |value: &Value| value.as_str().and_then(Kind::named).is_some();
     match value {
-        Value::Array(types) => !types.is_empty() && types.iter().all(is_type) && are_different(types),
+        Value::Array(types) => !types.is_empty() && types.iter().all(is_type) && all_unique(types),
         value => is_type(value),
     }
 }

@@ -1,4 +1,4 @@
-//! Conversion of schemas from schemars into exact ones, and the test for constraints that decoding does not enforce.
+//! Conversion of schemas from schemars into exact ones, and the search for constraints that decoding does not enforce.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -8,29 +8,30 @@ use serde_json::{Map, Number, Value, json};
 use super::{data, dialect, places, pointer};
 
 /// Converts a schema for [`Schema::from_schemars`](super::Schema::from_schemars).
-pub fn exact(mut schema: Value) -> Value {
+pub fn make_exact(mut schema: Value) -> Value {
     if let Value::Object(root) = &mut schema {
-        if places::get(root, "$schema").is_some() {
-            root.shift_remove("$schema");
-        }
+        root.shift_remove("$schema");
         if places::get(root, "title").and_then(Value::as_str).is_some_and(is_type_name) {
             root.shift_remove("title");
         }
     }
-    pass(&mut schema, 0);
+    convert(&mut schema, 0);
     schema
 }
 
-fn pass(schema: &mut Value, level: usize) {
+fn convert(schema: &mut Value, level: usize) {
     let Value::Object(map) = schema else { return };
     if level > dialect::MAX_NESTING {
         return;
     }
     places::visit_children(map, |word, name, child| {
-        if let (true, Some(name), Some(child)) = (is_definitions(word), name, child.as_object_mut()) {
-            drop_name(child, name);
+        if matches!(word, "$defs" | "definitions")
+            && let (Some(name), Some(child)) = (name, child.as_object_mut())
+            && child.get("title").and_then(Value::as_str) == Some(name)
+        {
+            child.shift_remove("title");
         }
-        pass(child, level + 1);
+        convert(child, level + 1);
     });
     if map.keys().any(|word| matches!(word.as_str(), "allOf" | "anyOf" | "oneOf")) {
         unwrap_single(map);
@@ -39,16 +40,6 @@ fn pass(schema: &mut Value, level: usize) {
     }
     declare_empty(map);
     make_explicit(map);
-}
-
-fn is_definitions(word: &str) -> bool {
-    matches!(word, "$defs" | "definitions")
-}
-
-fn drop_name(schema: &mut Map<String, Value>, name: &str) {
-    if schema.get("title").and_then(Value::as_str) == Some(name) {
-        schema.shift_remove("title");
-    }
 }
 
 /// Returns whether `title` could be schemars' name of a type: `Order`, `Array_of_string`.
@@ -62,7 +53,7 @@ fn unwrap_single(schema: &mut Map<String, Value>) {
         let Some([Value::Object(inner)]) = schema.get(word).and_then(Value::as_array).map(Vec::as_slice) else {
             continue;
         };
-        if !only_annotations_beside(schema, word) || clash(schema, inner) {
+        if !has_only_annotations_beside(schema, word) || conflicts(schema, inner) {
             continue;
         }
         let inner = inner.clone();
@@ -80,7 +71,7 @@ fn join_null(schema: &mut Map<String, Value>) {
         let (true, Value::Object(plain)) = (null(first) != null(second), plain) else { continue };
         let Some(kind) = plain.get("type").and_then(Value::as_str).filter(|kind| *kind != "null") else { continue };
         let combined = ["$ref", "allOf", "anyOf", "oneOf", "not", "if"].iter().any(|word| plain.contains_key(*word));
-        if combined || !only_annotations_beside(schema, word) || clash(schema, plain) {
+        if combined || !has_only_annotations_beside(schema, word) || conflicts(schema, plain) {
             continue;
         }
         let mut joined = plain.clone();
@@ -104,17 +95,18 @@ pub fn make_nullable(schema: &mut Map<String, Value>, kind: &str) {
 fn join_constants(schema: &mut Map<String, Value>) {
     for word in ["oneOf", "anyOf"] {
         let Some(members) = schema.get(word).and_then(Value::as_array) else { continue };
-        if !only_annotations_beside(schema, word) {
+        if !has_only_annotations_beside(schema, word) {
             continue;
         }
-        let Some(constants) = members.iter().map(constants).collect::<Option<Vec<_>>>() else { continue };
+        let Some(constants) = members.iter().map(read_constants).collect::<Option<Vec<_>>>() else { continue };
         let values: Vec<Value> = constants.iter().flat_map(|(values, _)| values.iter().cloned()).collect();
         let twice = values.iter().enumerate().any(|(i, value)| values[..i].contains(value));
         if twice || !values.iter().any(Value::is_string) {
             continue;
         }
-        let documented =
-            constants.iter().filter_map(|(values, doc)| Some(format!("- `{}`: {}", text(values.first()?), (*doc)?)));
+        let documented = constants
+            .iter()
+            .filter_map(|(values, doc)| Some(format!("- `{}`: {}", values.first()?.as_str()?, (*doc)?)));
         let list = documented.collect::<Vec<_>>().join("\n");
         let kind = if values.contains(&Value::Null) { json!(["string", "null"]) } else { json!("string") };
         schema.shift_remove(word);
@@ -127,20 +119,19 @@ fn join_constants(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Gives a struct without fields empty `properties`. (A free-form object has `additionalProperties`.)
+/// Adds empty `properties` to the schema of a struct without fields. A free-form object has `additionalProperties` instead.
 fn declare_empty(schema: &mut Map<String, Value>) {
-    let object = |kind: &Value| match kind {
+    let is_object = |kind: &Value| match kind {
         Value::Array(kinds) => matches!(&kinds[..], [kind, null] if kind == "object" && null == "null"),
         kind => kind == "object",
     };
-    let silent = schema.keys().all(|word| word == "type" || places::is_annotation(word));
-    if silent && places::get(schema, "type").is_some_and(object) {
+    if has_only_annotations_beside(schema, "type") && places::get(schema, "type").is_some_and(is_object) {
         schema.insert("properties".to_owned(), json!({}));
     }
 }
 
-/// Returns the constants of a member, if it has nothing else, and the description if there is a single one.
-fn constants(member: &Value) -> Option<(Vec<Value>, Option<&str>)> {
+/// Returns the constants of a member that has nothing else, and the description of a single one.
+fn read_constants(member: &Value) -> Option<(Vec<Value>, Option<&str>)> {
     let map = member.as_object()?;
     if *member == json!({"type": "null"}) {
         return Some((vec![Value::Null], None));
@@ -158,21 +149,17 @@ fn constants(member: &Value) -> Option<(Vec<Value>, Option<&str>)> {
     (typed && values.iter().all(Value::is_string) && (doc.is_none() || values.len() == 1)).then_some((values, doc))
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("null")
-}
-
-fn only_annotations_beside(schema: &Map<String, Value>, word: &str) -> bool {
+fn has_only_annotations_beside(schema: &Map<String, Value>, word: &str) -> bool {
     schema.keys().all(|other| other == word || places::is_annotation(other))
 }
 
 /// Returns whether both schemas have a keyword with different values.
-fn clash(outer: &Map<String, Value>, inner: &Map<String, Value>) -> bool {
+fn conflicts(outer: &Map<String, Value>, inner: &Map<String, Value>) -> bool {
     inner.iter().any(|(word, value)| outer.get(word).is_some_and(|other| other != value))
 }
 
-/// Returns the minimum and maximum of the number type that schemars calls `format`. A bound that JSON numbers cannot reach is
-/// `None`. Returns `None` if it is not a number type.
+/// Returns the minimum and maximum of the number type that schemars calls `format`, or `None` for other formats. A bound is
+/// `None` if JSON numbers cannot reach it.
 pub fn range_of(format: &str) -> Option<(Option<Number>, Option<Number>)> {
     let range = match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),
@@ -205,7 +192,7 @@ fn make_explicit(schema: &mut Map<String, Value>) {
     tighten(schema, "maximum", "exclusiveMaximum", range.1, Ordering::Less);
 }
 
-/// Sets `word` to `own`, unless there is a tighter bound.
+/// Sets the bound `word` to `own`, unless it or the exclusive bound `open` is tighter.
 fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<Number>, tighter: Ordering) {
     let Some(own) = own else { return };
     let order = |word: &str| Some(data::compare(places::get(schema, word)?.as_number()?, &own));
@@ -225,13 +212,13 @@ fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<
 /// schema.
 ///
 /// Pass the schema **as schemars made it**: its numeric formats distinguish an integer type's own bounds from explicit ones. A
-/// schema from [`Schema::from_schemars`](super::Schema::from_schemars) no longer has them. Bounds that are exactly those of some
-/// integer type then pass as its own.
+/// schema from [`Schema::from_schemars`](super::Schema::from_schemars) no longer has these formats. In it, the bounds of any
+/// integer type count as own bounds.
 ///
-/// References are followed inside `schema`. A broken reference, and every other doubtful case, counts as yes, because a needless
-/// check costs only time. So `char` (one character), `[T; N]` (N items), sets (`uniqueItems`) and `NonZeroI32` (`not`) are
-/// checked too. A `String` or `Vec` with a written length has the same schema. Formats that well-known types enforce (`uuid`,
-/// `date-time`, `ipv4`, …) count as no.
+/// References are followed inside `schema`. The result is `true` for a broken reference and every other doubtful case, because a
+/// needless check costs only time. So it is `true` for `char` (one character), `[T; N]` (N items), sets (`uniqueItems`) and
+/// `NonZeroI32` (`not`). A `String` or `Vec` with a written length has the same schema. The result is `false` for formats that
+/// well-known types enforce (`uuid`, `date-time`, `ipv4`, …).
 ///
 /// `#[schemars(required)]` on an `Option` leaves no trace in a schema and cannot be seen.
 ///
@@ -246,28 +233,28 @@ fn tighten(schema: &mut Map<String, Value>, word: &str, open: &str, own: Option<
 /// assert!(!needs_check(schemars::schema_for!(Vec<u32>).as_value()));
 /// ```
 pub fn needs_check(schema: &Value) -> bool {
-    let mut walk = Walk { root: schema, seen: HashSet::new(), todo: vec![(String::new(), schema, false, 0)] };
-    while let Some((at, schema, variant, level)) = walk.todo.pop() {
-        if walk.finds(schema, &at, variant, level) {
+    let mut search = Search { root: schema, seen: HashSet::new(), todo: vec![(String::new(), schema, false, 0)] };
+    while let Some((at, schema, is_variant, level)) = search.todo.pop() {
+        if search.finds(schema, &at, is_variant, level) {
             return true;
         }
     }
     false
 }
 
-/// A walk through a schema and its references.
-struct Walk<'a> {
+/// A search through a schema and its references.
+struct Search<'a> {
     root: &'a Value,
-    /// The targets of references so far, each with whether it is a variant.
+    /// The targets of references that were found, each with whether it is a variant.
     seen: HashSet<(*const Value, bool)>,
-    /// The schemas that are still to be checked, as arguments of [`finds`](Self::finds).
+    /// The schemas that are still to be searched, as arguments of [`finds`](Self::finds).
     todo: Vec<(String, &'a Value, bool, usize)>,
 }
 
-impl<'a> Walk<'a> {
-    /// Returns whether `schema` has a constraint that decoding does not enforce. `variant` is set for a variant of an enum or its
-    /// tag, where serde enforces constants.
-    fn finds(&mut self, schema: &'a Value, at: &str, variant: bool, level: usize) -> bool {
+impl<'a> Search<'a> {
+    /// Returns whether `schema` has a constraint that decoding does not enforce. `is_variant` is set for a variant of an enum and
+    /// its tag, where serde enforces constants.
+    fn finds(&mut self, schema: &'a Value, at: &str, is_variant: bool, level: usize) -> bool {
         if level > dialect::MAX_NESTING {
             return true;
         }
@@ -275,14 +262,14 @@ impl<'a> Walk<'a> {
             // `false` refuses values that may decode.
             return *schema == Value::Bool(false);
         };
-        if !map.iter().all(|(word, value)| is_enforced(map, word, value, variant)) {
+        if !map.iter().all(|(word, value)| is_enforced(map, word, value, is_variant)) {
             return true;
         }
         if let Some(reference) = places::get(map, "$ref") {
             let target = reference.as_str().and_then(|reference| pointer::resolve(self.root, at, reference));
             let Some((at, schema)) = target else { return true };
-            if self.seen.insert((std::ptr::from_ref(schema), variant)) {
-                self.todo.push((at, schema, variant, level));
+            if self.seen.insert((std::ptr::from_ref(schema), is_variant)) {
+                self.todo.push((at, schema, is_variant, level));
             }
         }
         places::children(schema, at).into_iter().any(|(word, at, child)| {
@@ -292,14 +279,15 @@ impl<'a> Walk<'a> {
                 return false;
             }
             // The tag of a variant is one level below the variant.
-            let variant = matches!(word, "oneOf" | "anyOf") || (variant && matches!(word, "properties" | "allOf"));
-            self.finds(child, &at, variant, level + 1)
+            let is_variant =
+                matches!(word, "oneOf" | "anyOf") || (is_variant && matches!(word, "properties" | "allOf"));
+            self.finds(child, &at, is_variant, level + 1)
         })
     }
 }
 
-/// Returns whether serde enforces `word` in `schema` by itself, as far as can be seen.
-fn is_enforced(schema: &Map<String, Value>, word: &str, value: &Value, variant: bool) -> bool {
+/// Returns whether serde certainly enforces `word` in `schema`.
+fn is_enforced(schema: &Map<String, Value>, word: &str, value: &Value, is_variant: bool) -> bool {
     match word {
         "type"
         | "enum"
@@ -313,10 +301,12 @@ fn is_enforced(schema: &Map<String, Value>, word: &str, value: &Value, variant: 
         | "oneOf"
         | "allOf"
         | "$ref" => true,
-        "const" => variant || value.is_null(),
-        "format" => value.as_str().is_some_and(|format| range_of(format).is_some() || BY_TYPES.contains(&format)),
+        "const" => is_variant || value.is_null(),
+        "format" => {
+            value.as_str().is_some_and(|format| range_of(format).is_some() || FORMATS_OF_TYPES.contains(&format))
+        }
         "minimum" | "maximum" => is_own_bound(schema, word, value),
-        "minItems" | "maxItems" => data::count(value) == tuple_length(schema),
+        "minItems" | "maxItems" => data::to_count(value) == tuple_length(schema),
         // The keys of a map by integers.
         "patternProperties" => {
             value.as_object().is_some_and(|map| map.keys().all(|key| key == r"^\d+$" || key == r"^-?\d+$"))
@@ -325,10 +315,11 @@ fn is_enforced(schema: &Map<String, Value>, word: &str, value: &Value, variant: 
     }
 }
 
-/// Formats that types enforce when they decode, and that nobody can write with schemars' own attributes on a `String`.
-const BY_TYPES: &[&str] =
+/// Formats that types enforce when they decode. No attribute of schemars adds them to a `String`.
+const FORMATS_OF_TYPES: &[&str] =
     &["date", "date-time", "duration", "ip", "ipv4", "ipv6", "partial-date-time", "partial-time", "time", "uuid"];
 
+/// Returns whether the bound `word` is that of the schema's integer type.
 fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool {
     let Some(value) = value.as_number() else { return false };
     if let Some((min, max)) = places::get(schema, "format").and_then(Value::as_str).and_then(range_of) {
@@ -345,7 +336,7 @@ fn is_own_bound(schema: &Map<String, Value>, word: &str, value: &Value) -> bool 
     )
 }
 
-/// Returns how many items a tuple has; none where the schema is not one of a tuple.
+/// Returns the number of items of a tuple, or `None` for another schema.
 fn tuple_length(schema: &Map<String, Value>) -> Option<u64> {
     let items = schema.get("prefixItems")?.as_array()?;
     u64::try_from(items.len()).ok()
@@ -364,7 +355,7 @@ mod tests {
     use super::*;
 
     fn exact_of<T: JsonSchema>() -> Value {
-        exact(schema_for!(T).to_value())
+        make_exact(schema_for!(T).to_value())
     }
 
     #[test]
@@ -397,7 +388,7 @@ mod tests {
     #[test]
     fn a_format_of_text_is_not_a_number_type() {
         let schema = json!({"type": "string", "format": "int64"});
-        assert_eq!(exact(schema.clone()), schema);
+        assert_eq!(make_exact(schema.clone()), schema);
     }
 
     /// The unit of a temperature.
@@ -474,7 +465,7 @@ mod tests {
             ),
         ];
         for (before, after) in cases {
-            assert_eq!(exact(before), after);
+            assert_eq!(make_exact(before), after);
         }
         let kept = [
             json!({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}),
@@ -485,7 +476,7 @@ mod tests {
             json!({"oneOf": [{"const": "a"}, {"const": "a"}]}),
         ];
         for schema in kept {
-            assert_eq!(exact(schema.clone()), schema);
+            assert_eq!(make_exact(schema.clone()), schema);
         }
     }
 
@@ -510,7 +501,7 @@ mod tests {
         next: Option<Box<Everything>>,
     }
 
-    /// Values near what the types above take, and others.
+    /// Generates values that nearly fit the types above, and others.
     fn values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(json!(null)),
@@ -559,7 +550,7 @@ mod tests {
         fn and_so_in_a_struct(field in prop_oneof![
             Just("small"), Just("big"), Just("pair"), Just("three"), Just("unit"), Just("shape"), Just("names"), Just("next"),
         ], value in values()) {
-            // serde also takes structs as arrays, which no schema says: they are left out.
+            // serde also reads structs from arrays, which the schema refuses.
             prop_assume!(!(matches!(field, "shape" | "next") && value.is_array()));
             let mut whole = json!({
                 "small": 1, "big": 2, "pair": [1, true], "three": [1, 2, 3], "unit": "kelvin", "map": {"1": ["celsius"]},

@@ -17,12 +17,12 @@ mod evaluate;
 mod exact;
 mod explain;
 mod format;
-mod from_strict;
 mod graph;
 mod lower;
 mod pattern;
 pub mod places;
 pub mod pointer;
+mod raise;
 mod shape;
 #[cfg(test)]
 mod testing;
@@ -46,7 +46,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Creates a schema without changes. Its version is 2020-12, or, for tools defined at run time, the one in its `$schema`.
+    /// Creates a schema without changes. Its draft is the one in its `$schema`, or 2020-12.
     pub fn new(neutral: Value) -> Self {
         Self { neutral, lowered: Default::default(), needs_feature: OnceLock::new() }
     }
@@ -71,7 +71,7 @@ impl Schema {
     /// assert_eq!(*schema.neutral(), serde_json::json!({"type": ["integer", "null"], "minimum": 0, "maximum": 255}));
     /// ```
     pub fn from_schemars(schema: impl Into<Value>) -> Self {
-        Self::new(exact::exact(schema.into()))
+        Self::new(exact::make_exact(schema.into()))
     }
 
     /// Returns the neutral schema.

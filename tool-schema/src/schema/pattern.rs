@@ -19,19 +19,19 @@ const SPACE: &str =
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);
 
-/// The reason why a pattern cannot be written for the crate `regex`.
-enum Unwritable {
+/// The reason why a pattern cannot be translated for the crate `regex`.
+enum Untranslatable {
     /// It has look-around or back-references.
     Backtracks,
     /// It is not a valid pattern.
-    Malformed,
+    Invalid,
 }
 
 impl Pattern {
-    /// Compiles `pattern` to at most `most_bytes`. Returns `None` if it needs backtracking or more space, or is not valid.
-    pub fn compile(pattern: &str, most_bytes: usize) -> Option<Self> {
+    /// Compiles `pattern` to at most `max_bytes`. Returns `None` if it needs backtracking or more space, or is not valid.
+    pub fn compile(pattern: &str, max_bytes: usize) -> Option<Self> {
         let pattern = translate(pattern).ok()?;
-        let regex = RegexBuilder::new(&pattern).size_limit(most_bytes).dfa_size_limit(MAX_BYTES).build();
+        let regex = RegexBuilder::new(&pattern).size_limit(max_bytes).dfa_size_limit(MAX_BYTES).build();
         regex.ok().map(Self)
     }
 
@@ -43,17 +43,17 @@ impl Pattern {
 
 /// Returns whether `text` is a regular expression, even one that needs backtracking.
 pub fn is_regex(text: &str) -> bool {
-    !matches!(translate(text), Err(Unwritable::Malformed))
+    !matches!(translate(text), Err(Untranslatable::Invalid))
 }
 
 /// Translates `pattern` for the crate `regex`, in which `\d`, `\w` and `\s` mean other characters.
-fn translate(pattern: &str) -> Result<String, Unwritable> {
-    let mut pattern = without_control_letters(pattern);
+fn translate(pattern: &str) -> Result<String, Untranslatable> {
+    let mut pattern = replace_control_escapes(pattern);
     let ast = Parser::new().parse(&pattern).map_err(|error| match error.kind() {
-        ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference => Unwritable::Backtracks,
-        _ => Unwritable::Malformed,
+        ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference => Untranslatable::Backtracks,
+        _ => Untranslatable::Invalid,
     })?;
-    let mut classes = visit(&ast, Classes::default()).map_err(|()| Unwritable::Malformed)?;
+    let mut classes = visit(&ast, Classes::default()).map_err(|()| Untranslatable::Invalid)?;
     classes.sort_by_key(|class| class.span.start.offset);
     for class in classes.iter().rev() {
         let characters = match class.kind {
@@ -68,7 +68,7 @@ fn translate(pattern: &str) -> Result<String, Unwritable> {
 }
 
 /// Replaces escapes such as `\cA` in `pattern` by their characters.
-fn without_control_letters(pattern: &str) -> String {
+fn replace_control_escapes(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars().peekable();
     while let Some(c) = chars.next() {

@@ -13,8 +13,8 @@ pub(super) enum Holds {
     Named,
 }
 
-/// Returns the form in which `word` holds schemas in `value`. An old `items` can hold a list, an old `dependencies` also holds
-/// lists of names, which are not schemas: walks skip them.
+/// Returns the form in which `word` holds schemas in `value`. An old `items` can hold a list. An old `dependencies` also holds
+/// lists of names, which walks skip.
 pub(super) fn holds(word: &str, value: &Value) -> Holds {
     match word {
         "items" if value.is_array() => Holds::Many,
@@ -115,7 +115,7 @@ pub fn is_structure(word: &str) -> bool {
 }
 
 /// Calls `visit` with each schema in `root`, itself first, and its JSON Pointer.
-pub fn each<'a>(root: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
+pub fn visit<'a>(root: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
     fn visit_below<'a>(schema: &'a Value, at: &str, visit: &mut impl FnMut(&str, &'a Value)) {
         visit(at, schema);
         for (_, place, inner) in children(schema, at) {
@@ -128,7 +128,7 @@ pub fn each<'a>(root: &'a Value, visit: &mut impl FnMut(&str, &'a Value)) {
 /// Returns the unresolvable references, each with its place.
 pub fn unresolved(root: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    each(root, &mut |at, schema| {
+    visit(root, &mut |at, schema| {
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str)
             && pointer::resolve(root, at, reference).is_none()
         {
@@ -138,8 +138,8 @@ pub fn unresolved(root: &Value) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the part of `root` at `at` as a separate schema, with the definitions that its references need.
-pub fn part(root: &Value, at: &str) -> Option<Value> {
+/// Returns the part of `root` at `at` as a separate schema, with the definitions of `root`.
+pub fn extract(root: &Value, at: &str) -> Option<Value> {
     let mut part: Map<String, Value> = root.pointer(at)?.as_object()?.clone();
     for word in ["$schema", "$defs", "definitions"] {
         if let Some(value) = root.get(word) {
@@ -149,7 +149,7 @@ pub fn part(root: &Value, at: &str) -> Option<Value> {
     Some(Value::Object(part))
 }
 
-/// Returns the JSON Pointers of the values for which `wanted` holds, inner ones first.
+/// Returns the JSON Pointers of the values that satisfy `wanted`, inner ones first.
 pub(super) fn find(value: &Value, wanted: &dyn Fn(&Value) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     collect(value, String::new(), wanted, &mut found);
@@ -184,7 +184,7 @@ const TEXTS: [&str; 5] = ["$comment", "deprecated", "description", "examples", "
 /// A schema with a reference that may lead into such a keyword is returned unchanged.
 pub fn without_texts(schema: &Value) -> Value {
     let mut refers = false;
-    each(schema, &mut |_, part| {
+    visit(schema, &mut |_, part| {
         let references = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
         let mut targets = references.filter_map(|word| part.get(word)?.as_str());
         refers |= targets.any(|target| {
@@ -196,22 +196,22 @@ pub fn without_texts(schema: &Value) -> Value {
     });
     let mut copy = schema.clone();
     if !refers {
-        strip(&mut copy);
+        remove_texts(&mut copy);
     }
     copy
 }
 
-fn strip(schema: &mut Value) {
+fn remove_texts(schema: &mut Value) {
     let Value::Object(map) = schema else { return };
     map.retain(|word, _| !TEXTS.contains(&word.as_str()));
-    visit_children(map, |_, _, child| strip(child));
+    visit_children(map, |_, _, child| remove_texts(child));
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{each, part, unresolved, without_texts};
+    use super::{extract, unresolved, visit, without_texts};
 
     #[test]
     fn references_that_lead_nowhere_are_found() {
@@ -221,9 +221,9 @@ mod tests {
         });
         assert_eq!(unresolved(&schema), [("/properties/b/items".to_owned(), "#/$defs/B".to_owned())]);
         let mut places = Vec::new();
-        each(&schema, &mut |at, _| places.push(at.to_owned()));
+        visit(&schema, &mut |at, _| places.push(at.to_owned()));
         assert_eq!(places, ["", "/properties/a", "/properties/b", "/properties/b/items", "/$defs/A"]);
-        assert_eq!(part(&schema, "/properties/a"), Some(json!({ "$ref": "#/$defs/A", "$defs": schema["$defs"] })));
+        assert_eq!(extract(&schema, "/properties/a"), Some(json!({ "$ref": "#/$defs/A", "$defs": schema["$defs"] })));
     }
 
     #[test]

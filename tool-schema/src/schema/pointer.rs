@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::places;
 
 /// Returns a name escaped as one token of a JSON Pointer.
-pub fn segment(name: &str) -> String {
+pub fn escape_token(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
 /// Returns the pointer `at` with one more token.
 pub fn push(at: &str, token: &str) -> String {
-    format!("{at}/{}", segment(token))
+    format!("{at}/{}", escape_token(token))
 }
 
 /// Returns the last token of `at`, decoded.
@@ -28,10 +28,11 @@ pub fn last(at: &str) -> String {
 /// Returns the target of `reference`, whose place in `root` is `from`: its JSON Pointer and the schema there.
 ///
 /// It accepts `#`, `#/pointer`, `#anchor`, and the name of a document that an `$id` in `root` has. Other references are unknown.
-/// Unlike the graph that judges values, it is lenient and returns pointers.
+/// It is lenient, unlike the evaluation of values, and returns pointers.
 pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(String, &'a Value)> {
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-    let bases = if document.is_empty() { enclosing(root, from) } else { vec![named(root, document)?] };
+    let bases =
+        if document.is_empty() { enclosing_resources(root, from) } else { vec![find_resource(root, document)?] };
     let fragment = decode(fragment)?;
     bases.into_iter().find_map(|base| {
         let schema = root.pointer(&base)?;
@@ -48,7 +49,7 @@ pub fn resolve<'a>(root: &'a Value, from: &str, reference: &str) -> Option<(Stri
 }
 
 /// Returns the resources around `from`, the innermost first: places with an `$id`, and the root.
-fn enclosing(root: &Value, from: &str) -> Vec<String> {
+fn enclosing_resources(root: &Value, from: &str) -> Vec<String> {
     let mut bases: Vec<String> = from
         .match_indices('/')
         .map(|(end, _)| end)
@@ -64,7 +65,7 @@ fn enclosing(root: &Value, from: &str) -> Vec<String> {
 }
 
 /// Returns the place of the resource whose URI, or the end of its path, is `name`.
-fn named(root: &Value, name: &str) -> Option<String> {
+fn find_resource(root: &Value, name: &str) -> Option<String> {
     let same = |id: &str| {
         let id = id.trim_end_matches('#');
         id == name || id.strip_suffix(name).is_some_and(|start| start.ends_with('/'))
@@ -80,6 +81,7 @@ fn find<'a>(schema: &'a Value, at: &str, wanted: &dyn Fn(&Value) -> bool) -> Opt
     places::children(schema, at).into_iter().find_map(|(_, place, one)| find(one, &place, wanted))
 }
 
+/// Returns the text of a URI fragment.
 pub(super) fn decode(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());

@@ -39,8 +39,8 @@ fn root(schema: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value =
     ]);
     (schema.clone(), schema.clone(), schema, drafts).prop_map(|(mut root, mut one, two, draft)| {
         if !draft.is_null() {
-            // Only here, so that the newer keywords occur in older drafts too.
-            [&mut root, &mut one].into_iter().for_each(older);
+            // `two` stays, so that newer keywords occur in older drafts too.
+            [&mut root, &mut one].into_iter().for_each(write_older_lists);
         }
         if let Some(map) = root.as_object_mut() {
             map.insert("$defs".into(), json!({ "one": one, "two": two }));
@@ -52,8 +52,8 @@ fn root(schema: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value =
     })
 }
 
-/// Writes lists as they were written before 2020-12.
-fn older(schema: &mut Value) {
+/// Replaces `prefixItems` as before 2020-12.
+fn write_older_lists(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             if let Some(front) = map.shift_remove("prefixItems")
@@ -61,9 +61,9 @@ fn older(schema: &mut Value) {
             {
                 map.insert("additionalItems".into(), rest);
             }
-            map.values_mut().for_each(older);
+            map.values_mut().for_each(write_older_lists);
         }
-        Value::Array(items) => items.iter_mut().for_each(older),
+        Value::Array(items) => items.iter_mut().for_each(write_older_lists),
         _ => {}
     }
 }

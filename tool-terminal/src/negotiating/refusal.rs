@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::form::{self, Clarification, Form, ParameterFeedback};
 use super::shape::Shape;
 use super::{scalar, words};
-use tool_schema::feedback::{Answer, Choices, Reasons, Refusal, Report};
+use tool_schema::feedback::{Answer, Choices, Reasons, RejectedAnswer, Report};
 use tool_schema::schema::pointer;
 
 /// The feedback about one parameter.
@@ -43,16 +43,16 @@ impl<'a> ParameterReport<'a> {
 }
 
 /// Reads feedback. Returns `None` if the text is not feedback.
-pub fn read(text: &str) -> Option<Refusal> {
+pub fn read(text: &str) -> Option<RejectedAnswer> {
     match serde_json::from_str(text) {
-        Ok(Answer::Refused(refusal)) => Some(refusal),
+        Ok(Answer::Rejected(refusal)) => Some(refusal),
         _ => None,
     }
 }
 
 /// Applies a rejection to the form, so that only rejected parameters are asked again. Returns a text for the person, and whether
 /// the form can still be completed. It cannot if no value is possible and no earlier value is the cause.
-pub fn apply(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool) {
+pub fn apply(form: &mut Form, root: &Shape, refusal: &RejectedAnswer) -> (String, bool) {
     form.wanted.clear();
     form.open_list = None;
     form.clarification = None;

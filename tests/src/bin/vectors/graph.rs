@@ -62,7 +62,7 @@ pub(crate) fn run(case: &Value) -> Result<Vec<&'static str>, String> {
 fn check_cycles(cycles: &[Vec<String>], error: &str) -> Result<(), String> {
     let Some(found) = error.strip_prefix("parameters wait for each other: ") else { return Ok(()) };
     let quoted = |cycle: &Vec<String>| -> Vec<String> {
-        cycle.iter().chain(cycle.first()).map(|name| feedback::name(name)).collect()
+        cycle.iter().chain(cycle.first()).map(|name| feedback::quote_name(name)).collect()
     };
     let expected: Vec<String> = cycles.iter().map(|cycle| quoted(cycle).join(" -> ")).collect();
     let expected = expected.join("; ");

@@ -49,20 +49,20 @@ impl Part {
             Ok(if is_optional { json!({ "anyOf": [output, { "type": "null" }] }) } else { output.clone() })
         };
         Ok(Self(match name {
-            "nonEmptyArray" => answer::list_of(schema(spec, 0)?),
-            "mkFeedbackAndInstructionsSchema" => answer::remarks(),
-            "mkAcceptableValuesSchema" => answer::choices(schema(spec, 0)?),
-            "mkParameterValidationFailureReasonsSchema" => answer::reasons(&names(schema(spec, 0)?)?),
-            "mkParameterValidationResultSchema" => answer::report(schema(spec, 0)?, &names(schema(spec, 1)?)?),
-            "mkValueFailureFeedbackSchema" => answer::value_reasons(schema(spec, 0)?),
-            "mkValidationResultsSchema" => answer::reports(record(spec)?, &[]),
-            "mkToolCallSuccessSchema" => answer::success(Some(&output(spec, 0)?)),
-            "mkToolCallFailureSchema" => answer::failure(input_of_failure(spec)?, &[]),
+            "nonEmptyArray" => answer::non_empty_list_schema(schema(spec, 0)?),
+            "mkFeedbackAndInstructionsSchema" => answer::remarks_schema(),
+            "mkAcceptableValuesSchema" => answer::choices_schema(schema(spec, 0)?),
+            "mkParameterValidationFailureReasonsSchema" => answer::reasons_schema(&names(schema(spec, 0)?)?),
+            "mkParameterValidationResultSchema" => answer::report_schema(schema(spec, 0)?, &names(schema(spec, 1)?)?),
+            "mkValueFailureFeedbackSchema" => answer::value_reasons_schema(schema(spec, 0)?),
+            "mkValidationResultsSchema" => answer::reports_schema(record(spec)?, &[]),
+            "mkToolCallSuccessSchema" => answer::success_schema(Some(&output(spec, 0)?)),
+            "mkToolCallFailureSchema" => answer::failure_schema(input_of_failure(spec)?, &[]),
             "mkToolCallResultSchema" => {
                 let input = input_of_failure(&spec["args"][1])?;
-                answer::of(input, Some(&output(&spec["args"][0], 0)?), &[])
+                answer::answer_schema(input, Some(&output(&spec["args"][0], 0)?), &[])
             }
-            "mkTool2AgentSchema" => answer::of(schema(spec, 0)?, Some(&output(spec, 1)?), &[]),
+            "mkTool2AgentSchema" => answer::answer_schema(schema(spec, 0)?, Some(&output(spec, 1)?), &[]),
             other => return Err(format!("no such part: {other}")),
         }))
     }

@@ -293,7 +293,7 @@ pub(crate) fn conclude(
     if !problems.is_empty() || settled.iter().flatten().any(|settled| settled.value.is_none()) {
         let reports = take_reports(shape, settled);
         let causes = settled.iter_mut().flatten().flat_map(ParameterResult::take_causes);
-        return Err(Rejection::distinct(problems, reports).with_causes(causes));
+        return Err(Rejection::from_distinct(problems, reports).with_causes(causes));
     }
     Ok((rewritten(shape, text, settled), remarks(shape, settled, text, cx)))
 }
@@ -324,5 +324,5 @@ pub fn rewritten(shape: &impl Shape, text: &str, settled: &[Option<ParameterResu
             None => entries.push((name.to_owned(), value.to_owned())),
         }
     }
-    Some(text::object(&entries).into())
+    Some(text::write_object(&entries).into())
 }

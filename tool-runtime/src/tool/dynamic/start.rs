@@ -187,7 +187,7 @@ impl<'t> GivenArguments<'t> {
 
     /// Returns the JSON text given for the parameter `name`.
     pub(super) fn text(&self, name: &str) -> Option<&'t str> {
-        text::entry(self.text, name)
+        text::find_value(self.text, name)
     }
 
     /// Returns the value given for the parameter `name`, right or wrong.
@@ -348,7 +348,7 @@ where
 /// Returns the index of the variant that the tag selects.
 fn select_variant(def: &'static Def, text: &str) -> Result<usize, Rejection> {
     let Some(union) = &def.union else { return Ok(0) };
-    let tag = text::entry(text, union.tag).and_then(|text| serde_json::from_str::<String>(text).ok());
+    let tag = text::find_value(text, union.tag).and_then(|text| serde_json::from_str::<String>(text).ok());
     let place = tag.and_then(|tag| union.variants.iter().position(|(known, _)| *known == tag));
     place.ok_or_else(|| {
         let tags: Vec<&str> = union.variants.iter().map(|(tag, _)| *tag).collect();

@@ -312,7 +312,7 @@ pub enum DynamicError {
 
 impl fmt::Display for DynamicError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted = |name: &str| feedback::name(name);
+        let quoted = |name: &str| feedback::quote_name(name);
         let near = |suggestion: &Option<String>| match suggestion {
             Some(near) => format!("; did you mean {}?", quoted(near)),
             None => String::new(),
@@ -320,7 +320,7 @@ impl fmt::Display for DynamicError {
         match self {
             Self::Name(error) => error.fmt(out),
             Self::Output { keys } => {
-                let keys = feedback::names(keys.iter().copied(), "and");
+                let keys = feedback::quote_names(keys.iter().copied(), "and");
                 write!(out, "the output and the tool's answer both have the keys {keys}: rename them in the output")
             }
             Self::Schema { reason } => write!(out, "the schema of the arguments cannot be used: {reason}"),

@@ -152,7 +152,7 @@ fn check_size(spec: &ToolSpec, findings: &mut Findings) {
         );
     }
     let mut undescribed = Vec::new();
-    places::each(spec.input.neutral(), &mut |at, schema| {
+    places::visit(spec.input.neutral(), &mut |at, schema| {
         let is_parameter = at.strip_prefix("/properties/").is_some_and(|rest| !rest.contains('/'));
         if is_parameter && schema.get("description").is_none() && schema.get("$ref").is_none() {
             undescribed.push(at.to_owned());
@@ -217,7 +217,7 @@ fn check_schema(tool: &str, at: &str, schema: &Schema, findings: &mut Findings) 
 fn check_values(spec: &ToolSpec, findings: &mut Findings) {
     let schema = spec.input.neutral();
     let mut given: Vec<(String, &Value, String)> = Vec::new();
-    places::each(schema, &mut |at, part| {
+    places::visit(schema, &mut |at, part| {
         if let Some(default) = part.get("default") {
             given.push((format!("{at}/default"), default, at.to_owned()));
         }
@@ -226,7 +226,7 @@ fn check_values(spec: &ToolSpec, findings: &mut Findings) {
         }
     });
     for (path, value, at) in given {
-        let Some(compiled) = places::part(schema, &at).and_then(|part| CompiledSchema::compile(&part).ok()) else {
+        let Some(compiled) = places::extract(schema, &at).and_then(|part| CompiledSchema::compile(&part).ok()) else {
             continue;
         };
         for problem in compiled.problems(value, "") {

@@ -9,21 +9,21 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::feedback::{Problem, ProblemKind, malformed, one_line};
+use crate::feedback::{Problem, ProblemKind, explain_syntax_error, one_line};
 use scalar::Input;
-pub use walk::{Change, Path, Segment};
-use walk::{Tell, Walk};
+use walk::{Notify, Walk};
+pub use walk::{Path, Segment, ValueChange};
 
-/// The limit of nesting: lists and objects must have fewer levels. It is that of `serde_json`, because each level takes stack.
-const DEPTH: usize = 128;
+/// The maximum depth of a value, with the list around it. It is that of `serde_json`, because each level takes stack.
+const MAX_DEPTH: usize = 128;
 
 /// The maximum size of a text, in bytes. A value can take many times the memory of its text: 72 bytes for each `0,`.
-const BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// A JSON text of at most 16 MiB that arrives piece by piece, and the value so far.
 ///
 /// The text may be cut anywhere: in a number, in an escape, between the halves of a surrogate pair, or inside a UTF-8 character.
-/// Each piece is read once, and updates the value in place. Its cost depends on its length and its depth, not on earlier pieces.
+/// Each piece is read once, and updates the value in place. Its cost depends on its length and depth, not on earlier pieces.
 /// However a text is cut, the final value equals the one that `serde_json` reads from the whole text. A text that is an error
 /// here is an error there, too.
 ///
@@ -37,7 +37,8 @@ const BYTES: usize = 16 << 20;
 /// - Half a surrogate pair is not present before the other half.
 /// - Before anything has begun, there is no value.
 ///
-/// So it is a valid `Value` at any time. Only the latest value and the values around it may be incomplete ([`Change::Closed`]).
+/// So it is a valid `Value` at any time. Only the latest value and the values around it may be incomplete. [`ValueChange::Closed`]
+/// reports that a value is complete.
 ///
 /// ```
 /// use serde_json::json;
@@ -50,18 +51,18 @@ const BYTES: usize = 16 << 20;
 /// assert_eq!(json.value(), Some(&json!({"city": "Berlin", "days": 1})));
 /// json.feed_str("2}")?;
 /// assert_eq!(json.finish()?, json!({"city": "Berlin", "days": 12}));
-/// # Ok::<(), tool_schema::json::Malformed>(())
+/// # Ok::<(), tool_schema::json::SyntaxError>(())
 /// ```
 #[derive(Debug)]
 pub struct Incremental {
-    /// A list: empty, or of the outermost value. So the outermost value is read like any item.
+    /// A list that is empty or contains the outermost value, which is therefore read like any item.
     document: Value,
     walk: Walk,
     /// The first bytes of an incomplete character.
     cut: Vec<u8>,
     /// The number of bytes that were read, up to the first wrong one.
-    read: usize,
-    failed: Option<Malformed>,
+    offset: usize,
+    error: Option<SyntaxError>,
 }
 
 impl Default for Incremental {
@@ -74,7 +75,7 @@ impl Incremental {
     /// Creates a reader of a text of which nothing has arrived.
     pub fn new() -> Self {
         let document = Value::Array(Vec::new());
-        Self { document, walk: Walk::new(), cut: Vec::new(), read: 0, failed: None }
+        Self { document, walk: Walk::new(), cut: Vec::new(), offset: 0, error: None }
     }
 
     /// Reads the next piece.
@@ -83,14 +84,14 @@ impl Incremental {
     /// The value keeps everything before the error. After an error, nothing more is read: each further piece and
     /// [`Incremental::finish`] return the same error.
     #[inline]
-    pub fn feed(&mut self, piece: &[u8]) -> Result<(), Malformed> {
-        self.bytes(piece, None)
+    pub fn feed(&mut self, piece: &[u8]) -> Result<(), SyntaxError> {
+        self.read_bytes(piece, None)
     }
 
     /// Reads the next piece, which is UTF-8.
     #[inline]
-    pub fn feed_str(&mut self, piece: &str) -> Result<(), Malformed> {
-        self.text(piece, None)
+    pub fn feed_str(&mut self, piece: &str) -> Result<(), SyntaxError> {
+        self.read_text(piece, None)
     }
 
     /// Reads the next piece and reports its changes in order.
@@ -115,15 +116,23 @@ impl Incremental {
     ///         r#" Closed"#,
     ///     ]
     /// );
-    /// # Ok::<(), tool_schema::json::Malformed>(())
+    /// # Ok::<(), tool_schema::json::SyntaxError>(())
     /// ```
-    pub fn feed_str_with(&mut self, piece: &str, tell: &mut dyn FnMut(Path<'_>, Change<'_>)) -> Result<(), Malformed> {
-        self.text(piece, Some(tell))
+    pub fn feed_str_with(
+        &mut self,
+        piece: &str,
+        notify: &mut dyn FnMut(Path<'_>, ValueChange<'_>),
+    ) -> Result<(), SyntaxError> {
+        self.read_text(piece, Some(notify))
     }
 
     /// Reads the next piece, which need not be UTF-8, and reports its changes.
-    pub fn feed_with(&mut self, piece: &[u8], tell: &mut dyn FnMut(Path<'_>, Change<'_>)) -> Result<(), Malformed> {
-        self.bytes(piece, Some(tell))
+    pub fn feed_with(
+        &mut self,
+        piece: &[u8],
+        notify: &mut dyn FnMut(Path<'_>, ValueChange<'_>),
+    ) -> Result<(), SyntaxError> {
+        self.read_bytes(piece, Some(notify))
     }
 
     /// Returns the value so far.
@@ -149,18 +158,18 @@ impl Incremental {
 
     /// Returns the number of valid bytes so far, without an incomplete character.
     pub fn offset(&self) -> usize {
-        self.read
+        self.offset
     }
 
     /// Returns the error of the text, if it has one already.
-    pub fn error(&self) -> Option<&Malformed> {
-        self.failed.as_ref()
+    pub fn error(&self) -> Option<&SyntaxError> {
+        self.error.as_ref()
     }
 
     /// Ends the text. Returns the value that `serde_json` reads from the whole of it.
-    pub fn finish(mut self) -> Result<Value, Malformed> {
-        if let Some(failed) = self.failed {
-            return Err(failed);
+    pub fn finish(mut self) -> Result<Value, SyntaxError> {
+        if let Some(error) = self.error {
+            return Err(error);
         }
         if !self.cut.is_empty() {
             return Err(self.fail(Fault::End, None));
@@ -174,14 +183,14 @@ impl Incremental {
         }
     }
 
-    fn bytes(&mut self, piece: &[u8], tell: Tell<'_>) -> Result<(), Malformed> {
+    fn read_bytes(&mut self, piece: &[u8], notify: Notify<'_>) -> Result<(), SyntaxError> {
         let joined = (!self.cut.is_empty()).then(|| [&std::mem::take(&mut self.cut), piece].concat());
         let piece = joined.as_deref().unwrap_or(piece);
         match str::from_utf8(piece) {
-            Ok(text) => self.whole(text, tell),
+            Ok(text) => self.read_str(text, notify),
             Err(error) => {
                 let (text, rest) = piece.split_at(error.valid_up_to());
-                self.whole(str::from_utf8(text).unwrap_or_default(), tell)?;
+                self.read_str(str::from_utf8(text).unwrap_or_default(), notify)?;
                 if error.error_len().is_some() {
                     return Err(self.fail(Fault::Utf8, None));
                 }
@@ -192,20 +201,20 @@ impl Incremental {
     }
 
     #[inline]
-    fn text(&mut self, piece: &str, tell: Tell<'_>) -> Result<(), Malformed> {
-        if self.cut.is_empty() { self.whole(piece, tell) } else { self.bytes(piece.as_bytes(), tell) }
+    fn read_text(&mut self, piece: &str, notify: Notify<'_>) -> Result<(), SyntaxError> {
+        if self.cut.is_empty() { self.read_str(piece, notify) } else { self.read_bytes(piece.as_bytes(), notify) }
     }
 
-    /// Reads whole characters.
-    fn whole(&mut self, piece: &str, mut tell: Tell<'_>) -> Result<(), Malformed> {
-        if let Some(failed) = self.failed {
-            return Err(failed);
+    /// Reads complete characters.
+    fn read_str(&mut self, piece: &str, mut notify: Notify<'_>) -> Result<(), SyntaxError> {
+        if let Some(error) = self.error {
+            return Err(error);
         }
-        let room = BYTES - self.read;
-        let taken = if piece.len() > room { &piece[..piece.floor_char_boundary(room)] } else { piece };
-        let mut input = Input::new(taken);
-        let result = self.walk.go_on(&mut self.document, &mut input, &mut tell);
-        self.read += input.read();
+        let room = MAX_BYTES - self.offset;
+        let fitting = if piece.len() > room { &piece[..piece.floor_char_boundary(room)] } else { piece };
+        let mut input = Input::new(fitting);
+        let result = self.walk.read(&mut self.document, &mut input, &mut notify);
+        self.offset += input.offset();
         match result {
             Err(fault) => Err(self.fail(fault, input.character())),
             Ok(()) if piece.len() > room => Err(self.fail(Fault::Bytes, None)),
@@ -215,8 +224,8 @@ impl Incremental {
 
     /// Keeps the first error, and returns it.
     #[cold]
-    fn fail(&mut self, fault: Fault, got: Option<char>) -> Malformed {
-        *self.failed.get_or_insert(Malformed { fault, got, offset: self.read })
+    fn fail(&mut self, fault: Fault, got: Option<char>) -> SyntaxError {
+        *self.error.get_or_insert(SyntaxError { fault, got, offset: self.offset })
     }
 }
 
@@ -234,13 +243,13 @@ pub enum Fault {
 
 /// The error for a text that is not JSON, too large or nested too deep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed {
+pub struct SyntaxError {
     fault: Fault,
     got: Option<char>,
     offset: usize,
 }
 
-impl Malformed {
+impl SyntaxError {
     /// Returns the number of valid bytes before the error.
     pub fn offset(&self) -> usize {
         self.offset
@@ -258,11 +267,11 @@ impl Malformed {
         } else {
             ProblemKind::Malformed
         };
-        Problem::new("", kind, self.expected()).got(self.place())
+        Problem::new("", kind, self.expected()).got(self.describe_got())
     }
 
     /// Returns the problem with the `text` that was read: the text around the place and, if recognized, the typical mistake of
-    /// models ([`malformed`]).
+    /// models ([`explain_syntax_error`]).
     ///
     /// ```
     /// use tool_schema::json::Incremental;
@@ -275,7 +284,7 @@ impl Malformed {
     /// ```
     pub fn explain(&self, text: &str) -> Problem {
         match serde_json::from_str::<Value>(text) {
-            Err(error) if !matches!(self.fault, Fault::Depth | Fault::Bytes) => malformed(text, &error),
+            Err(error) if !matches!(self.fault, Fault::Depth | Fault::Bytes) => explain_syntax_error(text, &error),
             _ => self.problem(),
         }
     }
@@ -285,13 +294,13 @@ impl Malformed {
             Fault::Expected(text) => text.to_owned(),
             Fault::Range => "a number that fits 64 bits".to_owned(),
             Fault::Utf8 => "UTF-8".to_owned(),
-            Fault::Depth => format!("values that are nested less than {DEPTH} levels deep"),
-            Fault::Bytes => format!("at most {BYTES} bytes"),
+            Fault::Depth => format!("values that are nested less than {MAX_DEPTH} levels deep"),
+            Fault::Bytes => format!("at most {MAX_BYTES} bytes"),
             Fault::End => "the rest of the JSON".to_owned(),
         }
     }
 
-    fn place(&self) -> String {
+    fn describe_got(&self) -> String {
         match (self.fault, self.got) {
             (Fault::Utf8, _) => format!("other bytes at byte {}", self.offset),
             (Fault::Bytes, _) => "more".to_owned(),
@@ -301,10 +310,10 @@ impl Malformed {
     }
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for SyntaxError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "expected {}, got {}", self.expected(), self.place())
+        write!(out, "expected {}, got {}", self.expected(), self.describe_got())
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for SyntaxError {}

@@ -1,10 +1,10 @@
-//! Names, texts and numbers that are cut anywhere, and the cursor over one delta.
+//! Names, texts and numbers that are cut anywhere, and the cursor over one piece of the text.
 
 use serde_json::Number;
 
 use super::Fault;
 
-/// A delta, and the position in it.
+/// A piece of the text, and the position in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     text: &'a str,
@@ -18,16 +18,18 @@ impl<'a> Input<'a> {
         Self { text, at: 0 }
     }
 
-    /// Returns the number of bytes read.
+    /// Returns the number of bytes that were read.
     #[inline]
-    pub fn read(&self) -> usize {
+    pub fn offset(&self) -> usize {
         self.at
     }
 
+    /// Returns the next character.
     pub fn character(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
 
+    /// Returns the next byte.
     #[inline]
     pub fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
@@ -39,8 +41,9 @@ impl<'a> Input<'a> {
         self.at += 1;
     }
 
+    /// Moves past white space, and returns the next byte.
     #[inline]
-    pub fn significant(&mut self) -> Option<u8> {
+    pub fn skip_space(&mut self) -> Option<u8> {
         loop {
             let byte = self.byte()?;
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
@@ -52,7 +55,7 @@ impl<'a> Input<'a> {
 
     /// Reads ASCII bytes while `wanted` accepts them.
     #[inline]
-    pub fn ascii_while(&mut self, mut wanted: impl FnMut(u8) -> bool) -> &'a str {
+    pub fn read_ascii_while(&mut self, mut wanted: impl FnMut(u8) -> bool) -> &'a str {
         let start = self.at;
         while self.byte().is_some_and(&mut wanted) {
             self.at += 1;
@@ -63,9 +66,9 @@ impl<'a> Input<'a> {
     /// Reads up to the next byte that is special in a text: a quote, a backslash or a control character.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
-    pub fn plain(&mut self) -> &'a str {
+    pub fn read_plain(&mut self) -> &'a str {
         let start = self.at;
-        self.at = plain(self.text.as_bytes(), start);
+        self.at = find_special(self.text.as_bytes(), start);
         &self.text[start..self.at]
     }
 }
@@ -74,12 +77,12 @@ impl<'a> Input<'a> {
 ///
 /// It compares eight bytes at a time. The last eight overlap with earlier ones.
 #[inline]
-fn plain(bytes: &[u8], at: usize) -> usize {
+fn find_special(bytes: &[u8], at: usize) -> usize {
     let mut rest = &bytes[at..];
     while let Some((word, behind)) = rest.split_first_chunk() {
-        let marks = marks(u64::from_le_bytes(*word));
+        let marks = mark_special(u64::from_le_bytes(*word));
         if marks != 0 {
-            return bytes.len() - rest.len() + first(marks);
+            return bytes.len() - rest.len() + first_mark(marks);
         }
         rest = behind;
     }
@@ -87,17 +90,17 @@ fn plain(bytes: &[u8], at: usize) -> usize {
     match bytes.last_chunk() {
         Some(_) if rest.is_empty() => at,
         // The shift fills with zeros, which are control characters, so the end counts as special.
-        Some(word) => at + first(marks(u64::from_le_bytes(*word) >> (64 - 8 * rest.len()))),
-        None => at + rest.iter().position(|&byte| marks(byte.into()) & 0xff != 0).unwrap_or(rest.len()),
+        Some(word) => at + first_mark(mark_special(u64::from_le_bytes(*word) >> (64 - 8 * rest.len()))),
+        None => at + rest.iter().position(|&byte| mark_special(byte.into()) & 0xff != 0).unwrap_or(rest.len()),
     }
 }
 
 /// Marks the first special byte of eight by its high bit. Later bytes may be marked by mistake.
 #[inline]
-fn marks(word: u64) -> u64 {
+fn mark_special(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    // Subtracting sets the high bit of each smaller byte, if it was clear. A borrow may also mark later bytes. Flipping bit 1
-    // moves the quote below the limit, and the space to the quote's place.
+    // Flipping bit 1 moves the quote below 0x21, and the space from there to the quote's place. Subtracting 0x21 then sets the
+    // high bit of each smaller byte. A borrow may also mark later bytes.
     let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
     (low | backslash) & !word & (ONES << 7)
@@ -105,11 +108,11 @@ fn marks(word: u64) -> u64 {
 
 /// Returns the index of the first marked byte.
 #[inline]
-fn first(marks: u64) -> usize {
+fn first_mark(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 
-/// The part of an escape before the end of the delta.
+/// The part of an escape before the end of the piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
     /// No escape.
@@ -128,17 +131,17 @@ pub enum Escape {
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
 pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
-    if *escape != Escape::None && !go_on(text, escape, input)? {
+    if *escape != Escape::None && !read_escape(text, escape, input)? {
         return Ok(false);
     }
     // A local copy whose address is not taken stays in registers.
     let mut here = *input;
     loop {
-        text.push_str(here.plain());
+        text.push_str(here.read_plain());
         let letter = match here.byte() {
             Some(b'\\') => {
                 here.bump();
-                here.byte().and_then(letter)
+                here.byte().and_then(unescape)
             }
             end => {
                 if end == Some(b'"') {
@@ -161,7 +164,7 @@ pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Re
             None => {
                 *escape = Escape::Begun;
                 *input = here;
-                if !go_on(text, escape, input)? {
+                if !read_escape(text, escape, input)? {
                     return Ok(false);
                 }
                 here = *input;
@@ -172,7 +175,7 @@ pub fn read(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Re
 
 /// Returns the character of an escape with one letter.
 #[inline]
-fn letter(byte: u8) -> Option<char> {
+fn unescape(byte: u8) -> Option<char> {
     Some(match byte {
         b'"' | b'\\' | b'/' => char::from(byte),
         b'n' => '\n',
@@ -184,23 +187,23 @@ fn letter(byte: u8) -> Option<char> {
     })
 }
 
-/// Continues an escape. Returns `true` if it is complete.
+/// Reads the rest of an escape. Returns `true` if it is complete.
 #[inline(never)]
-fn go_on(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
+fn read_escape(text: &mut String, escape: &mut Escape, input: &mut Input<'_>) -> Result<bool, Fault> {
     while *escape != Escape::None {
         let Some(byte) = input.byte() else { return Ok(false) };
-        *escape = follow(*escape, byte, text)?;
+        *escape = advance_escape(*escape, byte, text)?;
         input.bump();
     }
     Ok(true)
 }
 
 /// Returns the next state of an escape. Adds its character to `text` when it is complete.
-fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> {
+fn advance_escape(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> {
     match (escape, byte) {
         (Escape::Begun, b'u') => Ok(Escape::Digits { high: 0, value: 0, count: 0 }),
         (Escape::Begun, _) => {
-            text.push(letter(byte).ok_or(Fault::Expected("one of the escapes of JSON"))?);
+            text.push(unescape(byte).ok_or(Fault::Expected("one of the escapes of JSON"))?);
             Ok(Escape::None)
         }
         (Escape::High(high), b'\\') => Ok(Escape::HighBegun(high)),
@@ -224,17 +227,17 @@ fn follow(escape: Escape, byte: u8, text: &mut String) -> Result<Escape, Fault> 
     }
 }
 
-/// The maximum number of shown digits of an incomplete number. So many always fit a float, and reading them again with each
-/// delta takes no longer than reading the delta.
-const SHOWN: usize = 308;
+/// The maximum number of shown digits of an incomplete number. So many always fit a float, and are
+/// quickly read again for each piece.
+const MAX_SHOWN_DIGITS: usize = 308;
 
 /// A number whose text is still arriving.
 #[derive(Debug)]
 pub struct Digits {
     text: String,
     part: Part,
-    /// Set if the last delta has added shown digits.
-    news: bool,
+    /// Set if the last piece has added shown digits.
+    has_news: bool,
 }
 
 /// The part of a number that was read last.
@@ -277,21 +280,21 @@ impl Part {
 
 impl Digits {
     pub const fn new() -> Self {
-        Self { text: String::new(), part: Part::Begin, news: false }
+        Self { text: String::new(), part: Part::Begin, has_news: false }
     }
 
     /// Reads the number in `input`. Returns its value if it ends there, and is ready for the next number.
     #[inline]
     pub fn read(&mut self, input: &mut Input<'_>) -> Result<Option<Number>, Fault> {
         let mut part = self.part;
-        let piece = input.ascii_while(|byte| {
+        let piece = input.read_ascii_while(|byte| {
             let next = part.next(byte);
             part = next.unwrap_or(part);
             next.is_some()
         });
         self.part = part;
         let Some(next) = input.byte() else {
-            self.news = self.text.len() < SHOWN && !piece.is_empty();
+            self.has_news = self.text.len() < MAX_SHOWN_DIGITS && !piece.is_empty();
             self.text.push_str(piece);
             return Ok(None);
         };
@@ -299,23 +302,23 @@ impl Digits {
             return Err(Fault::Expected("a number without leading zeros"));
         }
         if self.text.is_empty() {
-            return self.value(piece).map(Some);
+            return self.parse(piece).map(Some);
         }
         self.text.push_str(piece);
-        self.end().map(Some)
+        self.finish().map(Some)
     }
 
-    /// Returns the value at the end of the text.
-    pub fn end(&mut self) -> Result<Number, Fault> {
+    /// Ends the number, and returns its value.
+    pub fn finish(&mut self) -> Result<Number, Fault> {
         let text = std::mem::take(&mut self.text);
-        let value = self.value(&text);
+        let value = self.parse(&text);
         self.text = text;
         self.text.clear();
         value
     }
 
     #[inline]
-    fn value(&mut self, text: &str) -> Result<Number, Fault> {
+    fn parse(&mut self, text: &str) -> Result<Number, Fault> {
         if !self.part.is_end() {
             return Err(Fault::Expected("a digit"));
         }
@@ -325,10 +328,10 @@ impl Digits {
 
     /// Returns the longest value that can be shown, if it is new: it ends at a digit, and its exponent is not too large.
     pub fn shown(&self) -> Option<Number> {
-        if !self.news {
+        if !self.has_news {
             return None;
         }
-        let mut text = &self.text[..self.text.len().min(SHOWN)];
+        let mut text = &self.text[..self.text.len().min(MAX_SHOWN_DIGITS)];
         loop {
             text = text.trim_end_matches(|c: char| !c.is_ascii_digit());
             if text.is_empty() {
@@ -346,15 +349,15 @@ impl Digits {
 mod tests {
     use proptest::prelude::*;
 
-    use super::plain;
+    use super::find_special;
 
     proptest! {
         #[test]
-        fn plain_stops_where_a_byte_means_something(bytes in any::<Vec<u8>>(), some in r#"[a-z\x80\xff!#\[\]]{0,20}["\\\x00\x1f]?[a-z]{0,9}"#) {
+        fn the_first_special_byte_is_found(bytes in any::<Vec<u8>>(), some in r#"[a-z\x80\xff!#\[\]]{0,20}["\\\x00\x1f]?[a-z]{0,9}"#) {
             for bytes in [&bytes[..], some.as_bytes()] {
                 let found = bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\');
                 for at in 0..=found.unwrap_or(bytes.len()) {
-                    prop_assert_eq!(plain(bytes, at), found.unwrap_or(bytes.len()));
+                    prop_assert_eq!(find_special(bytes, at), found.unwrap_or(bytes.len()));
                 }
             }
         }

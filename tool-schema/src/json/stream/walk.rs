@@ -1,21 +1,21 @@
-//! The path through the containers: the position in the text, the value at that place, and its changes.
+//! The walk through the text and the value: the position in the text, the path to the current value, and its changes.
 
 use std::fmt;
 
 use serde_json::{Map, Value, map::Entry};
 
 use super::{
-    DEPTH, Fault,
+    Fault, MAX_DEPTH,
     scalar::{self, Digits, Escape, Input},
 };
-use crate::schema::pointer::segment;
+use crate::schema::pointer::escape_token;
 
 /// A change of an incomplete value.
 ///
 /// Applied in order, changes turn a copy into [`Incremental::value`](super::Incremental::value). A value that changes several
-/// times within a delta may be reported only once, in its last state.
+/// times within a piece may be reported only once, in its last state.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change<'a> {
+pub enum ValueChange<'a> {
     /// A value replaces the former one: a new item or entry, an object or list, which is still empty, or a number with more
     /// digits.
     Set(&'a Value),
@@ -50,7 +50,7 @@ impl<'a> Path<'a> {
 impl fmt::Display for Path<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.segments().try_for_each(|step| match step {
-            Segment::Name(name) => write!(out, "/{}", segment(name)),
+            Segment::Name(name) => write!(out, "/{}", escape_token(name)),
             Segment::Item(index) => write!(out, "/{index}"),
         })
     }
@@ -70,7 +70,7 @@ pub struct Level {
     /// The position of the current item of a list; `None` in an object.
     pub item: Option<usize>,
     /// Set if the current entry replaces an earlier one with its name, so that it may not be the last in the object.
-    pub again: bool,
+    pub replaces: bool,
 }
 
 impl Level {
@@ -88,7 +88,7 @@ impl Level {
         let child = match at {
             Value::Array(list) => list.last_mut(),
             Value::Object(map) => {
-                if self.again {
+                if self.replaces {
                     map.get_mut(&self.name)
                 } else {
                     // A new entry is the last one, and looking there needs no hash of its name.
@@ -111,11 +111,11 @@ impl Level {
         match at {
             Value::Object(map) => match map.entry(self.name.as_str()) {
                 Entry::Vacant(entry) => {
-                    self.again = false;
+                    self.replaces = false;
                     entry.insert(value)
                 }
                 Entry::Occupied(entry) => {
-                    self.again = true;
+                    self.replaces = true;
                     let child = entry.into_mut();
                     *child = value;
                     child
@@ -131,8 +131,8 @@ impl Level {
     }
 }
 
-/// A closure that receives each change, if somebody wants them.
-pub type Tell<'a> = Option<&'a mut dyn FnMut(Path<'_>, Change<'_>)>;
+/// The closure that receives each change, if there is one.
+pub type Notify<'a> = Option<&'a mut dyn FnMut(Path<'_>, ValueChange<'_>)>;
 
 /// The next part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,11 +147,11 @@ pub enum Next {
     Name,
     /// The rest of a name.
     RestOfName,
-    /// The colon behind a name.
+    /// The colon after a name.
     Colon,
     /// The rest of a text.
     Text,
-    /// The rest of a number, and whether its value is shown already.
+    /// The rest of a number. `shown` is set if the value has some of its digits already.
     Number { shown: bool },
     /// The rest of `true`, `false` or `null`.
     Literal(&'static str),
@@ -171,7 +171,7 @@ pub struct Walk {
     pub digits: Digits,
 }
 
-/// Set if the current container is closed. Otherwise the input is used up.
+/// Set if the current container is closed. Otherwise the piece has ended.
 type Closed = bool;
 
 impl Walk {
@@ -197,7 +197,8 @@ impl Walk {
         if self.open == 1
             && let Next::Number { shown } = self.next
         {
-            let number = self.digits.end().map_err(|fault| if fault == Fault::Range { fault } else { Fault::End })?;
+            let number =
+                self.digits.finish().map_err(|fault| if fault == Fault::Range { fault } else { Fault::End })?;
             self.levels[0].put(document, Value::Number(number), shown);
             self.next = Next::Comma;
         }
@@ -206,7 +207,7 @@ impl Walk {
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call more is a tenth of what a short piece of a text costs")]
-    pub fn go_on(&mut self, document: &mut Value, input: &mut Input<'_>, tell: &mut Tell<'_>) -> Result<(), Fault> {
+    pub fn read(&mut self, document: &mut Value, input: &mut Input<'_>, notify: &mut Notify<'_>) -> Result<(), Fault> {
         // Most pieces are inside a long text: take the short path.
         if self.next == Next::Text {
             let level = self.open - 1;
@@ -214,45 +215,47 @@ impl Walk {
             for outer in &self.levels[..level] {
                 innermost = outer.child(innermost);
             }
-            if !self.text(innermost, level, input, tell)? {
+            if !self.read_text(innermost, level, input, notify)? {
                 return Ok(());
             }
         }
-        self.inside(document, 0, input, tell).map(drop)
+        self.read_inside(document, 0, input, notify).map(drop)
     }
 
     /// Reads `input` inside the container `at`, which is at `level`, and inside its children.
     #[inline(never)]
-    fn inside(
+    fn read_inside(
         &mut self,
         at: &mut Value,
         level: usize,
         input: &mut Input<'_>,
-        tell: &mut Tell<'_>,
+        notify: &mut Notify<'_>,
     ) -> Result<Closed, Fault> {
-        if level + 1 < self.open && !self.inside(self.levels[level].child(at), level + 1, input, tell)? {
+        if level + 1 < self.open && !self.read_inside(self.levels[level].child(at), level + 1, input, notify)? {
             return Ok(false);
         }
         loop {
             let whole = match self.next {
-                Next::Text => self.text(at, level, input, tell)?,
-                Next::RestOfName => self.name(level, input)?,
-                Next::Number { shown } => self.number(at, level, shown, input, tell)?,
-                Next::Literal(rest) => self.literal(rest, level, input, tell)?,
+                Next::Text => self.read_text(at, level, input, notify)?,
+                Next::RestOfName => self.read_name(level, input)?,
+                Next::Number { shown } => self.read_number(at, level, shown, input, notify)?,
+                Next::Literal(rest) => self.read_literal(rest, level, input, notify)?,
                 _ => true,
             };
             if !whole {
                 return Ok(false);
             }
-            let Some(byte) = input.significant() else { return Ok(false) };
+            let Some(byte) = input.skip_space() else { return Ok(false) };
             match (self.next, byte) {
                 (Next::Comma, b',') if level > 0 => {
                     input.bump();
                     self.next = if at.is_array() { Next::Value } else { Next::Name };
                 }
-                (Next::Comma | Next::FirstName, b'}') if at.is_object() => return Ok(self.close(input, tell)),
+                (Next::Comma | Next::FirstName, b'}') if at.is_object() => {
+                    return Ok(self.end_container(input, notify));
+                }
                 (Next::Comma | Next::FirstItem, b']') if level > 0 && at.is_array() => {
-                    return Ok(self.close(input, tell));
+                    return Ok(self.end_container(input, notify));
                 }
                 (Next::Name | Next::FirstName, b'"') => {
                     input.bump();
@@ -264,18 +267,18 @@ impl Walk {
                     self.next = Next::Value;
                 }
                 (Next::Value | Next::FirstItem, b'{' | b'[') => {
-                    let child = self.open(at, level, byte, input, tell)?;
-                    if !self.inside(child, level + 1, input, tell)? {
+                    let child = self.begin_container(at, level, byte, input, notify)?;
+                    if !self.read_inside(child, level + 1, input, notify)? {
                         return Ok(false);
                     }
                 }
-                (Next::Value | Next::FirstItem, _) => self.begin(at, level, byte, input, tell)?,
+                (Next::Value | Next::FirstItem, _) => self.begin_scalar(at, level, byte, input, notify)?,
                 _ => return Err(self.expected(at, level)),
             }
         }
     }
 
-    /// Returns the fault with what was expected here.
+    /// Returns the fault of a byte that nothing accepts here.
     #[cold]
     fn expected(&self, at: &Value, level: usize) -> Fault {
         match self.next {
@@ -289,15 +292,15 @@ impl Walk {
     }
 
     /// Begins a container and enters it.
-    fn open<'a>(
+    fn begin_container<'a>(
         &mut self,
         at: &'a mut Value,
         level: usize,
         byte: u8,
         input: &mut Input<'_>,
-        tell: &mut Tell<'_>,
+        notify: &mut Notify<'_>,
     ) -> Result<&'a mut Value, Fault> {
-        if self.open >= DEPTH {
+        if self.open >= MAX_DEPTH {
             return Err(Fault::Depth);
         }
         input.bump();
@@ -306,7 +309,7 @@ impl Walk {
         } else {
             (Value::Array(Vec::new()), Some(0), Next::FirstItem)
         };
-        let child = self.put(at, level, empty, false, tell);
+        let child = self.put(at, level, empty, false, notify);
         self.next = next;
         self.open += 1;
         if self.levels.len() < self.open {
@@ -317,19 +320,19 @@ impl Walk {
     }
 
     /// Leaves the innermost container.
-    fn close(&mut self, input: &mut Input<'_>, tell: &mut Tell<'_>) -> Closed {
+    fn end_container(&mut self, input: &mut Input<'_>, notify: &mut Notify<'_>) -> Closed {
         input.bump();
         self.open -= 1;
-        self.done(self.open - 1, tell);
+        self.end_value(self.open - 1, notify);
         true
     }
 
     /// Reports that the current child of the container at `level` is complete.
     #[inline]
-    pub fn done(&mut self, level: usize, tell: &mut Tell<'_>) {
+    pub fn end_value(&mut self, level: usize, notify: &mut Notify<'_>) {
         self.next = Next::Comma;
-        if let Some(tell) = tell {
-            tell(Path(&self.levels[1..=level]), Change::Closed);
+        if let Some(notify) = notify {
+            notify(Path(&self.levels[1..=level]), ValueChange::Closed);
         }
     }
 
@@ -341,32 +344,33 @@ impl Walk {
         level: usize,
         value: Value,
         instead: bool,
-        tell: &mut Tell<'_>,
+        notify: &mut Notify<'_>,
     ) -> &'a mut Value {
         let child = self.levels[level].put(at, value, instead);
-        if let Some(tell) = tell {
-            tell(Path(&self.levels[1..=level]), Change::Set(child));
+        if let Some(notify) = notify {
+            notify(Path(&self.levels[1..=level]), ValueChange::Set(child));
         }
         child
     }
 
-    fn begin(
+    /// Begins a text, number or literal.
+    fn begin_scalar(
         &mut self,
         at: &mut Value,
         level: usize,
         byte: u8,
         input: &mut Input<'_>,
-        tell: &mut Tell<'_>,
+        notify: &mut Notify<'_>,
     ) -> Result<(), Fault> {
         let (value, rest) = match byte {
             b'"' => {
                 input.bump();
-                let plain = input.plain();
+                let plain = input.read_plain();
                 let whole = input.byte() == Some(b'"');
-                self.put(at, level, Value::String(plain.to_owned()), false, tell);
+                self.put(at, level, Value::String(plain.to_owned()), false, notify);
                 if whole {
                     input.bump();
-                    self.done(level, tell);
+                    self.end_value(level, notify);
                 } else {
                     self.next = Next::Text;
                 }
@@ -383,14 +387,14 @@ impl Walk {
             _ => return Err(Fault::Expected("a value")),
         };
         input.bump();
-        self.put(at, level, value, false, tell);
+        self.put(at, level, value, false, notify);
         self.next = Next::Literal(rest);
         Ok(())
     }
 
     /// Reads the rest of a name. Returns `true` if the name is complete.
     #[inline]
-    fn name(&mut self, level: usize, input: &mut Input<'_>) -> Result<bool, Fault> {
+    fn read_name(&mut self, level: usize, input: &mut Input<'_>) -> Result<bool, Fault> {
         let whole = scalar::read(&mut self.levels[level].name, &mut self.escape, input)?;
         if whole {
             self.next = Next::Colon;
@@ -401,64 +405,64 @@ impl Walk {
     /// Reads the rest of a text. Returns `true` if the text is complete.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call more is a twentieth of what a short piece of a text costs")]
-    fn text(
+    fn read_text(
         &mut self,
         at: &mut Value,
         level: usize,
         input: &mut Input<'_>,
-        tell: &mut Tell<'_>,
+        notify: &mut Notify<'_>,
     ) -> Result<bool, Fault> {
         let Value::String(text) = self.levels[level].child(at) else { unreachable!("a text is read into a text") };
         let before = text.len();
         let read = scalar::read(text, &mut self.escape, input);
-        if let Some(tell) = tell
+        if let Some(notify) = notify
             && text.len() > before
         {
-            tell(Path(&self.levels[1..=level]), Change::Append(&text[before..]));
+            notify(Path(&self.levels[1..=level]), ValueChange::Append(&text[before..]));
         }
         let whole = read?;
         if whole {
-            self.done(level, tell);
+            self.end_value(level, notify);
         }
         Ok(whole)
     }
 
     /// Reads the rest of a number. Returns `true` if the number is complete.
-    fn number(
+    fn read_number(
         &mut self,
         at: &mut Value,
         level: usize,
         shown: bool,
         input: &mut Input<'_>,
-        tell: &mut Tell<'_>,
+        notify: &mut Notify<'_>,
     ) -> Result<bool, Fault> {
         let whole = self.digits.read(input)?;
         let is_whole = whole.is_some();
         if let Some(number) = whole.or_else(|| self.digits.shown()) {
             let number = Value::Number(number);
             if !shown || *self.levels[level].child(at) != number {
-                self.put(at, level, number, shown, tell);
+                self.put(at, level, number, shown, notify);
             }
             self.next = Next::Number { shown: true };
         }
         if is_whole {
-            self.done(level, tell);
+            self.end_value(level, notify);
         }
         Ok(is_whole)
     }
 
     /// Reads the rest of `true`, `false` or `null`, whose value is already shown. Returns `true` if the word is complete.
-    fn literal(
+    fn read_literal(
         &mut self,
         rest: &'static str,
         level: usize,
         input: &mut Input<'_>,
-        tell: &mut Tell<'_>,
+        notify: &mut Notify<'_>,
     ) -> Result<bool, Fault> {
         let mut left = rest.bytes().peekable();
-        let same = input.ascii_while(|byte| left.next_if_eq(&byte).is_some()).len();
+        let same = input.read_ascii_while(|byte| left.next_if_eq(&byte).is_some()).len();
         if same == rest.len() {
-            self.done(level, tell);
+            self.end_value(level, notify);
             return Ok(true);
         }
         self.next = Next::Literal(&rest[same..]);

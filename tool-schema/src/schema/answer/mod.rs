@@ -1,8 +1,7 @@
-//! JSON Schemas of a tool's answers: [`of`] the whole answer, and of its parts.
+//! JSON Schemas of a tool's answers ([`answer_schema`]) and of their parts.
 //!
 //! [`feedback::Answer`](crate::feedback::Answer) reads and writes answers. The schema has no repetitions, so it is small: about
-//! 1.3 KB, and some 250 bytes for each parameter in addition to its own schema. All objects are closed: unnamed members are
-//! refused.
+//! 1.3 KB, and some 250 bytes for each parameter in addition to its own schema. All objects accept only the named members.
 //!
 //! ```
 //! use serde_json::json;
@@ -10,17 +9,17 @@
 //!
 //! let input = json!({ "type": "object", "properties": { "seats": { "type": "integer" } }, "required": ["seats"] });
 //! let output = json!({ "type": "object", "properties": { "id": { "type": "string" } }, "required": ["id"] });
-//! let answers = CompiledSchema::compile(&answer::of(&input, Some(&output), &[])).expect("a small schema");
+//! let answers = CompiledSchema::compile(&answer::answer_schema(&input, Some(&output), &[])).expect("a small schema");
 //!
 //! assert!(answers.is_valid(&json!({ "ok": true, "id": "AB12" })));
 //! let full = json!({ "seats": { "valid": false, "problems": ["only 2 are left"], "allowedValues": [1, 2] } });
 //! assert!(answers.is_valid(&json!({ "ok": false, "validationResults": full })));
-//! // A refusal has a reason.
+//! // A rejection has a reason.
 //! assert!(!answers.is_valid(&json!({ "ok": false })));
 //! ```
 //!
 //! The schemas of input and output are JSON Schema 2020-12. References inside them keep their targets. A part with an `$id` is a
-//! separate resource, and is copied unchanged.
+//! separate resource, which is copied unchanged.
 
 mod output;
 #[cfg(test)]
@@ -29,46 +28,43 @@ mod tests;
 use serde_json::{Map, Value, json};
 
 use super::{dialect, places, pointer};
-use output::{declared_properties, target};
+use output::{build_success, declared_properties, follow_references};
 
 pub use output::{Form, RESERVED, collisions};
 
 /// Returns the schema of all answers of a tool with these schemas.
 ///
-/// `more` contains the parameters with reports other than the input's own properties. These are dynamic parameters inside nested
-/// objects (by their dotted paths, such as `leg.from`) or in the branches of a union. Static values inside a parameter need no
-/// entry. Each has its schema, whose references are relative to `input`.
-pub fn of(input: &Value, output: Option<&Value>, more: &[(&str, &Value)]) -> Value {
-    let mut document = Document::default();
-    let success = output::success(&mut document, output);
-    let failure = refusal(&mut document, input, more);
-    document.finish(json!({ "type": "object", "anyOf": [success, failure] }))
+/// `more` contains the parameters that can have reports and are no properties of the input. These are dynamic parameters inside
+/// nested objects (by their dotted paths, such as `leg.from`) or in the branches of a union. Static values inside a parameter
+/// need no entry. Each has its schema, whose references are relative to `input`.
+pub fn answer_schema(input: &Value, output: Option<&Value>, more: &[(&str, &Value)]) -> Value {
+    Document::build(|document| {
+        let success = build_success(document, output);
+        let failure = build_failure(document, input, more);
+        json!({ "type": "object", "anyOf": [success, failure] })
+    })
 }
 
 /// Returns the schema of an answer that is a success: `ok`, the output, `feedback`, `instructions`.
 ///
-/// The output's [`Form`] determines its place. Members that the output declares take precedence over the keys of the answer;
-/// [`collisions`] finds such outputs.
-pub fn success(output: Option<&Value>) -> Value {
-    let mut document = Document::default();
-    let success = output::success(&mut document, output);
-    document.finish(success)
+/// The output's [`Form`] determines its place. If the output declares a key of the answer, the output's schema for the key holds.
+/// [`collisions`] finds such keys.
+pub fn success_schema(output: Option<&Value>) -> Value {
+    Document::build(|document| build_success(document, output))
 }
 
-/// Returns the schema of an answer that refuses the call. `more` as in [`of`].
-pub fn failure(input: &Value, more: &[(&str, &Value)]) -> Value {
-    let mut document = Document::default();
-    let failure = refusal(&mut document, input, more);
-    document.finish(failure)
+/// Returns the schema of an answer that rejects the call. `more` is as in [`answer_schema`].
+pub fn failure_schema(input: &Value, more: &[(&str, &Value)]) -> Value {
+    Document::build(|document| build_failure(document, input, more))
 }
 
-fn refusal(document: &mut Document, input: &Value, more: &[(&str, &Value)]) -> Value {
-    match Fields::of(input, more) {
-        Some(fields) => {
+fn build_failure(document: &mut Document, input: &Value, more: &[(&str, &Value)]) -> Value {
+    match Parameters::of(input, more) {
+        Some(parameters) => {
             let properties = json!({
                 "ok": { "const": false },
                 "problems": document.texts(),
-                "validationResults": fields.reports(document),
+                "validationResults": parameters.reports(document),
                 "feedback": document.texts(),
                 "instructions": document.texts(),
             });
@@ -78,74 +74,71 @@ fn refusal(document: &mut Document, input: &Value, more: &[(&str, &Value)]) -> V
         }
         None => {
             let value = document.value("input", input);
-            let mut schema = document.value_refusal(&value, &["ok", "problems"]);
+            let mut schema = document.value_reasons(&value, &["ok", "problems"]);
             schema["properties"]["ok"] = json!({ "const": false });
             schema
         }
     }
 }
 
-/// Returns the schema of `validationResults`: at least one parameter of the input, each with its [`report`]. `more` as in
-/// [`of`].
+/// Returns the schema of `validationResults`: at least one parameter of the input, each with its report ([`report_schema`]).
+/// `more` is as in [`answer_schema`].
 ///
 /// For an input without parameters, the object may be empty.
-pub fn reports(input: &Value, more: &[(&str, &Value)]) -> Value {
-    let mut document = Document::default();
-    let fields = Fields::of(input, more).unwrap_or_default();
-    let reports = fields.reports(&mut document);
-    document.finish(reports)
+pub fn reports_schema(input: &Value, more: &[(&str, &Value)]) -> Value {
+    Document::build(|document| Parameters::of(input, more).unwrap_or_default().reports(document))
 }
 
-/// Returns the schema of a report on one parameter, whose values `value` describes; `names` are those of all parameters.
-pub fn report(value: &Value, names: &[&str]) -> Value {
-    let mut document = Document::default();
-    let value = document.value("value", value);
-    let report = document.report(names);
-    document.finish(of_value(report, &value))
+/// Returns the schema of a report on one parameter with the schema `value`. `names` are those of all parameters.
+pub fn report_schema(value: &Value, names: &[&str]) -> Value {
+    Document::build(|document| {
+        let value = document.value("value", value);
+        add_value_schema(document.report(names), &value)
+    })
 }
 
 /// Returns the schema of the reasons to refuse a parameter, as a separate object: `problems`, `requiresValidParameters` or both.
-pub fn reasons(names: &[&str]) -> Value {
-    let mut document = Document::default();
-    let properties = json!({ "problems": document.texts(), "requiresValidParameters": document.names(names) });
-    let mut schema = object(properties, &[]);
-    schema["anyOf"] = has_reason();
-    document.finish(schema)
+pub fn reasons_schema(names: &[&str]) -> Value {
+    Document::build(|document| {
+        let properties = json!({ "problems": document.texts(), "requiresValidParameters": document.names(names) });
+        let mut schema = object(properties, &[]);
+        schema["anyOf"] = has_reason();
+        schema
+    })
 }
 
-/// Returns the schema of the reasons to refuse an input that is one value instead of an object of parameters, without `ok`.
-pub fn value_reasons(value: &Value) -> Value {
-    let mut document = Document::default();
-    let value = document.value("value", value);
-    let schema = document.value_refusal(&value, &["problems"]);
-    document.finish(schema)
+/// Returns the schema of the reasons to reject an input that is one value instead of an object of parameters, without `ok`.
+pub fn value_reasons_schema(value: &Value) -> Value {
+    Document::build(|document| {
+        let value = document.value("value", value);
+        document.value_reasons(&value, &["problems"])
+    })
 }
 
 /// Returns the schema of a separate object with at most one of `allowedValues` and `suggestedValues`.
-pub fn choices(value: &Value) -> Value {
-    let mut document = Document::default();
-    let value = document.value("value", value);
-    let properties = json!({ "allowedValues": any(&value), "suggestedValues": list_of(&value) });
-    let mut schema = object(properties, &[]);
-    schema["not"] = both_choices();
-    document.finish(schema)
+pub fn choices_schema(value: &Value) -> Value {
+    Document::build(|document| {
+        let value = document.value("value", value);
+        let (allowed, suggested) = (list_schema(&value), non_empty_list_schema(&value));
+        let mut schema = object(json!({ "allowedValues": allowed, "suggestedValues": suggested }), &[]);
+        schema["not"] = both_choices();
+        schema
+    })
 }
 
 /// Returns the schema of a separate object with `feedback` and `instructions`.
-pub fn remarks() -> Value {
-    let mut document = Document::default();
-    let schema = object(json!({ "feedback": document.texts(), "instructions": document.texts() }), &[]);
-    document.finish(schema)
+pub fn remarks_schema() -> Value {
+    Document::build(|document| object(json!({ "feedback": document.texts(), "instructions": document.texts() }), &[]))
 }
 
 /// Returns the schema of a list of at least one item.
-pub fn list_of(item: &Value) -> Value {
+pub fn non_empty_list_schema(item: &Value) -> Value {
     json!({ "type": "array", "items": item, "minItems": 1 })
 }
 
 /// The parameters that can have reports.
 #[derive(Default)]
-struct Fields<'a> {
+struct Parameters<'a> {
     input: Option<&'a Value>,
     /// The place of the properties in the input.
     at: String,
@@ -153,10 +146,10 @@ struct Fields<'a> {
     more: &'a [(&'a str, &'a Value)],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> Parameters<'a> {
     /// Returns `None` if the input is not an object with declared properties, and so has no parameters.
     fn of(input: &'a Value, more: &'a [(&'a str, &'a Value)]) -> Option<Self> {
-        let (at, schema) = target(input);
+        let (at, schema) = follow_references(input);
         match declared_properties(schema) {
             Some(own) => {
                 let own = own.iter().map(|(name, schema)| (name.as_str(), schema)).collect();
@@ -167,6 +160,7 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Returns the schema of `validationResults`.
     fn reports(&self, document: &mut Document) -> Value {
         let mut properties = Map::new();
         let own = self.own.iter().map(|&(name, schema)| (name, schema, true));
@@ -176,9 +170,9 @@ impl<'a> Fields<'a> {
             if properties.contains_key(name) {
                 continue;
             }
-            let value = self.value(document, name, schema, is_own);
+            let value = self.value_schema(document, name, schema, is_own);
             let report = document.report(&self.names());
-            properties.insert(name.to_owned(), of_value(report, &value));
+            properties.insert(name.to_owned(), add_value_schema(report, &value));
         }
         let is_empty = properties.is_empty();
         let mut schema = object(properties, &[]);
@@ -209,7 +203,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns the schema of a parameter's values, with references for its place in the answer.
-    fn value(&self, document: &mut Document, name: &str, schema: &Value, is_own: bool) -> Value {
+    fn value_schema(&self, document: &mut Document, name: &str, schema: &Value, is_own: bool) -> Value {
         const PLACE: &str = "#/$defs/input";
         let move_part = |schema| move_schema(schema, self.input.unwrap_or(&Value::Null), PLACE, true);
         let written = move_part(schema);
@@ -240,7 +234,7 @@ fn can_nest(schema: &Value) -> bool {
         }
 }
 
-/// Returns a regular expression that matches `name` alone.
+/// Returns a regular expression that matches only `name`.
 fn escape_pattern(name: &str) -> String {
     let mut pattern = String::new();
     for c in name.chars() {
@@ -252,8 +246,8 @@ fn escape_pattern(name: &str) -> String {
     pattern
 }
 
-/// Adds to `report` the schema `value` of the parameter's values.
-fn of_value(mut report: Value, value: &Value) -> Value {
+/// Adds the schema `value` of the parameter to `report`.
+fn add_value_schema(mut report: Value, value: &Value) -> Value {
     if *value != Value::Bool(true) && value.as_object().is_none_or(|map| !map.is_empty()) {
         let items = json!({ "items": value });
         report["properties"] = json!({ "normalizedValue": value, "allowedValues": items, "suggestedValues": items });
@@ -261,7 +255,7 @@ fn of_value(mut report: Value, value: &Value) -> Value {
     report
 }
 
-/// Definitions that are added when something refers to them.
+/// The definitions of a schema. Methods that return a definition add it, and return a reference.
 #[derive(Default)]
 struct Document {
     definitions: Map<String, Value>,
@@ -280,7 +274,7 @@ fn object(properties: impl Into<Value>, required: &[&str]) -> Value {
 }
 
 /// Returns the schema of a list of these items.
-fn any(item: &Value) -> Value {
+fn list_schema(item: &Value) -> Value {
     json!({ "type": "array", "items": item })
 }
 
@@ -297,6 +291,16 @@ fn reference(name: &str) -> Value {
 }
 
 impl Document {
+    /// Returns the schema that `build` returns, with the definitions that it needs.
+    fn build(build: impl FnOnce(&mut Self) -> Value) -> Value {
+        let mut document = Self::default();
+        let mut schema = build(&mut document);
+        if let (Value::Object(map), false) = (&mut schema, document.definitions.is_empty()) {
+            map.insert("$defs".to_owned(), Value::Object(document.definitions));
+        }
+        schema
+    }
+
     /// Returns a reference to the definition `name`. Calls `make` if the definition is missing.
     fn define(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if !self.definitions.contains_key(name) {
@@ -306,19 +310,19 @@ impl Document {
         reference(name)
     }
 
-    /// Returns the schema of another document: itself if it is short, otherwise a reference.
+    /// Returns the schema of another document if it is short, and otherwise a reference.
     fn value(&mut self, name: &str, schema: &Value) -> Value {
         let written = move_schema(schema, schema, &format!("#/$defs/{name}"), true);
         if is_short(&written) { written } else { self.define(name, |_| written) }
     }
 
     fn texts(&mut self) -> Value {
-        self.define("texts", |_| list_of(&json!({ "type": "string" })))
+        self.define("texts", |_| non_empty_list_schema(&json!({ "type": "string" })))
     }
 
     fn names(&mut self, names: &[&str]) -> Value {
         self.define("names", |_| {
-            list_of(&if names.is_empty() { json!({ "not": {} }) } else { json!({ "enum": names }) })
+            non_empty_list_schema(&if names.is_empty() { json!({ "not": {} }) } else { json!({ "enum": names }) })
         })
     }
 
@@ -344,13 +348,13 @@ impl Document {
         })
     }
 
-    fn value_refusal(&mut self, value: &Value, required: &[&str]) -> Value {
+    fn value_reasons(&mut self, value: &Value, required: &[&str]) -> Value {
         let properties = json!({
             "problems": self.texts(),
             "normalizedValue": value,
             "dynamicParameterSchema": {},
-            "allowedValues": any(value),
-            "suggestedValues": list_of(value),
+            "allowedValues": list_schema(value),
+            "suggestedValues": non_empty_list_schema(value),
             "feedback": self.texts(),
             "instructions": self.texts(),
         });
@@ -358,17 +362,9 @@ impl Document {
         schema["not"] = both_choices();
         schema
     }
-
-    /// Returns `schema` with the definitions that it needs.
-    fn finish(self, mut schema: Value) -> Value {
-        if let (Value::Object(map), false) = (&mut schema, self.definitions.is_empty()) {
-            map.insert("$defs".to_owned(), Value::Object(self.definitions));
-        }
-        schema
-    }
 }
 
-/// Returns whether `schema` is at most as long as a reference, and has no references.
+/// Returns whether `schema` is at most as long as a usual reference, and has no references.
 fn is_short(schema: &Value) -> bool {
     const MAX_INLINE_BYTES: usize = 48;
     match schema {
@@ -378,17 +374,17 @@ fn is_short(schema: &Value) -> bool {
     }
 }
 
-/// Returns `part` of `document` for another document, which has `document` at `base`. References follow the move.
+/// Returns `part` of `document` for another document, which has `document` at `base`. References are changed accordingly.
 ///
-/// If `quiet` is set, keywords that are only for readers are dropped.
-fn move_schema(part: &Value, document: &Value, base: &str, quiet: bool) -> Value {
+/// If `drop_notes` is set, keywords that are only for readers are dropped.
+fn move_schema(part: &Value, document: &Value, base: &str, drop_notes: bool) -> Value {
     let name = document.get("$id").and_then(Value::as_str).map(|id| id.trim_end_matches('#'));
     let mut copy = part.clone();
     if let Value::Object(map) = &mut copy {
         map.shift_remove("$schema");
         map.shift_remove("$id");
     }
-    move_references(&mut copy, &Move { name, base, quiet }, 0);
+    move_references(&mut copy, &Move { name, base, drop_notes }, 0);
     copy
 }
 
@@ -396,7 +392,7 @@ struct Move<'a> {
     /// The `$id` of the document.
     name: Option<&'a str>,
     base: &'a str,
-    quiet: bool,
+    drop_notes: bool,
 }
 
 fn move_references(schema: &mut Value, to: &Move<'_>, level: usize) {
@@ -408,7 +404,7 @@ fn move_references(schema: &mut Value, to: &Move<'_>, level: usize) {
     if map.contains_key("$id") {
         return;
     }
-    if to.quiet {
+    if to.drop_notes {
         map.retain(|word, _| !places::is_note(word) && word != "$comment");
     }
     for word in ["$ref", "$dynamicRef"] {

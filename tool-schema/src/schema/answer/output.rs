@@ -36,7 +36,7 @@ impl Form {
     /// Returns the form of an output with this schema.
     pub fn of(output: Option<&Value>) -> Self {
         let Some(output) = output else { return Self::Nothing };
-        let schema = target(output).1;
+        let (_, schema) = follow_references(output);
         match declared_properties(schema) {
             Some(properties) if properties.is_empty() => Self::Nothing,
             Some(_) => Self::Merged,
@@ -46,8 +46,8 @@ impl Form {
     }
 }
 
-/// Returns the keys of an output that its answer also has, in the order of [`RESERVED`]. They would hide the remarks about the
-/// output. An output that is not merged has no such keys.
+/// Returns the keys of an output that its answer also has, in the order of [`RESERVED`]. An output that is not merged has no such
+/// keys.
 ///
 /// ```
 /// use serde_json::json;
@@ -77,8 +77,8 @@ fn declares(root: &Value, schema: &Value, key: &str, seen: &mut Vec<String>) -> 
     own || referred || lists.chain(branches).any(|part| declares(root, part, key, seen))
 }
 
-/// Follows `root` while it consists of one reference. Returns the place and the schema there.
-pub fn target(root: &Value) -> (String, &Value) {
+/// Follows references while the schema consists of one. Returns the place and the schema there.
+pub fn follow_references(root: &Value) -> (String, &Value) {
     let mut found = (String::new(), root);
     for _ in 0..dialect::MAX_NESTING {
         let reference = found.1.get("$ref").and_then(Value::as_str);
@@ -105,7 +105,7 @@ fn is_never(schema: &Value) -> bool {
     *schema == Value::Bool(false) || schema.get("not").is_some_and(everything)
 }
 
-pub fn is_null(schema: &Value) -> bool {
+fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|kind| kind == "null")
 }
 
@@ -116,26 +116,26 @@ const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 /// The maximum number of references that are followed to open a schema, because a schema can refer to itself.
 const MAX_FOLLOWED: usize = 200;
 
-pub fn success(document: &mut Document, output: Option<&Value>) -> Value {
+pub fn build_success(document: &mut Document, output: Option<&Value>) -> Value {
     let mut properties = json!({ "ok": { "const": true } });
-    let Some(output) = output else { return close(document, properties, &["ok"]) };
-    let schema = target(output).1;
+    let Some(output) = output else { return finish_success(document, properties, &["ok"]) };
+    let (_, schema) = follow_references(output);
     match Form::of(Some(output)) {
         Form::Merged => merge(document, output, schema),
         // The answer has no value for `()`, or null.
         Form::Nothing if is_null(schema) => {
             properties["value"] = json!({ "type": "null" });
-            close(document, properties, &["ok"])
+            finish_success(document, properties, &["ok"])
         }
-        Form::Nothing => close(document, properties, &["ok"]),
+        Form::Nothing => finish_success(document, properties, &["ok"]),
         Form::Wrapped => {
             properties["value"] = move_part(document, output, output);
-            close(document, properties, &["ok", "value"])
+            finish_success(document, properties, &["ok", "value"])
         }
     }
 }
 
-fn close(document: &mut Document, mut properties: Value, required: &[&str]) -> Value {
+fn finish_success(document: &mut Document, mut properties: Value, required: &[&str]) -> Value {
     properties["feedback"] = document.texts();
     properties["instructions"] = document.texts();
     object(properties, required)
@@ -144,7 +144,7 @@ fn close(document: &mut Document, mut properties: Value, required: &[&str]) -> V
 /// Returns `part` of `output` for its place in a success.
 fn move_part(document: &mut Document, output: &Value, part: &Value) -> Value {
     if has_references(output) {
-        document.define("output", |_| definitions(output));
+        document.define("output", |_| move_definitions(output));
     }
     let mut part = move_schema(part, output, OUTPUT, false);
     if let Value::Object(map) = &mut part {
@@ -154,7 +154,7 @@ fn move_part(document: &mut Document, output: &Value, part: &Value) -> Value {
 }
 
 /// Returns the targets of references in `output`: only its definitions, if no reference leads elsewhere.
-fn definitions(output: &Value) -> Value {
+fn move_definitions(output: &Value) -> Value {
     let mut whole = move_schema(output, output, OUTPUT, false);
     let text = whole.to_string();
     let leads = |to: &str| text.matches(&format!("\"{OUTPUT}{to}")).count();
@@ -183,7 +183,7 @@ fn merge(document: &mut Document, output: &Value, schema: &Value) -> Value {
     if let Some(Value::Array(own)) = map.shift_remove("required") {
         required.extend(own.into_iter().filter(|key| key != "ok"));
     }
-    let rest = if applies_in_place(&map) { "unevaluatedProperties" } else { "additionalProperties" };
+    let rest = if has_combinations(&map) { "unevaluatedProperties" } else { "additionalProperties" };
     let mut whole = Map::new();
     whole.insert("type".to_owned(), "object".into());
     whole.insert("properties".to_owned(), properties.into());
@@ -196,8 +196,8 @@ fn merge(document: &mut Document, output: &Value, schema: &Value) -> Value {
     Value::Object(whole)
 }
 
-/// Returns whether the schema applies others to the same object, so that these may declare properties too.
-fn applies_in_place(schema: &Map<String, Value>) -> bool {
+/// Returns whether the schema applies others to the same object, which may declare properties, too.
+fn has_combinations(schema: &Map<String, Value>) -> bool {
     const WORDS: [&str; 8] = ["allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "$ref", "$dynamicRef"];
     WORDS.iter().any(|word| schema.contains_key(*word))
 }

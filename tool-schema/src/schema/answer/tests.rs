@@ -50,7 +50,7 @@ fn tree() -> Value {
 
 #[test]
 fn references_of_the_input_still_lead_somewhere() {
-    let schema = of(&tree(), None, &[]);
+    let schema = answer_schema(&tree(), None, &[]);
     let leaf = json!({ "the/colour of~a leaf": 3, "next": { "the/colour of~a leaf": 4 } });
     let child = json!({ "name": "a b", "children": [], "leaf": leaf });
     check(
@@ -74,7 +74,7 @@ fn nested_parameters_have_dotted_names_and_references_of_the_input() {
     let more = json!({ "$ref": "#/$defs/Leaf", "description": "where the tree ends" });
     let short = json!({ "type": "boolean" });
     let more = [("leaf.next", &more), ("leaf.is %", &short)];
-    let schema = of(&tree(), None, &more);
+    let schema = answer_schema(&tree(), None, &more);
     let waits = |first: &str| {
         let waits = json!({ "valid": false, "requiresValidParameters": [first] });
         json!({ "ok": false, "validationResults": { "leaf.next": waits } })
@@ -99,7 +99,8 @@ fn nested_parameters_have_dotted_names_and_references_of_the_input() {
     );
     // A union has no parameters of its own. With given names, it has reports like a struct.
     let union = json!({ "anyOf": [{ "properties": { "a": {} } }, { "properties": { "b": {} } }] });
-    check(&of(&union, None, &[("a", &short)]), &[normalized("a", json!(true))], &[normalized("b", json!(true))]);
+    let schema = answer_schema(&union, None, &[("a", &short)]);
+    check(&schema, &[normalized("a", json!(true))], &[normalized("b", json!(true))]);
 }
 
 #[test]
@@ -108,7 +109,7 @@ fn an_input_behind_a_reference_is_a_struct_too() {
         "Tree": { "type": "object", "properties": { "next": { "$ref": "#" }, "n": { "type": "integer", "minimum": 0, "maximum": 99999 } } },
     }});
     check(
-        &of(&input, None, &[]),
+        &answer_schema(&input, None, &[]),
         &[normalized("next", json!({ "next": {}, "n": 1 })), normalized("n", json!(1))],
         &[normalized("next", json!({ "next": { "n": -1 } })), normalized("n", json!(-1))],
     );
@@ -120,7 +121,8 @@ fn a_document_with_a_name_is_moved() {
         "type": "object", "properties": { "a": { "$ref": "#/$defs/n" }, "b": { "$ref": "https://example.com/input#/$defs/n" } },
         "$defs": { "n": { "type": "integer" } } });
     let (a, b) = (normalized("a", json!(1)), normalized("b", json!(1)));
-    check(&of(&input, Some(&input), &[]), &[a, b], &[normalized("a", json!("x")), normalized("b", json!("x"))]);
+    let schema = answer_schema(&input, Some(&input), &[]);
+    check(&schema, &[a, b], &[normalized("a", json!("x")), normalized("b", json!("x"))]);
 }
 
 #[test]
@@ -129,7 +131,7 @@ fn texts_for_readers_stay_with_the_input_and_the_output() {
         "a": { "description": "SECRET", "type": "integer", "minimum": 100_000, "maximum": 1_000_000_000 },
     }});
     let output = json!({ "type": "object", "properties": { "b": { "description": "KEPT", "type": "integer" } } });
-    let text = of(&input, Some(&output), &[]).to_string();
+    let text = answer_schema(&input, Some(&output), &[]).to_string();
     assert!(text.contains("KEPT") && !text.contains("SECRET"), "{text}");
 }
 
@@ -150,11 +152,11 @@ fn it_is_small() {
             input["properties"][&name] = kinds[number % kinds.len()].clone();
             input["required"].as_array_mut().expect("a list").push(name.into());
         }
-        let schema = of(&input, Some(&input), &[]);
+        let schema = answer_schema(&input, Some(&input), &[]);
         let most = 2048 + 512 * count;
         let size = schema.to_string().len();
         assert!(size <= most, "{count} parameters: {size} bytes, allowed are {most}");
-        let reports = of(&input, None, &[]).to_string().len();
+        let reports = answer_schema(&input, None, &[]).to_string().len();
         assert!(reports <= 1400 + 400 * count, "{count} parameters, no output: {reports} bytes");
         validator(&schema);
     }
@@ -192,7 +194,7 @@ fn a_struct_is_merged_with_all_that_it_flattens() {
     assert!(collisions(&output).is_empty());
     let paid = json!({ "sum": 1 });
     check(
-        &success(Some(&output)),
+        &success_schema(Some(&output)),
         &[
             json!({ "ok": true, "id": 1, "note": "x", "paid": paid, "leaf": { "n": 1 } }),
             json!({ "ok": true, "id": 1, "paid": paid, "leaf": { "n": 1 }, "feedback": ["x"] }),
@@ -211,11 +213,11 @@ fn a_struct_is_merged_with_all_that_it_flattens() {
 #[test]
 fn a_map_is_wrapped_and_one_that_is_flattened_stays_open() {
     let map = json!({ "type": "object", "additionalProperties": { "type": "integer" } });
-    check(&success(Some(&map)), &[json!({ "ok": true, "value": { "a": 1 } })], &[json!({ "ok": true, "a": 1 })]);
+    check(&success_schema(Some(&map)), &[json!({ "ok": true, "value": { "a": 1 } })], &[json!({ "ok": true, "a": 1 })]);
     let with_map = json!({ "type": "object", "properties": { "id": { "type": "string" } },
         "additionalProperties": { "type": "integer" } });
     check(
-        &success(Some(&with_map)),
+        &success_schema(Some(&with_map)),
         &[json!({ "ok": true, "id": "x", "a": 1, "feedback": ["x"] })],
         &[json!({ "ok": true, "id": "x", "a": "b" })],
     );
@@ -228,19 +230,19 @@ fn outputs_behind_references_are_merged_or_wrapped_by_what_they_are() {
         "Id": { "type": "integer" },
     }});
     check(
-        &success(Some(&output)),
+        &success_schema(Some(&output)),
         &[json!({ "ok": true, "id": 1 })],
         &[json!({ "ok": true, "id": "x" }), json!({ "ok": true })],
     );
     let list = json!({ "type": "array", "items": { "$ref": "#/$defs/Id" }, "$defs": { "Id": { "type": "integer" } } });
     check(
-        &success(Some(&list)),
+        &success_schema(Some(&list)),
         &[json!({ "ok": true, "value": [1] })],
         &[json!({ "ok": true, "value": ["x"] }), json!({ "ok": true })],
     );
     let node = json!({ "type": "object", "properties": { "next": { "$ref": "#" } }, "additionalProperties": false });
     check(
-        &success(Some(&node)),
+        &success_schema(Some(&node)),
         &[json!({ "ok": true, "next": { "next": {} } })],
         &[json!({ "ok": true, "next": { "ok": true } })],
     );
@@ -254,11 +256,12 @@ fn an_empty_output_has_no_value() {
         [None, Some(json!(false)), Some(json!({ "not": {} })), Some(json!({ "type": "object", "properties": {} }))]
     {
         let values = [json!(null), json!({}), json!(1)].map(|value| json!({ "ok": true, "value": value }));
-        check(&success(output.as_ref()), &[json!({ "ok": true }), json!({ "ok": true, "feedback": ["x"] })], &values);
+        let schema = success_schema(output.as_ref());
+        check(&schema, &[json!({ "ok": true }), json!({ "ok": true, "feedback": ["x"] })], &values);
     }
     let unit = Schema::from_schemars(schemars::schema_for!(()));
     check(
-        &success(Some(unit.neutral())),
+        &success_schema(Some(unit.neutral())),
         &[json!({ "ok": true }), json!({ "ok": true, "value": null })],
         &[json!({ "ok": true, "value": 1 })],
     );
@@ -281,10 +284,10 @@ fn collisions_are_found_wherever_a_struct_gets_its_fields_from() {
 fn circles_end() {
     let twice = json!({ "type": "object", "properties": { "id": {} }, "allOf": [{ "$ref": "#" }, { "$ref": "#" }] });
     assert!(collisions(&twice).is_empty());
-    assert!(success(Some(&twice)).is_object());
+    assert!(success_schema(Some(&twice)).is_object());
     let mut deep = json!({ "type": "object", "properties": { "n": {} } });
     for _ in 0..200 {
         deep = json!({ "type": "object", "properties": { "n": deep }, "allOf": [{ "properties": { "m": {} } }] });
     }
-    assert!(of(&deep, Some(&deep), &[]).is_object());
+    assert!(answer_schema(&deep, Some(&deep), &[]).is_object());
 }

@@ -1,7 +1,7 @@
 //! A compiled schema, for checking values against it.
 //!
-//! The schema may be untrusted, for example from a browser or an MCP server. So there are limits on the schema's size, the
-//! value's depth, and the work of a check. Nothing is ever fetched, and regular expressions run in linear time.
+//! The schema may be untrusted, for example from a browser or an MCP server. So the schema's size, the value's depth and the cost
+//! of a check are limited. Nothing is ever fetched, and regular expressions run in linear time.
 
 #[cfg(any(test, feature = "jsonschema"))]
 pub mod foreign;
@@ -14,23 +14,22 @@ use std::fmt;
 use serde_json::Value;
 
 use super::evaluate::Evaluator;
-use super::graph::{Cost, Gap, Graph, Id, MAX_DEPTH, address};
+use super::graph::{BYTES_PER_VISIT, COMPARISONS_PER_VISIT, Cost, Gap, Graph, MAX_DEPTH, NodeId, address};
 use super::pattern::{self, Pattern};
 use super::{draft, explain, places};
-use crate::feedback::{Problem, ProblemKind, excerpt, shorten};
+use crate::feedback::{Problem, ProblemKind, excerpt, summarize};
 
-/// The maximum work of one check, in visits of a part of the value by a subschema. It takes well below a second.
-const MAX_WORK: u64 = 10_000_000;
+/// The maximum cost of one check, which takes well below a second.
+const MAX_COST: u64 = 10_000_000;
 
-/// The maximum nesting of active schemas, which fits a thread's stack.
+/// The maximum number of nested schemas that are active at a time. They fit a thread's stack.
 const MAX_NESTING: usize = 1_000;
 
-/// The maximum number of paths that are followed while a schema is compiled.
-const MAX_WAYS: u64 = 20_000;
+/// The maximum number of paths that `jsonschema` may follow while it compiles a schema.
+const MAX_PATHS: u64 = 20_000;
 
-/// The maximum number of a schema's parts with an `$id`. `jsonschema` compiles each again for every order in which references
-/// reach them.
-const MAX_RESOURCES: usize = 32;
+/// The maximum number of `$id`s. `jsonschema` compiles each part with one again for every order in which references reach them.
+const MAX_IDS: usize = 32;
 
 /// A compiled schema, for checking values against it.
 ///
@@ -77,13 +76,13 @@ pub struct CompiledSchema {
 pub struct Uncompilable(pub(super) String);
 
 /// The way in which a value is checked.
-enum Way {
-    /// Directly: the work is within the limit.
+enum Strategy {
+    /// The evaluator visits a part once per path. The cost is within the limit.
     Direct,
-    /// With memory of earlier results, because visiting a part once per path would be too much work.
-    Remembering,
-    /// Not at all, because the value is too large or too deep.
-    Refused(Problem),
+    /// The walk that explains problems visits a part once, because visiting it once per path would cost too much.
+    Memoized,
+    /// The value is too deep to be checked.
+    Rejected(Problem),
 }
 
 impl CompiledSchema {
@@ -93,20 +92,20 @@ impl CompiledSchema {
     /// references to other documents, on references to itself that do not go deeper into the value, and on references that
     /// multiply too much. Also fails on a pattern as described [above](Self) that cannot be left out.
     pub fn compile(schema: &Value) -> Result<Self, Uncompilable> {
-        size(schema)?;
+        check_size(schema)?;
         let mut warnings = Vec::new();
         let draft = draft::read(schema, &mut warnings);
         draft::check(schema, draft)?;
         let (mut graph, ids) = Graph::build(schema, draft);
         let patterns = compile_patterns(schema, &mut graph, &ids, &mut warnings)?;
-        let cost = cost(&graph)?;
+        let cost = check_cost(&graph)?;
         graph.compile(&patterns);
-        let foreign = foreign(schema, &graph, &ids)?;
+        let foreign = find_foreign(schema, &graph, &ids)?;
         #[cfg(feature = "jsonschema")]
         let foreign = foreign.map(|_| foreign::compile(schema, &graph, &ids)).transpose()?;
         #[cfg(not(feature = "jsonschema"))]
         if let Some((place, keyword)) = foreign {
-            return Err(needs_feature(&place, keyword));
+            return Err(feature_error(&place, keyword));
         }
         Ok(Self {
             #[cfg(feature = "jsonschema")]
@@ -125,8 +124,8 @@ impl CompiledSchema {
         }
         let (mut graph, ids) = Graph::build(schema, draft::read(schema, &mut Vec::new()));
         graph.compile(&HashMap::new());
-        let (place, keyword) = foreign(schema, &graph, &ids).ok()??;
-        Some(needs_feature(&place, keyword))
+        let (place, keyword) = find_foreign(schema, &graph, &ids).ok()??;
+        Some(feature_error(&place, keyword))
     }
 
     /// Returns warnings about the parts of the schema that are not checked. Usually there are none.
@@ -136,27 +135,27 @@ impl CompiledSchema {
 
     /// Returns whether `value` fits the schema. Returns `false` for a value that is too large or too deep to check.
     pub fn is_valid(&self, value: &Value) -> bool {
-        match self.way(value) {
-            Way::Direct => self.accepts(value),
-            Way::Remembering => self.check_once(value).is_empty(),
-            Way::Refused(_) => false,
+        match self.choose_strategy(value) {
+            Strategy::Direct => self.accepts(value),
+            Strategy::Memoized => self.explain(value).is_empty(),
+            Strategy::Rejected(_) => false,
         }
     }
 
     /// Returns all problems of `value`. The list is empty if and only if the value [`is_valid`](Self::is_valid).
     ///
     /// `prefix` is the JSON Pointer of `value` in the document that the problems' paths refer to; it is empty for the value
-    /// itself. At most 32 problems are listed, or 64 if each belongs to another parameter. A last problem contains the number of
-    /// further ones.
+    /// itself. At most 32 problems are listed, or 64 if each belongs to another parameter. If there are more, the last one states
+    /// their number.
     pub fn problems(&self, value: &Value, prefix: &str) -> Vec<Problem> {
-        let mut problems = match self.way(value) {
-            Way::Refused(problem) => vec![problem],
-            Way::Direct if self.accepts(value) => Vec::new(),
-            Way::Direct => {
-                let problems = explain::findings(&self.graph, value).problems;
+        let mut problems = match self.choose_strategy(value) {
+            Strategy::Rejected(problem) => vec![problem],
+            Strategy::Direct if self.accepts(value) => Vec::new(),
+            Strategy::Direct => {
+                let problems = explain::find_problems(&self.graph, value).problems;
                 if problems.is_empty() { vec![self.unexplained_problem(value)] } else { problems }
             }
-            Way::Remembering => self.check_once(value),
+            Strategy::Memoized => self.explain(value),
         };
         for problem in &mut problems {
             problem.path.insert_str(0, prefix);
@@ -164,9 +163,9 @@ impl CompiledSchema {
         problems
     }
 
-    /// Returns the problems that the graph alone finds, which visits each part once.
-    fn check_once(&self, value: &Value) -> Vec<Problem> {
-        let found = explain::findings(&self.graph, value);
+    /// Returns the problems that the walk finds, or one if its maximum cost does not suffice.
+    fn explain(&self, value: &Value) -> Vec<Problem> {
+        let found = explain::find_problems(&self.graph, value);
         if found.problems.is_empty() && !found.complete {
             let expected = "arguments that take less work to check against the schema";
             return vec![Problem::new("", ProblemKind::TooLarge, expected)];
@@ -182,57 +181,57 @@ impl CompiledSchema {
         Evaluator::new(&self.graph, usize::MAX).accepts(0, value)
     }
 
-    /// Returns the problem of an invalid value for which the graph finds none.
+    /// Returns the problem of an invalid value in which the walk finds none.
     #[cfg_attr(not(feature = "jsonschema"), expect(clippy::unused_self, reason = "only the library says why"))]
     fn unexplained_problem(&self, value: &Value) -> Problem {
         #[cfg(feature = "jsonschema")]
         let text = self.foreign.as_ref().and_then(|foreign| foreign.validate(value).err()?.masked().to_string().into());
         #[cfg(not(feature = "jsonschema"))]
         let text: Option<String> = None;
-        let expected = text.map_or_else(|| "a value that fits the schema".to_owned(), |text| cut(&text));
-        Problem::new("", ProblemKind::Invalid, expected).got(shorten(value))
+        let expected = text.map_or_else(|| "a value that fits the schema".to_owned(), |text| truncate(&text));
+        Problem::new("", ProblemKind::Invalid, expected).got(summarize(value))
     }
 
-    fn way(&self, value: &Value) -> Way {
+    fn choose_strategy(&self, value: &Value) -> Strategy {
         let mut depth = 0;
-        let Some(work) = self.work(value, 0, &mut depth) else {
+        let Some(cost) = self.max_cost(value, 0, &mut depth) else {
             let expected = format!("a value that is nested at most {MAX_DEPTH} levels deep");
-            return Way::Refused(Problem::new("", ProblemKind::TooLarge, expected));
+            return Strategy::Rejected(Problem::new("", ProblemKind::TooLarge, expected));
         };
         if (depth + 1) * self.cost.nesting > MAX_NESTING {
             let expected = "a value that is nested less deep for this schema";
-            return Way::Refused(Problem::new("", ProblemKind::TooLarge, expected));
+            return Strategy::Rejected(Problem::new("", ProblemKind::TooLarge, expected));
         }
-        if work <= MAX_WORK { Way::Direct } else { Way::Remembering }
+        if cost <= MAX_COST { Strategy::Direct } else { Strategy::Memoized }
     }
 
-    /// Returns the maximum work of checking `value`, or `None` if it is too deep.
-    fn work(&self, value: &Value, depth: usize, deepest: &mut usize) -> Option<u64> {
+    /// Returns the maximum cost of checking `value`, or `None` if it is too deep.
+    fn max_cost(&self, value: &Value, depth: usize, deepest: &mut usize) -> Option<u64> {
         if depth > MAX_DEPTH {
             return None;
         }
         *deepest = depth.max(*deepest);
-        let visits = |size: usize| self.cost.at(depth).saturating_mul(u64::try_from(size).unwrap_or(u64::MAX));
-        let mut work = match value {
-            Value::String(text) => visits(1 + text.len() / 64),
-            Value::Array(items) => visits(1 + items.len() / 16),
-            Value::Object(map) => visits(1 + map.len() / 16),
-            _ => visits(1),
+        let size = match value {
+            Value::String(text) => text.len() / BYTES_PER_VISIT,
+            Value::Array(items) => items.len() / COMPARISONS_PER_VISIT,
+            Value::Object(map) => map.len() / COMPARISONS_PER_VISIT,
+            _ => 0,
         };
+        let mut cost = self.cost.at(depth).saturating_mul(1 + size as u64);
         match value {
             Value::Array(items) => {
                 for item in items {
-                    work = work.saturating_add(self.work(item, depth + 1, deepest)?);
+                    cost = cost.saturating_add(self.max_cost(item, depth + 1, deepest)?);
                 }
             }
             Value::Object(map) => {
                 for part in map.values() {
-                    work = work.saturating_add(self.work(part, depth + 1, deepest)?);
+                    cost = cost.saturating_add(self.max_cost(part, depth + 1, deepest)?);
                 }
             }
             _ => {}
         }
-        Some(work)
+        Some(cost)
     }
 }
 
@@ -257,7 +256,7 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_VALUES: usize = 50_000;
 
 /// Refuses a schema that is too large to compile.
-fn size(schema: &Value) -> Result<(), Uncompilable> {
+fn check_size(schema: &Value) -> Result<(), Uncompilable> {
     let (mut bytes, mut values) = (0, 0);
     let mut todo = vec![(schema, 0)];
     while let Some((value, depth)) = todo.pop() {
@@ -285,8 +284,8 @@ fn size(schema: &Value) -> Result<(), Uncompilable> {
     Ok(())
 }
 
-/// Returns the cost of checks. Refuses a schema that would need too much stack or time.
-fn cost(graph: &Graph) -> Result<Cost, Uncompilable> {
+/// Returns the maximum cost of checks. Refuses a schema that would need too much stack or time.
+fn check_cost(graph: &Graph) -> Result<Cost, Uncompilable> {
     let refused = |text: String| Err(Uncompilable(text));
     let Some(cost) = Cost::of(graph) else {
         return refused("a `$ref` leads back to itself without a property or an item in between".to_owned());
@@ -297,31 +296,31 @@ fn cost(graph: &Graph) -> Result<Cost, Uncompilable> {
             cost.nesting
         ));
     }
-    if cost.ways > MAX_WAYS {
+    if cost.paths > MAX_PATHS {
         return refused("references multiply beyond what can be compiled".to_owned());
     }
-    if graph.resources > MAX_RESOURCES {
-        return refused(format!("it has {} parts with an `$id`, more than {MAX_RESOURCES}", graph.resources));
+    if graph.id_count > MAX_IDS {
+        return refused(format!("it has {} parts with an `$id`, more than {MAX_IDS}", graph.id_count));
     }
     Ok(cost)
 }
 
 /// Returns the keyword of `graph` that only the library `jsonschema` supports, with its place. Refuses a schema with an
 /// unresolvable reference.
-fn foreign(
+fn find_foreign(
     schema: &Value,
     graph: &Graph,
-    ids: &HashMap<usize, Id>,
+    ids: &HashMap<usize, NodeId>,
 ) -> Result<Option<(String, &'static str)>, Uncompilable> {
     let mut found = None;
     for (id, node) in graph.nodes() {
         match &node.gap {
             None => {}
-            Some(Gap::Nowhere(reference)) => {
+            Some(Gap::UnresolvedReference(reference)) => {
                 let text = format!("a reference has no target (the target is never downloaded): `{reference}`");
-                return Err(Uncompilable(cut(&text)));
+                return Err(Uncompilable(truncate(&text)));
             }
-            Some(Gap::Malformed(text)) => {
+            Some(Gap::NotASchema(text)) => {
                 return Err(Uncompilable(format!("the target of a reference is not a schema: {text}")));
             }
             Some(Gap::Foreign(keyword)) => {
@@ -330,18 +329,21 @@ fn foreign(
         }
     }
     let place_of =
-        |id: Id| places::find(schema, &|value| ids.get(&address(value)) == Some(&id)).pop().unwrap_or_default();
+        |id: NodeId| places::find(schema, &|value| ids.get(&address(value)) == Some(&id)).pop().unwrap_or_default();
     Ok(found.map(|(id, keyword)| (place_of(id), keyword)))
 }
 
 /// Returns the error for a keyword that only the library `jsonschema` supports.
-fn needs_feature(place: &str, keyword: &str) -> Uncompilable {
-    Uncompilable(format!("{} needs the feature `jsonschema` of tool-runtime", cut(&format!("{place}/{keyword}"))))
+fn feature_error(place: &str, keyword: &str) -> Uncompilable {
+    Uncompilable(format!("{} needs the feature `jsonschema` of tool-runtime", truncate(&format!("{place}/{keyword}"))))
 }
 
-/// Returns an untrusted text on one line, shortened.
-pub fn cut(text: &str) -> String {
-    excerpt(text, 300)
+/// The maximum number of characters of an untrusted text in an error.
+const MAX_SHOWN: usize = 300;
+
+/// Returns an untrusted text on one line, truncated.
+pub fn truncate(text: &str) -> String {
+    excerpt(text, MAX_SHOWN)
 }
 
 /// The size limits that are tried for a compiled pattern. The last one is the maximum.
@@ -354,18 +356,20 @@ const MAX_PATTERN_BYTES: usize = 16 << 20;
 fn compile_patterns(
     schema: &Value,
     graph: &mut Graph,
-    ids: &HashMap<usize, Id>,
+    ids: &HashMap<usize, NodeId>,
     warnings: &mut Vec<String>,
 ) -> Result<HashMap<String, Pattern>, Uncompilable> {
     let mut tried = HashMap::new();
     let mut left = MAX_PATTERN_BYTES;
-    let mut dropped: Vec<Id> = Vec::new();
+    let mut dropped: Vec<NodeId> = Vec::new();
     for (id, node) in graph.nodes() {
-        if let Some((name, _)) = node.patterns.iter().find(|(name, _)| !runs(name, &mut tried, &mut left)) {
+        if let Some((name, _)) =
+            node.pattern_properties.iter().find(|(name, _)| !try_pattern(name, &mut tried, &mut left))
+        {
             return Err(pattern_refusal("patternProperties", name));
         }
         let pattern = node.leaf.get("pattern").and_then(Value::as_str);
-        if pattern.is_some_and(|pattern| !runs(pattern, &mut tried, &mut left)) {
+        if pattern.is_some_and(|pattern| !try_pattern(pattern, &mut tried, &mut left)) {
             dropped.push(id);
         }
     }
@@ -375,15 +379,14 @@ fn compile_patterns(
     Ok(tried.into_iter().filter_map(|(text, pattern)| Some((text, pattern?))).collect())
 }
 
-/// Returns whether `pattern` can run within the bytes that are `left`. Each pattern is tried once.
-fn runs(pattern: &str, tried: &mut HashMap<String, Option<Pattern>>, left: &mut usize) -> bool {
+/// Returns whether `pattern` can be compiled within the bytes that are `left`. Each pattern is tried once.
+fn try_pattern(pattern: &str, tried: &mut HashMap<String, Option<Pattern>>, left: &mut usize) -> bool {
     if let Some(known) = tried.get(pattern) {
         return known.is_some();
     }
-    let sizes = SIZES.into_iter().filter(|most| most <= left);
-    let found = sizes.into_iter().find_map(|most| Some((most, Pattern::compile(pattern, most)?)));
-    *left -= found.as_ref().map_or(0, |(size, _)| *size);
-    let compiled = found.map(|(_, compiled)| compiled);
+    let mut sizes = SIZES.into_iter().filter(|size| size <= left);
+    let (size, compiled) = sizes.find_map(|size| Some((size, Pattern::compile(pattern, size)?))).unzip();
+    *left -= size.unwrap_or(0);
     let runs = compiled.is_some();
     tried.insert(pattern.to_owned(), compiled);
     runs
@@ -392,11 +395,11 @@ fn runs(pattern: &str, tried: &mut HashMap<String, Option<Pattern>>, left: &mut 
 fn drop_patterns(
     schema: &Value,
     graph: &mut Graph,
-    ids: &HashMap<usize, Id>,
-    dropped: &[Id],
+    ids: &HashMap<usize, NodeId>,
+    dropped: &[NodeId],
     warnings: &mut Vec<String>,
 ) -> Result<(), Uncompilable> {
-    let text = |graph: &Graph, id: Id| {
+    let text = |graph: &Graph, id: NodeId| {
         graph.node(id).leaf.get("pattern").and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let guarded = find_guarded(graph);
@@ -427,18 +430,18 @@ fn unsupported_pattern(pattern: &str) -> String {
     )
 }
 
-/// Returns, for each node, whether it is used in another way than by "and", so that accepting more there can refuse more
-/// elsewhere.
+/// Returns for each node whether the whole schema may refuse more when the node accepts more. Such nodes are inside `not`, `if`,
+/// `oneOf` or `contains`.
 fn find_guarded(graph: &Graph) -> Vec<bool> {
     let mut guarded: Vec<bool> = graph.nodes().map(|_| false).collect();
-    let mut waiting: Vec<Id> = Vec::new();
+    let mut waiting: Vec<NodeId> = Vec::new();
     for (_, node) in graph.nodes() {
-        waiting.extend(node.not.iter().chain(&node.condition).chain(&node.one_of));
+        waiting.extend(node.not.iter().chain(&node.if_).chain(&node.one_of));
         waiting.extend(node.contains.map(|contains| contains.schema));
     }
     while let Some(id) = waiting.pop() {
         if !std::mem::replace(&mut guarded[id], true) {
-            waiting.extend(graph.node(id).here().chain(graph.node(id).deeper()));
+            waiting.extend(graph.node(id).same_value().chain(graph.node(id).parts()));
         }
     }
     guarded

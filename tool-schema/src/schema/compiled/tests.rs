@@ -313,7 +313,7 @@ proptest! {
                 prop_assert_eq!(problems.is_empty(), fits, "{} {}: {:?}", schema, value, problems);
                 // The library `jsonschema` and both ways of checking agree.
                 prop_assert!(library.is_valid(&value) == fits || counts_contains(&schema), "{} {}", schema, value);
-                let found = explain::findings(&validator.graph, &value).problems;
+                let found = explain::find_problems(&validator.graph, &value).problems;
                 prop_assert_eq!(found.is_empty(), fits, "{} {}: {:?}", schema, value, found);
                 for problem in problems {
                     prop_assert!(!problem.expected.is_empty(), "{} {}: {:?}", schema, value, problem);

@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::{Walk, phrase};
-use crate::feedback::{Problem, ProblemKind, beginning, excerpt, name, names, shorten, suggest};
-use crate::schema::graph::{Check, Contains, Id};
-use crate::schema::{evaluate, pointer::segment};
+use crate::feedback::{Problem, ProblemKind, excerpt, quote_name, quote_names, suggest, summarize, truncate_name};
+use crate::schema::graph::{Check, Contains, NodeId};
+use crate::schema::{evaluate, pointer::escape_token};
 
 /// The maximum number of allowed values that a problem lists.
 const MAX_LISTED: usize = 50;
 
-/// Adds the problems that the leaf keywords of `id` have with `value`.
-pub fn check(walk: &Walk<'_>, id: Id, value: &Value, out: &mut Vec<Problem>) {
+/// Adds the problems of `value` by the keywords of `id` about the value itself.
+pub fn check(walk: &Walk<'_>, id: NodeId, value: &Value, out: &mut Vec<Problem>) {
     let graph = walk.graph;
     let mut failed = graph.node(id).checks.iter().filter(|check| !check.passes(value)).peekable();
     if failed.peek().is_none() {
@@ -28,13 +28,9 @@ pub fn check(walk: &Walk<'_>, id: Id, value: &Value, out: &mut Vec<Problem>) {
                 return;
             }
             (Check::UniqueItems, Value::Array(items)) => out.push(repeated_item(walk, items)),
-            (Check::MinItems(_) | Check::MaxItems(_), _) => {
-                let expected = phrase::list_size(graph, id);
-                out.push(walk.problem(ProblemKind::WrongLength, expected).got(shorten(value)));
-            }
-            (Check::MinProperties(_) | Check::MaxProperties(_), _) => {
-                let expected = phrase::object_size(graph, id);
-                out.push(walk.problem(ProblemKind::WrongLength, expected).got(shorten(value)));
+            (Check::MinItems(_) | Check::MaxItems(_) | Check::MinProperties(_) | Check::MaxProperties(_), _) => {
+                let expected = phrase::describe_size(graph, id, value.is_array());
+                out.push(walk.problem(ProblemKind::WrongLength, expected).got(summarize(value)));
             }
             (check, _) => {
                 let kind = kind_of(check);
@@ -47,18 +43,16 @@ pub fn check(walk: &Walk<'_>, id: Id, value: &Value, out: &mut Vec<Problem>) {
     match main {
         Some(ProblemKind::WrongType) => out.push(wrong_type(walk, &[id], id, value)),
         Some(kind) => {
-            let mut got = shorten(value);
+            let mut got = summarize(value);
             if let (ProblemKind::WrongLength, Value::String(text)) = (kind, value) {
-                got.push_str(&phrase::count_of(text.chars().count(), " of", "character"));
+                let length = phrase::count(text.chars().count() as u64, "character");
+                got = format!("{got} of {length}");
             }
             let suggestion = match (kind, value) {
-                (ProblemKind::NoMatch, Value::String(text)) => part(walk, id, text),
+                (ProblemKind::NoMatch, Value::String(text)) => suggest_part(walk, id, text),
                 _ => None,
             };
-            out.push(walk.problem(kind, phrase::of(graph, id)).got(got).suggest(suggestion));
-        }
-        None if out.is_empty() => {
-            out.push(walk.problem(ProblemKind::Invalid, phrase::of(graph, id)).got(shorten(value)));
+            out.push(walk.problem(kind, phrase::describe(graph, id)).got(got).suggest(suggestion));
         }
         None => {}
     }
@@ -78,44 +72,58 @@ fn kind_of(check: &Check) -> ProblemKind {
     }
 }
 
+/// Returns the rank of a kind; the most basic one is first.
 fn importance(kind: ProblemKind) -> usize {
     let order = [ProblemKind::WrongType, ProblemKind::OutOfRange, ProblemKind::WrongLength, ProblemKind::NoMatch];
     order.iter().position(|other| *other == kind).unwrap_or(order.len())
 }
 
-pub fn not_allowed(walk: &Walk<'_>, id: Id, value: &Value, allowed: Vec<Value>) -> Problem {
-    let expected = if allowed.is_empty() { phrase::of(walk.graph, id) } else { phrase::one_of(&allowed) };
-    let suggestion = nearest(value, &allowed);
-    let problem = walk.problem(ProblemKind::NotAllowed, expected).got(shorten(value)).suggest(suggestion);
+/// Returns the problem of a value that is not among the `allowed` ones.
+pub fn not_allowed(walk: &Walk<'_>, id: NodeId, value: &Value, allowed: Vec<Value>) -> Problem {
+    let expected = if allowed.is_empty() { phrase::describe(walk.graph, id) } else { phrase::one_of(&allowed) };
+    let suggestion = suggest_value(value, &allowed);
+    let problem = walk.problem(ProblemKind::NotAllowed, expected).got(summarize(value)).suggest(suggestion);
     if allowed.len() > MAX_LISTED { problem } else { problem.allowed(allowed) }
 }
 
 /// Returns the problem of a value whose type none of `ids` accepts. `whole` is the schema of their union.
-pub fn wrong_type(walk: &Walk<'_>, ids: &[Id], whole: Id, value: &Value) -> Problem {
+pub fn wrong_type(walk: &Walk<'_>, ids: &[NodeId], whole: NodeId, value: &Value) -> Problem {
     let suggestion = ids.iter().find_map(|&id| convert(walk, id, value));
     let got = match value {
-        Value::String(text) if suggestion.is_none() => describe_held(text)
-            .map_or_else(|| shorten(value), |held| format!("{} (a string that contains {held})", shorten(value))),
-        value => shorten(value),
+        Value::String(text) if suggestion.is_none() => describe_content(text).map_or_else(
+            || summarize(value),
+            |content| format!("{} (a string that contains {content})", summarize(value)),
+        ),
+        value => summarize(value),
     };
-    walk.problem(ProblemKind::WrongType, phrase::of(walk.graph, whole)).got(got).suggest(suggestion)
+    walk.problem(ProblemKind::WrongType, phrase::describe(walk.graph, whole)).got(got).suggest(suggestion)
 }
+
+/// The maximum number of items that are compared to name two equal ones.
+const MAX_COMPARED_ITEMS: usize = 200;
 
 fn repeated_item(walk: &Walk<'_>, items: &[Value]) -> Problem {
     let problem = walk.problem(ProblemKind::Invalid, "a list whose items are all different");
-    // This is only for the phrase, and lists can be long.
-    let looked_at = &items[..items.len().min(200)];
-    let twice = looked_at.iter().enumerate().find_map(|(index, item)| {
-        let first = looked_at[..index].iter().position(|other| other == item)?;
-        Some(format!("{} as items {first} and {index}", shorten(item)))
+    // The two items are only an example. Of a long list, only the first items are compared.
+    let compared = &items[..items.len().min(MAX_COMPARED_ITEMS)];
+    let twice = compared.iter().enumerate().find_map(|(index, item)| {
+        let first = compared[..index].iter().position(|other| other == item)?;
+        Some(format!("{} as items {first} and {index}", summarize(item)))
     });
     problem.got(twice.unwrap_or_else(|| "an item twice".to_owned()))
 }
 
-/// The maximum number of steps of one guess.
-const MAX_STEPS: usize = 1_000;
+/// The maximum cost of one guess.
+const MAX_GUESS_COST: usize = 1_000;
 
-pub fn nearest(value: &Value, allowed: &[Value]) -> Option<String> {
+/// The maximum length of a suggested list or object.
+const MAX_SUGGESTION: usize = 60;
+
+/// The maximum length of a string that is parsed as JSON for a suggestion, in bytes.
+const MAX_PARSED: usize = 10_000;
+
+/// Returns the value of `allowed` that is nearest to `value`, shortened.
+pub fn suggest_value(value: &Value, allowed: &[Value]) -> Option<String> {
     if value.is_array() || value.is_object() {
         return None;
     }
@@ -126,11 +134,11 @@ pub fn nearest(value: &Value, allowed: &[Value]) -> Option<String> {
         let near = suggest::nearest(value.as_str()?, allowed.iter().filter_map(Value::as_str))?;
         allowed.iter().find(|other| other.as_str() == Some(near))
     };
-    same.or_else(near).map(shorten)
+    same.or_else(near).map(summarize)
 }
 
 /// Returns `value` in another form that fits the schema `id`: as a text, a number, or the only item of a list.
-fn convert(walk: &Walk<'_>, id: Id, value: &Value) -> Option<String> {
+fn convert(walk: &Walk<'_>, id: NodeId, value: &Value) -> Option<String> {
     let other = match value {
         Value::String(text) => parse_other(text),
         Value::Number(_) | Value::Bool(_) => Some(Value::from(value.to_string())),
@@ -138,28 +146,28 @@ fn convert(walk: &Walk<'_>, id: Id, value: &Value) -> Option<String> {
         _ => None,
     };
     let listed = (!value.is_array() && !value.is_null()).then(|| Value::Array(vec![value.clone()]));
-    let fitting = other.into_iter().chain(listed).find(|other| walk.fits(id, other, MAX_STEPS))?;
+    let fitting = other.into_iter().chain(listed).find(|other| walk.fits(id, other, MAX_GUESS_COST))?;
     let text = fitting.to_string();
     Some(match &fitting {
-        Value::Array(_) | Value::Object(_) if text.len() > 60 || text.chars().any(char::is_control) => {
+        Value::Array(_) | Value::Object(_) if text.len() > MAX_SUGGESTION || text.chars().any(char::is_control) => {
             let kind = if fitting.is_array() { "list" } else { "object" };
             if value.is_string() { format!("the {kind} itself, not as a string") } else { format!("a {kind} with it") }
         }
-        Value::Array(_) | Value::Object(_) => excerpt(&text, 60),
-        scalar => shorten(scalar),
+        Value::Array(_) | Value::Object(_) => excerpt(&text, MAX_SUGGESTION),
+        scalar => summarize(scalar),
     })
 }
 
 /// Returns the part of `text` that fits the schema `id`: the trimmed text, or the date of a date and time.
-fn part(walk: &Walk<'_>, id: Id, text: &str) -> Option<String> {
+fn suggest_part(walk: &Walk<'_>, id: NodeId, text: &str) -> Option<String> {
     let parts = [Some(text.trim()), text.split_once(['T', ' ']).map(|(date, _)| date)];
     let mut values = parts.into_iter().flatten().filter(|part| *part != text && !part.is_empty()).map(Value::from);
-    values.find(|value| walk.fits(id, value, MAX_STEPS)).map(|value| shorten(&value))
+    values.find(|value| walk.fits(id, value, MAX_GUESS_COST)).map(|value| summarize(&value))
 }
 
 /// Returns a phrase for the list or object that `text` contains as JSON.
-fn describe_held(text: &str) -> Option<String> {
-    parse_other(text).filter(|value| value.is_object() || value.is_array()).map(|value| shorten(&value))
+fn describe_content(text: &str) -> Option<String> {
+    parse_other(text).filter(|value| value.is_object() || value.is_array()).map(|value| summarize(&value))
 }
 
 /// Returns the JSON value that `text` contains, unless it is a string.
@@ -169,133 +177,136 @@ fn parse_other(text: &str) -> Option<Value> {
         "True" => return Some(Value::Bool(true)),
         "False" => return Some(Value::Bool(false)),
         "None" => return Some(Value::Null),
-        _ if text.len() > 10_000 => return None,
+        _ if text.len() > MAX_PARSED => return None,
         _ => {}
     }
     serde_json::from_str(text).ok().filter(|value: &Value| !value.is_string())
 }
 
 /// The maximum number of unknown names that are compared with a missing one.
-const MAX_COMPARED: usize = 100;
+const MAX_COMPARED_NAMES: usize = 100;
 
-const STEPS_TO_COMPARE: usize = 10;
+/// The cost of comparing two names.
+const COST_OF_COMPARISON: usize = 10;
 
 impl Walk<'_> {
-    pub(super) fn object(&mut self, id: Id, value: &Value, map: &Map<String, Value>, out: &mut Vec<Problem>) {
+    pub(super) fn check_object(&mut self, id: NodeId, value: &Value, map: &Map<String, Value>, out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
         for (key, schema) in &node.properties {
             if let Some(part) = map.get(key) {
-                let found = self.visit_part(&segment(key), *schema, part);
+                let found = self.visit_part(key, *schema, part);
                 let optional = part.is_null() && !node.required.contains(key);
                 out.extend(
-                    found.iter().map(|problem| if optional { self.or_left_out(key, problem) } else { problem.clone() }),
+                    found
+                        .iter()
+                        .map(|problem| if optional { self.add_omission(key, problem) } else { problem.clone() }),
                 );
             }
         }
         for key in node.required.iter().filter(|key| !map.contains_key(*key)) {
-            out.push(self.missing(id, key, map));
+            out.push(self.missing_name(id, key, map));
         }
         for (given, required) in node.dependent_required.iter().filter(|(given, _)| map.contains_key(given)) {
             for key in required.iter().filter(|key| !map.contains_key(*key)) {
-                let mut problem = self.missing(id, key, map);
-                problem.expected = format!("{} (required beside {})", problem.expected, name(given));
+                let mut problem = self.missing_name(id, key, map);
+                problem.expected = format!("{} (required beside {})", problem.expected, quote_name(given));
                 out.push(problem);
             }
         }
-        for (_, schema) in node.dependent.iter().filter(|(given, _)| map.contains_key(given)) {
+        for (_, schema) in node.dependent_schemas.iter().filter(|(given, _)| map.contains_key(given)) {
             out.extend_from_slice(&self.visit(*schema, value));
         }
-        self.other_names(id, map, out);
+        self.check_other_members(id, map, out);
         if let Some(schema) = node.unevaluated_properties
-            && let Some(seen) = evaluate::evaluated_names(self, graph, id, value, map)
+            && let Some(seen) = evaluate::find_evaluated_names(self, graph, id, value, map)
         {
             for (key, part) in map.iter().filter(|(key, _)| !seen.contains(key.as_str())) {
-                if graph.node(schema).constant == Some(false) {
-                    out.push(self.unknown(&graph.known_names(id), key, map));
+                if graph.is_false(schema) {
+                    out.push(self.unknown_name(&graph.known_names(id), key, map));
                 } else {
-                    out.extend_from_slice(&self.visit_part(&segment(key), schema, part));
+                    out.extend_from_slice(&self.visit_part(key, schema, part));
                 }
             }
         }
     }
 
-    /// Adds the problems of names that `properties` does not list.
-    fn other_names(&mut self, id: Id, map: &Map<String, Value>, out: &mut Vec<Problem>) {
+    /// Adds the problems of members that `properties` does not list.
+    fn check_other_members(&mut self, id: NodeId, map: &Map<String, Value>, out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
-        if node.patterns.is_empty() && node.additional.is_none() && node.names.is_none() {
+        if node.pattern_properties.is_empty() && node.additional_properties.is_none() && node.property_names.is_none() {
             return;
         }
         let listed: HashSet<&str> = node.properties.iter().map(|(key, _)| key.as_str()).collect();
         for (key, part) in map {
-            // Stop: there are problems already, and the number of remaining names is unknown.
-            if self.steps.get() == 0 && !out.is_empty() {
+            // There are problems already, and many names may remain.
+            if self.is_exhausted() && !out.is_empty() {
                 return;
             }
-            if let Some(schema) = node.names
+            if let Some(schema) = node.property_names
                 && !self.fits(schema, &Value::from(key.as_str()), usize::MAX)
             {
-                let expected = format!("names that are each {}", phrase::of(graph, schema));
-                out.push(self.problem_at(&segment(&beginning(key)), ProblemKind::Unknown, expected));
+                let expected = format!("names that are each {}", phrase::describe(graph, schema));
+                out.push(self.problem_at(&truncate_name(key), ProblemKind::Unknown, expected));
                 continue;
             }
-            self.spend(node.patterns.len());
-            let matched: Vec<Id> = graph.by_pattern(id, key).collect();
+            self.spend(node.pattern_properties.len());
+            let matched: Vec<NodeId> = graph.pattern_schemas(id, key).collect();
             for schema in &matched {
-                out.extend_from_slice(&self.visit_part(&segment(key), *schema, part));
+                out.extend_from_slice(&self.visit_part(key, *schema, part));
             }
-            let Some(additional) = node.additional.filter(|_| matched.is_empty() && !listed.contains(key.as_str()))
+            let Some(additional) =
+                node.additional_properties.filter(|_| matched.is_empty() && !listed.contains(key.as_str()))
             else {
                 continue;
             };
-            if graph.node(additional).constant == Some(false) {
+            if graph.is_false(additional) {
                 let known: Vec<&str> = node.properties.iter().map(|(key, _)| key.as_str()).collect();
-                out.push(self.unknown(&known, key, map));
+                out.push(self.unknown_name(&known, key, map));
             } else {
-                out.extend_from_slice(&self.visit_part(&segment(key), additional, part));
+                out.extend_from_slice(&self.visit_part(key, additional, part));
             }
         }
     }
 
-    fn missing(&self, id: Id, key: &str, map: &Map<String, Value>) -> Problem {
+    fn missing_name(&self, id: NodeId, key: &str, map: &Map<String, Value>) -> Problem {
         let graph = self.graph;
-        let places = graph.in_place(id);
+        let places = graph.same_value_closure(id);
         let mut properties = places.iter().flat_map(|id| &graph.node(*id).properties);
         let schema = properties.find(|(other, _)| other == key).map(|(_, schema)| *schema);
-        let expected = schema.map_or_else(|| "a value".to_owned(), |schema| phrase::of(graph, schema));
+        let expected = schema.map_or_else(|| "a value".to_owned(), |schema| phrase::describe(graph, schema));
         let allowed = schema.and_then(|schema| phrase::allowed_values(graph, schema)).unwrap_or_default();
-        let mut problem = self.problem_at(&segment(key), ProblemKind::Missing, expected);
-        if allowed.len() > 1 && allowed.len() <= 50 {
+        let mut problem = self.problem_at(key, ProblemKind::Missing, expected);
+        if (2..=MAX_LISTED).contains(&allowed.len()) {
             problem = problem.allowed(allowed);
         }
         let known = graph.known_names(id);
-        let strange = map.keys().map(String::as_str).filter(|other| !known.contains(other)).take(MAX_COMPARED);
-        self.spend(strange.clone().count() * STEPS_TO_COMPARE);
+        let strange = map.keys().map(String::as_str).filter(|other| !known.contains(other)).take(MAX_COMPARED_NAMES);
+        self.spend(strange.clone().count() * COST_OF_COMPARISON);
         match suggest::nearest(key, strange) {
-            Some(near) => problem.got(format!("the name {} instead", name(near))),
+            Some(near) => problem.got(format!("the name {} instead", quote_name(near))),
             None => problem,
         }
     }
 
-    fn unknown(&self, known: &[&str], key: &str, map: &Map<String, Value>) -> Problem {
+    fn unknown_name(&self, known: &[&str], key: &str, map: &Map<String, Value>) -> Problem {
         let free: Vec<&str> = known.iter().copied().filter(|other| !map.contains_key(*other)).collect();
         let near = suggest::nearest(key, free.iter().copied()).or_else(|| suggest::nearest(key, known.iter().copied()));
         let expected = match (known, free.as_slice()) {
             ([], _) => "an object without names".to_owned(),
-            (known, []) => format!("no more than {}", names(known.iter().copied(), "and")),
-            (_, [free]) => name(free),
-            (_, free) => format!("one of {}", names(free.iter().copied(), "or")),
+            (known, []) => format!("no more than {}", quote_names(known.iter().copied(), "and")),
+            (_, free) => phrase::one_of_names(free),
         };
-        self.problem_at(&segment(&beginning(key)), ProblemKind::Unknown, expected).suggest(near.map(name))
+        self.problem_at(&truncate_name(key), ProblemKind::Unknown, expected).suggest(near.map(quote_name))
     }
 
     /// Adds to the problem of `null` that an optional value can be left out.
-    fn or_left_out(&self, key: &str, problem: &Problem) -> Problem {
+    fn add_omission(&self, key: &str, problem: &Problem) -> Problem {
         let mut problem = problem.clone();
-        let here = problem.path.len() == self.path.len() + 1 + segment(key).len();
+        let here = problem.path.len() == self.path.len() + 1 + escape_token(key).len();
         if here && matches!(problem.kind, ProblemKind::WrongType | ProblemKind::NotAllowed) {
-            problem.expected = format!("{}, or no {} at all", problem.expected, name(key));
+            problem.expected = format!("{}, or no {} at all", problem.expected, quote_name(key));
         }
         problem
     }
@@ -305,14 +316,14 @@ impl Walk<'_> {
 const MAX_ALIKE: usize = 3;
 
 impl Walk<'_> {
-    pub(super) fn list(&mut self, id: Id, value: &Value, items: &[Value], out: &mut Vec<Problem>) {
+    pub(super) fn check_list(&mut self, id: NodeId, value: &Value, items: &[Value], out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
         let mut found = Vec::new();
         let mut strange = 0;
         for (index, item) in items.iter().enumerate() {
-            let Some(schema) = node.front.get(index).copied().or(node.items) else { continue };
-            if index >= node.front.len() && graph.node(schema).constant == Some(false) {
+            let Some(schema) = node.prefix_items.get(index).copied().or(node.items) else { continue };
+            if index >= node.prefix_items.len() && graph.is_false(schema) {
                 strange += 1;
             } else {
                 found.extend_from_slice(&self.visit_part(&index.to_string(), schema, item));
@@ -322,10 +333,10 @@ impl Walk<'_> {
             self.check_contains(contains, items, out);
         }
         if let Some(schema) = node.unevaluated_items
-            && let Some(seen) = evaluate::evaluated_items(self, graph, id, value, items)
+            && let Some(seen) = evaluate::find_evaluated_items(self, graph, id, value, items)
         {
             for (index, item) in items.iter().enumerate().filter(|(index, _)| !seen.contains(index)) {
-                if graph.node(schema).constant == Some(false) {
+                if graph.is_false(schema) {
                     strange += 1;
                 } else {
                     found.extend_from_slice(&self.visit_part(&index.to_string(), schema, item));
@@ -333,30 +344,28 @@ impl Walk<'_> {
             }
         }
         if strange > 0 {
-            let expected = format!("a list of{}", phrase::count_of(items.len() - strange, " at most", "item"));
-            out.push(self.problem(ProblemKind::WrongLength, expected).got(shorten(value)));
+            let expected = format!("a list of at most {}", phrase::count((items.len() - strange) as u64, "item"));
+            out.push(self.problem(ProblemKind::WrongLength, expected).got(summarize(value)));
         }
         out.extend(self.fold_alike(found));
     }
 
     fn check_contains(&mut self, contains: Contains, items: &[Value], out: &mut Vec<Problem>) {
-        let matching = (0..).zip(items).filter(|(index, item)| {
-            let index: usize = *index;
-            self.visit_part(&index.to_string(), contains.schema, item).is_empty()
-        });
-        let count = u64::try_from(matching.count()).unwrap_or(u64::MAX);
-        let what = phrase::of(self.graph, contains.schema);
-        let expected = if count < contains.least {
-            format!("a list with at least {} that is {what}", phrase::number_of(contains.least, "item"))
-        } else if let Some(most) = contains.most.filter(|most| count > *most) {
-            format!("a list with at most {} that is {what}", phrase::number_of(most, "item"))
+        let matches =
+            |(index, item): &(usize, &Value)| self.visit_part(&index.to_string(), contains.schema, item).is_empty();
+        let count = items.iter().enumerate().filter(matches).count() as u64;
+        let item = phrase::describe(self.graph, contains.schema);
+        let expected = if count < contains.min {
+            format!("a list with at least {} that is {item}", phrase::count(contains.min, "item"))
+        } else if let Some(max) = contains.max.filter(|max| count > *max) {
+            format!("a list with at most {} that is {item}", phrase::count(max, "item"))
         } else {
             return;
         };
         out.push(self.problem(ProblemKind::Invalid, expected).got(format!("{count} of {} items", items.len())));
     }
 
-    /// Returns `found`, in which a repeated mistake is reported for the first three items and counted for the others.
+    /// Returns `found`, in which a repeated mistake is reported for the first items and counted for the others.
     fn fold_alike(&self, found: Vec<Problem>) -> Vec<Problem> {
         if found.len() <= MAX_ALIKE {
             return found;
@@ -367,14 +376,14 @@ impl Walk<'_> {
         for problem in found {
             let inside = problem.path[start..].split_once('/').map_or("", |(_, inside)| inside).to_owned();
             let places = alike.entry((inside, problem.kind, problem.expected.clone())).or_default();
-            // Of further items, only the number counts.
+            // The indices of further problems only count.
             places.push(kept.len());
             if places.len() <= MAX_ALIKE {
                 kept.push(problem);
             }
         }
         for places in alike.values().filter(|places| places.len() > MAX_ALIKE) {
-            let more = phrase::number_of((places.len() - MAX_ALIKE) as u64, "more item");
+            let more = phrase::count((places.len() - MAX_ALIKE) as u64, "more item");
             let last = &mut kept[places[MAX_ALIKE - 1]];
             let got = last.got.take().map_or_else(String::new, |got| format!("{got} "));
             last.got = Some(format!("{got}(and the same mistake in {more})"));

@@ -1,6 +1,6 @@
 //! Explanation of all problems of a value, in words that a model can act on.
 //!
-//! It walks over the schema's [`Graph`] and the value together. It guesses the intended alternative of a union and the intended
+//! A walk visits the schema's [`Graph`] and the value together. It guesses the intended alternative of a union and the intended
 //! name for a misspelt one. It removes problems that follow from others.
 
 mod keywords;
@@ -15,15 +15,18 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::evaluate::{Evaluator, Holds};
-use super::graph::{Graph, Id, address};
-use super::pointer::{self, segment};
-use crate::feedback::{Problem, ProblemKind, name, shorten};
+use super::evaluate::{Evaluator, Validate};
+use super::graph::{Graph, NodeId, address};
+use super::pointer::{self, escape_token};
+use crate::feedback::{Problem, ProblemKind, quote_name, summarize};
 
-/// The maximum number of steps of a walk. A step compares one value with one schema, in well below a microsecond.
-const MAX_STEPS: usize = 1_000_000;
+/// The maximum cost of a walk. A visit takes well below a microsecond.
+const MAX_COST: usize = 1_000_000;
 
-const STEPS_FOR_WORDS: usize = 200;
+/// The costs of describing a problem, of finding the known names of a schema, and of each of these names.
+const COST_OF_PROBLEM: usize = 200;
+const COST_OF_NAMES: usize = 100;
+const COST_OF_NAME: usize = 4;
 
 /// The result of a walk.
 pub struct Findings {
@@ -33,10 +36,11 @@ pub struct Findings {
     pub complete: bool,
 }
 
-pub fn findings(graph: &Graph, value: &Value) -> Findings {
-    let mut walk = Walk::new(graph, MAX_STEPS);
+/// Returns the problems of `value` by the root of `graph`.
+pub fn find_problems(graph: &Graph, value: &Value) -> Findings {
+    let mut walk = Walk::new(graph);
     let problems = cap(tidy(walk.visit(0, value).to_vec()));
-    Findings { problems, complete: walk.steps.get() > 0 && !walk.doubtful }
+    Findings { problems, complete: !walk.is_exhausted() && !walk.met_gap }
 }
 
 /// A walk over a value.
@@ -44,28 +48,29 @@ struct Walk<'a> {
     graph: &'a Graph,
     /// The JSON Pointer of the current value.
     path: String,
-    /// A cache of problems by schema and value address. Each pair is visited once.
-    known: HashMap<(Id, usize), Rc<[Problem]>>,
-    steps: Cell<usize>,
+    /// The problems by schema and by address of the value. Each pair is visited once.
+    known: HashMap<(NodeId, usize), Rc<[Problem]>>,
+    remaining_cost: Cell<usize>,
     /// Set if the walk has met a schema that the graph does not model.
-    doubtful: bool,
+    met_gap: bool,
 }
 
 impl<'a> Walk<'a> {
-    fn new(graph: &'a Graph, steps: usize) -> Self {
-        Self { graph, path: String::new(), known: HashMap::new(), steps: Cell::new(steps), doubtful: false }
+    fn new(graph: &'a Graph) -> Self {
+        let remaining_cost = Cell::new(MAX_COST);
+        Self { graph, path: String::new(), known: HashMap::new(), remaining_cost, met_gap: false }
     }
 
     /// Returns the problems of `value` by the schema `id`.
-    fn visit(&mut self, id: Id, value: &Value) -> Rc<[Problem]> {
+    fn visit(&mut self, id: NodeId, value: &Value) -> Rc<[Problem]> {
         let key = (id, address(value));
         if let Some(known) = self.known.get(&key) {
             return Rc::clone(known);
         }
-        if self.steps.get() == 0 {
+        if self.is_exhausted() {
             return Rc::default();
         }
-        self.spend(self.graph.effort(id));
+        self.spend(self.graph.own_cost(id));
         let mut found = Vec::new();
         self.check(id, value, &mut found);
         let found: Rc<[Problem]> = found.into();
@@ -73,52 +78,47 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// Visits a part of the value, like [`visit`](Self::visit).
-    fn visit_part(&mut self, segment: &str, id: Id, value: &Value) -> Rc<[Problem]> {
+    /// Visits the part `name` of the value, like [`visit`](Self::visit).
+    fn visit_part(&mut self, name: &str, id: NodeId, value: &Value) -> Rc<[Problem]> {
         let length = self.path.len();
         self.path.push('/');
-        self.path.push_str(segment);
+        self.path.push_str(&escape_token(name));
         let found = self.visit(id, value);
         self.path.truncate(length);
         found
     }
 
     /// Adds the problems of `value` by the schema `id`.
-    fn check(&mut self, id: Id, value: &Value, out: &mut Vec<Problem>) {
+    fn check(&mut self, id: NodeId, value: &Value, out: &mut Vec<Problem>) {
         let graph = self.graph;
         let node = graph.node(id);
-        self.doubtful |= node.gap.is_some();
-        if node.constant == Some(false) {
-            out.push(self.problem(ProblemKind::NotAllowed, "nothing here").got(shorten(value)));
+        self.met_gap |= node.gap.is_some();
+        if graph.is_false(id) {
+            out.push(self.problem(ProblemKind::NotAllowed, "nothing here").got(summarize(value)));
         }
         keywords::check(self, id, value, out);
-        for inner in graph.always(id) {
+        for inner in graph.unconditional(id) {
             out.extend_from_slice(&self.visit(inner, value));
         }
-        if !node.any_of.is_empty() {
-            self.union(id, &node.any_of, false, value, out);
-        }
-        if !node.one_of.is_empty() {
-            self.union(id, &node.one_of, true, value, out);
-        }
+        self.check_unions(id, value, out);
         if let Some(not) = node.not
             && self.visit(not, value).is_empty()
         {
-            let expected = match phrase::of(graph, not).as_str() {
+            let expected = match phrase::describe(graph, not).as_str() {
                 "any value" => "another value (a `not` in the schema refuses this one)".to_owned(),
                 refused => format!("anything but {refused}"),
             };
-            out.push(self.problem(ProblemKind::NotAllowed, expected).got(shorten(value)));
+            out.push(self.problem(ProblemKind::NotAllowed, expected).got(summarize(value)));
         }
-        if let Some(condition) = node.condition {
-            let holds = self.visit(condition, value).is_empty();
-            if let Some(branch) = if holds { node.then } else { node.otherwise } {
+        if let Some(if_) = node.if_ {
+            let branch = if self.visit(if_, value).is_empty() { node.then } else { node.else_ };
+            if let Some(branch) = branch {
                 out.extend_from_slice(&self.visit(branch, value));
             }
         }
         match value {
-            Value::Object(map) => self.object(id, value, map, out),
-            Value::Array(items) => self.list(id, value, items, out),
+            Value::Object(map) => self.check_object(id, value, map, out),
+            Value::Array(items) => self.check_list(id, value, items, out),
             _ => {}
         }
         remove_repeated(out);
@@ -126,12 +126,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Sorts problems by the order of the schema's names and the list's items. Unknown names come last.
-    fn sort(&self, id: Id, out: &mut [Problem]) {
+    fn sort(&self, id: NodeId, out: &mut [Problem]) {
         if out.len() < 2 {
             return;
         }
-        let names: Vec<String> = self.graph.known_names(id).into_iter().map(segment).collect();
-        self.spend(100 + 4 * names.len());
+        let names: Vec<String> = self.find_names(id).into_iter().map(escape_token).collect();
         let place = |problem: &Problem| {
             let Some(rest) = problem.path[self.path.len()..].strip_prefix('/') else { return 0 };
             let first = rest.split('/').next().unwrap_or_default();
@@ -141,43 +140,53 @@ impl<'a> Walk<'a> {
         out.sort_by_cached_key(place);
     }
 
-    /// Returns whether `value` fits the schema `id`. `value` lies outside the walked value. Gives up after `most` steps, with
-    /// `false`.
-    fn fits(&self, id: Id, value: &Value, most: usize) -> bool {
-        let steps = self.steps.get().min(most);
-        let judge = Evaluator::new(self.graph, steps);
-        let fits = judge.accepts(id, value);
-        self.spend(steps - judge.steps());
+    /// Returns the names that objects of `id` can have.
+    fn find_names(&self, id: NodeId) -> Vec<&'a str> {
+        let names = self.graph.known_names(id);
+        self.spend(COST_OF_NAMES + COST_OF_NAME * names.len());
+        names
+    }
+
+    /// Returns whether a value that is no part of the walked one fits the schema `id`. Returns `false` after `max_cost`.
+    fn fits(&self, id: NodeId, value: &Value, max_cost: usize) -> bool {
+        let max_cost = self.remaining_cost.get().min(max_cost);
+        let evaluator = Evaluator::new(self.graph, max_cost);
+        let fits = evaluator.accepts(id, value);
+        self.spend(max_cost - evaluator.remaining_cost());
         fits
     }
 
-    fn spend(&self, steps: usize) {
-        self.steps.set(self.steps.get().saturating_sub(steps));
+    fn spend(&self, cost: usize) {
+        self.remaining_cost.set(self.remaining_cost.get().saturating_sub(cost));
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.remaining_cost.get() == 0
     }
 
     /// Returns a problem with the current value.
     fn problem(&self, kind: ProblemKind, expected: impl Into<String>) -> Problem {
-        self.spend(STEPS_FOR_WORDS);
+        self.spend(COST_OF_PROBLEM);
         Problem::new(self.path.as_str(), kind, expected)
     }
 
-    /// Returns a problem with a part of the current value.
-    fn problem_at(&self, segment: &str, kind: ProblemKind, expected: impl Into<String>) -> Problem {
-        self.spend(STEPS_FOR_WORDS);
-        Problem::new(format!("{}/{segment}", self.path), kind, expected)
+    /// Returns a problem with the part `name` of the current value.
+    fn problem_at(&self, name: &str, kind: ProblemKind, expected: impl Into<String>) -> Problem {
+        self.spend(COST_OF_PROBLEM);
+        Problem::new(pointer::push(&self.path, name), kind, expected)
     }
 }
 
-impl Holds for Walk<'_> {
-    fn holds(&mut self, item: Option<usize>, id: Id, value: &Value) -> bool {
+impl Validate for Walk<'_> {
+    fn validates(&mut self, item: Option<usize>, id: NodeId, value: &Value) -> bool {
         match item {
             Some(index) => self.visit_part(&index.to_string(), id, value).is_empty(),
             None => self.visit(id, value).is_empty(),
         }
     }
 
-    fn spend(&self, steps: usize) {
-        Walk::spend(self, steps);
+    fn spend(&self, cost: usize) {
+        Walk::spend(self, cost);
     }
 }
 
@@ -188,16 +197,16 @@ const MAX_PROBLEMS: usize = 32;
 const MAX_PARAMETERS: usize = 64;
 
 /// The maximum number of problems that are collected.
-const MAX_KEPT: usize = 1_000;
+const MAX_COLLECTED: usize = 1_000;
 
-/// Removes repeated problems. Otherwise problems that several schemas report about one value would double with each level.
+/// Removes repeated problems. Otherwise the problems that several schemas report about one value would double with each level.
 pub fn remove_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
         let mut seen = HashSet::new();
         problems.retain(|problem| {
             seen.insert((problem.path.clone(), problem.kind, problem.expected.clone(), problem.got.clone()))
         });
-        problems.truncate(MAX_KEPT);
+        problems.truncate(MAX_COLLECTED);
     }
 }
 
@@ -218,7 +227,8 @@ pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.retain(|problem| match problem.kind {
         ProblemKind::Missing => {
             let last = pointer::last(&problem.path);
-            !misspelt.contains(&(parent(&problem.path).to_owned(), name(&last))) && named.insert(problem.path.clone())
+            !misspelt.contains(&(parent(&problem.path).to_owned(), quote_name(&last)))
+                && named.insert(problem.path.clone())
         }
         _ => true,
     });
@@ -227,11 +237,11 @@ pub fn tidy(mut problems: Vec<Problem>) -> Vec<Problem> {
 
 /// Keeps the first problems. If it drops any, a last one states their number.
 pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
-    let most = parameters(&problems).clamp(MAX_PROBLEMS, MAX_PARAMETERS);
-    if problems.len() > most {
-        let at_least = if problems.len() < MAX_KEPT { "" } else { "at least " };
-        let more = problems.len() - (most - 1);
-        problems.truncate(most - 1);
+    let max = count_parameters(&problems).clamp(MAX_PROBLEMS, MAX_PARAMETERS);
+    if problems.len() > max {
+        let at_least = if problems.len() < MAX_COLLECTED { "" } else { "at least " };
+        let more = problems.len() - (max - 1);
+        problems.truncate(max - 1);
         let expected = format!("the rest to fit too: {at_least}{more} more problems are not listed");
         problems.push(Problem::new("", ProblemKind::Invalid, expected));
     }
@@ -239,7 +249,7 @@ pub fn cap(mut problems: Vec<Problem>) -> Vec<Problem> {
 }
 
 /// Returns the number of the value's own names that have problems.
-fn parameters(problems: &[Problem]) -> usize {
+fn count_parameters(problems: &[Problem]) -> usize {
     let known = problems.iter().filter(|problem| problem.kind != ProblemKind::Unknown);
     known.filter_map(Problem::parameter).collect::<HashSet<_>>().len()
 }

@@ -4,75 +4,88 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use crate::feedback::{excerpt, join, names, shorten};
-use crate::schema::graph::{Graph, Id};
+use crate::feedback::{excerpt, join, quote_name, quote_names, summarize};
+use crate::schema::graph::{Graph, NodeId};
 
-/// The maximum number of values in a phrase.
+/// The maximum numbers in a phrase: of values, of examples of more values, of alternatives, and of characters of a pattern.
 const MAX_VALUES: usize = 24;
-
-/// The maximum number of alternatives in a phrase.
+const MAX_EXAMPLES: usize = 5;
 const MAX_ALTERNATIVES: usize = 8;
+const MAX_PATTERN: usize = 100;
 
-/// The maximum number of schemas that one phrase considers.
-const MAX_LOOKS: usize = 1_000;
+/// The maximum number of collected values.
+const MAX_COLLECTED: usize = 1_000;
 
-/// Spends one of the remaining steps. Returns `false` if none was left.
-fn take_step(looks: &Cell<usize>) -> bool {
-    looks.replace(looks.get().saturating_sub(1)) > 0
+/// The maximum number of schemas for one value that a phrase combines.
+const MAX_COMBINED: usize = 32;
+
+/// The maximum number of alternatives and lists around a schema that a phrase describes.
+const MAX_DEPTH: usize = 3;
+
+/// The maximum depth, and the maximum number of schemas at each depth, in the search for listed values.
+const MAX_SEARCH: usize = 8;
+
+/// The maximum number of schemas that one phrase visits.
+const MAX_VISITS: usize = 1_000;
+
+/// Counts a visit. Returns `false` if none remained.
+fn spend_visit(remaining: &Cell<usize>) -> bool {
+    remaining.replace(remaining.get().saturating_sub(1)) > 0
 }
 
-pub fn of(graph: &Graph, id: Id) -> String {
-    describe(graph, id, 3, &Cell::new(MAX_LOOKS))
+/// Returns a phrase for the values that the schema `id` accepts.
+pub fn describe(graph: &Graph, id: NodeId) -> String {
+    describe_within(graph, id, MAX_DEPTH, &Cell::new(MAX_VISITS))
 }
 
-fn describe(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> String {
-    if !take_step(looks) {
+fn describe_within(graph: &Graph, id: NodeId, depth: usize, remaining: &Cell<usize>) -> String {
+    if !spend_visit(remaining) {
         return "any value".to_owned();
     }
-    if let Some(values) = listed_values(graph, id, 8, looks) {
+    if let Some(values) = listed_values(graph, id, MAX_SEARCH, remaining) {
         return one_of(&values);
     }
     let facts = Facts::of(graph, id);
     let types = facts.types();
     if types.is_empty() && !facts.alternatives.is_empty() && depth > 0 {
-        return describe_several(graph, facts.alternatives, depth - 1, looks);
+        return describe_several(graph, facts.alternatives, depth - 1, remaining);
     }
     let mut phrases: Vec<String> = types
         .iter()
         .map(|kind| match *kind {
-            "integer" => facts.number("a whole number"),
-            "number" => facts.number("a number"),
-            "string" => facts.text(),
+            "integer" => facts.describe_number("a whole number"),
+            "number" => facts.describe_number("a number"),
+            "string" => facts.describe_text(),
             "boolean" => "true or false".to_owned(),
             "null" => "null".to_owned(),
-            "array" => facts.list(depth, looks),
-            "object" => facts.object(),
+            "array" => facts.describe_list(depth, remaining),
+            "object" => facts.describe_object(),
             _ => "any value".to_owned(),
         })
         .collect();
     phrases.dedup();
     match phrases.as_slice() {
-        [] if graph.node(id).constant == Some(false) => "nothing".to_owned(),
+        [] if graph.is_false(id) => "nothing".to_owned(),
         [] => "any value".to_owned(),
         phrases => join(phrases, "or"),
     }
 }
 
 /// Returns a phrase for the values that any of several schemas accepts.
-pub fn alternatives(graph: &Graph, ids: &[Id]) -> String {
-    describe_several(graph, ids, 2, &Cell::new(MAX_LOOKS))
+pub fn describe_alternatives(graph: &Graph, ids: &[NodeId]) -> String {
+    describe_several(graph, ids, MAX_DEPTH - 1, &Cell::new(MAX_VISITS))
 }
 
-fn describe_several(graph: &Graph, ids: &[Id], depth: usize, looks: &Cell<usize>) -> String {
+fn describe_several(graph: &Graph, ids: &[NodeId], depth: usize, remaining: &Cell<usize>) -> String {
     let mut values = Vec::new();
     let mut phrases: Vec<String> = Vec::new();
     let mut null = false;
     for &id in ids {
-        match listed_values(graph, id, 8, looks) {
+        match listed_values(graph, id, MAX_SEARCH, remaining) {
             Some(listed) if listed == [Value::Null] => null = true,
             Some(listed) => values.extend(listed),
             None => {
-                let phrase = describe(graph, id, depth, looks);
+                let phrase = describe_within(graph, id, depth, remaining);
                 if !phrases.contains(&phrase) {
                     phrases.push(phrase);
                 }
@@ -93,23 +106,32 @@ fn describe_several(graph: &Graph, ids: &[Id], depth: usize, looks: &Cell<usize>
     join(&phrases, "or")
 }
 
+/// Returns a phrase such as `one of "a", "b"`. Many values are only counted, with examples.
 pub fn one_of(values: &[Value]) -> String {
-    let shown = |values: &[Value]| values.iter().map(shorten).collect::<Vec<_>>().join(", ");
+    let shown = |values: &[Value]| values.iter().map(summarize).collect::<Vec<_>>().join(", ");
     match values {
         [] => "nothing".to_owned(),
-        [only] => shorten(only),
+        [only] => summarize(only),
         values if values.len() <= MAX_VALUES => format!("one of {}", shown(values)),
-        values => format!("one of {} values such as {}", values.len(), shown(&values[..5])),
+        values => format!("one of {} values such as {}", values.len(), shown(&values[..MAX_EXAMPLES])),
+    }
+}
+
+/// Returns a phrase such as "one of `a` or `b`".
+pub fn one_of_names(names: &[&str]) -> String {
+    match names {
+        [only] => quote_name(only),
+        names => format!("one of {}", quote_names(names.iter().copied(), "or")),
     }
 }
 
 /// Returns the values that the schema `id` lists in `enum`, `const` or alternatives of these, also behind references.
-pub fn allowed_values(graph: &Graph, id: Id) -> Option<Vec<Value>> {
-    listed_values(graph, id, 8, &Cell::new(MAX_LOOKS))
+pub fn allowed_values(graph: &Graph, id: NodeId) -> Option<Vec<Value>> {
+    listed_values(graph, id, MAX_SEARCH, &Cell::new(MAX_VISITS))
 }
 
-fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> Option<Vec<Value>> {
-    if !take_step(looks) {
+fn listed_values(graph: &Graph, id: NodeId, depth: usize, remaining: &Cell<usize>) -> Option<Vec<Value>> {
+    if !spend_visit(remaining) {
         return None;
     }
     let node = graph.node(id);
@@ -127,7 +149,7 @@ fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> Op
         let mut all: Vec<Value> = Vec::new();
         let complete = !alternatives.is_empty()
             && alternatives.iter().all(|&id| {
-                let values = listed_values(graph, id, depth, looks).filter(|_| all.len() < 1_000);
+                let values = listed_values(graph, id, depth, remaining).filter(|_| all.len() < MAX_COLLECTED);
                 values.is_some_and(|values| {
                     all.extend(values);
                     true
@@ -137,43 +159,38 @@ fn listed_values(graph: &Graph, id: Id, depth: usize, looks: &Cell<usize>) -> Op
             return Some(all);
         }
     }
-    graph.always(id).take(8).find_map(|id| listed_values(graph, id, depth, looks))
+    graph.unconditional(id).take(MAX_SEARCH).find_map(|id| listed_values(graph, id, depth, remaining))
 }
 
-pub fn list_size(graph: &Graph, id: Id) -> String {
+/// Returns a phrase for the lists or objects whose size the schema `id` accepts.
+pub fn describe_size(graph: &Graph, id: NodeId, is_list: bool) -> String {
     let facts = Facts::of(graph, id);
-    facts.with_size("a list", "items", "minItems", "maxItems")
+    if is_list {
+        facts.with_size("a list", "items", "minItems", "maxItems")
+    } else {
+        facts.with_size("an object", "names", "minProperties", "maxProperties")
+    }
 }
 
-pub fn object_size(graph: &Graph, id: Id) -> String {
-    let facts = Facts::of(graph, id);
-    facts.with_size("an object", "names", "minProperties", "maxProperties")
+/// Returns a number of things, such as `1 item` or `2 items`.
+pub fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Returns ` (2 characters)`, or with `of`: ` of 2 characters`.
-pub fn count_of(count: usize, of: &str, what: &str) -> String {
-    format!("{of} {}", number_of(count as u64, what))
-}
-
-pub fn number_of(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-/// The keywords of a schema and of its references.
+/// The keywords of a schema, and of the schemas that it always applies to its value.
 struct Facts<'a> {
     graph: &'a Graph,
-    /// The schema and its references.
-    ids: Vec<Id>,
-    alternatives: &'a [Id],
+    ids: Vec<NodeId>,
+    alternatives: &'a [NodeId],
 }
 
 impl<'a> Facts<'a> {
-    fn of(graph: &'a Graph, id: Id) -> Self {
+    fn of(graph: &'a Graph, id: NodeId) -> Self {
         let mut ids = vec![id];
         let mut next = 0;
-        while let Some(&id) = ids.get(next).filter(|_| ids.len() < 32) {
+        while let Some(&id) = ids.get(next).filter(|_| ids.len() < MAX_COMBINED) {
             next += 1;
-            for inner in graph.always(id) {
+            for inner in graph.unconditional(id) {
                 if !ids.contains(&inner) {
                     ids.push(inner);
                 }
@@ -212,7 +229,7 @@ impl<'a> Facts<'a> {
         self.get(key).filter(|value| value.is_number()).map(Value::to_string)
     }
 
-    fn number(&self, noun: &str) -> String {
+    fn describe_number(&self, noun: &str) -> String {
         let least = self.bound_text("minimum");
         let most = self.bound_text("maximum");
         // In draft 4, `exclusiveMinimum: true` makes `minimum` exclusive.
@@ -236,7 +253,7 @@ impl<'a> Facts<'a> {
         if bounds.is_empty() { noun.to_owned() } else { format!("{noun} {}", bounds.join(" and ")) }
     }
 
-    fn text(&self) -> String {
+    fn describe_text(&self) -> String {
         let mut text = match self.get("format").and_then(Value::as_str).and_then(format_phrase) {
             Some(known) => known.to_owned(),
             None => "a string".to_owned(),
@@ -247,7 +264,7 @@ impl<'a> Facts<'a> {
         };
         if let Some(pattern) = self.get("pattern").and_then(Value::as_str) {
             let and = if text.contains(" that ") { "and " } else { "that " };
-            text = format!("{text} {and}matches `{}`", excerpt(pattern, 100));
+            text = format!("{text} {and}matches `{}`", excerpt(pattern, MAX_PATTERN));
         }
         text
     }
@@ -263,10 +280,10 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn list(&self, depth: usize, looks: &Cell<usize>) -> String {
+    fn describe_list(&self, depth: usize, remaining: &Cell<usize>) -> String {
         let sized = |items| self.with_size("a list", items, "minItems", "maxItems");
         let items = self.ids.iter().find_map(|id| self.graph.node(*id).items);
-        let item = items.filter(|_| depth > 0).map(|items| describe(self.graph, items, depth - 1, looks));
+        let item = items.filter(|_| depth > 0).map(|items| describe_within(self.graph, items, depth - 1, remaining));
         let (list, plain) = (sized("items"), !self.has(&["minItems", "maxItems"]));
         let several = match item.as_deref() {
             None | Some("any value" | "nothing") => return list,
@@ -283,14 +300,18 @@ impl<'a> Facts<'a> {
         keys.iter().any(|key| self.get(key).is_some())
     }
 
-    fn object(&self) -> String {
+    fn describe_object(&self) -> String {
         let mut required: Vec<&str> = Vec::new();
         for name in self.ids.iter().flat_map(|id| &self.graph.node(*id).required) {
             if !required.contains(&name.as_str()) {
                 required.push(name);
             }
         }
-        if required.is_empty() { "an object".to_owned() } else { format!("an object with {}", names(required, "and")) }
+        if required.is_empty() {
+            "an object".to_owned()
+        } else {
+            format!("an object with {}", quote_names(required, "and"))
+        }
     }
 }
 

@@ -2,65 +2,68 @@
 
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Walk, keywords, phrase};
-use crate::feedback::{Problem, ProblemKind, name, names, shorten, suggest};
-use crate::schema::graph::Id;
-use crate::schema::pointer::segment;
+use crate::feedback::{Problem, ProblemKind, quote_name, suggest, summarize};
+use crate::schema::graph::{Graph, NodeId};
 
 /// An alternative and its problems with the value.
 struct Branch {
-    id: Id,
+    id: NodeId,
     problems: Rc<[Problem]>,
 }
 
 impl Walk<'_> {
-    /// Adds the problems of `value` with the alternatives `ids` of `whole`.
-    pub(super) fn union(&mut self, whole: Id, ids: &[Id], exactly_one: bool, value: &Value, out: &mut Vec<Problem>) {
-        let mut branches = Vec::new();
-        let mut fitting = Vec::new();
-        for &id in ids {
-            let problems = self.visit(id, value);
-            if problems.is_empty() {
-                fitting.push(id);
-            } else {
-                branches.push(Branch { id, problems });
+    /// Adds the problems of `value` by `anyOf` and `oneOf` of `id`.
+    pub(super) fn check_unions(&mut self, id: NodeId, value: &Value, out: &mut Vec<Problem>) {
+        let node = self.graph.node(id);
+        for (ids, exactly_one) in [(&node.any_of, false), (&node.one_of, true)] {
+            let (mut branches, mut fitting) = (Vec::new(), Vec::new());
+            for &id in ids {
+                let problems = self.visit(id, value);
+                if problems.is_empty() {
+                    fitting.push(id);
+                } else {
+                    branches.push(Branch { id, problems });
+                }
             }
-        }
-        match fitting.as_slice() {
-            [] => self.none_fits(whole, ids, branches, value, out),
-            [first, second, ..] if exactly_one => {
-                let (first, second) = (phrase::of(self.graph, *first), phrase::of(self.graph, *second));
-                let expected = format!("only one of {} alternatives to fit", ids.len());
-                let got = format!("{}, which is both {first} and {second}", shorten(value));
-                out.push(self.problem(ProblemKind::Invalid, expected).got(got));
+            match fitting.as_slice() {
+                [] if !ids.is_empty() => out.extend(self.explain_misfit(id, ids, branches, value)),
+                [first, second, ..] if exactly_one => {
+                    let (first, second) = (phrase::describe(self.graph, *first), phrase::describe(self.graph, *second));
+                    let expected = format!("only one of {} alternatives to fit", ids.len());
+                    let got = format!("{}, which is both {first} and {second}", summarize(value));
+                    out.push(self.problem(ProblemKind::Invalid, expected).got(got));
+                }
+                _ => {}
             }
-            _ => {}
         }
     }
 
-    fn none_fits(&mut self, whole: Id, ids: &[Id], branches: Vec<Branch>, value: &Value, out: &mut Vec<Problem>) {
+    /// Explains why `value` fits none of the branches, which are the alternatives `ids` of `whole`.
+    fn explain_misfit(&mut self, whole: NodeId, ids: &[NodeId], branches: Vec<Branch>, value: &Value) -> Vec<Problem> {
         let of_type: Vec<Branch> = branches.into_iter().filter(|branch| !self.is_other_type(branch)).collect();
         match of_type.as_slice() {
-            [] => out.push(self.no_type_fits(whole, ids, value)),
-            [only] => out.extend_from_slice(&only.problems),
-            several => self.several_fit_by_type(several, value, out),
+            [] => vec![self.wrong_type_problem(whole, ids, value)],
+            [only] => only.problems.to_vec(),
+            several => self.explain_nearest(several, value),
         }
     }
 
-    fn several_fit_by_type(&mut self, branches: &[Branch], value: &Value, out: &mut Vec<Problem>) {
+    /// Explains the intended one of several branches that accept the type of `value`.
+    fn explain_nearest(&mut self, branches: &[Branch], value: &Value) -> Vec<Problem> {
         if let Value::Object(map) = value
-            && let Some(problems) = self.by_tag(branches, map).or_else(|| self.by_key(branches, map))
+            && let Some(problems) = self.explain_by_tag(branches, map).or_else(|| self.explain_by_key(branches, map))
         {
-            out.extend(problems);
-        } else if let Some(branch) = self.nearest(branches, value) {
-            out.extend_from_slice(&branch.problems);
-        } else {
-            let ids: Vec<Id> = branches.iter().map(|branch| branch.id).collect();
-            let expected = phrase::alternatives(self.graph, &ids);
-            out.push(self.problem(ProblemKind::Invalid, expected).got(shorten(value)));
+            return problems;
         }
+        if let Some(branch) = self.nearest_branch(branches, value) {
+            return branch.problems.to_vec();
+        }
+        let ids: Vec<NodeId> = branches.iter().map(|branch| branch.id).collect();
+        let expected = phrase::describe_alternatives(self.graph, &ids);
+        vec![self.problem(ProblemKind::Invalid, expected).got(summarize(value))]
     }
 
     /// Returns whether the branch rejects the whole value, because of its type or because it expects another value.
@@ -69,29 +72,29 @@ impl Walk<'_> {
         branch.problems.iter().any(|problem| problem.path == self.path && refuses(problem))
     }
 
-    fn no_type_fits(&mut self, whole: Id, ids: &[Id], value: &Value) -> Problem {
+    fn wrong_type_problem(&mut self, whole: NodeId, ids: &[NodeId], value: &Value) -> Problem {
         let lists: Vec<Option<Vec<Value>>> = ids.iter().map(|&id| phrase::allowed_values(self.graph, id)).collect();
         if lists.iter().all(Option::is_some) {
-            let all = distinct(lists.iter().flatten().flatten());
+            let all = deduplicate(lists.iter().flatten().flatten());
             return keywords::not_allowed(self, whole, value, all);
         }
         let listed: Vec<Value> = lists.into_iter().flatten().flatten().collect();
         let mut problem = keywords::wrong_type(self, ids, whole, value);
-        problem.expected = phrase::alternatives(self.graph, ids);
+        problem.expected = phrase::describe_alternatives(self.graph, ids);
         if listed.iter().any(Value::is_string) && value.is_string() {
             problem.kind = ProblemKind::NotAllowed;
-            problem.suggestion = problem.suggestion.or_else(|| keywords::nearest(value, &listed));
+            problem.suggestion = problem.suggestion.or_else(|| keywords::suggest_value(value, &listed));
         }
         problem
     }
 
     /// Explains the branch whose tag the value has: `{"type": "circle", …}`.
-    fn by_tag(&mut self, branches: &[Branch], map: &serde_json::Map<String, Value>) -> Option<Vec<Problem>> {
-        let (tag, values) = self.tag(branches)?;
-        let all = || distinct(values.iter().flatten());
+    fn explain_by_tag(&mut self, branches: &[Branch], map: &Map<String, Value>) -> Option<Vec<Problem>> {
+        let (tag, values) = self.find_tag(branches)?;
+        let all = || deduplicate(values.iter().flatten());
         let Some(given) = map.get(&tag) else {
             let expected = phrase::one_of(&all());
-            return Some(vec![self.problem_at(&segment(&tag), ProblemKind::Missing, expected).allowed(all())]);
+            return Some(vec![self.problem_at(&tag, ProblemKind::Missing, expected).allowed(all())]);
         };
         let matching: Vec<&Branch> = branches
             .iter()
@@ -102,9 +105,9 @@ impl Walk<'_> {
         match matching.as_slice() {
             [] => {
                 let allowed = all();
-                let problem = self.problem_at(&segment(&tag), ProblemKind::NotAllowed, phrase::one_of(&allowed));
-                let suggestion = keywords::nearest(given, &allowed);
-                Some(vec![problem.got(shorten(given)).suggest(suggestion).allowed(allowed)])
+                let problem = self.problem_at(&tag, ProblemKind::NotAllowed, phrase::one_of(&allowed));
+                let suggestion = keywords::suggest_value(given, &allowed);
+                Some(vec![problem.got(summarize(given)).suggest(suggestion).allowed(allowed)])
             }
             several => {
                 let best = several.iter().min_by_key(|branch| branch.problems.len())?;
@@ -114,15 +117,15 @@ impl Walk<'_> {
     }
 
     /// Returns the name that every branch requires with values of its own, and these values for each branch.
-    fn tag(&self, branches: &[Branch]) -> Option<(String, Vec<Vec<Value>>)> {
+    fn find_tag(&self, branches: &[Branch]) -> Option<(String, Vec<Vec<Value>>)> {
         let graph = self.graph;
-        let property = |id: Id, name: &str| {
-            let places = graph.in_place(id);
+        let property = |id: NodeId, name: &str| {
+            let places = graph.same_value_closure(id);
             let mut properties = places.iter().flat_map(|id| &graph.node(*id).properties);
             properties.find(|(other, _)| other == name).and_then(|(_, id)| phrase::allowed_values(graph, *id))
         };
-        let requires = |id: Id, name: &str| {
-            graph.in_place(id).iter().any(|id| graph.node(*id).required.iter().any(|other| other == name))
+        let requires = |id: NodeId, name: &str| {
+            graph.same_value_closure(id).iter().any(|id| graph.node(*id).required.iter().any(|other| other == name))
         };
         let names = graph.known_names(branches.first()?.id);
         self.spend(names.len() * branches.len());
@@ -136,32 +139,30 @@ impl Walk<'_> {
     }
 
     /// Explains the branch whose only name the value has: `{"circle": …}`.
-    fn by_key(&mut self, branches: &[Branch], map: &serde_json::Map<String, Value>) -> Option<Vec<Problem>> {
+    fn explain_by_key(&mut self, branches: &[Branch], map: &Map<String, Value>) -> Option<Vec<Problem>> {
         let graph = self.graph;
         let keys: Vec<&str> = branches.iter().map(|branch| only_key(graph, branch.id)).collect::<Option<_>>()?;
         if let Some(index) = keys.iter().position(|key| map.contains_key(*key)) {
             return Some(branches[index].problems.to_vec());
         }
-        let expected =
-            if keys.len() == 1 { name(keys[0]) } else { format!("one of {}", names(keys.iter().copied(), "or")) };
+        let expected = phrase::one_of_names(&keys);
         Some(match map.keys().next() {
             Some(key) if map.len() == 1 => {
-                let near = suggest::nearest(key, keys.iter().copied()).map(name);
-                vec![self.problem_at(&segment(key), ProblemKind::Unknown, expected).suggest(near)]
+                let near = suggest::nearest(key, keys.iter().copied()).map(quote_name);
+                vec![self.problem_at(key, ProblemKind::Unknown, expected).suggest(near)]
             }
             _ => {
                 let expected = format!("an object with {expected}");
-                vec![self.problem(ProblemKind::Invalid, expected).got(shorten(&Value::Object(map.clone())))]
+                vec![self.problem(ProblemKind::Invalid, expected).got(summarize(&Value::Object(map.clone())))]
             }
         })
     }
 
-    /// Returns the nearest branch, if it is unique: the fewest unknown and missing names, then the fewest problems, then the
-    /// deepest.
-    fn nearest<'b>(&self, branches: &'b [Branch], value: &Value) -> Option<&'b Branch> {
+    /// Returns the nearest branch, if there is only one. It has the fewest unknown names, then the fewest missing names, then the
+    /// fewest problems, then the deepest ones.
+    fn nearest_branch<'b>(&self, branches: &'b [Branch], value: &Value) -> Option<&'b Branch> {
         let distance = |branch: &Branch| {
-            let known = self.graph.known_names(branch.id);
-            self.spend(100 + 4 * known.len());
+            let known = self.find_names(branch.id);
             let strange =
                 value.as_object().map_or(0, |map| map.keys().filter(|key| !known.contains(&key.as_str())).count());
             let missing = branch.problems.iter().filter(|problem| problem.kind == ProblemKind::Missing).count();
@@ -179,14 +180,14 @@ impl Walk<'_> {
 }
 
 /// Returns the only name that objects of an alternative have.
-fn only_key(graph: &crate::schema::graph::Graph, id: Id) -> Option<&str> {
-    let places = graph.in_place(id);
+fn only_key(graph: &Graph, id: NodeId) -> Option<&str> {
+    let places = graph.same_value_closure(id);
     let mut required = places.iter().flat_map(|id| &graph.node(*id).required);
     let only = required.next()?;
     (required.next().is_none() && graph.known_names(id).len() == 1).then_some(only.as_str())
 }
 
-fn distinct<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<Value> {
+fn deduplicate<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for value in values {
         if !all.contains(value) {

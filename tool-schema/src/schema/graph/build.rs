@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use serde_json::{Map, Value};
 
-use super::{Contains, Gap, Graph, Id, Node};
+use super::{Contains, Gap, Graph, Node, NodeId};
 use crate::schema::draft::{self, Draft};
 use crate::schema::places::{self, Holds};
 use crate::schema::{data, pointer};
@@ -13,29 +13,29 @@ use crate::schema::{data, pointer};
 struct Builder<'a> {
     draft: Draft,
     names: Names<'a>,
-    ids: HashMap<usize, Id>,
+    ids: HashMap<usize, NodeId>,
     nodes: Vec<Node>,
-    waiting: VecDeque<(Id, &'a Value)>,
+    waiting: VecDeque<(NodeId, &'a Value)>,
 }
 
 impl Graph {
     /// Returns the graph of `schema` under the rules of `draft`, and the node of each subschema by its address.
-    pub fn build(schema: &Value, draft: Draft) -> (Self, HashMap<usize, Id>) {
+    pub fn build(schema: &Value, draft: Draft) -> (Self, HashMap<usize, NodeId>) {
         let names = Names::of(schema, if draft == Draft::Four { "id" } else { "$id" });
         let (ids, nodes, waiting) = Default::default();
         let mut builder = Builder { draft, names, ids, nodes, waiting };
         builder.intern(schema);
         // A queue instead of recursion: a chain of references may be as long as the schema.
         while let Some((id, value)) = builder.waiting.pop_front() {
-            let node = builder.node(value);
+            let node = builder.build_node(value);
             builder.nodes[id] = node;
         }
-        (Self { nodes: builder.nodes, draft, resources: builder.names.resources() }, builder.ids)
+        (Self { nodes: builder.nodes, draft, id_count: builder.names.id_count() }, builder.ids)
     }
 }
 
 impl<'a> Builder<'a> {
-    fn intern(&mut self, value: &'a Value) -> Id {
+    fn intern(&mut self, value: &'a Value) -> NodeId {
         if let Some(&id) = self.ids.get(&address(value)) {
             return id;
         }
@@ -46,18 +46,18 @@ impl<'a> Builder<'a> {
         id
     }
 
-    fn node(&mut self, value: &'a Value) -> Node {
+    fn build_node(&mut self, value: &'a Value) -> Node {
         let mut node = Node::default();
-        if let Some((word, expected)) = draft::fault(value, self.draft) {
+        if let Some((word, expected)) = draft::find_fault(value, self.draft) {
             // `draft::check` does not visit this value, because no schema is expected here. A reference leads to it.
-            node.gap = Some(Gap::Malformed(format!("`{word}` must be {expected}")));
+            node.gap = Some(Gap::NotASchema(format!("`{word}` must be {expected}")));
             return node;
         }
         let Value::Object(map) = value else {
             node.constant = value.as_bool();
             return node;
         };
-        self.references(&mut node, value, map);
+        self.add_references(&mut node, value, map);
         if self.draft < Draft::Nineteen && map.contains_key("$ref") {
             // Up to draft 7, keywords beside a `$ref` are ignored.
             return node;
@@ -66,139 +66,139 @@ impl<'a> Builder<'a> {
             |word: &str, value: &Value| places::holds(word, value) == Holds::Nothing && !places::is_annotation(word);
         let leaf = map.iter().filter(|(word, value)| is_leaf(word, value));
         node.leaf = leaf.map(|(word, value)| (word.clone(), value.clone())).collect();
-        self.combined(&mut node, map);
-        self.object(&mut node, map);
-        self.list(&mut node, map);
+        self.add_combinations(&mut node, map);
+        self.add_object_keywords(&mut node, map);
+        self.add_list_keywords(&mut node, map);
         node
     }
 
-    fn references(&mut self, node: &mut Node, value: &'a Value, map: &'a Map<String, Value>) {
-        let home = self.names.home(value);
+    fn add_references(&mut self, node: &mut Node, value: &'a Value, map: &'a Map<String, Value>) {
+        let resource = self.names.resource(value);
         if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-            let target = self.names.find(reference, home);
-            self.refer(node, "$ref", reference, target);
+            let target = self.names.find(reference, resource);
+            self.add_reference(node, "$ref", reference, target);
         }
         if self.draft >= Draft::Twenty
             && let Some(reference) = map.get("$dynamicRef").and_then(Value::as_str)
         {
-            let targets = self.names.find_dynamic(reference, home);
+            let targets = self.names.find_dynamic(reference, resource);
             // With several targets, the path of evaluation decides which one is meant.
             if targets.len() > 1 {
                 node.gap = Some(Gap::Foreign("$dynamicRef"));
             }
             for target in targets {
-                self.refer(node, "$dynamicRef", reference, target);
+                self.add_reference(node, "$dynamicRef", reference, target);
             }
         }
         if self.draft == Draft::Nineteen && map.contains_key("$recursiveRef") {
-            // Without another resource around it, it refers to its own resource.
-            let is_open = home.get("$recursiveAnchor") == Some(&Value::Bool(true)) && self.names.resources() > 0;
-            self.refer(node, "$recursiveRef", "#", if is_open { Target::Foreign } else { Target::At(home) });
+            // With `$recursiveAnchor`, the path of evaluation decides, unless there is only one resource.
+            let is_open = resource.get("$recursiveAnchor") == Some(&Value::Bool(true)) && self.names.id_count() > 0;
+            let target = if is_open { Target::Foreign } else { Target::At(resource) };
+            self.add_reference(node, "$recursiveRef", "#", target);
         }
     }
 
-    fn refer(&mut self, node: &mut Node, keyword: &'static str, reference: &str, target: Target<'a>) {
+    fn add_reference(&mut self, node: &mut Node, keyword: &'static str, reference: &str, target: Target<'a>) {
         match target {
             Target::At(target) => {
                 let id = self.intern(target);
                 node.references.push(id);
             }
-            Target::Nowhere => node.gap = Some(Gap::Nowhere(reference.to_owned())),
+            Target::Unresolved => node.gap = Some(Gap::UnresolvedReference(reference.to_owned())),
             Target::Foreign => node.gap = Some(Gap::Foreign(keyword)),
         }
     }
 
-    fn combined(&mut self, node: &mut Node, map: &'a Map<String, Value>) {
-        node.all_of = self.each(map, "allOf");
-        node.any_of = self.each(map, "anyOf");
-        node.one_of = self.each(map, "oneOf");
-        node.not = self.one(map, "not");
+    fn add_combinations(&mut self, node: &mut Node, map: &'a Map<String, Value>) {
+        node.all_of = self.intern_list(map, "allOf");
+        node.any_of = self.intern_list(map, "anyOf");
+        node.one_of = self.intern_list(map, "oneOf");
+        node.not = self.intern_one(map, "not");
         if self.draft >= Draft::Seven {
-            node.condition = self.one(map, "if");
-            if node.condition.is_some() {
-                node.then = self.one(map, "then");
-                node.otherwise = self.one(map, "else");
+            node.if_ = self.intern_one(map, "if");
+            if node.if_.is_some() {
+                node.then = self.intern_one(map, "then");
+                node.else_ = self.intern_one(map, "else");
             }
         }
     }
 
-    fn object(&mut self, node: &mut Node, map: &'a Map<String, Value>) {
-        node.required = names(map.get("required"));
-        node.properties = self.named(map, "properties");
-        node.patterns = self.named(map, "patternProperties");
-        node.additional = self.one(map, "additionalProperties");
+    fn add_object_keywords(&mut self, node: &mut Node, map: &'a Map<String, Value>) {
+        node.required = read_names(map.get("required"));
+        node.properties = self.intern_named(map, "properties");
+        node.pattern_properties = self.intern_named(map, "patternProperties");
+        node.additional_properties = self.intern_one(map, "additionalProperties");
         if self.draft >= Draft::Six {
-            node.names = self.one(map, "propertyNames");
+            node.property_names = self.intern_one(map, "propertyNames");
         }
         if self.draft >= Draft::Nineteen {
-            node.unevaluated_properties = self.one(map, "unevaluatedProperties");
-            node.dependent = self.named(map, "dependentSchemas");
+            node.unevaluated_properties = self.intern_one(map, "unevaluatedProperties");
+            node.dependent_schemas = self.intern_named(map, "dependentSchemas");
             let lists = map.get("dependentRequired").and_then(Value::as_object).into_iter().flatten();
-            node.dependent_required.extend(lists.map(|(name, list)| (name.clone(), names(Some(list)))));
+            node.dependent_required.extend(lists.map(|(name, list)| (name.clone(), read_names(Some(list)))));
         }
         for (name, value) in map.get("dependencies").and_then(Value::as_object).into_iter().flatten() {
             if value.is_array() {
-                node.dependent_required.push((name.clone(), names(Some(value))));
+                node.dependent_required.push((name.clone(), read_names(Some(value))));
             } else {
                 let id = self.intern(value);
-                node.dependent.push((name.clone(), id));
+                node.dependent_schemas.push((name.clone(), id));
             }
         }
     }
 
-    fn list(&mut self, node: &mut Node, map: &'a Map<String, Value>) {
+    fn add_list_keywords(&mut self, node: &mut Node, map: &'a Map<String, Value>) {
         if self.draft >= Draft::Twenty {
-            node.front = self.each(map, "prefixItems");
-            node.items = self.one(map, "items");
+            node.prefix_items = self.intern_list(map, "prefixItems");
+            node.items = self.intern_one(map, "items");
         } else if map.get("items").is_some_and(Value::is_array) {
-            node.front = self.each(map, "items");
-            node.items = self.one(map, "additionalItems");
+            node.prefix_items = self.intern_list(map, "items");
+            node.items = self.intern_one(map, "additionalItems");
         } else {
-            node.items = self.one(map, "items");
+            node.items = self.intern_one(map, "items");
         }
-        let bound = |key| map.get(key).filter(|_| self.draft >= Draft::Nineteen).and_then(data::count);
-        let (least, most) = (bound("minContains").unwrap_or(1), bound("maxContains"));
+        let bound = |key| map.get(key).filter(|_| self.draft >= Draft::Nineteen).and_then(data::to_count);
+        let (min, max) = (bound("minContains").unwrap_or(1), bound("maxContains"));
         if self.draft >= Draft::Six
-            && let Some(schema) = self.one(map, "contains")
+            && let Some(schema) = self.intern_one(map, "contains")
         {
-            node.contains = Some(Contains { schema, least, most });
+            node.contains = Some(Contains { schema, min, max });
         }
         if self.draft >= Draft::Nineteen {
-            node.unevaluated_items = self.one(map, "unevaluatedItems");
+            node.unevaluated_items = self.intern_one(map, "unevaluatedItems");
         }
     }
 
-    fn one(&mut self, map: &'a Map<String, Value>, key: &str) -> Option<Id> {
+    fn intern_one(&mut self, map: &'a Map<String, Value>, key: &str) -> Option<NodeId> {
         let value = map.get(key).filter(|value| value.is_object() || value.is_boolean())?;
         Some(self.intern(value))
     }
 
-    fn each(&mut self, map: &'a Map<String, Value>, key: &str) -> Vec<Id> {
+    fn intern_list(&mut self, map: &'a Map<String, Value>, key: &str) -> Vec<NodeId> {
         let list = map.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         list.iter().map(|value| self.intern(value)).collect()
     }
 
-    fn named(&mut self, map: &'a Map<String, Value>, key: &str) -> Vec<(String, Id)> {
+    fn intern_named(&mut self, map: &'a Map<String, Value>, key: &str) -> Vec<(String, NodeId)> {
         let entries = map.get(key).and_then(Value::as_object).into_iter().flatten();
         entries.map(|(name, value)| (name.clone(), self.intern(value))).collect()
     }
 }
 
-fn names(list: Option<&Value>) -> Vec<String> {
+fn read_names(list: Option<&Value>) -> Vec<String> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// The named parts of a schema: resources by `$id`, and places by anchor.
 ///
-/// The judge needs exact targets. Lowering uses [`pointer::resolve`], which guesses, and records a loss for an unknown
-/// target.
+/// Evaluation needs exact targets. Lowering uses [`pointer::resolve`], which guesses, and records a loss for an unknown target.
 #[derive(Debug)]
 pub struct Names<'a> {
     /// The keyword that names a resource: `id` in draft 4, `$id` in later drafts.
     keyword: &'static str,
     root: &'a Value,
-    /// The resource of each object outside the root's own resource, by the object's address.
-    homes: HashMap<usize, &'a Value>,
+    /// The resource that encloses an object, by the object's address. Without an entry, it is the root.
+    enclosing: HashMap<usize, &'a Value>,
     resources: HashMap<&'a str, Named<'a>>,
     /// Anchors by the address of their resource and by name.
     anchors: HashMap<(usize, &'a str), Named<'a>>,
@@ -209,14 +209,14 @@ pub struct Names<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Named<'a> {
     Once(&'a Value),
-    /// Several values have the name, or data looks like a name.
+    /// Several values have the name. Some of them may be data that only looks like a schema.
     Several,
 }
 
 #[derive(Clone, Copy)]
 pub enum Target<'a> {
     At(&'a Value),
-    Nowhere,
+    Unresolved,
     /// Comparing names is not enough to find the target.
     Foreign,
 }
@@ -228,32 +228,32 @@ pub fn address(value: &Value) -> usize {
 
 impl<'a> Names<'a> {
     pub fn of(root: &'a Value, keyword: &'static str) -> Self {
-        let (homes, resources, anchors, dynamic) = Default::default();
-        let mut names = Self { keyword, root, homes, resources, anchors, dynamic };
+        let (enclosing, resources, anchors, dynamic) = Default::default();
+        let mut names = Self { keyword, root, enclosing, resources, anchors, dynamic };
         names.collect(root, root);
         names
     }
 
-    /// Returns the number of parts with an `$id`. A root without one does not count.
-    pub fn resources(&self) -> usize {
+    /// Returns the number of different `$id`s.
+    pub fn id_count(&self) -> usize {
         self.resources.len()
     }
 
     /// Returns the resource of `value`, which is the meaning of `#` inside it.
-    pub fn home(&self, value: &Value) -> &'a Value {
-        self.homes.get(&address(value)).copied().unwrap_or(self.root)
+    pub fn resource(&self, value: &Value) -> &'a Value {
+        self.enclosing.get(&address(value)).copied().unwrap_or(self.root)
     }
 
     fn collect(&mut self, value: &'a Value, resource: &'a Value) {
         match value {
             Value::Object(map) => {
-                let id = self.id(value);
+                let id = self.read_id(value);
                 let resource = if id.is_some() { value } else { resource };
                 if let Some(id) = id {
                     add_name(&mut self.resources, id.trim_end_matches('#'), value);
                 }
                 if address(resource) != address(self.root) {
-                    self.homes.insert(address(value), resource);
+                    self.enclosing.insert(address(value), resource);
                 }
                 let text = |key| map.get(key).and_then(Value::as_str);
                 let old = text(self.keyword).and_then(|id| id.strip_prefix('#'));
@@ -272,7 +272,7 @@ impl<'a> Names<'a> {
 
     pub fn find(&self, reference: &str, resource: &'a Value) -> Target<'a> {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let resource = match if base.is_empty() { Target::At(resource) } else { self.by_id(base, resource) } {
+        let resource = match if base.is_empty() { Target::At(resource) } else { self.find_by_id(base, resource) } {
             Target::At(resource) => resource,
             other => return other,
         };
@@ -287,7 +287,7 @@ impl<'a> Names<'a> {
                 None => None,
             }
         };
-        target.filter(|target| places::is_schema(target)).map_or(Target::Nowhere, Target::At)
+        target.filter(|target| places::is_schema(target)).map_or(Target::Unresolved, Target::At)
     }
 
     /// Returns every place that `$dynamicRef` can lead to.
@@ -298,24 +298,24 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn by_id(&self, base: &str, resource: &'a Value) -> Target<'a> {
+    fn find_by_id(&self, base: &str, resource: &'a Value) -> Target<'a> {
         // A relative `$id` would have to be resolved first.
         let are_absolute = self.resources.keys().all(|id| id.contains("://"));
         let is_plain = base.contains("://") || !base.starts_with(['/', '.', '?']);
-        let folder = self.id(resource).and_then(|id| id.rsplit_once('/'));
+        let folder = self.read_id(resource).and_then(|id| id.rsplit_once('/'));
         let name = match folder {
             Some((folder, _)) if !base.contains(':') => format!("{folder}/{base}"),
             _ => base.to_owned(),
         };
         match self.resources.get(name.as_str()) {
             Some(Named::Once(found)) if are_absolute && is_plain => Target::At(found),
-            None if self.resources.is_empty() && !base.contains("://json-schema.org/") => Target::Nowhere,
+            None if self.resources.is_empty() && !base.contains("://json-schema.org/") => Target::Unresolved,
             _ => Target::Foreign,
         }
     }
 
     /// Returns the `$id` of `value`, if that makes it a separate resource.
-    fn id<'v>(&self, value: &'v Value) -> Option<&'v str> {
+    fn read_id<'v>(&self, value: &'v Value) -> Option<&'v str> {
         let id = value.get(self.keyword)?.as_str()?;
         (!id.starts_with('#') && !id.is_empty()).then_some(id)
     }

@@ -1,7 +1,7 @@
 //! A schema as a graph: subschemas are nodes, keywords that apply them are edges, and local references are resolved.
 //!
-//! The graph answers whether a value fits, and how much work a check can take ([`Cost`]). It also answers which names and values
-//! a place allows, and which of several alternatives is nearest to a value.
+//! `evaluate` reads the graph to decide whether a value fits, `cost` to bound the work, and `explain` to find the names, values
+//! and alternatives to suggest.
 
 mod build;
 mod cost;
@@ -16,153 +16,164 @@ use super::draft::Draft;
 use super::format::{self, Format};
 use super::pattern::Pattern;
 pub use build::address;
-pub use cost::{Cost, MAX_DEPTH};
+pub use cost::{BYTES_PER_VISIT, COMPARISONS_PER_VISIT, Cost, MAX_DEPTH};
 
 /// The index of a node.
-pub type Id = usize;
+pub type NodeId = usize;
 
 /// A schema as a graph. The root is node 0.
 #[derive(Debug)]
 pub struct Graph {
     nodes: Vec<Node>,
     draft: Draft,
-    /// The number of parts with an `$id`.
-    pub resources: usize,
+    /// The number of different `$id`s.
+    pub id_count: usize,
 }
 
-/// One subschema, with every keyword that decides which values fit.
+/// One subschema, with every keyword that decides which values fit. Fields are named after their keywords.
 #[derive(Debug, Default)]
 pub struct Node {
     /// Set if the schema is a boolean.
     pub constant: Option<bool>,
     /// The keywords about the value itself instead of its parts.
     pub leaf: Map<String, Value>,
-    pub references: Vec<Id>,
-    pub all_of: Vec<Id>,
-    pub any_of: Vec<Id>,
-    pub one_of: Vec<Id>,
-    pub not: Option<Id>,
-    pub condition: Option<Id>,
-    pub then: Option<Id>,
-    pub otherwise: Option<Id>,
+    pub references: Vec<NodeId>,
+    pub all_of: Vec<NodeId>,
+    pub any_of: Vec<NodeId>,
+    pub one_of: Vec<NodeId>,
+    pub not: Option<NodeId>,
+    pub if_: Option<NodeId>,
+    pub then: Option<NodeId>,
+    pub else_: Option<NodeId>,
     /// Schemas that apply if the object has the name.
-    pub dependent: Vec<(String, Id)>,
+    pub dependent_schemas: Vec<(String, NodeId)>,
     /// Names that are required if the object has the name.
     pub dependent_required: Vec<(String, Vec<String>)>,
     pub required: Vec<String>,
-    pub properties: Vec<(String, Id)>,
-    pub patterns: Vec<(String, Id)>,
-    pub additional: Option<Id>,
-    pub names: Option<Id>,
-    /// The schemas of `prefixItems`.
-    pub front: Vec<Id>,
-    pub items: Option<Id>,
+    pub properties: Vec<(String, NodeId)>,
+    pub pattern_properties: Vec<(String, NodeId)>,
+    pub additional_properties: Option<NodeId>,
+    pub property_names: Option<NodeId>,
+    pub prefix_items: Vec<NodeId>,
+    pub items: Option<NodeId>,
     pub contains: Option<Contains>,
-    pub unevaluated_properties: Option<Id>,
-    pub unevaluated_items: Option<Id>,
+    pub unevaluated_properties: Option<NodeId>,
+    pub unevaluated_items: Option<NodeId>,
     /// A part of the node that the graph does not model.
     pub gap: Option<Gap>,
     /// The compiled checks of [`leaf`](Self::leaf).
     pub checks: Vec<Check>,
-    /// The compiled names of [`patterns`](Self::patterns).
-    name_checks: Vec<Pattern>,
+    /// The compiled patterns of [`pattern_properties`](Self::pattern_properties).
+    name_patterns: Vec<Pattern>,
 }
 
 /// A part of a schema that the graph does not model.
 #[derive(Clone, Debug)]
 pub enum Gap {
     /// A reference without a target.
-    Nowhere(String),
-    /// A value that is not a schema, with the reason.
-    Malformed(String),
+    UnresolvedReference(String),
+    /// A reference to a value that is not a schema, with the reason.
+    NotASchema(String),
     /// A keyword that only the library `jsonschema` supports.
     Foreign(&'static str),
 }
 
-/// The keyword `contains` and its bounds.
+/// The keyword `contains`, with `minContains` and `maxContains`.
 #[derive(Clone, Copy, Debug)]
 pub struct Contains {
-    pub schema: Id,
-    pub least: u64,
-    pub most: Option<u64>,
+    pub schema: NodeId,
+    pub min: u64,
+    pub max: Option<u64>,
 }
+
+/// The maximum number of schemas for one value, and of names for one object. Beyond this, suggestions are incomplete; they are
+/// only hints.
+const MAX_RELATED: usize = 512;
 
 impl Graph {
     pub fn draft(&self) -> Draft {
         self.draft
     }
 
-    pub fn node_mut(&mut self, id: Id) -> &mut Node {
+    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
         &mut self.nodes[id]
     }
 
-    pub fn nodes(&self) -> impl Iterator<Item = (Id, &Node)> {
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate()
     }
 
-    pub fn node(&self, id: Id) -> &Node {
+    pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id]
     }
 
-    pub fn effort(&self, id: Id) -> usize {
-        cost::effort(&self.nodes[id])
+    /// Returns whether the schema is `false`.
+    pub fn is_false(&self, id: NodeId) -> bool {
+        self.nodes[id].constant == Some(false)
     }
 
-    /// Compiles the keywords about the value itself. A pattern that is missing in `patterns` is not checked.
-    pub fn compile(&mut self, patterns: &HashMap<String, Pattern>) {
+    /// Returns the cost of the own keywords of a node.
+    pub fn own_cost(&self, id: NodeId) -> usize {
+        cost::own_cost(&self.nodes[id])
+    }
+
+    /// Compiles the keywords about the value itself. `compiled` holds the patterns that could be compiled; the others are not
+    /// checked.
+    pub fn compile(&mut self, compiled: &HashMap<String, Pattern>) {
         for node in &mut self.nodes {
-            let pattern = node.leaf.get("pattern").and_then(Value::as_str).and_then(|text| patterns.get(text));
-            node.checks = checks(self.draft, &node.leaf, pattern.cloned());
-            node.add_foreign(self.draft);
-            node.name_checks = node.patterns.iter().filter_map(|(text, _)| patterns.get(text).cloned()).collect();
+            let pattern = node.leaf.get("pattern").and_then(Value::as_str).and_then(|text| compiled.get(text));
+            node.checks = compile_checks(self.draft, &node.leaf, pattern.cloned());
+            node.add_foreign_check(self.draft);
+            let patterns = node.pattern_properties.iter();
+            node.name_patterns = patterns.filter_map(|(text, _)| compiled.get(text).cloned()).collect();
         }
     }
 
     /// Returns the schemas that `patternProperties` of a node applies to `name`.
-    pub fn by_pattern(&self, id: Id, name: &str) -> impl Iterator<Item = Id> {
+    pub fn pattern_schemas(&self, id: NodeId, name: &str) -> impl Iterator<Item = NodeId> {
         let node = &self.nodes[id];
-        let matching = node.patterns.iter().zip(&node.name_checks).filter(move |(_, check)| check.is_match(name));
-        matching.map(|((_, id), _)| *id)
+        let all = node.pattern_properties.iter().zip(&node.name_patterns);
+        all.filter(move |(_, pattern)| pattern.is_match(name)).map(|((_, id), _)| *id)
     }
 
-    /// Returns the schemas that always apply to the value of `id`: references and `allOf`.
-    pub fn always(&self, id: Id) -> impl Iterator<Item = Id> {
+    /// Returns the schemas that `id` always applies to its value: references and `allOf`.
+    pub fn unconditional(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let node = &self.nodes[id];
         node.references.iter().chain(&node.all_of).copied()
     }
 
     /// Returns `id` and all schemas that can apply to the same value, without repetitions, nearest first.
-    pub fn in_place(&self, id: Id) -> Vec<Id> {
+    pub fn same_value_closure(&self, id: NodeId) -> Vec<NodeId> {
         let mut seen = vec![id];
         let mut next = 0;
         while let Some(&id) = seen.get(next) {
             next += 1;
             let node = &self.nodes[id];
             let alternatives = node.any_of.iter().chain(&node.one_of);
-            let branches = [node.condition, node.then, node.otherwise].into_iter().flatten();
-            let dependent = node.dependent.iter().map(|(_, id)| *id);
-            for id in self.always(id).chain(alternatives.copied()).chain(branches).chain(dependent) {
+            let branches = [node.if_, node.then, node.else_].into_iter().flatten();
+            let dependent = node.dependent_schemas.iter().map(|(_, id)| *id);
+            for id in self.unconditional(id).chain(alternatives.copied()).chain(branches).chain(dependent) {
                 if !seen.contains(&id) {
                     seen.push(id);
                 }
             }
-            if seen.len() > 512 {
+            if seen.len() > MAX_RELATED {
                 break;
             }
         }
         seen
     }
 
-    /// Returns the names that objects can have here, in the schema's order.
-    pub fn known_names(&self, id: Id) -> Vec<&str> {
+    /// Returns the names that objects of `id` can have, in the schema's order.
+    pub fn known_names(&self, id: NodeId) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for id in self.in_place(id) {
+        for id in self.same_value_closure(id) {
             for (name, _) in &self.nodes[id].properties {
                 if !names.contains(&name.as_str()) {
                     names.push(name);
                 }
             }
-            if names.len() > 512 {
+            if names.len() > MAX_RELATED {
                 break;
             }
         }
@@ -172,13 +183,14 @@ impl Graph {
 
 impl Node {
     /// Adds the check of a format that only the library `jsonschema` supports.
-    fn add_foreign(&mut self, draft: Draft) {
+    fn add_foreign_check(&mut self, draft: Draft) {
         if !has_foreign_format(draft, &self.leaf) {
             return;
         }
         #[cfg(feature = "jsonschema")]
-        self.checks
-            .extend(super::compiled::foreign::format(draft, &self.leaf["format"]).map(Box::new).map(Check::Foreign));
+        self.checks.extend(
+            super::compiled::foreign::compile_format(draft, &self.leaf["format"]).map(Box::new).map(Check::Foreign),
+        );
         #[cfg(not(feature = "jsonschema"))]
         {
             self.gap = Some(Gap::Foreign("format"));
@@ -186,26 +198,27 @@ impl Node {
     }
 
     /// Returns the schemas that this one applies to the same value.
-    pub fn here(&self) -> impl Iterator<Item = Id> {
+    pub fn same_value(&self) -> impl Iterator<Item = NodeId> {
         let lists = [&self.references, &self.all_of, &self.any_of, &self.one_of].into_iter().flatten().copied();
-        let single = [self.not, self.condition, self.then, self.otherwise].into_iter().flatten();
-        lists.chain(single).chain(self.dependent.iter().map(|(_, id)| *id))
+        let single = [self.not, self.if_, self.then, self.else_].into_iter().flatten();
+        lists.chain(single).chain(self.dependent_schemas.iter().map(|(_, id)| *id))
     }
 
     /// Returns the schemas that this one applies to parts of the value.
-    pub fn deeper(&self) -> impl Iterator<Item = Id> {
-        let named = self.properties.iter().chain(&self.patterns).map(|(_, id)| *id);
+    pub fn parts(&self) -> impl Iterator<Item = NodeId> {
+        let named = self.properties.iter().chain(&self.pattern_properties).map(|(_, id)| *id);
         let contains = self.contains.map(|contains| contains.schema);
-        let single = [self.additional, self.names, self.items, contains, self.unevaluated_properties];
+        let single =
+            [self.additional_properties, self.property_names, self.items, contains, self.unevaluated_properties];
         let single = single.into_iter().chain([self.unevaluated_items]).flatten();
-        named.chain(self.front.iter().copied()).chain(single)
+        named.chain(self.prefix_items.iter().copied()).chain(single)
     }
 }
 
-/// The maximum length of a list whose items are compared one by one. In longer lists, their canonical texts are
-/// compared.
+/// The maximum length of a list whose items are compared one by one. Of longer lists, the canonical texts are compared.
 const FEW_ITEMS: usize = 16;
 
+/// A compiled keyword about the value itself.
 #[derive(Debug)]
 pub enum Check {
     Type(Vec<Kind>, Draft),
@@ -232,12 +245,12 @@ pub enum Check {
     Foreign(Box<jsonschema::Validator>),
 }
 
-/// Returns the checks of `keywords`, the cheapest first. `pattern` is their compiled pattern.
-fn checks(draft: Draft, keywords: &Map<String, Value>, pattern: Option<Pattern>) -> Vec<Check> {
+/// Compiles `keywords`, the cheapest first. `pattern` is their compiled pattern.
+fn compile_checks(draft: Draft, keywords: &Map<String, Value>, pattern: Option<Pattern>) -> Vec<Check> {
     let get = |key: &str| keywords.get(key);
     let bound = |key: &str| get(key).and_then(Value::as_number).cloned();
-    // No text or list reaches a length above `u64::MAX`.
-    let count = |key: &str| get(key).map(|value| data::count(value).unwrap_or(u64::MAX));
+    // No length reaches a bound above `u64::MAX`, so the bound saturates.
+    let count = |key: &str| get(key).map(|value| data::to_count(value).unwrap_or(u64::MAX));
     // In draft 4, `exclusiveMinimum: true` makes `minimum` exclusive.
     let is_strict = |key: &str| draft == Draft::Four && get(key) == Some(&Value::Bool(true));
     let minimum = if is_strict("exclusiveMinimum") { Check::ExclusiveMinimum } else { Check::Minimum };
@@ -283,22 +296,22 @@ impl Check {
     pub fn passes(&self, value: &Value) -> bool {
         match (self, value) {
             (Self::Type(kinds, draft), value) => kinds.iter().any(|kind| kind.accepts(value, *draft)),
-            (Self::Const(constant), value) => data::same(constant, value),
-            (Self::Enum(values), value) => values.iter().any(|other| data::same(other, value)),
+            (Self::Const(constant), value) => data::are_equal(constant, value),
+            (Self::Enum(values), value) => values.iter().any(|other| data::are_equal(other, value)),
             (Self::Minimum(bound), Value::Number(value)) => data::compare(value, bound).is_ge(),
             (Self::Maximum(bound), Value::Number(value)) => data::compare(value, bound).is_le(),
             (Self::ExclusiveMinimum(bound), Value::Number(value)) => data::compare(value, bound).is_gt(),
             (Self::ExclusiveMaximum(bound), Value::Number(value)) => data::compare(value, bound).is_lt(),
             (Self::MultipleOf(step), Value::Number(value)) => data::is_multiple(value, step),
-            (Self::MinLength(least), Value::String(text)) => text.chars().count() as u64 >= *least,
-            (Self::MaxLength(most), Value::String(text)) => text.chars().count() as u64 <= *most,
-            (Self::MinItems(least), Value::Array(items)) => items.len() as u64 >= *least,
-            (Self::MaxItems(most), Value::Array(items)) => items.len() as u64 <= *most,
-            (Self::MinProperties(least), Value::Object(map)) => map.len() as u64 >= *least,
-            (Self::MaxProperties(most), Value::Object(map)) => map.len() as u64 <= *most,
+            (Self::MinLength(min), Value::String(text)) => text.chars().count() as u64 >= *min,
+            (Self::MaxLength(max), Value::String(text)) => text.chars().count() as u64 <= *max,
+            (Self::MinItems(min), Value::Array(items)) => items.len() as u64 >= *min,
+            (Self::MaxItems(max), Value::Array(items)) => items.len() as u64 <= *max,
+            (Self::MinProperties(min), Value::Object(map)) => map.len() as u64 >= *min,
+            (Self::MaxProperties(max), Value::Object(map)) => map.len() as u64 <= *max,
             (Self::Pattern(pattern), Value::String(text)) => pattern.is_match(text),
             (Self::Format(check) | Self::Content(check), Value::String(text)) => check(text),
-            (Self::UniqueItems, Value::Array(items)) => are_different(items),
+            (Self::UniqueItems, Value::Array(items)) => all_unique(items),
             #[cfg(feature = "jsonschema")]
             (Self::Foreign(validator), value) => validator.is_valid(value),
             _ => true,
@@ -306,10 +319,11 @@ impl Check {
     }
 }
 
-pub fn are_different(items: &[Value]) -> bool {
+/// Returns whether no two items are equal in JSON Schema.
+pub fn all_unique(items: &[Value]) -> bool {
     if items.len() > FEW_ITEMS {
         let mut seen = HashSet::new();
         return items.iter().all(|item| seen.insert(canonical(item)));
     }
-    items.iter().enumerate().all(|(index, item)| !items[..index].iter().any(|other| data::same(other, item)))
+    items.iter().enumerate().all(|(index, item)| !items[..index].iter().any(|other| data::are_equal(other, item)))
 }

@@ -7,15 +7,15 @@ mod write;
 
 use serde_json::Value;
 
-use rewrite::{Version, rewrite};
+use rewrite::{TargetDraft, rewrite};
 
 use super::{
     Dialect, Lowered, Severity,
     data::Kind,
     dialect::{self, Losses},
     draft::Draft,
-    from_strict::Plan,
     places, pointer,
+    raise::Raiser,
     shape::{self, Refs},
 };
 
@@ -26,44 +26,41 @@ pub fn lower(neutral: &Value, dialect: Dialect) -> Lowered {
         Dialect::JsonSchema2020 if Draft::of(&neutral) == Draft::Twenty => {
             Lowered::new(&neutral, losses.into_vec(), None)
         }
-        Dialect::JsonSchema2020 => rewritten(rewrite(&neutral, Version::Twenty, losses)),
-        Dialect::Draft07 => rewritten(rewrite(&neutral, Version::Seven, losses)),
-        Dialect::OpenAiStrict => subset(&neutral, &OPENAI, losses),
-        Dialect::Gemini => subset(&neutral, &GEMINI, losses),
-        Dialect::Anthropic => subset(&neutral, &ANTHROPIC, losses),
+        Dialect::JsonSchema2020 => rewrite(&neutral, TargetDraft::Twenty, losses),
+        Dialect::Draft07 => rewrite(&neutral, TargetDraft::Seven, losses),
+        Dialect::OpenAiStrict => lower_to_subset(&neutral, &OPENAI, losses),
+        Dialect::Gemini => lower_to_subset(&neutral, &GEMINI, losses),
+        Dialect::Anthropic => lower_to_subset(&neutral, &ANTHROPIC, losses),
     }
 }
 
-fn rewritten((schema, losses): (Value, Losses)) -> Lowered {
-    Lowered::new(&schema, losses.into_vec(), None)
-}
-
-fn subset(neutral: &Value, rules: &Rules, losses: Losses) -> Lowered {
+fn lower_to_subset(neutral: &Value, rules: &Rules, losses: Losses) -> Lowered {
     let (shape, targets, mut losses) = shape::Reader::new(neutral, rules.refs, losses).read();
-    let shape = write::root(shape, &targets, rules, &mut losses);
+    let shape = write::to_object(shape, &targets, rules, &mut losses);
     let schema = write::write(&shape, &targets, rules, &mut losses);
     check_sizes(&schema, rules, &mut losses);
-    let plan = if rules.all_required { Plan::new(shape, targets) } else { None };
-    Lowered::new(&schema, losses.into_vec(), plan)
+    let raiser = if rules.all_required { Raiser::new(shape, targets) } else { None };
+    Lowered::new(&schema, losses.into_vec(), raiser)
 }
 
 /// The features of JSON Schema that a provider accepts.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "a table of what is there and what is not")]
 pub struct Rules {
-    /// The name of the reader in notes.
+    /// The provider's name in notes.
     pub reader: &'static str,
-    /// Set if the provider enforces the schema. Then inexpressible parts rule that out; otherwise a placeholder is only narrower.
+    /// Set if the provider enforces the schema. A placeholder is then [`Severity::Inexpressible`], and otherwise only narrower.
     pub strict: bool,
     pub refs: Refs,
-    /// The limits that the provider accepts. A `minItems` above [`Rules::most_min_items`] is left out.
+    /// The limits that the provider accepts.
     pub limits: &'static [&'static str],
     pub formats: &'static [&'static str],
-    pub most_min_items: u64,
+    /// The maximum of an accepted `minItems`.
+    pub max_min_items: u64,
     /// Returns `true` for a pattern that the provider accepts.
     pub pattern: fn(&str) -> bool,
     /// Returns `true` for a kind whose values can be listed.
-    pub values: fn(Kind) -> bool,
+    pub lists: fn(Kind) -> bool,
     /// Set if `const` is supported.
     pub constant: bool,
     /// Set if `anyOf` is supported.
@@ -81,6 +78,13 @@ pub struct Rules {
     pub sizes: Sizes,
 }
 
+impl Rules {
+    /// Returns the severity of a loss to a placeholder.
+    fn placeholder_severity(&self) -> Severity {
+        if self.strict { Severity::Inexpressible } else { Severity::Narrowed }
+    }
+}
+
 /// The maximum sizes of a schema; zero means no limit.
 #[derive(Debug)]
 pub struct Sizes {
@@ -92,19 +96,19 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    pub const ANY: Self = Self { properties: 0, optional: 0, levels: 0, values: 0, characters: 0 };
+    pub const UNLIMITED: Self = Self { properties: 0, optional: 0, levels: 0, values: 0, characters: 0 };
 }
 
 /// Anthropic's strict mode: no additional properties, no size limits in schemas, no recursion.
 pub const ANTHROPIC: Rules = Rules {
     reader: "Anthropic's strict mode",
     strict: true,
-    refs: Refs::KeepStraight,
+    refs: Refs::KeepAcyclic,
     limits: &["pattern", "format", "minItems"],
     formats: &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
-    most_min_items: 1,
+    max_min_items: 1,
     pattern: is_regular,
-    values: |_| true,
+    lists: |_| true,
     constant: true,
     unions: true,
     tuples: false,
@@ -112,7 +116,7 @@ pub const ANTHROPIC: Rules = Rules {
     all_required: false,
     ordering: false,
     default: true,
-    sizes: Sizes { optional: 24, ..Sizes::ANY },
+    sizes: Sizes { optional: 24, ..Sizes::UNLIMITED },
 };
 
 /// OpenAI's strict mode: all properties required, no additional ones; recursion is allowed.
@@ -132,9 +136,9 @@ pub const OPENAI: Rules = Rules {
         "maxItems",
     ],
     formats: &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
-    most_min_items: u64::MAX,
+    max_min_items: u64::MAX,
     pattern: |_| true,
-    values: |_| true,
+    lists: |_| true,
     constant: true,
     unions: true,
     tuples: false,
@@ -148,18 +152,18 @@ pub const OPENAI: Rules = Rules {
 /// Gemini: the part of JSON Schema that all its versions document. There are no references and no unions, and each schema has a
 /// type.
 ///
-/// A recursive schema is expanded twice, and then only named. A union of objects becomes one object that accepts the properties
-/// of all. Of a union of several kinds, the first stays. Listed values are strings. The order of properties is written, because
-/// Gemini 2.0 needs it.
+/// A recursive schema is expanded twice, and then only named. A union of objects becomes one object with the properties of all.
+/// Of a union of several kinds, the first stays. Only strings are listed. The order of properties is written, because Gemini 2.0
+/// needs it.
 pub const GEMINI: Rules = Rules {
     reader: "Gemini",
     strict: false,
     refs: Refs::Inline,
     limits: &["format", "minimum", "maximum", "minItems", "maxItems"],
     formats: &["date-time", "date", "time"],
-    most_min_items: u64::MAX,
+    max_min_items: u64::MAX,
     pattern: |_| false,
-    values: |kind| kind == Kind::String,
+    lists: |kind| kind == Kind::String,
     constant: false,
     unions: false,
     tuples: true,
@@ -167,27 +171,34 @@ pub const GEMINI: Rules = Rules {
     all_required: false,
     ordering: true,
     default: false,
-    sizes: Sizes::ANY,
+    sizes: Sizes::UNLIMITED,
 };
+
+/// Returns `name`, with a number if it is used.
+fn unused_name(name: &str, is_used: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_used(name)).expect("numbers do not end")
+}
 
 /// Returns whether `pattern` is a regular language: without look-around, back-references and word boundaries.
 fn is_regular(pattern: &str) -> bool {
     let mut characters = pattern.chars().peekable();
     while let Some(one) = characters.next() {
-        let beyond = match one {
+        let is_irregular = match one {
             '\\' => characters.next().is_some_and(|next| next.is_ascii_digit() || matches!(next, 'b' | 'B' | 'k')),
             '(' if characters.peek() == Some(&'?') => characters.nth(1).is_some_and(|next| next != ':'),
             _ => false,
         };
-        if beyond {
+        if is_irregular {
             return false;
         }
     }
     true
 }
 
+/// The sizes of a schema, as in [`Sizes`].
 #[derive(Debug, Default)]
-struct Found {
+struct Measured {
     properties: usize,
     optional: usize,
     levels: usize,
@@ -198,8 +209,8 @@ struct Found {
 /// Reports the sizes of `schema` that exceed the limits of `rules`.
 pub fn check_sizes(schema: &Value, rules: &Rules, losses: &mut Losses) {
     let limits = &rules.sizes;
-    let mut found = Found::default();
-    measure(schema, "", 0, &mut found, limits.levels > 0);
+    let mut found = Measured::default();
+    measure(schema, "", 0, &mut found);
     let all = [
         ("properties", found.properties, limits.properties, "properties"),
         ("required", found.optional, limits.optional, "optional properties"),
@@ -207,18 +218,17 @@ pub fn check_sizes(schema: &Value, rules: &Rules, losses: &mut Losses) {
         ("enum", found.values, limits.values, "listed values"),
         ("", found.characters, limits.characters, "characters in names and values"),
     ];
-    for (word, count, most, what) in all {
-        if most > 0 && count > most {
-            let note = format!("{count} {what}, but {} takes {most} at most", rules.reader);
+    for (word, count, max, noun) in all {
+        if max > 0 && count > max {
+            let note = format!("{count} {noun}, but {} takes {max} at most", rules.reader);
             losses.add("", word, Severity::Inexpressible, note);
         }
     }
 }
 
-fn measure(schema: &Value, at: &str, level: usize, found: &mut Found, depth: bool) {
-    let mut level = level;
+fn measure(schema: &Value, at: &str, mut level: usize, found: &mut Measured) {
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-        level += usize::from(depth);
+        level += 1;
         found.levels = found.levels.max(level);
         found.properties += properties.len();
         found.characters += properties.keys().map(String::len).sum::<usize>();
@@ -235,6 +245,6 @@ fn measure(schema: &Value, at: &str, level: usize, found: &mut Found, depth: boo
         if places::is_structure(word) {
             found.characters += pointer::last(&place).len();
         }
-        measure(child, &place, level, found, depth);
+        measure(child, &place, level, found);
     }
 }

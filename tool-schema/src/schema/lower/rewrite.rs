@@ -1,4 +1,4 @@
-//! Rewriting of a schema, keyword by keyword, to another version of JSON Schema.
+//! Rewriting of a schema, keyword by keyword, to another draft of JSON Schema.
 //!
 //! Draft 7 has no `unevaluatedProperties` and no `unevaluatedItems`. In a schema without combinations, `additionalProperties` and
 //! the schema of later items replace them. Otherwise, names from the combined schemas become properties that may have any value.
@@ -7,65 +7,52 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use super::unused_name;
 use crate::schema::{
-    Severity, data,
+    Lowered, Severity, data,
     dialect::Losses,
     draft::Draft,
     places::{self, Holds},
     pointer,
 };
 
+/// The draft that a schema is rewritten to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// Draft 7, from any version.
+pub enum TargetDraft {
+    /// Draft 7, from any draft.
     Seven,
-    /// 2020-12, from an older version.
+    /// 2020-12, from an older draft.
     Twenty,
 }
 
-impl Version {
+impl TargetDraft {
     fn definitions(self) -> &'static str {
         if self == Self::Seven { "definitions" } else { "$defs" }
     }
-
-    /// Returns the new name of the keyword `word` in `schema`, or `None` if the keyword is dropped.
-    fn name<'w>(self, word: &'w str, schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'w str> {
-        match self {
-            Self::Seven => name_in_seven(word, schema, source),
-            Self::Twenty => name_in_twenty(word, schema),
-        }
-    }
-
-    /// Completes `to`, whose inner schemas are written. `from` is its original.
-    fn finish(self, from: &Map<String, Value>, to: &mut Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
-        match self {
-            Self::Seven => finish_seven(from, to, source, losses),
-            Self::Twenty => finish_twenty(to, source),
-        }
-    }
 }
 
+/// The schema that is rewritten.
 struct Source<'a> {
     root: &'a Value,
     draft: Draft,
-    /// The place of the schema that is being rewritten.
+    /// The current place.
     at: String,
 }
 
-/// The mark of a reference whose new target is not known yet. The target's place in the original follows it.
+/// The start of a reference whose new target is not known yet. The target's place in the original follows.
 const MARK: char = '\u{0}';
 
-pub fn rewrite(root: &Value, version: Version, losses: Losses) -> (Value, Losses) {
+pub fn rewrite(root: &Value, target_draft: TargetDraft, losses: Losses) -> Lowered {
     let source = Source { root, draft: Draft::of(root), at: String::new() };
-    let mut rewriter = Rewriter { version, source, losses, moved: HashMap::new(), wanted: Vec::new() };
-    let mut schema = rewriter.schema(root, "", "");
-    rewriter.hoist(&mut schema);
-    link(&mut schema, &rewriter.moved);
-    (schema, rewriter.losses)
+    let mut rewriter = Rewriter { target_draft, source, losses, moved: HashMap::new(), wanted: Vec::new() };
+    let mut schema = rewriter.rewrite_schema(root, "", "");
+    rewriter.add_definitions(&mut schema);
+    link_references(&mut schema, &rewriter.moved);
+    Lowered::new(&schema, rewriter.losses.into_vec(), None)
 }
 
 struct Rewriter<'a> {
-    version: Version,
+    target_draft: TargetDraft,
     source: Source<'a>,
     losses: Losses,
     /// The new place of each schema of the original.
@@ -75,46 +62,54 @@ struct Rewriter<'a> {
 }
 
 impl Rewriter<'_> {
-    fn schema(&mut self, schema: &Value, at: &str, to: &str) -> Value {
+    fn rewrite_schema(&mut self, schema: &Value, at: &str, to: &str) -> Value {
         self.moved.insert(at.to_owned(), to.to_owned());
         let Value::Object(from) = schema else { return schema.clone() };
         let mut out = Map::new();
         for (word, value) in from {
             at.clone_into(&mut self.source.at);
             if matches!(word.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef") {
-                self.reference(word, value, at, &mut out);
+                self.rewrite_reference(word, value, at, &mut out);
                 continue;
             }
             let nested_id =
                 matches!(word.as_str(), "$id" | "id") && (!at.is_empty() || self.source.draft == Draft::Four);
-            let name = if word == "$schema" || nested_id { None } else { self.version.name(word, from, &self.source) };
+            let name = match self.target_draft {
+                _ if word == "$schema" || nested_id => None,
+                TargetDraft::Seven => name_in_seven(word, from, &self.source),
+                TargetDraft::Twenty => name_in_twenty(word, from),
+            };
             if let Some(name) = name {
                 let (at, to) = (pointer::push(at, word), pointer::push(to, name));
-                let value = self.value(places::holds(word, value), value, &at, &to);
-                merge(&mut out, name, value);
+                let value = self.rewrite_value(places::holds(word, value), value, &at, &to);
+                add_keyword(&mut out, name, value);
             }
         }
         if self.source.draft == Draft::Four {
-            unflag(&mut out, "minimum", "exclusiveMinimum");
-            unflag(&mut out, "maximum", "exclusiveMaximum");
+            make_exclusive(&mut out, "minimum", "exclusiveMinimum");
+            make_exclusive(&mut out, "maximum", "exclusiveMaximum");
         }
         at.clone_into(&mut self.source.at);
-        self.version.finish(from, &mut out, &self.source, &mut self.losses);
+        match self.target_draft {
+            TargetDraft::Seven => finish_seven(from, &mut out, &self.source, &mut self.losses),
+            TargetDraft::Twenty => finish_twenty(&mut out, &self.source),
+        }
         Value::Object(out)
     }
 
-    fn value(&mut self, holds: Holds, value: &Value, at: &str, to: &str) -> Value {
+    fn rewrite_value(&mut self, holds: Holds, value: &Value, at: &str, to: &str) -> Value {
         match (holds, value) {
-            (Holds::One, one) if places::is_schema(one) => self.schema(one, at, to),
+            (Holds::One, one) if places::is_schema(one) => self.rewrite_schema(one, at, to),
             (Holds::Many, Value::Array(list)) => {
-                let one = |(i, one): (usize, &Value)| self.schema(one, &format!("{at}/{i}"), &format!("{to}/{i}"));
+                let one =
+                    |(i, one): (usize, &Value)| self.rewrite_schema(one, &format!("{at}/{i}"), &format!("{to}/{i}"));
                 list.iter().enumerate().map(one).collect()
             }
             (Holds::Named, Value::Object(named)) => {
                 let mut out = Map::new();
                 for (name, one) in named {
                     let (at, to) = (pointer::push(at, name), pointer::push(to, name));
-                    out.insert(name.clone(), self.value(Holds::One, one, &at, &to));
+                    out.insert(name.clone(), self.rewrite_value(Holds::One, one, &at, &to));
                 }
                 Value::Object(out)
             }
@@ -122,7 +117,7 @@ impl Rewriter<'_> {
         }
     }
 
-    fn reference(&mut self, word: &str, value: &Value, at: &str, out: &mut Map<String, Value>) {
+    fn rewrite_reference(&mut self, word: &str, value: &Value, at: &str, out: &mut Map<String, Value>) {
         let found = value.as_str().and_then(|reference| pointer::resolve(self.source.root, at, reference));
         if let Some((target, _)) = found {
             out.entry("$ref").or_insert_with(|| format!("{MARK}{target}").into());
@@ -134,23 +129,19 @@ impl Rewriter<'_> {
     }
 
     /// Adds definitions for targets of references in places where no schema is expected.
-    fn hoist(&mut self, root: &mut Value) {
+    fn add_definitions(&mut self, root: &mut Value) {
         let mut next = 0;
         while let Some(target) = self.wanted.get(next).cloned() {
             next += 1;
             let (false, Some(schema)) = (self.moved.contains_key(&target), self.source.root.pointer(&target)) else {
                 continue;
             };
-            let word = self.version.definitions();
+            let word = self.target_draft.definitions();
             let Some(root) = root.as_object_mut() else { return };
             let definitions = root.entry(word).or_insert_with(|| Map::new().into());
-            let plain = pointer::last(&target);
-            let taken = |name: &String| definitions.get(name).is_some();
-            let numbered = (2..).map(|number| format!("{plain}_{number}"));
-            let name =
-                std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).expect("numbers do not end");
+            let name = unused_name(&pointer::last(&target), |name| definitions.get(name).is_some());
             let to = pointer::push(&pointer::push("", word), &name);
-            let schema = self.schema(schema, &target, &to);
+            let schema = self.rewrite_schema(schema, &target, &to);
             if let Some(definitions) = definitions.as_object_mut() {
                 definitions.insert(name, schema);
             }
@@ -158,8 +149,8 @@ impl Rewriter<'_> {
     }
 }
 
-/// Adds a keyword. If another keyword of the original has the same new name, merges both.
-fn merge(out: &mut Map<String, Value>, name: &str, value: Value) {
+/// Adds a keyword, or merges it with a keyword of the original that has the same new name.
+fn add_keyword(out: &mut Map<String, Value>, name: &str, value: Value) {
     match (out.get_mut(name), value) {
         (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
         (_, value) => drop(out.insert(name.to_owned(), value)),
@@ -167,7 +158,7 @@ fn merge(out: &mut Map<String, Value>, name: &str, value: Value) {
 }
 
 /// Replaces draft 4's `"exclusiveMinimum": true` beside a `minimum`.
-fn unflag(schema: &mut Map<String, Value>, word: &str, flag: &str) {
+fn make_exclusive(schema: &mut Map<String, Value>, word: &str, flag: &str) {
     if let Some(&Value::Bool(open)) = schema.get(flag) {
         schema.shift_remove(flag);
         if open && let Some(bound) = schema.shift_remove(word) {
@@ -177,7 +168,7 @@ fn unflag(schema: &mut Map<String, Value>, word: &str, flag: &str) {
 }
 
 /// Replaces marked references by the new places of their targets.
-fn link(schema: &mut Value, moved: &HashMap<String, String>) {
+fn link_references(schema: &mut Value, moved: &HashMap<String, String>) {
     let Value::Object(map) = schema else { return };
     if let Some(Value::String(reference)) = map.get_mut("$ref")
         && let Some(target) = reference.strip_prefix(MARK)
@@ -185,9 +176,10 @@ fn link(schema: &mut Value, moved: &HashMap<String, String>) {
         let place = moved.get(target).map_or("", String::as_str);
         *reference = format!("#{}", pointer::encode(place));
     }
-    places::visit_children(map, |_, _, child| link(child, moved));
+    places::visit_children(map, |_, _, child| link_references(child, moved));
 }
 
+/// Returns the new name of the keyword `word` in `schema`, or `None` if it is dropped.
 fn name_in_twenty<'w>(word: &'w str, schema: &Map<String, Value>) -> Option<&'w str> {
     let is_tuple = schema.get("items").is_some_and(Value::is_array);
     match word {
@@ -200,6 +192,7 @@ fn name_in_twenty<'w>(word: &'w str, schema: &Map<String, Value>) -> Option<&'w 
     }
 }
 
+/// Completes a rewritten schema, whose inner schemas are complete.
 fn finish_twenty(to: &mut Map<String, Value>, source: &Source<'_>) {
     if to.contains_key("$ref") && !source.draft.reference_has_siblings() {
         to.retain(|word, _| word == "$ref" || places::is_annotation(word));
@@ -219,6 +212,7 @@ fn finish_twenty(to: &mut Map<String, Value>, source: &Source<'_>) {
     }
 }
 
+/// Returns the new name of the keyword `word` in `schema`, or `None` if it is dropped.
 fn name_in_seven<'w>(word: &'w str, schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'w str> {
     let has = |word: &str| schema.contains_key(word);
     match word {
@@ -229,25 +223,26 @@ fn name_in_seven<'w>(word: &'w str, schema: &Map<String, Value>, source: &Source
         "dependentSchemas" => Some("dependencies"),
         "dependentRequired" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$vocabulary" | "contentSchema"
         | "minContains" | "maxContains" => None,
-        "contains" if counts_none(schema) => None,
-        "unevaluatedItems" => items_name(schema),
-        "unevaluatedProperties" => properties_name(schema, source),
+        "contains" if needs_no_match(schema) => None,
+        "unevaluatedItems" => name_of_unevaluated_items(schema),
+        "unevaluatedProperties" => name_of_unevaluated_properties(schema, source),
         other => Some(other),
     }
 }
 
+/// Completes `to`, the rewritten form of `from`, whose inner schemas are complete.
 fn finish_seven(from: &Map<String, Value>, to: &mut Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
-    dependencies(from, to);
-    contains(from, source, losses);
+    merge_dependencies(from, to);
+    lose_contains_bounds(from, source, losses);
     if from.contains_key("contentSchema") {
         losses.add(&source.at, "contentSchema", Severity::Annotation, "draft 7 does not have it: left out");
     }
     finish_unevaluated(from, to, source, losses);
-    siblings(to, source.draft);
+    wrap_reference(to, source.draft);
 }
 
 /// Merges both kinds of dependencies into draft 7's single keyword.
-fn dependencies(from: &Map<String, Value>, to: &mut Map<String, Value>) {
+fn merge_dependencies(from: &Map<String, Value>, to: &mut Map<String, Value>) {
     let Some(required) = from.get("dependentRequired").and_then(Value::as_object) else { return };
     let all = to.entry("dependencies").or_insert_with(|| Map::new().into());
     let Some(all) = all.as_object_mut() else { return };
@@ -260,17 +255,17 @@ fn dependencies(from: &Map<String, Value>, to: &mut Map<String, Value>) {
     }
 }
 
-/// Returns whether `contains` accepts an empty array.
-fn counts_none(schema: &Map<String, Value>) -> bool {
-    schema.get("minContains").and_then(data::count) == Some(0)
+/// Returns whether `contains` accepts a list without a matching item.
+fn needs_no_match(schema: &Map<String, Value>) -> bool {
+    schema.get("minContains").and_then(data::to_count) == Some(0)
 }
 
-fn contains(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
+fn lose_contains_bounds(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses) {
     if source.draft < Draft::Nineteen || !from.contains_key("contains") {
         return;
     }
     for (word, harmless) in [("minContains", [0, 1].as_slice()), ("maxContains", &[])] {
-        let count = from.get(word).and_then(data::count);
+        let count = from.get(word).and_then(data::to_count);
         if count.is_some_and(|count| !harmless.contains(&count)) {
             losses.add(&source.at, word, Severity::Weakened, "draft 7 does not have it: left out");
         }
@@ -278,7 +273,7 @@ fn contains(from: &Map<String, Value>, source: &Source<'_>, losses: &mut Losses)
 }
 
 /// Moves a `$ref` into an `allOf`, because draft 7 ignores keywords beside it.
-fn siblings(to: &mut Map<String, Value>, draft: Draft) {
+fn wrap_reference(to: &mut Map<String, Value>, draft: Draft) {
     if !draft.reference_has_siblings() || to.keys().all(|word| word == "$ref" || places::is_structure(word)) {
         return;
     }
@@ -289,11 +284,8 @@ fn siblings(to: &mut Map<String, Value>, draft: Draft) {
     }
 }
 
-const PROPERTIES: &str = "unevaluatedProperties";
-const ITEMS: &str = "unevaluatedItems";
-
 /// Returns the draft 7 keyword for `unevaluatedItems` of `schema`.
-fn items_name(schema: &Map<String, Value>) -> Option<&'static str> {
+fn name_of_unevaluated_items(schema: &Map<String, Value>) -> Option<&'static str> {
     if is_combined(schema) || schema.contains_key("contains") || schema.contains_key("items") {
         None
     } else if schema.contains_key("prefixItems") {
@@ -304,9 +296,9 @@ fn items_name(schema: &Map<String, Value>) -> Option<&'static str> {
 }
 
 /// Returns the draft 7 keyword for `unevaluatedProperties` of `schema`.
-fn properties_name(schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'static str> {
-    let sayable = !schema.contains_key("additionalProperties") && find_evaluated(schema, source).is_some();
-    sayable.then_some("additionalProperties")
+fn name_of_unevaluated_properties(schema: &Map<String, Value>, source: &Source<'_>) -> Option<&'static str> {
+    let is_expressible = !schema.contains_key("additionalProperties") && find_evaluated(schema, source).is_some();
+    is_expressible.then_some("additionalProperties")
 }
 
 /// Adds the properties that combined schemas name, and records the losses.
@@ -316,19 +308,20 @@ fn finish_unevaluated(
     source: &Source<'_>,
     losses: &mut Losses,
 ) {
-    if from.contains_key(ITEMS) && items_name(from).is_none() && (is_combined(from) || from.contains_key("contains")) {
-        losses.add(&source.at, ITEMS, Severity::Weakened, "draft 7 does not have it: left out");
+    let is_lost = name_of_unevaluated_items(from).is_none() && (is_combined(from) || from.contains_key("contains"));
+    if from.contains_key("unevaluatedItems") && is_lost {
+        losses.add(&source.at, "unevaluatedItems", Severity::Weakened, "draft 7 does not have it: left out");
     }
-    if !from.contains_key(PROPERTIES) || from.contains_key("additionalProperties") {
+    if !from.contains_key("unevaluatedProperties") || from.contains_key("additionalProperties") {
         return;
     }
     let Some(evaluated) = find_evaluated(from, source) else {
-        losses.add(&source.at, PROPERTIES, Severity::Weakened, "draft 7 does not have it: left out");
+        losses.add(&source.at, "unevaluatedProperties", Severity::Weakened, "draft 7 does not have it: left out");
         return;
     };
     if !evaluated.certain {
         let note = "names from only some of the combined schemas are allowed with all of them";
-        losses.add(&source.at, PROPERTIES, Severity::Weakened, note);
+        losses.add(&source.at, "unevaluatedProperties", Severity::Weakened, note);
     }
     for (word, names) in [("properties", evaluated.names), ("patternProperties", evaluated.patterns)] {
         if !names.is_empty() {
@@ -357,7 +350,7 @@ struct Evaluated {
     certain: bool,
 }
 
-/// Returns the properties that combined schemas name, or `None` if one of the schemas covers all properties.
+/// Returns the properties that combined schemas name, or `None` if one of them evaluates all properties.
 fn find_evaluated(schema: &Map<String, Value>, source: &Source<'_>) -> Option<Evaluated> {
     let mut found = Evaluated { certain: true, ..Evaluated::default() };
     let mut seen = HashSet::new();
@@ -365,7 +358,7 @@ fn find_evaluated(schema: &Map<String, Value>, source: &Source<'_>) -> Option<Ev
     add_applied(schema, &source.at, source, &mut found, &mut todo);
     while let Some((at, schema)) = todo.pop() {
         let Some(schema) = schema.as_object().filter(|_| seen.insert(at.clone())) else { continue };
-        if schema.contains_key("additionalProperties") || schema.contains_key(PROPERTIES) {
+        if schema.contains_key("additionalProperties") || schema.contains_key("unevaluatedProperties") {
             return None;
         }
         let names = |word: &str| schema.get(word).and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned();

@@ -1,22 +1,22 @@
-//! Writing shapes as schemas under the rules of a provider. Words replace the keywords that the provider does not accept.
+//! Writing of shapes as schemas under the rules of a provider. Words replace the keywords that the provider does not accept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::Rules;
+use super::{Rules, unused_name};
 use crate::schema::{
     Severity,
     data::{self, Kind},
     dialect::Losses,
     exact::make_nullable,
-    from_strict::takes_null,
     pointer,
-    shape::{Array, At, Form, Limit, Notes, Object, Property, Rest, Scalar, Shape, count, unite},
+    raise::accepts_null,
+    shape::{Array, At, Form, Limit, Notes, Object, Property, Rest, Scalar, Shape, find_count, unite},
 };
 
 /// Returns the shape of a tool's arguments, which is an object even if the neutral schema is not.
-pub fn root(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Shape {
+pub fn to_object(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Shape {
     let Shape { at, mut notes, form } = shape;
     let form = match form {
         Form::Object(object) => Form::Object(object),
@@ -33,7 +33,7 @@ pub fn root(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: 
                 );
             }
             match objects.len() {
-                0 => root_stand_in(&at, Rest::None, rules, losses),
+                0 => object_placeholder(&at, Rest::None, rules, losses),
                 1 => objects.remove(0).form,
                 _ => {
                     let united = unite(&at, objects, losses);
@@ -44,12 +44,13 @@ pub fn root(shape: Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: 
                 }
             }
         }
-        Form::Any => root_stand_in(&at, Rest::Open, rules, losses),
-        _ => root_stand_in(&at, Rest::None, rules, losses),
+        Form::Any => object_placeholder(&at, Rest::Open, rules, losses),
+        _ => object_placeholder(&at, Rest::None, rules, losses),
     };
     Shape { at, notes, form }
 }
 
+/// Returns the object that `shape` is or refers to.
 fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> {
     match &shape.form {
         Form::Object(_) => Some(shape),
@@ -58,24 +59,23 @@ fn resolve_object(shape: Shape, targets: &BTreeMap<At, Shape>) -> Option<Shape> 
     }
 }
 
-fn root_stand_in(at: &At, rest: Rest, rules: &Rules, losses: &mut Losses) -> Form {
+fn object_placeholder(at: &At, rest: Rest, rules: &Rules, losses: &mut Losses) -> Form {
     if rest == Rest::None {
-        let severity = if rules.strict { Severity::Inexpressible } else { Severity::Narrowed };
-        losses.add(at, "type", severity, "arguments must be an object: replaced by an empty one");
+        losses.add(at, "type", rules.placeholder_severity(), "arguments must be an object: replaced by an empty one");
     }
-    Form::Object(Object { properties: Vec::new(), declared: rest == Rest::None, rest, limits: Vec::new() })
+    Form::Object(Object { declared: rest == Rest::None, rest, ..Object::default() })
 }
 
 /// Returns the schema of `shape`, with the definitions that it needs.
 pub fn write(shape: &Shape, targets: &BTreeMap<At, Shape>, rules: &Rules, losses: &mut Losses) -> Value {
     let mut writer = Writer { rules, targets, losses, names: HashMap::new(), order: Vec::new() };
-    let mut root = writer.node(shape, true);
+    let mut root = writer.write_node(shape, true);
     let mut definitions = Map::new();
     let mut next = 0;
     while let Some(at) = writer.order.get(next).cloned() {
         next += 1;
         if let Some(target) = targets.get(&at) {
-            let node = writer.node(target, false);
+            let node = writer.write_node(target, false);
             definitions.insert(writer.names[&at].clone(), Value::Object(node));
         }
     }
@@ -94,7 +94,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn node(&mut self, shape: &Shape, is_root: bool) -> Node {
+    fn write_node(&mut self, shape: &Shape, is_root: bool) -> Node {
         let mut hints = shape.notes.hints.clone();
         let mut node = match &shape.form {
             Form::Ref(at) => {
@@ -102,30 +102,30 @@ impl Writer<'_> {
                     let note = "a recursive reference has no siblings: its description was left out";
                     self.losses.add(&shape.at, "description", Severity::Annotation, note);
                 }
-                return self.reference(at);
+                return self.write_reference(at);
             }
-            Form::Any => self.any(&shape.at, &mut hints),
+            Form::Any => self.write_any(&shape.at, &mut hints),
             Form::Never => {
-                self.stand_in(&shape.at, "", "no value is valid: replaced by null");
+                self.lose_to_placeholder(&shape.at, "", "no value is valid: replaced by null");
                 new_node("null")
             }
-            Form::Cut(kind) => self.cut(*kind, &shape.at),
-            Form::Scalar(scalar) => self.scalar(scalar, &shape.at, &mut hints),
-            Form::Object(object) => self.object(object, &shape.at, is_root, &mut hints),
-            Form::Array(array) => self.array(array, &shape.at, &mut hints),
-            Form::Union(members) => self.union(members, &shape.at, &mut hints),
+            Form::Cut(kind) => self.write_cut(*kind, &shape.at),
+            Form::Scalar(scalar) => self.write_scalar(scalar, &shape.at, &mut hints),
+            Form::Object(object) => self.write_object(object, &shape.at, is_root, &mut hints),
+            Form::Array(array) => self.write_array(array, &shape.at, &mut hints),
+            Form::Union(members) => self.write_union(members, &shape.at, &mut hints),
         };
         self.annotate(&mut node, &shape.notes, hints);
         node
     }
 
-    /// Records that a placeholder replaces what the dialect cannot express.
-    fn stand_in(&mut self, at: &At, word: &str, note: &str) {
-        let severity = if self.rules.strict { Severity::Inexpressible } else { Severity::Narrowed };
-        self.losses.add(at, word, severity, note);
+    /// Records the loss of a part that a placeholder replaces.
+    fn lose_to_placeholder(&mut self, at: &At, word: &str, note: &str) {
+        self.losses.add(at, word, self.rules.placeholder_severity(), note);
     }
 
-    fn weaken(&mut self, at: &str, word: &str) {
+    /// Records the loss of a keyword that the provider does not accept.
+    fn lose_keyword(&mut self, at: &str, word: &str) {
         self.losses.add(at, word, Severity::Weakened, format!("{} does not accept it", self.rules.reader));
     }
 
@@ -152,14 +152,12 @@ impl Writer<'_> {
         }
     }
 
-    fn reference(&mut self, at: &At) -> Node {
+    fn write_reference(&mut self, at: &At) -> Node {
         if !self.names.contains_key(at) {
             let plain = pointer::last(at).replace(|one: char| !one.is_ascii_alphanumeric() && one != '-', "_");
-            let plain = if plain.is_empty() { "Whole".to_owned() } else { plain };
-            let taken = |name: &String| self.names.values().any(|other| other == name);
-            let numbered = (2..).map(|number| format!("{plain}_{number}"));
-            let name = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name));
-            self.names.insert(at.clone(), name.expect("numbers do not end"));
+            let plain = if plain.is_empty() { "Whole" } else { &plain };
+            let name = unused_name(plain, |name| self.names.values().any(|other| other == name));
+            self.names.insert(at.clone(), name);
             self.order.push(at.clone());
         }
         let mut node = Node::new();
@@ -167,8 +165,8 @@ impl Writer<'_> {
         node
     }
 
-    fn any(&mut self, at: &At, hints: &mut Vec<String>) -> Node {
-        self.stand_in(at, "type", "any value is valid, which cannot be expressed");
+    fn write_any(&mut self, at: &At, hints: &mut Vec<String>) -> Node {
+        self.lose_to_placeholder(at, "type", "any value is valid, which cannot be expressed");
         if self.rules.unions {
             let mut node = Node::new();
             let kinds = ["string", "number", "boolean"];
@@ -180,9 +178,9 @@ impl Writer<'_> {
         }
     }
 
-    fn cut(&mut self, kind: Kind, at: &At) -> Node {
+    fn write_cut(&mut self, kind: Kind, at: &At) -> Node {
         if self.rules.strict {
-            self.stand_in(at, "$ref", "the schema was cut here");
+            self.lose_to_placeholder(at, "$ref", "the schema was cut here");
         }
         let mut node = new_node(kind.name());
         match kind {
@@ -193,16 +191,16 @@ impl Writer<'_> {
         node
     }
 
-    fn union(&mut self, members: &[Shape], at: &At, hints: &mut Vec<String>) -> Node {
+    fn write_union(&mut self, members: &[Shape], at: &At, hints: &mut Vec<String>) -> Node {
         let (nulls, others): (Vec<&Shape>, Vec<&Shape>) = members.iter().partition(|member| member.is_null());
         let node = if let [only] = others.as_slice() {
-            self.node(only, false)
+            self.write_node(only, false)
         } else if self.rules.unions {
             let mut nodes: Vec<Value> = Vec::new();
             // Compare texts: comparing ten thousand values pairwise takes minutes.
             let mut seen = HashSet::new();
             for member in others {
-                let node = Value::Object(self.node(member, false));
+                let node = Value::Object(self.write_node(member, false));
                 if seen.insert(node.to_string()) {
                     nodes.push(node);
                 }
@@ -217,14 +215,14 @@ impl Writer<'_> {
         } else {
             let mut united = unite(at, others.into_iter().cloned().collect(), self.losses);
             hints.append(&mut united.notes.hints);
-            self.node(&united, false)
+            self.write_node(&united, false)
         };
         if nulls.is_empty() { node } else { add_null(node) }
     }
 }
 
 impl Writer<'_> {
-    fn object(&mut self, object: &Object, at: &At, is_root: bool, hints: &mut Vec<String>) -> Node {
+    fn write_object(&mut self, object: &Object, at: &At, is_root: bool, hints: &mut Vec<String>) -> Node {
         let mut node = new_node("object");
         let mut properties = Vec::new();
         let mut required = Vec::new();
@@ -232,40 +230,40 @@ impl Writer<'_> {
             if property.required || self.rules.all_required {
                 required.push(Value::from(property.name.as_str()));
             }
-            properties.push((property.name.clone(), Value::Object(self.property(property))));
+            properties.push((property.name.clone(), Value::Object(self.write_property(property))));
         }
         if self.rules.closed {
             self.lose_rest(object, at, is_root);
             self.close(&mut node, properties, required);
         } else {
+            let ordering: Vec<Value> = properties.iter().map(|(name, _)| name.as_str().into()).collect();
             if !properties.is_empty() {
-                let ordering: Vec<Value> = properties.iter().map(|(name, _)| name.as_str().into()).collect();
                 node.insert("properties".to_owned(), Value::Object(properties.into_iter().collect()));
-                if !required.is_empty() {
-                    node.insert("required".to_owned(), required.into());
-                }
+            }
+            if !required.is_empty() {
+                node.insert("required".to_owned(), required.into());
+            }
+            if self.rules.ordering {
                 node.insert("propertyOrdering".to_owned(), ordering.into());
-            } else if self.rules.ordering {
-                node.insert("propertyOrdering".to_owned(), json!([]));
             }
             match &object.rest {
                 Rest::Unspecified => {}
                 Rest::None => drop(node.insert("additionalProperties".to_owned(), false.into())),
                 Rest::Open => drop(node.insert("additionalProperties".to_owned(), true.into())),
                 Rest::Of(shape) => {
-                    let rest = self.node(shape, false);
+                    let rest = self.write_node(shape, false);
                     node.insert("additionalProperties".to_owned(), Value::Object(rest));
                 }
             }
         }
-        self.limits(&mut node, &object.limits, hints);
+        self.write_limits(&mut node, &object.limits, hints);
         node
     }
 
-    fn property(&mut self, property: &Property) -> Node {
-        let node = self.node(&property.shape, false);
+    fn write_property(&mut self, property: &Property) -> Node {
+        let node = self.write_node(&property.shape, false);
         let optional = self.rules.all_required && !property.required;
-        if optional && !takes_null(&property.shape, self.targets) { add_null(node) } else { node }
+        if optional && !accepts_null(&property.shape, self.targets) { add_null(node) } else { node }
     }
 
     fn close(&mut self, node: &mut Node, properties: Vec<(String, Value)>, required: Vec<Value>) {
@@ -278,7 +276,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Records the loss of a rule about additional properties, which a closed object cannot have.
+    /// Records the loss of the rule about additional properties, which a closed object cannot have.
     fn lose_rest(&mut self, object: &Object, at: &At, is_root: bool) {
         let named = !object.properties.is_empty();
         let free = match object.rest {
@@ -291,20 +289,21 @@ impl Writer<'_> {
         if named {
             self.losses.add(at, free, Severity::Narrowed, "only the named properties can be sent");
         } else {
-            self.stand_in(at, free, "a map with free keys cannot be expressed: replaced by an empty object");
+            self.lose_to_placeholder(at, free, "a map with free keys cannot be expressed: replaced by an empty object");
         }
     }
 }
 
 impl Writer<'_> {
-    fn array(&mut self, array: &Array, at: &At, hints: &mut Vec<String>) -> Node {
+    fn write_array(&mut self, array: &Array, at: &At, hints: &mut Vec<String>) -> Node {
         let mut node = new_node("array");
         let never = array.items.form == Form::Never;
         if self.rules.tuples && !array.prefix.is_empty() {
-            let prefix: Vec<Value> = array.prefix.iter().map(|item| Value::Object(self.node(item, false))).collect();
+            let prefix: Vec<Value> =
+                array.prefix.iter().map(|item| Value::Object(self.write_node(item, false))).collect();
             node.insert("prefixItems".to_owned(), prefix.into());
             if !never && array.items.form != Form::Any {
-                let items = self.node(&array.items, false);
+                let items = self.write_node(&array.items, false);
                 node.insert("items".to_owned(), Value::Object(items));
             }
         } else {
@@ -315,7 +314,7 @@ impl Writer<'_> {
             }
             if !array.prefix.is_empty() {
                 hints.push(format!("in order: {}", array.prefix.iter().map(kind_name).collect::<Vec<_>>().join(", ")));
-                self.weaken(at, "prefixItems");
+                self.lose_keyword(at, "prefixItems");
                 if open && !is_full(array) {
                     self.losses.add(at, "items", Severity::Narrowed, "further items are like the first ones");
                 }
@@ -325,11 +324,11 @@ impl Writer<'_> {
             } else {
                 Shape::union(at, members)
             };
-            node.insert("items".to_owned(), Value::Object(self.node(&items, false)));
+            node.insert("items".to_owned(), Value::Object(self.write_node(&items, false)));
         }
-        self.limits(&mut node, &array.limits, hints);
+        self.write_limits(&mut node, &array.limits, hints);
         if never && !is_full(array) {
-            self.weaken(at, "items");
+            self.lose_keyword(at, "items");
             if self.rules.limits.contains(&"maxItems") {
                 node.insert("maxItems".to_owned(), array.prefix.len().into());
             }
@@ -350,51 +349,51 @@ fn kind_name(shape: &Shape) -> String {
     }
 }
 
-/// Returns whether an array has no other items than the first ones.
+/// Returns whether an array has no items after those of its prefix.
 fn is_full(array: &Array) -> bool {
-    let most = count(&array.limits, "maxItems");
-    most.is_some_and(|most| usize::try_from(most).is_ok_and(|most| most <= array.prefix.len()))
+    let max = find_count(&array.limits, "maxItems");
+    max.is_some_and(|max| usize::try_from(max).is_ok_and(|max| max <= array.prefix.len()))
 }
 
 impl Writer<'_> {
-    fn scalar(&mut self, scalar: &Scalar, at: &At, hints: &mut Vec<String>) -> Node {
+    fn write_scalar(&mut self, scalar: &Scalar, at: &At, hints: &mut Vec<String>) -> Node {
         let mut node = new_node(scalar.kind.name());
         match &scalar.values {
-            Some(values) if (self.rules.values)(scalar.kind) => match values.as_slice() {
+            Some(values) if (self.rules.lists)(scalar.kind) => match values.as_slice() {
                 [only] if self.rules.constant => drop(node.insert("const".to_owned(), only.clone())),
                 _ => drop(node.insert("enum".to_owned(), Value::Array(values.clone()))),
             },
             Some(values) => {
                 hints.extend(describe_values(values));
-                self.weaken(at, "enum");
+                self.lose_keyword(at, "enum");
             }
             None => {}
         }
-        self.limits(&mut node, &scalar.limits, hints);
+        self.write_limits(&mut node, &scalar.limits, hints);
         node
     }
 
     /// Writes the limits that the rules accept. Adds hints for the others.
-    fn limits(&mut self, node: &mut Node, limits: &[Limit], hints: &mut Vec<String>) {
+    fn write_limits(&mut self, node: &mut Node, limits: &[Limit], hints: &mut Vec<String>) {
         let mut others = Vec::new();
         for limit in limits {
-            if self.takes(limit) {
+            if self.accepts(limit) {
                 node.insert(limit.word.to_owned(), limit.value.clone());
                 continue;
             }
-            if !self.replace(node, limit, limits) {
-                self.weaken(&limit.at, limit.word);
+            if !self.write_similar(node, limit, limits) {
+                self.lose_keyword(&limit.at, limit.word);
                 others.push(limit);
             }
         }
         hints.extend(describe_limits(&others));
     }
 
-    /// Writes the nearest accepted limit instead. Returns `true` if it is equivalent.
-    fn replace(&self, node: &mut Node, limit: &Limit, all: &[Limit]) -> bool {
+    /// Writes the nearest limit that the rules accept. Returns `true` if it is equivalent.
+    fn write_similar(&self, node: &mut Node, limit: &Limit, all: &[Limit]) -> bool {
         let (word, step) = match limit.word {
             "minItems" if self.rules.limits.contains(&"minItems") => {
-                node.insert(limit.word.to_owned(), self.rules.most_min_items.into());
+                node.insert(limit.word.to_owned(), self.rules.max_min_items.into());
                 return false;
             }
             "exclusiveMinimum" => ("minimum", 1),
@@ -404,8 +403,8 @@ impl Writer<'_> {
         if !self.rules.limits.contains(&word) || all.iter().any(|other| other.word == word) {
             return false;
         }
-        let whole = limit.value.as_number().and_then(data::whole).and_then(|bound| i64::try_from(bound + step).ok());
-        let (bound, exact) = match whole {
+        let integer = limit.value.as_number().and_then(data::to_integer);
+        let (bound, exact) = match integer.and_then(|bound| i64::try_from(bound + step).ok()) {
             Some(bound) if node.get("type").is_some_and(|kind| kind == "integer") => (bound.into(), true),
             _ => (limit.value.clone(), false),
         };
@@ -413,13 +412,13 @@ impl Writer<'_> {
         exact
     }
 
-    fn takes(&self, limit: &Limit) -> bool {
+    fn accepts(&self, limit: &Limit) -> bool {
         let text = limit.value.as_str().unwrap_or_default();
         self.rules.limits.contains(&limit.word)
             && match limit.word {
                 "format" => self.rules.formats.contains(&text),
                 "pattern" => (self.rules.pattern)(text),
-                "minItems" => data::count(&limit.value).is_some_and(|count| count <= self.rules.most_min_items),
+                "minItems" => data::to_count(&limit.value).is_some_and(|count| count <= self.rules.max_min_items),
                 _ => true,
             }
     }
@@ -434,7 +433,7 @@ fn new_node(kind: &str) -> Node {
     node
 }
 
-/// Makes `node` nullable. A type becomes a list with null: not every reader accepts `{"type": "null"}` alone, though OpenAI
+/// Makes `node` nullable. A type becomes a list with null, because not every provider accepts `{"type": "null"}` alone. OpenAI
 /// documents it beside a reference.
 fn add_null(mut node: Node) -> Node {
     if let Some(Value::Array(members)) = node.get_mut("anyOf") {
@@ -459,6 +458,7 @@ fn add_null(mut node: Node) -> Node {
     node
 }
 
+/// Makes a union nullable: a member with a type becomes nullable, or null becomes a member.
 fn join_null(members: &mut Vec<Value>) {
     let kind = |member: &Value| member.get("type").and_then(Value::as_str).map(str::to_owned);
     if members.iter().any(|member| member.get("type").is_some_and(|kind| kind == "null" || kind.is_array())) {
@@ -479,20 +479,20 @@ const MAX_VALUE_LENGTH: usize = 120;
 fn describe_limits(limits: &[&Limit]) -> Vec<String> {
     let find = |word: &str| limits.iter().find(|limit| limit.word == word).map(|limit| &limit.value);
     let mut hints = Vec::new();
-    for (least, most, one, many) in [
+    for (min, max, one, many) in [
         ("minimum", "maximum", "", ""),
         ("minLength", "maxLength", " character", " characters"),
         ("minItems", "maxItems", " item", " items"),
         ("minProperties", "maxProperties", " entry", " entries"),
     ] {
-        let unit = |count: &Value| if data::count(count) == Some(1) { one } else { many };
-        match (find(least).filter(|value| is_informative(value)), find(most).filter(|value| is_informative(value))) {
-            (Some(least), Some(most)) if data::same(least, most) && !many.is_empty() => {
-                hints.push(format!("exactly {most}{}", unit(most)));
+        let unit = |count: &Value| if data::to_count(count) == Some(1) { one } else { many };
+        match (find(min).filter(|value| is_informative(value)), find(max).filter(|value| is_informative(value))) {
+            (Some(min), Some(max)) if data::are_equal(min, max) && !many.is_empty() => {
+                hints.push(format!("exactly {max}{}", unit(max)));
             }
-            (Some(least), Some(most)) => hints.push(format!("{least} to {most}{}", unit(most))),
-            (Some(least), None) => hints.push(format!("at least {least}{}", unit(least))),
-            (None, Some(most)) => hints.push(format!("at most {most}{}", unit(most))),
+            (Some(min), Some(max)) => hints.push(format!("{min} to {max}{}", unit(max))),
+            (Some(min), None) => hints.push(format!("at least {min}{}", unit(min))),
+            (None, Some(max)) => hints.push(format!("at most {max}{}", unit(max))),
             (None, None) => {}
         }
     }
@@ -501,10 +501,10 @@ fn describe_limits(limits: &[&Limit]) -> Vec<String> {
         match limit.word {
             "exclusiveMinimum" => hints.push(format!("more than {value}")),
             "exclusiveMaximum" => hints.push(format!("less than {value}")),
-            "multipleOf" if data::same(value, &Value::from(1)) => hints.push("a whole number".to_owned()),
+            "multipleOf" if data::are_equal(value, &Value::from(1)) => hints.push("a whole number".to_owned()),
             "multipleOf" => hints.push(format!("a multiple of {value}")),
-            "pattern" => hints.extend(short(value).map(|pattern| format!("must match {pattern}"))),
-            "format" => hints.extend(short(value).map(|format| format!("format: {format}"))),
+            "pattern" => hints.extend(as_short_str(value).map(|pattern| format!("must match {pattern}"))),
+            "format" => hints.extend(as_short_str(value).map(|format| format!("format: {format}"))),
             "uniqueItems" => hints.push("no item twice".to_owned()),
             _ => {}
         }
@@ -512,9 +512,9 @@ fn describe_limits(limits: &[&Limit]) -> Vec<String> {
     hints
 }
 
-/// Returns `false` for the bounds of the large number types, which inform nobody.
+/// Returns `false` for a bound that only a type of large numbers sets.
 fn is_informative(bound: &Value) -> bool {
-    let Some(bound) = bound.as_number().and_then(data::whole) else { return true };
+    let Some(bound) = bound.as_number().and_then(data::to_integer) else { return true };
     ![i32::MIN.into(), i32::MAX.into(), u32::MAX.into(), i64::MIN.into(), i64::MAX.into(), u64::MAX.into()]
         .contains(&bound)
 }
@@ -528,7 +528,8 @@ fn describe_values(values: &[Value]) -> Option<String> {
 
 /// Returns a hint such as `default: 20`, or `None` for null and for a long value.
 fn describe_default(value: &Value) -> Option<String> {
-    if value.is_null() { None } else { text(value).map(|text| format!("default: {text}")) }
+    let text = value.to_string();
+    (!value.is_null() && text.len() <= MAX_VALUE_LENGTH).then(|| format!("default: {text}"))
 }
 
 /// Returns a hint such as `for example 5, 6`, or `None` if it is too long.
@@ -537,26 +538,23 @@ fn describe_examples(value: &Value) -> Option<String> {
     (!list.is_empty() && list.len() <= MAX_VALUE_LENGTH).then(|| format!("for example {list}"))
 }
 
+/// Returns `description` with `hints`: short ones in parentheses, and those of values as a list.
 fn describe(description: Option<&str>, hints: &[String]) -> Option<String> {
-    let (lists, short): (Vec<&String>, Vec<&String>) = hints.iter().partition(|hint| hint.starts_with('`'));
+    let (of_values, others): (Vec<&String>, Vec<&String>) = hints.iter().partition(|hint| hint.starts_with('`'));
     let mut text = description.map(str::trim_end).unwrap_or_default().to_owned();
-    if !short.is_empty() {
-        let hints = short.into_iter().map(String::as_str).collect::<Vec<_>>().join("; ");
+    if !others.is_empty() {
+        let hints = others.into_iter().map(String::as_str).collect::<Vec<_>>().join("; ");
         text = if text.is_empty() { format!("({hints})") } else { format!("{text} ({hints})") };
     }
-    if !lists.is_empty() {
-        let list = lists.into_iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
+    if !of_values.is_empty() {
+        let list = of_values.into_iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
         text = if text.is_empty() { list } else { format!("{text}\n\n{list}") };
     }
     (!text.is_empty()).then_some(text)
 }
 
-fn short(value: &Value) -> Option<&str> {
+fn as_short_str(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| text.len() <= MAX_VALUE_LENGTH)
-}
-
-fn text(value: &Value) -> Option<String> {
-    Some(value.to_string()).filter(|text| text.len() <= MAX_VALUE_LENGTH)
 }
 
 #[cfg(test)]

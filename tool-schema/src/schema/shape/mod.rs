@@ -13,15 +13,15 @@ use serde_json::Value;
 use super::data::{self, Kind};
 use super::dialect::Losses;
 use super::{Severity, pointer};
-pub use reader::{Limit, Reader, Refs, count};
+pub use reader::{Limit, Reader, Refs, find_count};
 
 /// A JSON Pointer into the neutral schema.
 pub type At = Arc<str>;
 
 /// The meaning of a schema, with its place in the neutral schema.
 ///
-/// A shape is not a [`Node`](super::graph::Node): a node keeps every keyword, to judge values. A shape merges constraints, and
-/// drops those that no provider accepts.
+/// A [`Node`](super::graph::Node) keeps every keyword, to evaluate values. A shape merges constraints, and drops those that no
+/// provider accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     pub at: At,
@@ -67,7 +67,7 @@ pub struct Scalar {
     pub limits: Vec<Limit>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object {
     pub properties: Vec<Property>,
     /// Set if the schema has `properties`, even without entries.
@@ -84,9 +84,10 @@ pub struct Property {
 }
 
 /// The rule for the properties that the schema does not name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Rest {
     /// The schema has no rule, so any property is valid.
+    #[default]
     Unspecified,
     None,
     /// The schema allows any property.
@@ -159,8 +160,8 @@ fn add_member(members: &mut Vec<Shape>, mut new: Shape) {
             && b.limits.is_empty()
             && let (Some(a), Some(b)) = (&mut a.values, &mut b.values)
         {
-            describe_values(&mut old.notes, a);
-            describe_values(&mut new.notes, b);
+            move_description(&mut old.notes, a);
+            move_description(&mut new.notes, b);
             old.notes.hints.append(&mut new.notes.hints);
             a.extend(b.drain(..).filter(|value| !a.contains(value)).collect::<Vec<_>>());
             return;
@@ -170,42 +171,46 @@ fn add_member(members: &mut Vec<Shape>, mut new: Shape) {
 }
 
 /// Moves the description of a constant to a hint, because the constant joins a list: ``- `value`: description``.
-fn describe_values(notes: &mut Notes, values: &[Value]) {
+fn move_description(notes: &mut Notes, values: &[Value]) {
     if let (Some(description), [only]) = (notes.description.take(), values) {
         let name = only.as_str().map_or_else(|| only.to_string(), str::to_owned);
         notes.hints.push(format!("`{name}`: {description}"));
     }
 }
 
-/// Returns whether certainly no value fits both shapes.
-pub fn disjoint(a: &Shape, b: &Shape) -> bool {
+/// Returns whether no value can fit both shapes. Returns `false` in doubt.
+pub fn are_disjoint(a: &Shape, b: &Shape) -> bool {
     match (&a.form, &b.form) {
         (Form::Never, _) | (_, Form::Never) => true,
-        (Form::Union(members), _) => members.iter().all(|member| disjoint(member, b)),
-        (_, Form::Union(members)) => members.iter().all(|member| disjoint(a, member)),
+        (Form::Union(members), _) => members.iter().all(|member| are_disjoint(member, b)),
+        (_, Form::Union(members)) => members.iter().all(|member| are_disjoint(a, member)),
         (Form::Scalar(one), Form::Scalar(other)) => match (&one.values, &other.values) {
-            (Some(one), Some(other)) => !one.iter().any(|value| other.iter().any(|other| data::same(value, other))),
+            (Some(one), Some(other)) => {
+                !one.iter().any(|value| other.iter().any(|other| data::are_equal(value, other)))
+            }
             _ => !one.kind.is_a(other.kind) && !other.kind.is_a(one.kind),
         },
         (Form::Object(one), Form::Object(other)) => {
-            differ_by_tag(one, other) || refuses(one, other) || refuses(other, one)
+            differ_by_property(one, other) || refuses(one, other) || refuses(other, one)
         }
         (Form::Cut(_), _) | (_, Form::Cut(_)) => false,
         _ => matches!((a.kind(), b.kind()), (Some(a), Some(b)) if a != b),
     }
 }
 
-/// Returns whether one of both requires a property whose values are disjoint.
-fn differ_by_tag(a: &Object, b: &Object) -> bool {
+/// Returns whether one of both requires a property that is disjoint in both.
+fn differ_by_property(a: &Object, b: &Object) -> bool {
     let needed =
         |object: &Object, name: &str| object.properties.iter().any(|other| other.name == name && other.required);
     a.properties.iter().any(|one| {
         let other = b.properties.iter().find(|other| other.name == one.name);
-        other.is_some_and(|other| (needed(a, &one.name) || needed(b, &one.name)) && disjoint(&one.shape, &other.shape))
+        other.is_some_and(|other| {
+            (needed(a, &one.name) || needed(b, &one.name)) && are_disjoint(&one.shape, &other.shape)
+        })
     })
 }
 
-/// Returns whether `a` forbids additional properties and `b` requires one.
+/// Returns whether `a` forbids a property that `b` requires.
 fn refuses(a: &Object, b: &Object) -> bool {
     matches!(a.rest, Rest::None)
         && b.properties.iter().any(|other| other.required && !a.properties.iter().any(|own| own.name == other.name))
@@ -215,36 +220,21 @@ fn refuses(a: &Object, b: &Object) -> bool {
 pub fn unite(at: &At, members: Vec<Shape>, losses: &mut Losses) -> Shape {
     let mut kinds: Vec<Option<Kind>> = members.iter().map(Shape::kind).collect();
     kinds.dedup();
-    let weakened = |losses: &mut Losses| {
-        losses.add(
-            at,
-            "anyOf",
-            Severity::Weakened,
-            "the branches were merged into one that accepts what any of them accepts",
-        );
-    };
-    match kinds.as_slice() {
-        [Some(Kind::Object)] => {
-            weakened(losses);
-            unite_objects(at, members)
-        }
-        [Some(Kind::Array)] => {
-            weakened(losses);
-            unite_arrays(at, members)
-        }
+    let united = match kinds.as_slice() {
+        [Some(Kind::Object)] => unite_objects(at, members),
+        [Some(Kind::Array)] => unite_arrays(at, members),
+        [Some(kind)] => unite_scalars(at, *kind, members),
         kinds if kinds.iter().all(|kind| kind.is_some_and(|kind| kind.is_a(Kind::Number))) => {
-            weakened(losses);
-            let kind = if kinds.contains(&Some(Kind::Number)) { Kind::Number } else { Kind::Integer };
-            unite_scalars(at, kind, members)
+            unite_scalars(at, Kind::Number, members)
         }
-        [Some(kind)] => {
-            weakened(losses);
-            unite_scalars(at, *kind, members)
-        }
-        _ => unite_kinds(at, members, losses),
-    }
+        _ => return unite_kinds(at, members, losses),
+    };
+    let note = "the branches were merged into one that accepts what any of them accepts";
+    losses.add(at, "anyOf", Severity::Weakened, note);
+    united
 }
 
+/// Keeps the members of the first one's kind.
 fn unite_kinds(at: &At, mut members: Vec<Shape>, losses: &mut Losses) -> Shape {
     let first = members[0].kind();
     let others: Vec<&str> =
@@ -287,12 +277,10 @@ fn unite_objects(at: &At, members: Vec<Shape>) -> Shape {
         .into_iter()
         .map(|member| match member.form {
             Form::Object(object) => (object, member.notes.description),
-            _ => {
-                (Object { properties: Vec::new(), declared: false, rest: Rest::Unspecified, limits: Vec::new() }, None)
-            }
+            _ => Default::default(),
         })
         .collect();
-    let tag = tag(&objects);
+    let tag = find_tag(&objects);
     let mut united = Shape::new(at.clone(), Form::Never);
     let mut names: Vec<String> = Vec::new();
     for property in objects.iter().flat_map(|(object, _)| &object.properties) {
@@ -345,7 +333,7 @@ fn place_of_first(shapes: &[Shape], at: &At, name: &str) -> At {
 }
 
 /// Returns the tag of the variants: a property that all require, each with one value of its own.
-fn tag(objects: &[(Object, Option<String>)]) -> Option<String> {
+fn find_tag(objects: &[(Object, Option<String>)]) -> Option<String> {
     let (first, _) = objects.first()?;
     let is_tag = |name: &str| {
         let values: Option<HashSet<String>> = objects.iter().map(|(object, _)| tag_value(object, name)).collect();

@@ -1,10 +1,10 @@
-//! Reading a schema as shapes: schemas that must hold at the same time are merged, then settled for each kind of value.
+//! Reading of a schema as shapes. Schemas that must hold at the same time are merged, and then read for each kind of value.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::{Array, At, Form, Kind, Notes, Object, Property, Rest, Scalar, Shape, disjoint};
+use super::{Array, At, Form, Kind, Notes, Object, Property, Rest, Scalar, Shape, are_disjoint};
 use crate::schema::{Severity, data, dialect::Losses, draft::Draft, places, pointer};
 
 /// The treatment of references.
@@ -12,21 +12,20 @@ use crate::schema::{Severity, data, dialect::Losses, draft::Draft, places, point
 pub enum Refs {
     /// All references stay, even cyclic ones.
     Keep,
-    /// References stay, but a cycle ends after one turn. Without a replacement there, the schema cannot be enforced
-    /// strictly.
-    KeepStraight,
+    /// References stay, but a cycle ends after one turn with a placeholder, which rules out strict enforcement.
+    KeepAcyclic,
     /// Targets replace their references. A cycle ends after two turns.
     Inline,
 }
 
-/// The number of shapes that one lowering reads: [`SHAPES`], and [`SHAPES_EACH`] for each object of the schema, but at most
-/// [`MAX_SHAPES`]. Without this limit, inlining could multiply forever.
-const SHAPES: usize = 1_000;
-const SHAPES_EACH: usize = 4;
+/// The maximum number of shapes that one lowering reads. Without it, inlining could multiply forever. A small schema may have
+/// [`BASE_SHAPES`], and [`SHAPES_PER_OBJECT`] for each of its objects.
 const MAX_SHAPES: usize = 20_000;
+const BASE_SHAPES: usize = 1_000;
+const SHAPES_PER_OBJECT: usize = 4;
 
 /// The maximum number of visited places in the search for cycles. Beyond it, a reference counts as cyclic.
-const MAX_STEPS: usize = 200_000;
+const MAX_VISITS: usize = 200_000;
 
 /// The maximum nesting of shapes. A shape takes two levels of JSON, and `serde_json` reads 128.
 const MAX_NESTING: usize = 54;
@@ -38,50 +37,53 @@ pub struct Reader<'a> {
     draft: Draft,
     refs: Refs,
     losses: Losses,
-    left: usize,
+    /// The number of shapes that may still be read.
+    remaining_shapes: usize,
     /// The references that led to the current place, outermost first.
     stack: Vec<At>,
+    /// The targets of the references that stay. Those without a shape are still to be read.
     targets: BTreeMap<At, Option<Shape>>,
-    circular: HashMap<At, bool>,
-    steps: usize,
+    /// The targets of references, each with whether it leads back to itself.
+    cyclic: HashMap<At, bool>,
+    remaining_visits: usize,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(root: &'a Value, refs: Refs, losses: Losses) -> Self {
         let draft = Draft::of(root);
-        let left = (SHAPES + SHAPES_EACH * objects(root)).min(MAX_SHAPES);
-        let (stack, targets, circular) = Default::default();
-        Self { root, draft, refs, losses, left, stack, targets, circular, steps: MAX_STEPS }
+        let remaining_shapes = (BASE_SHAPES + SHAPES_PER_OBJECT * count_objects(root)).min(MAX_SHAPES);
+        let (stack, targets, cyclic) = Default::default();
+        Self { root, draft, refs, losses, remaining_shapes, stack, targets, cyclic, remaining_visits: MAX_VISITS }
     }
 
     /// Returns the shape of the schema, the shapes of all remaining reference targets, and the losses.
     pub fn read(mut self) -> (Shape, BTreeMap<At, Shape>, Losses) {
         let root: At = "".into();
-        let shape = self.shape(root.clone(), vec![Item::Whole(self.root, root)], 0);
-        let mut done = BTreeMap::new();
+        let shape = self.read_shape(root.clone(), vec![Item::Whole(self.root, root)], 0);
         while let Some(at) = self.targets.iter().find_map(|(at, shape)| shape.is_none().then(|| at.clone())) {
             let schema = self.root.pointer(&at).expect("a target was found at this place");
             self.stack = vec![at.clone()];
-            let target = self.shape(at.clone(), vec![Item::Whole(schema, at.clone())], 1);
+            let target = self.read_shape(at.clone(), vec![Item::Whole(schema, at.clone())], 1);
             self.targets.insert(at, Some(target));
         }
-        done.extend(self.targets.into_iter().filter_map(|(at, shape)| Some((at, shape?))));
-        (shape, done, self.losses)
+        let targets = self.targets.into_iter().filter_map(|(at, shape)| Some((at, shape?))).collect();
+        (shape, targets, self.losses)
     }
 
-    fn shape(&mut self, at: At, items: Vec<Item<'a>>, level: usize) -> Shape {
-        if self.left == 0 || level > MAX_NESTING {
+    fn read_shape(&mut self, at: At, items: Vec<Item<'a>>, level: usize) -> Shape {
+        if self.remaining_shapes == 0 || level > MAX_NESTING {
             self.losses.add(&at, "", Severity::Weakened, "the schema is too deep or too large: cut here");
             return Shape::new(at, Form::Cut(Kind::Object));
         }
-        self.left -= 1;
-        let mut facts = self.gather(items);
+        self.remaining_shapes -= 1;
+        let mut facts = Facts::default();
+        self.gather(items, &mut facts);
         if let [reference] = facts.references.as_slice()
             && !facts.has_assertions()
         {
             let reference = reference.clone();
-            if let Some(form) = self.reference(&reference, &facts, level) {
-                let notes = self.notes(&facts);
+            if let Some(form) = self.keep_reference(&reference, &facts, level) {
+                let notes = self.merge_notes(&facts);
                 return Shape { at, notes, form };
             }
         }
@@ -96,14 +98,14 @@ impl<'a> Reader<'a> {
         shape
     }
 
-    /// Returns a single reference as a form that keeps it. Returns `None` if the reference must be followed.
-    fn reference(&mut self, reference: &Reference<'a>, facts: &Facts<'a>, level: usize) -> Option<Form> {
-        let circular = self.is_circular(reference);
-        let silent = facts.plain.iter().all(|(schema, ..)| !schema.keys().any(|word| places::is_note(word)));
+    /// Returns a form that keeps the reference. Returns `None` if the reference must be followed.
+    fn keep_reference(&mut self, reference: &Reference<'a>, facts: &Facts<'a>, level: usize) -> Option<Form> {
+        let cyclic = self.is_cyclic(reference);
+        let has_no_notes = facts.plain.iter().all(|(schema, ..)| !schema.keys().any(|word| places::is_note(word)));
         let stays = match self.refs {
             _ if level == 0 => false,
-            Refs::Keep => silent || circular,
-            Refs::KeepStraight => silent && !circular,
+            Refs::Keep => has_no_notes || cyclic,
+            Refs::KeepAcyclic => has_no_notes && !cyclic,
             Refs::Inline => false,
         };
         stays.then(|| {
@@ -124,35 +126,35 @@ impl<'a> Reader<'a> {
             let note = "keywords beside this recursive reference were left out";
             self.losses.add(&reference.from, "$ref", Severity::Weakened, note);
             self.targets.entry(reference.target.clone()).or_insert(None);
-            return Shape { at, notes: self.notes(facts), form: Form::Ref(reference.target) };
+            return Shape { at, notes: self.merge_notes(facts), form: Form::Ref(reference.target) };
         }
         let kind = reference.schema.as_object().and_then(data::named_kinds).and_then(|kinds| kinds.first().copied());
         let severity = if self.refs == Refs::Inline { Severity::Weakened } else { Severity::Inexpressible };
         self.losses.add(&reference.from, "$ref", severity, "a recursive schema: cut here");
-        let mut notes = self.notes(facts);
+        let mut notes = self.merge_notes(facts);
         let name = pointer::last(&reference.target);
         notes.hints.push(if name.is_empty() { "again like the whole".to_owned() } else { format!("again a {name}") });
         Shape { at, notes, form: Form::Cut(kind.unwrap_or(Kind::Object)) }
     }
 
     /// Returns whether the target of `reference` leads back to it.
-    fn is_circular(&mut self, reference: &Reference<'a>) -> bool {
-        if let Some(&known) = self.circular.get(&reference.target) {
+    fn is_cyclic(&mut self, reference: &Reference<'a>) -> bool {
+        if let Some(&known) = self.cyclic.get(&reference.target) {
             return known;
         }
         let mut seen = HashSet::new();
         let mut todo = vec![(reference.target.to_string(), reference.schema)];
-        let mut circular = false;
+        let mut cyclic = false;
         while let Some((at, schema)) = todo.pop() {
-            self.steps = self.steps.saturating_sub(1);
-            if circular || self.steps == 0 {
-                circular = true;
+            self.remaining_visits = self.remaining_visits.saturating_sub(1);
+            if cyclic || self.remaining_visits == 0 {
+                cyclic = true;
                 break;
             }
             if let Some(link) = schema.get("$ref").and_then(Value::as_str)
                 && let Some((target, schema)) = pointer::resolve(self.root, &at, link)
             {
-                circular |= *target == *reference.target;
+                cyclic |= *target == *reference.target;
                 if seen.insert(target.clone()) {
                     todo.push((target, schema));
                 }
@@ -160,19 +162,19 @@ impl<'a> Reader<'a> {
             let inside = places::children(schema, &at).into_iter().filter(|(word, ..)| !places::is_structure(word));
             todo.extend(inside.map(|(_, at, schema)| (at, schema)));
         }
-        self.circular.insert(reference.target.clone(), circular);
-        circular
+        self.cyclic.insert(reference.target.clone(), cyclic);
+        cyclic
     }
 
     fn read_combined(&mut self, at: At, mut facts: Facts<'a>, level: usize) -> Shape {
-        let mut notes = self.notes(&facts);
+        let mut notes = self.merge_notes(&facts);
         if facts.never {
             return Shape { at, notes, form: Form::Never };
         }
         facts.unions.retain(|(members, place, _)| !self.only_constrains(members, place, &mut notes));
         if facts.unions.is_empty() {
             let plain: Vec<_> = facts.plain.iter().map(|(schema, at, _)| (*schema, at.clone())).collect();
-            let form = self.settle(&at, &plain, &mut notes, level);
+            let form = self.read_plain(&at, &plain, &mut notes, level);
             return Shape { at, notes, form };
         }
         let (members, place, one_of) = facts.unions.remove(0);
@@ -184,7 +186,7 @@ impl<'a> Reader<'a> {
             let branch: At = format!("{place}/{i}").into();
             let mut items = vec![Item::Whole(member, branch.clone())];
             items.extend(rest.iter().cloned());
-            shapes.push(self.shape(branch, items, level + 1));
+            shapes.push(self.read_shape(branch, items, level + 1));
         }
         if one_of && !all_disjoint(&shapes) {
             let note = "several branches can match: replaced by `anyOf`";
@@ -199,8 +201,7 @@ impl<'a> Reader<'a> {
         Shape { at, notes, form: union.form }
     }
 
-    /// Returns whether `members` only constrain their siblings, such as `anyOf: [{required: [a]}, …]`. Adds hints for
-    /// them.
+    /// Returns whether `members` only constrain their siblings, such as `anyOf: [{required: [a]}, …]`. Adds hints for them.
     fn only_constrains(&mut self, members: &[Value], place: &str, notes: &mut Notes) -> bool {
         let constrains = |member: &Value| {
             let words = ["required", "not", "minProperties", "maxProperties", "description", "title"];
@@ -225,7 +226,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Merges the notes of all schemas in `facts`, the outermost first.
-    fn notes(&mut self, facts: &Facts<'a>) -> Notes {
+    fn merge_notes(&mut self, facts: &Facts<'a>) -> Notes {
         let mut notes = Notes::default();
         for (schema, at, counts) in &facts.plain {
             if *counts {
@@ -254,7 +255,7 @@ impl<'a> Reader<'a> {
 }
 
 fn all_disjoint(shapes: &[Shape]) -> bool {
-    shapes.iter().enumerate().all(|(i, one)| shapes[..i].iter().all(|other| disjoint(one, other)))
+    shapes.iter().enumerate().all(|(i, one)| shapes[..i].iter().all(|other| are_disjoint(one, other)))
 }
 
 /// Joins both texts if they differ.
@@ -267,10 +268,10 @@ fn join_texts(first: Option<String>, second: Option<String>) -> Option<String> {
 }
 
 /// Returns the number of objects in `value`, itself included. It has at most as many schemas.
-fn objects(value: &Value) -> usize {
+fn count_objects(value: &Value) -> usize {
     match value {
-        Value::Object(map) => 1 + map.values().map(objects).sum::<usize>(),
-        Value::Array(list) => list.iter().map(objects).sum(),
+        Value::Object(map) => 1 + map.values().map(count_objects).sum::<usize>(),
+        Value::Array(list) => list.iter().map(count_objects).sum(),
         _ => 0,
     }
 }
@@ -286,7 +287,7 @@ pub enum Item<'a> {
     Union(&'a [Value], At, bool),
 }
 
-/// Schemas that must hold at the same time, taken apart.
+/// Schemas that must hold at the same time, split by their keywords.
 #[derive(Debug, Default)]
 pub struct Facts<'a> {
     /// Schemas whose references and combinations are in the other lists. The flag is set if their notes count.
@@ -309,11 +310,11 @@ impl Facts<'_> {
     pub fn has_assertions(&self) -> bool {
         self.never
             || !self.unions.is_empty()
-            || self.plain.iter().any(|(schema, ..)| schema.keys().any(|word| decides(word)))
+            || self.plain.iter().any(|(schema, ..)| schema.keys().any(|word| is_assertion(word)))
     }
 }
 
-fn decides(word: &str) -> bool {
+fn is_assertion(word: &str) -> bool {
     Kind::of_word(word).is_some() || matches!(word, "type" | "enum" | "const" | "not" | "if")
 }
 
@@ -322,13 +323,6 @@ pub fn is_combination(word: &str) -> bool {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes `items` apart, without following references.
-    fn gather(&mut self, items: Vec<Item<'a>>) -> Facts<'a> {
-        let mut facts = Facts::default();
-        self.gather_into(items, &mut facts);
-        facts
-    }
-
     /// Follows all references of `facts`, and those in their targets. Returns the places of the targets.
     fn follow(&mut self, facts: &mut Facts<'a>) -> Vec<At> {
         let mut followed = HashSet::new();
@@ -337,20 +331,21 @@ impl<'a> Reader<'a> {
             for reference in std::mem::take(&mut facts.references) {
                 if followed.insert(reference.target.clone()) {
                     order.push(reference.target.clone());
-                    self.gather_into(vec![Item::Whole(reference.schema, reference.target)], facts);
+                    self.gather(vec![Item::Whole(reference.schema, reference.target)], facts);
                 }
             }
         }
         order
     }
 
-    fn gather_into(&mut self, items: Vec<Item<'a>>, facts: &mut Facts<'a>) {
+    /// Adds `items` to `facts`, split by their keywords. Does not follow references.
+    fn gather(&mut self, items: Vec<Item<'a>>, facts: &mut Facts<'a>) {
         let mut queue = VecDeque::from(items);
         while let Some(item) = queue.pop_front() {
             match item {
                 Item::Whole(Value::Bool(true), _) => {}
                 Item::Whole(Value::Bool(false), _) => facts.never = true,
-                Item::Whole(Value::Object(schema), at) => self.take_apart(schema, &at, facts, &mut queue),
+                Item::Whole(Value::Object(schema), at) => self.split(schema, &at, facts, &mut queue),
                 Item::Whole(_, at) => {
                     self.losses.add(
                         &at,
@@ -365,7 +360,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take_apart(
+    fn split(
         &mut self,
         schema: &'a Map<String, Value>,
         at: &At,
@@ -405,12 +400,12 @@ impl<'a> Reader<'a> {
 type Plain<'a> = [(&'a Map<String, Value>, At)];
 
 impl<'a> Reader<'a> {
-    fn settle(&mut self, at: &At, plain: &Plain<'a>, notes: &mut Notes, level: usize) -> Form {
+    fn read_plain(&mut self, at: &At, plain: &Plain<'a>, notes: &mut Notes, level: usize) -> Form {
         for (schema, at) in plain {
             self.lose_unsupported(schema, at, notes);
         }
         let types =
-            plain.iter().filter_map(|(schema, _)| data::named_kinds(schema)).reduce(|a, b| data::common(&a, &b));
+            plain.iter().filter_map(|(schema, _)| data::named_kinds(schema)).reduce(|a, b| data::common_kinds(&a, &b));
         if let Some(mut values) = common_values(plain) {
             if let Some(types) = &types {
                 values.retain(|value| types.iter().any(|kind| Kind::of(value).is_a(*kind)));
@@ -421,7 +416,7 @@ impl<'a> Reader<'a> {
             return union.form;
         }
         let mut kinds = match types {
-            Some(types) => data::simplify(types),
+            Some(types) => data::simplify_kinds(types),
             None => match self.assume_kinds(at, plain) {
                 Some(kinds) => kinds,
                 None => return Form::Any,
@@ -429,7 +424,7 @@ impl<'a> Reader<'a> {
         };
         // Null comes last, because the other kinds carry more information.
         kinds.sort_by_key(|kind| *kind == Kind::Null);
-        let mut forms: Vec<Form> = kinds.into_iter().map(|kind| self.of_kind(kind, at, plain, level)).collect();
+        let mut forms: Vec<Form> = kinds.into_iter().map(|kind| self.read_kind(kind, at, plain, level)).collect();
         match forms.len() {
             0 => Form::Never,
             1 => forms.remove(0),
@@ -453,25 +448,25 @@ impl<'a> Reader<'a> {
         Some(found)
     }
 
-    fn of_kind(&mut self, kind: Kind, at: &At, plain: &Plain<'a>, level: usize) -> Form {
+    fn read_kind(&mut self, kind: Kind, at: &At, plain: &Plain<'a>, level: usize) -> Form {
         let limits = limits_of(kind, plain, self.draft, &mut self.losses);
         match kind {
-            Kind::Object => self.object(at, plain, limits, level),
-            Kind::Array => self.array(at, plain, limits, level),
+            Kind::Object => self.read_object(at, plain, limits, level),
+            Kind::Array => self.read_array(at, plain, limits, level),
             _ => Form::Scalar(Scalar { kind, values: None, limits }),
         }
     }
 
-    fn array(&mut self, at: &At, plain: &Plain<'a>, limits: Vec<Limit>, level: usize) -> Form {
+    fn read_array(&mut self, at: &At, plain: &Plain<'a>, limits: Vec<Limit>, level: usize) -> Form {
         let tuples: Vec<Option<&'a Vec<Value>>> = plain.iter().map(|(schema, _)| tuple(schema)).collect();
         let rest = |i: usize| -> Option<Item<'a>> {
             let (schema, at) = &plain[i];
             let word = if schema.get("items").is_some_and(Value::is_array) { "additionalItems" } else { "items" };
             Some(Item::Whole(schema.get(word)?, pointer::push(at, word).into()))
         };
-        let most = count(&limits, "maxItems").unwrap_or(u64::MAX);
+        let max = find_count(&limits, "maxItems").unwrap_or(u64::MAX);
         let length = tuples.iter().flatten().map(|list| list.len()).max().unwrap_or(0);
-        let length = length.min(usize::try_from(most).unwrap_or(usize::MAX));
+        let length = length.min(usize::try_from(max).unwrap_or(usize::MAX));
         let mut prefix = Vec::new();
         for place in 0..length {
             let items: Vec<_> = (0..plain.len())
@@ -483,10 +478,10 @@ impl<'a> Reader<'a> {
                     None => rest(i),
                 })
                 .collect();
-            prefix.push(self.shape(place_of(&items, at), items, level + 1));
+            prefix.push(self.read_shape(place_of(&items, at), items, level + 1));
         }
         let items: Vec<_> = (0..plain.len()).filter_map(rest).collect();
-        let items = self.shape(place_of(&items, at), items, level + 1);
+        let items = self.read_shape(place_of(&items, at), items, level + 1);
         Form::Array(Array { prefix, items: Box::new(items), limits })
     }
 
@@ -495,7 +490,7 @@ impl<'a> Reader<'a> {
         for (word, value) in schema {
             match word.as_str() {
                 "not" => {
-                    if let Some(values) = value.as_object().filter(|not| not.len() == 1).and_then(one_of) {
+                    if let Some(values) = value.as_object().filter(|not| not.len() == 1).and_then(listed_values) {
                         notes.hints.push(format!(
                             "not {}",
                             values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
@@ -527,11 +522,12 @@ fn place_of(items: &[Item<'_>], at: &At) -> At {
     }
 }
 
-fn one_of(schema: &Map<String, Value>) -> Option<Vec<Value>> {
+/// Returns the values that `enum` and `const` list.
+fn listed_values(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), None) => Some(values.clone()),
         (Some(Value::Array(values)), Some(only)) => {
-            Some(values.iter().filter(|value| data::same(value, only)).cloned().collect())
+            Some(values.iter().filter(|value| data::are_equal(value, only)).cloned().collect())
         }
         (_, Some(only)) => Some(vec![only.clone()]),
         _ => None,
@@ -540,12 +536,13 @@ fn one_of(schema: &Map<String, Value>) -> Option<Vec<Value>> {
 
 /// Returns the values that all listing schemas have in common.
 fn common_values(plain: &Plain<'_>) -> Option<Vec<Value>> {
-    plain.iter().filter_map(|(schema, _)| one_of(schema)).reduce(|mut a, b| {
-        a.retain(|value| b.iter().any(|other| data::same(value, other)));
+    plain.iter().filter_map(|(schema, _)| listed_values(schema)).reduce(|mut a, b| {
+        a.retain(|value| b.iter().any(|other| data::are_equal(value, other)));
         a
     })
 }
 
+/// Returns the shape of one value.
 fn literal(at: &At, value: &Value) -> Shape {
     let form = match value {
         Value::Array(list) => Form::Array(Array {
@@ -573,7 +570,7 @@ fn literal(at: &At, value: &Value) -> Shape {
 }
 
 impl<'a> Reader<'a> {
-    fn object(&mut self, at: &At, plain: &Plain<'a>, limits: Vec<Limit>, level: usize) -> Form {
+    fn read_object(&mut self, at: &At, plain: &Plain<'a>, limits: Vec<Limit>, level: usize) -> Form {
         let mut names: Vec<(&'a str, bool)> = Vec::new();
         let mut declared = false;
         for (schema, _) in plain {
@@ -592,13 +589,12 @@ impl<'a> Reader<'a> {
         let mut properties = Vec::new();
         for (name, required) in names {
             let items = plain.iter().filter_map(|(schema, at)| property_schema(schema, at, name)).collect::<Vec<_>>();
-            let place = if items.is_empty() { at.clone() } else { place_of(&items, at) };
-            let shape = self.shape(place, items, level + 1);
+            let shape = self.read_shape(place_of(&items, at), items, level + 1);
             if shape.form != Form::Never {
                 properties.push(Property { name: name.to_owned(), required, shape });
             }
         }
-        let rest = self.rest(at, plain, level);
+        let rest = self.read_rest(at, plain, level);
         for (schema, at) in plain {
             if patterns(schema).is_some() {
                 let note = "names that match a pattern: any name is accepted";
@@ -608,8 +604,8 @@ impl<'a> Reader<'a> {
         Form::Object(Object { properties, declared, rest, limits })
     }
 
-    fn rest(&mut self, at: &At, plain: &Plain<'a>, level: usize) -> Rest {
-        let schemas: Vec<_> = plain.iter().filter_map(|(schema, at)| others(schema, at)).collect();
+    fn read_rest(&mut self, at: &At, plain: &Plain<'a>, level: usize) -> Rest {
+        let schemas: Vec<_> = plain.iter().filter_map(|(schema, at)| additional_properties(schema, at)).collect();
         if schemas.is_empty() {
             return Rest::Unspecified;
         }
@@ -617,7 +613,7 @@ impl<'a> Reader<'a> {
             return self.read_patterns(at, plain, level);
         }
         let place = place_of(&schemas, at);
-        let shape = self.shape(place, schemas, level + 1);
+        let shape = self.read_shape(place, schemas, level + 1);
         match shape.form {
             Form::Any => Rest::Open,
             Form::Never => Rest::None,
@@ -625,11 +621,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the rule for the rest of a closed object, whose names may fit patterns: the union of the patterns'
-    /// shapes.
+    /// Returns the rule for the rest of a closed object: the union of the shapes of its patterns for names.
     fn read_patterns(&mut self, at: &At, plain: &Plain<'a>, level: usize) -> Rest {
-        let closed =
-            plain.iter().filter(|(schema, at)| matches!(others(schema, at), Some(Item::Whole(Value::Bool(false), _))));
+        let closed = plain.iter().filter(|(schema, at)| {
+            matches!(additional_properties(schema, at), Some(Item::Whole(Value::Bool(false), _)))
+        });
         let Some(all) = closed.map(|(schema, at)| Some((patterns(schema)?, at))).collect::<Option<Vec<_>>>() else {
             return Rest::None;
         };
@@ -638,7 +634,7 @@ impl<'a> Reader<'a> {
             let at = pointer::push(at, "patternProperties");
             for (pattern, schema) in patterns {
                 let at: At = pointer::push(&at, pattern).into();
-                shapes.push(self.shape(at.clone(), vec![Item::Whole(schema, at)], level + 1));
+                shapes.push(self.read_shape(at.clone(), vec![Item::Whole(schema, at)], level + 1));
             }
         }
         match Shape::union(at, shapes) {
@@ -661,11 +657,11 @@ fn property_schema<'a>(schema: &'a Map<String, Value>, at: &At, name: &str) -> O
     if patterns(schema).is_some() {
         return None;
     }
-    others(schema, at).filter(|_| schema.contains_key("additionalProperties"))
+    additional_properties(schema, at).filter(|_| schema.contains_key("additionalProperties"))
 }
 
-/// Returns the subschema for additional properties.
-fn others<'a>(schema: &'a Map<String, Value>, at: &At) -> Option<Item<'a>> {
+/// Returns the schema of additional properties.
+fn additional_properties<'a>(schema: &'a Map<String, Value>, at: &At) -> Option<Item<'a>> {
     let word = ["additionalProperties", "unevaluatedProperties"].into_iter().find(|word| schema.contains_key(*word))?;
     Some(Item::Whole(&schema[word], pointer::push(at, word).into()))
 }
@@ -706,9 +702,9 @@ enum Join {
     LargerCount,
     /// The smaller count holds.
     SmallerCount,
-    /// The limit holds if one of both is `true`.
+    /// The limit holds if either is `true`.
     Either,
-    /// The first holds, and the other one is lost.
+    /// The first holds, and the other is lost.
     First,
 }
 
@@ -747,7 +743,7 @@ fn read_limit(schema: &Map<String, Value>, word: &str, value: &Value, join: Join
     }
     match join {
         Join::Larger | Join::Smaller => value.is_number().then(|| value.clone()),
-        Join::LargerCount | Join::SmallerCount => data::count(value).map(Value::from),
+        Join::LargerCount | Join::SmallerCount => data::to_count(value).map(Value::from),
         Join::Either => (*value == Value::Bool(true)).then(|| value.clone()),
         Join::First => value.is_string().then(|| value.clone()),
     }
@@ -775,6 +771,7 @@ fn join_limit(limit: &mut Limit, value: Value, at: &At, join: Join, losses: &mut
     }
 }
 
-pub fn count(limits: &[Limit], word: &str) -> Option<u64> {
-    limits.iter().find(|limit| limit.word == word).and_then(|limit| data::count(&limit.value))
+/// Returns the count that a limit sets.
+pub fn find_count(limits: &[Limit], word: &str) -> Option<u64> {
+    limits.iter().find(|limit| limit.word == word).and_then(|limit| data::to_count(&limit.value))
 }

@@ -365,12 +365,12 @@ impl Malformed {
     }
 
     fn got(mut self, value: &RawValue) -> Self {
-        self.got = json_object::value(value).map(|value: Value| feedback::shorten(&value));
+        self.got = json_object::value(value).map(|value: Value| feedback::summarize(&value));
         self
     }
 
     fn got_text(mut self, text: &str) -> Self {
-        self.got = Some(feedback::shorten(&text.into()));
+        self.got = Some(feedback::summarize(&text.into()));
         self
     }
 }
@@ -423,7 +423,7 @@ fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<()
         },
         "reasoning" => InputMessage::Reasoning { id: id?, content: fields.text("content")? },
         other => {
-            warnings.push(format!("{path} was left out: the role {} is not known", feedback::name(other)));
+            warnings.push(format!("{path} was left out: the role {} is not known", feedback::quote_name(other)));
             return Ok(());
         }
     });
@@ -642,6 +642,6 @@ impl<'a, 'p> Fields<'a, 'p> {
 
     /// Returns the names of the members that were not read.
     fn unknown(&self) -> impl Iterator<Item = String> {
-        self.members.names().map(feedback::name)
+        self.members.names().map(feedback::quote_name)
     }
 }

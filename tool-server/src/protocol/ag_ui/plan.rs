@@ -9,7 +9,7 @@ use serde_json::Value;
 use tool_runtime::message::{AssistantPart, Message as Known, Part, ToolCall, ToolMessage};
 use tool_runtime::run::{Call, CallResult, Decision, Interrupt, InterruptId, InterruptKind, Phase, Run, StopReason};
 use tool_runtime::toolset::Toolset;
-use tool_schema::feedback::name;
+use tool_schema::feedback::quote_name;
 
 use super::input::{Content, InputMessage, ResumeEntry, ResumeStatus, RunInput};
 use crate::protocol::approval_id;
@@ -177,7 +177,7 @@ impl Plan {
                 continue;
             };
             if decided.contains(id) {
-                self.warn(|| format!("{} was answered twice; the first answer is taken", name(id)));
+                self.warn(|| format!("{} was answered twice; the first answer is taken", quote_name(id)));
                 continue;
             }
             match decision(open, entry) {
@@ -186,7 +186,7 @@ impl Plan {
                     self.decisions.push((open.id.clone(), decision));
                 }
                 Err(wanted) => self.warn(|| {
-                    format!("the answer to {} does not fit, and it is still open: expected {wanted}", name(id))
+                    format!("the answer to {} does not fit, and it is still open: expected {wanted}", quote_name(id))
                 }),
             }
         }
@@ -284,7 +284,7 @@ fn is_result(open: &Interrupt) -> bool {
 
 /// Returns the warning about an answer that matches no open interrupt.
 fn unknown(id: &str) -> String {
-    format!("nothing here waits for an answer to {}", name(id))
+    format!("nothing here waits for an answer to {}", quote_name(id))
 }
 
 /// Returns the decision that an answer contains.
@@ -425,7 +425,7 @@ fn failure_text(error: &str, text: &str) -> String {
 fn stray(id: &str, content: &Content, error: Option<&str>) -> String {
     let text = content.text();
     let text = error.map_or_else(|| text.clone(), |error| failure_text(error, &text));
-    format!("Result of the call {}, which nothing waits for, as the client sent it: {text}", name(id))
+    format!("Result of the call {}, which nothing waits for, as the client sent it: {text}", quote_name(id))
 }
 
 /// Returns the conversation in a form that models accept: each call is directly followed by its one result. Results of unknown

@@ -71,7 +71,7 @@ impl ClientTools {
         let mut bytes = 0;
         for tool in declared {
             if tool.name.is_empty() || tool.name.len() > MAX_NAME {
-                return Err(ClientToolError::Name(feedback::name(&tool.name)));
+                return Err(ClientToolError::Name(feedback::quote_name(&tool.name)));
             }
             bytes += tool.name.len() + tool.description.len();
             bytes += tool.parameters.as_ref().map_or(0, |schema| schema.to_string().len());
@@ -80,7 +80,7 @@ impl ClientTools {
                     "all tools of a client together have at most {MAX_BYTES} bytes"
                 )));
             }
-            let name = feedback::name(&tool.name);
+            let name = feedback::quote_name(&tool.name);
             if !names.insert(tool.name.as_str()) {
                 inner.warnings.push(format!("the tool {name} was declared twice; the first is used"));
                 continue;

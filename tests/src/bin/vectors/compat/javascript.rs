@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value};
 use tool_runtime::feedback::Rejection;
 use tool_runtime::{CallError, Failure};
-use tool_schema::feedback::malformed;
+use tool_schema::feedback::explain_syntax_error;
 
 /// ASCII except letters and digits, in dictionary order.
 const SIGNS: &str = "\t\n\u{b}\u{c}\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
@@ -65,7 +65,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
 
 /// Reads arguments. A value that is not an object has no parameters, but `null` is an error.
 pub(crate) fn read_arguments(text: &str) -> Result<Map<String, Value>, CallError> {
-    let read = serde_json::from_str(text).map_err(|error| Rejection::one(malformed(text, &error)))?;
+    let read = serde_json::from_str(text).map_err(|error| Rejection::one(explain_syntax_error(text, &error)))?;
     match read {
         Value::Object(arguments) => Ok(ordered(arguments)),
         Value::Null => Err(Failure::new("Cannot convert undefined or null to object").into()),

@@ -6,11 +6,11 @@ use proptest::{collection::vec, prelude::*};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{BYTES, Change, Incremental, Malformed, Path, Segment};
+use super::{Incremental, MAX_BYTES, Path, Segment, SyntaxError, ValueChange};
 use crate::feedback::ProblemKind;
 
 /// Reads `text` in pieces whose sizes cycle through `sizes`.
-fn read(text: &[u8], sizes: &[usize]) -> Result<Value, Malformed> {
+fn read(text: &[u8], sizes: &[usize]) -> Result<Value, SyntaxError> {
     let mut json = Incremental::new();
     for piece in pieces(text, sizes) {
         // Later pieces return the same error.
@@ -33,7 +33,7 @@ fn pieces<'a>(mut text: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
 }
 
 /// Applies a change to a copy, as the documentation describes.
-fn apply(copy: &mut Option<Value>, path: Path<'_>, change: Change<'_>) {
+fn apply(copy: &mut Option<Value>, path: Path<'_>, change: ValueChange<'_>) {
     let mut steps = path.segments();
     let last = steps.next_back();
     let mut at = copy.as_mut();
@@ -44,17 +44,17 @@ fn apply(copy: &mut Option<Value>, path: Path<'_>, change: Change<'_>) {
         };
     }
     match (change, last, at) {
-        (Change::Closed, ..) => {}
-        (Change::Set(value), None, _) => *copy = Some(value.clone()),
-        (Change::Set(value), Some(Segment::Name(name)), Some(Value::Object(map))) => {
+        (ValueChange::Closed, ..) => {}
+        (ValueChange::Set(value), None, _) => *copy = Some(value.clone()),
+        (ValueChange::Set(value), Some(Segment::Name(name)), Some(Value::Object(map))) => {
             map.insert(name.to_owned(), value.clone());
         }
-        (Change::Set(value), Some(Segment::Item(index)), Some(Value::Array(list))) => {
+        (ValueChange::Set(value), Some(Segment::Item(index)), Some(Value::Array(list))) => {
             list.truncate(index);
             assert_eq!(list.len(), index, "items come one after the other");
             list.push(value.clone());
         }
-        (Change::Append(more), ..) => {
+        (ValueChange::Append(more), ..) => {
             let pointer = path.to_string();
             match copy.as_mut().and_then(|copy| copy.pointer_mut(&pointer)) {
                 Some(Value::String(text)) => text.push_str(more),
@@ -121,7 +121,7 @@ proptest! {
         let (mut copy, mut closed) = (None, 0);
         for piece in pieces(&text, &sizes) {
             let result = json.feed_with(piece, &mut |path, change| {
-                closed += usize::from(change == Change::Closed);
+                closed += usize::from(change == ValueChange::Closed);
                 apply(&mut copy, path, change);
             });
             prop_assert_eq!(json.value(), copy.as_ref());
@@ -388,7 +388,7 @@ fn the_depth_limit_is_that_of_serde_json() {
 
 #[test]
 fn a_text_fails_at_its_maximum_length() {
-    let text = format!("\"{}", "x".repeat(BYTES - 2));
+    let text = format!("\"{}", "x".repeat(MAX_BYTES - 2));
     for (last, fits) in [("\"", true), ("x\"", false), ("ü", false)] {
         let mut json = Incremental::new();
         let result = json.feed_str(&text).and_then(|()| json.feed_str(last));
@@ -396,13 +396,13 @@ fn a_text_fails_at_its_maximum_length() {
         if let Err(error) = result {
             assert_eq!(error.to_string(), "expected at most 16777216 bytes, got more");
             assert_eq!(error.problem().kind, ProblemKind::TooLarge);
-            assert!(error.offset() <= BYTES);
+            assert!(error.offset() <= MAX_BYTES);
         } else {
             assert!(json.finish().is_ok());
         }
     }
     // The first error is reported.
-    assert_eq!(read(format!("[}}{}", " ".repeat(BYTES)).as_bytes(), &[usize::MAX]).unwrap_err().offset(), 1);
+    assert_eq!(read(format!("[}}{}", " ".repeat(MAX_BYTES)).as_bytes(), &[usize::MAX]).unwrap_err().offset(), 1);
 }
 
 #[test]

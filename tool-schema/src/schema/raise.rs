@@ -1,4 +1,4 @@
-//! Conversion of arguments from OpenAI's strict form to the neutral one.
+//! Raising of arguments: from OpenAI's strict form to the neutral one.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -8,93 +8,94 @@ use super::{
     data,
     shape::{At, Form, Object, Property, Scalar, Shape},
 };
-use crate::json::text::parts;
+use crate::json::text::raw_entries;
 
 /// The maximum nesting of values that is processed.
 const MAX_NESTING: usize = 128;
 
-/// A plan of the places where a `null` means "not given": optional properties that do not accept `null`.
+/// A converter of arguments. It removes each `null` that means "not given", because its property is optional and does not accept
+/// `null`.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Raiser {
     root: Shape,
     targets: BTreeMap<At, Shape>,
 }
 
-impl Plan {
-    /// Creates a plan for arguments of the shape `root`. Returns `None` if there is nothing to remove.
+impl Raiser {
+    /// Creates a converter of arguments of the shape `root`. Returns `None` if there is nothing to remove.
     pub fn new(root: Shape, targets: BTreeMap<At, Shape>) -> Option<Self> {
-        let plan = Self { root, targets };
-        let strips = plan.targets.values().chain([&plan.root]).any(|shape| plan.strips_in(shape));
-        strips.then_some(plan)
+        let raiser = Self { root, targets };
+        let removes = raiser.targets.values().chain([&raiser.root]).any(|shape| raiser.removes_in(shape));
+        removes.then_some(raiser)
     }
 
     /// Returns whether a `null` is removed somewhere in a value of `shape`, without following its references.
-    fn strips_in(&self, shape: &Shape) -> bool {
+    fn removes_in(&self, shape: &Shape) -> bool {
         match &shape.form {
             Form::Object(object) => {
-                object.properties.iter().any(|property| self.strips(property) || self.strips_in(&property.shape))
+                object.properties.iter().any(|property| self.removes(property) || self.removes_in(&property.shape))
             }
-            Form::Array(array) => array.prefix.iter().chain([&*array.items]).any(|item| self.strips_in(item)),
-            Form::Union(members) => members.iter().any(|member| self.strips_in(member)),
+            Form::Array(array) => array.prefix.iter().chain([&*array.items]).any(|item| self.removes_in(item)),
+            Form::Union(members) => members.iter().any(|member| self.removes_in(member)),
             Form::Any | Form::Never | Form::Cut(_) | Form::Scalar(_) | Form::Ref(_) => false,
         }
     }
 
     /// Returns whether a `null` of this property is removed.
-    fn strips(&self, property: &Property) -> bool {
-        !property.required && !takes_null(&property.shape, &self.targets)
+    fn removes(&self, property: &Property) -> bool {
+        !property.required && !accepts_null(&property.shape, &self.targets)
     }
 
-    /// Returns `arguments` without the values that the plan removes. All other bytes, and text that is not JSON, stay unchanged.
+    /// Returns `arguments` without such nulls. All other values, and text that is not JSON, stay unchanged.
     pub fn raise<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
         let raised = || {
             let raw: &RawValue = serde_json::from_str(arguments).ok()?;
-            self.value(&self.root, raw.get(), MAX_NESTING)
+            self.raise_value(&self.root, raw.get(), MAX_NESTING)
         };
         if arguments.contains("null") { raised().map_or(arguments.into(), Cow::Owned) } else { arguments.into() }
     }
 
     /// Returns the changed text of the JSON value `text`, or `None` if nothing changes.
-    fn value(&self, shape: &Shape, text: &str, levels: usize) -> Option<String> {
+    fn raise_value(&self, shape: &Shape, text: &str, levels: usize) -> Option<String> {
         if levels == 0 || !text.contains("null") {
             return None;
         }
         match &shape.form {
-            Form::Object(object) => self.object(object, text, levels),
+            Form::Object(object) => self.raise_object(object, text, levels),
             Form::Array(array) => {
                 let list: Vec<&RawValue> = serde_json::from_str(text).ok()?;
                 let item = |i: usize| array.prefix.get(i).unwrap_or(&array.items);
                 let raised: Vec<_> =
-                    list.iter().enumerate().map(|(i, raw)| self.value(item(i), raw.get(), levels - 1)).collect();
+                    list.iter().enumerate().map(|(i, raw)| self.raise_value(item(i), raw.get(), levels - 1)).collect();
                 let parts = list.iter().zip(&raised).map(|(raw, raised)| raised.as_deref().unwrap_or(raw.get()));
                 let parts: Vec<&str> = parts.collect();
                 raised.iter().any(Option::is_some).then(|| format!("[{}]", parts.join(",")))
             }
-            Form::Union(_) | Form::Ref(_) => self.union(shape, text, levels),
+            Form::Union(_) | Form::Ref(_) => self.raise_union(shape, text, levels),
             Form::Any | Form::Never | Form::Cut(_) | Form::Scalar(_) => None,
         }
     }
 
-    fn object(&self, object: &Object, text: &str, levels: usize) -> Option<String> {
+    fn raise_object(&self, object: &Object, text: &str, levels: usize) -> Option<String> {
         let mut kept = Vec::new();
         let mut changed = false;
-        for (name, value) in parts(text) {
+        for (name, value) in raw_entries(text) {
             let property = object.properties.iter().find(|property| property.name == name);
-            if value == "null" && property.is_some_and(|property| self.strips(property)) {
+            if value == "null" && property.is_some_and(|property| self.removes(property)) {
                 changed = true;
                 continue;
             }
-            let raised = property.and_then(|property| self.value(&property.shape, value, levels - 1));
+            let raised = property.and_then(|property| self.raise_value(&property.shape, value, levels - 1));
             changed |= raised.is_some();
             kept.push(format!("{}:{}", Value::from(name), raised.as_deref().unwrap_or(value)));
         }
         changed.then(|| format!("{{{}}}", kept.join(",")))
     }
 
-    /// Converts `text` by its matching branch. If matching branches disagree, the text stays unchanged.
-    fn union(&self, whole: &Shape, text: &str, levels: usize) -> Option<String> {
+    /// Returns the changed text by the branch that matches it, or `None` if matching branches disagree or nothing changes.
+    fn raise_union(&self, whole: &Shape, text: &str, levels: usize) -> Option<String> {
         let (mut fitting, mut complete) = (Vec::new(), Vec::new());
-        let entries: Vec<_> = parts(text).collect();
+        let entries: Vec<_> = raw_entries(text).collect();
         let (mut todo, mut seen) = (vec![whole], Vec::new());
         while let Some(shape) = todo.pop() {
             match &shape.form {
@@ -114,20 +115,20 @@ impl Plan {
             }
         }
         let candidates = if complete.is_empty() { fitting } else { complete };
-        let mut results = candidates.into_iter().map(|shape| self.value(shape, text, levels - 1));
+        let mut results = candidates.into_iter().map(|shape| self.raise_value(shape, text, levels - 1));
         let first = results.next()??;
         results.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
-    /// Returns whether `entries` can belong to `object`: all names are known, and values agree with the listed ones.
+    /// Returns whether `object` can have these entries: it declares each name, and lists each value if it lists any.
     fn fits(&self, object: &Object, entries: &[(Cow<'_, str>, &str)]) -> bool {
         entries.iter().all(|(name, text)| {
             let property = object.properties.iter().find(|property| property.name == *name);
             property.is_some_and(|property| match &property.shape.form {
                 Form::Scalar(Scalar { values: Some(values), .. }) => {
-                    (*text == "null" && self.strips(property))
+                    (*text == "null" && self.removes(property))
                         || serde_json::from_str::<Value>(text)
-                            .is_ok_and(|value| values.iter().any(|other| data::same(other, &value)))
+                            .is_ok_and(|value| values.iter().any(|other| data::are_equal(other, &value)))
                 }
                 _ => true,
             })
@@ -135,7 +136,8 @@ impl Plan {
     }
 }
 
-pub fn takes_null(shape: &Shape, targets: &BTreeMap<At, Shape>) -> bool {
+/// Returns whether `null` is a valid value of `shape`.
+pub fn accepts_null(shape: &Shape, targets: &BTreeMap<At, Shape>) -> bool {
     let mut seen: Vec<&At> = Vec::new();
     let mut todo = vec![shape];
     while let Some(shape) = todo.pop() {
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn only_nulls_that_stand_for_nothing_are_taken_out() {
+    fn only_nulls_that_mean_not_given_are_removed() {
         let cases = [
             (r#"{"id":"a","note":null,"gift":null}"#, r#"{"id":"a","gift":null}"#),
             (r#"{"id":null,"note":"null"}"#, r#"{"id":null,"note":"null"}"#),

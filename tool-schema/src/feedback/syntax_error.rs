@@ -16,16 +16,16 @@ use crate::json::Nesting;
 /// Nothing is repaired. If one token is wrong, the problem suggests the right one.
 ///
 /// ```
-/// use tool_schema::feedback::malformed;
+/// use tool_schema::feedback::explain_syntax_error;
 ///
 /// let text = "{'city': 1}";
 /// let error = serde_json::from_str::<serde_json::Value>(text).unwrap_err();
 /// assert_eq!(
-///     malformed(text, &error).to_string(),
+///     explain_syntax_error(text, &error).to_string(),
 ///     r#"expected keys in double quotes, got `{'city': 1}` with a single quote at line 1, column 2; did you mean "city"?"#
 /// );
 /// ```
-pub fn malformed(text: &str, error: &serde_json::Error) -> Problem {
+pub fn explain_syntax_error(text: &str, error: &serde_json::Error) -> Problem {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
     if text.trim().is_empty() {
@@ -53,7 +53,12 @@ fn byte_offset(text: &str, error: &serde_json::Error) -> usize {
     at
 }
 
-/// Returns the text around a place, shortened at both ends.
+/// The maximum lengths of a suggested string and number, and the maximum number of described containers.
+const MAX_STRING: usize = 60;
+const MAX_NUMBER: usize = 30;
+const MAX_CONTAINERS: usize = 3;
+
+/// Returns the text around a place, truncated at both ends.
 fn excerpt_around(text: &str, at: usize) -> String {
     const BEFORE: usize = 30;
     const AFTER: usize = 20;
@@ -63,6 +68,7 @@ fn excerpt_around(text: &str, at: usize) -> String {
     format!("{cut}{}", excerpt(&text[start..], shown))
 }
 
+/// Creates a problem of a text that is not JSON.
 fn expected(expected: impl Into<String>) -> Problem {
     Problem::new("", ProblemKind::Malformed, expected)
 }
@@ -89,19 +95,17 @@ fn find_mistake(text: &str, message: &str, at: usize) -> Problem {
     if let Some(mistake) = find_mistake_in_string(text, message, at) {
         return mistake;
     }
-    if before == Some(',') && matches!(here, Some('}' | ']' | ',')) {
-        return match here {
-            Some(',') => expected("a value between the commas"),
-            Some(close) => expected(format!("no comma before the closing `{close}`")),
-            None => expected("JSON"),
-        };
+    match (before, here) {
+        (Some(','), Some(',')) => return expected("a value between the commas"),
+        (Some(','), Some(close @ ('}' | ']'))) => return expected(format!("no comma before the closing `{close}`")),
+        _ => {}
     }
     let is_name = message == "key must be a string" || message == "expected `\"`";
     match here {
         Some(mark @ '\'') => {
             let inner = text[at + 1..].split(mark).next().unwrap_or_default();
             let what = if is_name { "keys in double quotes" } else { "strings in double quotes" };
-            expected(what).got("a single quote").suggest((inner.len() < 60).then(|| in_quotes(inner)))
+            expected(what).got("a single quote").suggest((inner.len() < MAX_STRING).then(|| in_quotes(inner)))
         }
         Some('“' | '”' | '„' | '‘' | '’') => expected("straight double quotes around keys and strings"),
         Some('/' | '#') => expected("JSON without comments"),
@@ -132,15 +136,15 @@ fn find_mistake_in_string(text: &str, message: &str, at: usize) -> Option<Proble
     }
     let escaped = text[at..].chars().next()?;
     Some(match escaped {
-        _ if text[..at].ends_with("\\u") || is_hex_escape(&text[..at]) => expected("four hexadecimal digits after \\u"),
+        _ if ends_in_hex_escape(&text[..at]) => expected("four hexadecimal digits after \\u"),
         '\'' => expected("a single quote in a string as it is, without a backslash").suggest(Some("'".to_owned())),
         c => expected("a backslash in a string to be written twice").suggest(Some(format!("\\\\{c}"))),
     })
 }
 
 /// Returns whether `text` ends in `\u` and at most four more characters.
-fn is_hex_escape(text: &str) -> bool {
-    let mut last = text.char_indices().rev().take(6);
+fn ends_in_hex_escape(text: &str) -> bool {
+    let mut last = text.char_indices().rev().take(r"\u0000".len());
     last.any(|(index, _)| text[index..].starts_with("\\u"))
 }
 
@@ -182,7 +186,7 @@ fn find_bare_word(text: &str, at: usize, is_name: bool) -> Option<Problem> {
         "NaN" | "nan" => expected("a number or null: JSON has no NaN"),
         "Infinity" | "inf" | "Inf" => expected("a number or null: JSON has no Infinity"),
         _ if text[..start].trim().is_empty() => expected("JSON alone, without words before it"),
-        word if word.len() < 60 => expected("strings in double quotes").suggest(Some(in_quotes(word))),
+        word if word.len() < MAX_STRING => expected("strings in double quotes").suggest(Some(in_quotes(word))),
         _ => expected("strings in double quotes"),
     })
 }
@@ -195,7 +199,7 @@ fn find_foreign_number(text: &str, message: &str, at: usize) -> Option<Problem> 
         return Some(expected("a number that fits 64 bits, or the number as a string"));
     }
     if let Some(rest) = number.strip_prefix('+') {
-        return Some(expected("a number without a plus sign").suggest(Some(rest.chars().take(30).collect())));
+        return Some(expected("a number without a plus sign").suggest(Some(rest.chars().take(MAX_NUMBER).collect())));
     }
     if digits.starts_with("0x") || digits.starts_with("0X") || digits.starts_with("0b") {
         return Some(expected("a decimal number"));
@@ -213,7 +217,7 @@ fn find_foreign_number(text: &str, message: &str, at: usize) -> Option<Problem> 
 }
 
 fn in_quotes(text: &str) -> String {
-    format!("\"{}\"", excerpt(text, 60))
+    format!("\"{}\"", excerpt(text, MAX_STRING))
 }
 
 /// Returns the place where a cut text ends, as a phrase that follows "it ends".
@@ -225,7 +229,7 @@ fn describe_end(nesting: &Nesting) -> String {
         _ => String::new(),
     };
     for (index, open) in nesting.open.chars().rev().enumerate() {
-        if index == 3 {
+        if index == MAX_CONTAINERS {
             phrase = format!("{phrase}, {} levels deep", nesting.open.len());
             break;
         }
@@ -246,7 +250,7 @@ mod tests {
 
     fn explain(text: &str) -> String {
         let error = serde_json::from_str::<Value>(text).expect_err(text);
-        malformed(text, &error).to_string()
+        explain_syntax_error(text, &error).to_string()
     }
 
     #[track_caller]
@@ -318,7 +322,7 @@ mod tests {
     fn too_deep_is_too_large() {
         let text = "[".repeat(200);
         let error = serde_json::from_str::<Value>(&text).expect_err("too deep");
-        let problem = malformed(&text, &error);
+        let problem = explain_syntax_error(&text, &error);
         assert_eq!(problem.kind, ProblemKind::TooLarge);
         assert!(problem.expected.contains("128"), "{problem}");
     }
@@ -327,7 +331,7 @@ mod tests {
         #[test]
         fn never_panics(text in any::<String>()) {
             if let Err(error) = serde_json::from_str::<Value>(&text) {
-                let sentence = malformed(&text, &error).to_string();
+                let sentence = explain_syntax_error(&text, &error).to_string();
                 prop_assert!(sentence.len() < 1000, "{}", sentence);
                 prop_assert!(!sentence.chars().any(char::is_control));
             }
@@ -336,9 +340,9 @@ mod tests {
         #[test]
         fn never_panics_near_json(text in r#"[\[\]{}:,"'\\a-cTFNé\u{1f600}0-9. \n/#`+-]{0,40}"#, other in any::<String>()) {
             if let Err(error) = serde_json::from_str::<Value>(&text) {
-                prop_assert!(!malformed(&text, &error).expected.is_empty());
+                prop_assert!(!explain_syntax_error(&text, &error).expected.is_empty());
                 // An error of another text is a mistake of the caller, but must not cause a panic.
-                let _ = malformed(&other, &error);
+                let _ = explain_syntax_error(&other, &error);
             }
         }
     }
