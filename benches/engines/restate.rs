@@ -5,7 +5,7 @@ use std::{future::pending, io, time::Duration};
 use futures_util::future::{BoxFuture, FutureExt, LocalBoxFuture};
 use restate_sdk::{endpoint::Endpoint, http_server::HttpServer, prelude::*};
 use tokio::net::TcpListener;
-use tool_restate::Restate;
+use tool_restate::RestateStore;
 use tool_runtime::{
     Agent,
     run::RunId,
@@ -21,12 +21,12 @@ const POLL: Duration = Duration::from_millis(200);
 /// The addresses of the server.
 pub(crate) struct Server {
     ingress: String,
-    connection: Restate,
+    connection: RestateStore,
 }
 
 impl Server {
     pub(crate) fn new(ingress: &str, admin: &str) -> io::Result<Self> {
-        let connection = Restate::new(ingress, admin).map_err(io::Error::other)?;
+        let connection = RestateStore::new(ingress, admin).map_err(io::Error::other)?;
         Ok(Self { ingress: ingress.trim_start_matches("http://").to_owned(), connection })
     }
 

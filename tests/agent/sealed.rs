@@ -18,7 +18,7 @@ use tool_runtime::{
 };
 use tool_stores::{
     SqliteStore,
-    sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, SealError, Sealer},
+    sealed::{Key, Keyring, MemoryNonces, NonceStore, ReplayPolicy, SealError, Sealer},
 };
 
 /// Deletes a file.
@@ -40,7 +40,7 @@ fn ring() -> Keyring {
 }
 
 fn sealer() -> Sealer {
-    Sealer::new(ring(), "desk", Replay::AllowReplay)
+    Sealer::new(ring(), "desk", ReplayPolicy::Allow)
 }
 
 fn anna() -> Principal {
@@ -71,7 +71,7 @@ async fn a_sealed_text_is_for_one_principal_one_audience_and_some_time() {
     let text = suspend(&agent()).await;
     let open = async |sealer: Sealer, who: &str, at| sealer.open(&text, &Principal::from(who), Time(at)).await;
     assert!(matches!(open(sealer(), "bert", 2_000).await, Err(SealError::Forbidden)));
-    let elsewhere = Sealer::new(ring(), "other", Replay::AllowReplay);
+    let elsewhere = Sealer::new(ring(), "other", ReplayPolicy::Allow);
     assert!(matches!(open(elsewhere, "anna", 2_000).await, Err(SealError::Audience)));
     let week = tool_stores::sealed::DEFAULT_LIFETIME;
     assert!(open(sealer(), "anna", 999 + week).await.is_ok());
@@ -82,13 +82,13 @@ async fn a_sealed_text_is_for_one_principal_one_audience_and_some_time() {
 async fn a_text_opens_with_its_key_while_the_keyring_has_it() {
     let text = suspend(&agent()).await;
     let newer = || Keyring::new("k3", Key::from_bytes([3; 32]));
-    let both = Sealer::new(newer().with_older("k2", Key::from_bytes([2; 32])), "desk", Replay::AllowReplay);
+    let both = Sealer::new(newer().with_older("k2", Key::from_bytes([2; 32])), "desk", ReplayPolicy::Allow);
     let run = both.open(&text, &anna(), Time(2_000)).await.unwrap();
     let again = both.seal(&run, &anna(), Time(2_000)).unwrap();
-    let alone = Sealer::new(newer(), "desk", Replay::AllowReplay);
+    let alone = Sealer::new(newer(), "desk", ReplayPolicy::Allow);
     assert!(alone.open(&again, &anna(), Time(3_000)).await.is_ok());
     assert!(matches!(alone.open(&text, &anna(), Time(3_000)).await, Err(SealError::UnknownKey)));
-    let other = Sealer::new(Keyring::new("k2", Key::from_bytes([9; 32])), "desk", Replay::AllowReplay);
+    let other = Sealer::new(Keyring::new("k2", Key::from_bytes([9; 32])), "desk", ReplayPolicy::Allow);
     assert!(matches!(other.open(&text, &anna(), Time(3_000)).await, Err(SealError::Forged)));
     let made = Key::generate();
     assert!(Key::from_base64(&made).is_ok());
@@ -123,7 +123,7 @@ async fn texts_of_other_versions_and_too_large_texts_are_refused() {
 }
 
 fn sealer_with_nonces() -> Sealer {
-    Sealer::new(ring(), "desk", Replay::Refuse(Arc::new(MemoryNonces::new())))
+    Sealer::new(ring(), "desk", ReplayPolicy::Refuse(Arc::new(MemoryNonces::new())))
 }
 
 async fn seal_with(sealer: &Sealer) -> String {
@@ -203,13 +203,13 @@ async fn a_text_of_an_earlier_version_opens_only_with_a_store_without_an_id() {
     let text = include_str!("../slow/fuzz/corpus/sealed-1.txt");
     let sealer = |replay| Sealer::new(Keyring::new("fuzz", Key::from_bytes([7; 32])), "fuzz", replay);
     let open = async |sealer: &Sealer| sealer.open(text, &anna(), Time(5)).await.map(drop);
-    open(&sealer(Replay::AllowReplay)).await.unwrap();
-    let own = sealer(Replay::Refuse(Arc::<Own>::default()));
+    open(&sealer(ReplayPolicy::Allow)).await.unwrap();
+    let own = sealer(ReplayPolicy::Refuse(Arc::<Own>::default()));
     open(&own).await.unwrap();
     assert!(matches!(open(&own).await, Err(SealError::Replayed)));
     // Its nonce may be spent in the memory of the process that sealed it.
     let stores: [Arc<dyn NonceStore>; 2] = [Arc::new(MemoryNonces::new()), Arc::new(SqliteStore::in_memory().unwrap())];
     for nonces in stores {
-        assert!(matches!(open(&sealer(Replay::Refuse(nonces))).await, Err(SealError::Forgotten)));
+        assert!(matches!(open(&sealer(ReplayPolicy::Refuse(nonces))).await, Err(SealError::Forgotten)));
     }
 }

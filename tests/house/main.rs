@@ -52,7 +52,7 @@ const LAYERS: [(&str, &[&[&str]]); 9] = [
         ],
     ),
     // `env` names the variables of each model.
-    ("tool-models", &[&["calls", "fault"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
+    ("tool-models", &[&["calls", "error"], &["http"], &["anthropic", "env", "openai"], &["lib"]]),
     // Each of the two objects calls the other, and both are clients of the server.
     ("tool-restate", &[&["wire"], &["drive", "engine", "log", "keeper", "store"], &["lib"]]),
     // The workflow names the activity, which opens the store of its own workflow.
@@ -83,7 +83,7 @@ const DERIVE_LAYERS: [&[&str]; 8] = [
     &["check"],
     &["expand"],
     &["entry"],
-    &["incomplete_tests", "snapshots", "lib"],
+    &["tests", "lib"],
 ];
 
 /// Returns the source folders of [`CRATES`].

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use tool_run::run::CallState;
 use tool_run::run::{LogEntry, Stage, record};
 use tool_runtime::run::{Call, CallResult, Phase, Principal, Run, StopReason, Time};
-use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
+use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
 
 fn read_lines(name: &str) -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("records").join(name);
@@ -119,7 +119,7 @@ fn titles_of_version_1_are_read_and_written() {
 #[test]
 fn sealed_texts_of_version_1_are_opened() {
     let ring = Keyring::new("k1", Key::from_bytes([7; 32]));
-    let sealer = Sealer::new(ring, "tests", Replay::AllowReplay);
+    let sealer = Sealer::new(ring, "tests", ReplayPolicy::Allow);
     let (texts, snapshots) = (read_lines("v1.sealed.txt"), read_lines("v1.kinds.snapshots.jsonl"));
     assert_eq!(texts.len(), snapshots.len());
     for (text, snapshot) in texts.iter().zip(snapshots) {

@@ -1,4 +1,4 @@
-//! The user's declarations: resolved, and with the places where they were written.
+//! The user's declarations, resolved, with the places where they were written.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -26,7 +26,7 @@ pub struct DeclarationHead {
     /// The type on which everything is implemented: a tool's type, a nested input, or the prefix of a variant's contexts.
     pub ident: Ident,
     pub vis: Visibility,
-    /// The name by which the model calls the tool. For a variant and a nested input, the name for people.
+    /// The name by which the model calls the tool. A variant and a nested input have a name for people.
     pub name: String,
     pub description: Option<Description>,
     /// The path of the runtime, if one is given.
@@ -68,7 +68,7 @@ pub struct EnumInput {
 pub struct Variant {
     pub head: DeclarationHead,
     pub params: Params,
-    /// The state that the enum takes.
+    /// The state of the enum.
     pub state: Option<Type>,
 }
 
@@ -76,7 +76,7 @@ pub struct Variant {
 pub struct NestedInput {
     pub head: DeclarationHead,
     pub params: Params,
-    /// The state that its validators take.
+    /// The state of its validators.
     pub state: Option<Type>,
     /// The advice that is turned off.
     pub allow: Vec<Advice>,
@@ -98,7 +98,7 @@ pub enum Body {
     Function(Box<Function>),
     /// The struct's `Execute`, or `ExecuteWith` a state.
     Struct { state: Option<Type> },
-    /// A client outside the program, whose answer has the type `output`; validators may take a state.
+    /// A client outside the program, which returns a value of the type `output`. Validators may have a state.
     External { state: Option<Type>, output: Box<Type> },
 }
 
@@ -150,7 +150,7 @@ pub enum Start {
     Validated,
 }
 
-/// Parameters together with everything that their validators can know.
+/// Parameters with the values that their validators can know.
 #[derive(Clone, Copy)]
 pub struct ValidatorScope<'d> {
     pub head: &'d DeclarationHead,
@@ -267,7 +267,7 @@ impl ToolDef {
         }
     }
 
-    /// Returns the parameters, with what their validators and the check of the whole call can know.
+    /// Returns the parameters with the values that their validators and the check of the whole call can know.
     pub fn validator_scope(&self) -> ValidatorScope<'_> {
         ValidatorScope {
             head: &self.head,
@@ -303,7 +303,7 @@ impl Body {
 }
 
 impl Variant {
-    /// Returns the fields, with what their validators can know.
+    /// Returns the fields with the values that their validators can know.
     pub fn validator_scope(&self) -> ValidatorScope<'_> {
         let Self { head, params, state } = self;
         ValidatorScope { head, tag: params.tag.as_ref(), fields: &params.fields, own_state: state.as_ref(), args: &[] }
@@ -311,7 +311,7 @@ impl Variant {
 }
 
 impl NestedInput {
-    /// Returns the fields, with what their validators can know.
+    /// Returns the fields with the values that their validators can know.
     pub fn validator_scope(&self) -> ValidatorScope<'_> {
         let Self { head, params, state, .. } = self;
         ValidatorScope { head, tag: None, fields: &params.fields, own_state: state.as_ref(), args: &[] }
@@ -366,10 +366,11 @@ pub struct DependencyGraph<'t> {
     dependencies: Vec<Vec<(usize, &'t Ident)>>,
 }
 
-/// A cycle of parameters that wait for each other: the place where one names the next, and the path from the first back to
-/// itself.
+/// A cycle of parameters that wait for each other.
 pub struct Cycle<'t> {
+    /// The name, in the options of the last parameter, that closes the cycle.
     pub at: &'t Ident,
+    /// The parameters, from the first back to itself.
     pub path: Vec<&'t Ident>,
 }
 
@@ -378,8 +379,8 @@ pub fn is_same_ident(a: &Ident, b: &Ident) -> bool {
     a.unraw() == b.unraw()
 }
 
-/// Returns the error about a `name` in the options of `own` that is none of `params`; with `must_be_dynamic`, only a dynamic one
-/// fits.
+/// Returns the error about a `name` in the options of `own` that none of `params` has. It suggests only dynamic parameters if
+/// `must_be_dynamic` is set.
 pub fn unknown_parameter_error(params: &[Param], own: &Ident, name: &Ident, must_be_dynamic: bool) -> syn::Error {
     let can_be = |param: &&Param| {
         let fits = if must_be_dynamic { param.is_dynamic() } else { !param.is_secret() };
@@ -390,7 +391,7 @@ pub fn unknown_parameter_error(params: &[Param], own: &Ident, name: &Ident, must
 }
 
 impl<'t> DependencyGraph<'t> {
-    /// Returns the graph over names of dynamic parameters; other names have been reported.
+    /// Creates the graph of the dynamic parameters. It ignores other names, which another check reports.
     pub fn of(params: &'t [Param]) -> Self {
         let index = |own: &Param, name: &Ident| {
             params.iter().position(|param| {
@@ -407,17 +408,18 @@ impl<'t> DependencyGraph<'t> {
         Self { params, dependencies }
     }
 
-    /// Returns the dynamic parameters in the order in which they are asked: each after those that it waits for. If several may
-    /// come next, the least by the name in the arguments does.
+    /// Returns the dynamic parameters in the order of their validation: each after those that it waits for. Among parameters that
+    /// may come next, the name in the arguments decides.
     pub fn order(&self) -> Vec<usize> {
-        let mut left: Vec<usize> = (0..self.params.len()).filter(|&param| self.params[param].is_dynamic()).collect();
-        left.sort_by(|a, b| self.params[*a].name.cmp(&self.params[*b].name));
-        let mut order: Vec<usize> = Vec::with_capacity(left.len());
+        let mut remaining: Vec<usize> =
+            (0..self.params.len()).filter(|&param| self.params[param].is_dynamic()).collect();
+        remaining.sort_by(|a, b| self.params[*a].name.cmp(&self.params[*b].name));
+        let mut order: Vec<usize> = Vec::with_capacity(remaining.len());
         let ready = |param: &usize, order: &[usize]| {
             self.dependencies[*param].iter().all(|(dependency, _)| order.contains(dependency))
         };
-        while let Some(next) = left.iter().position(|param| ready(param, &order)) {
-            order.push(left.remove(next));
+        while let Some(next) = remaining.iter().position(|param| ready(param, &order)) {
+            order.push(remaining.remove(next));
         }
         order
     }

@@ -102,7 +102,7 @@ pub fn dynamic_input(item: TokenStream) -> TokenStream {
     out
 }
 
-/// Checks a tool. Returns its expansion, or the errors with a stand-in, each item by itself.
+/// Checks a tool. Returns its expansion, or the errors with a stub if `has_stub` is set, each item by itself.
 fn check_and_expand(tool: &ToolDef, mut errors: Errors, has_stub: bool) -> Vec<TokenStream> {
     check::check(tool, &mut errors);
     match errors.into_result() {
@@ -122,7 +122,7 @@ fn context_structs(tool: &ToolDef) -> Vec<TokenStream> {
     expand::tool_contexts(tool).iter().map(expand::ValidatorContext::struct_item).collect()
 }
 
-/// Returns the first word of an item, after its attributes and visibility: enough to point at.
+/// Returns the first word of an item, after its attributes and visibility. An error about the whole item points at this word.
 fn first_word(item: &TokenStream) -> TokenStream {
     let word = |input: ParseStream<'_>| {
         input.call(Attribute::parse_outer)?;
@@ -137,13 +137,13 @@ fn first_word(item: &TokenStream) -> TokenStream {
 /// Expands `#[tool(args)] item`.
 pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     if let Ok(function) = syn::parse2::<ToolFn>(item.clone()) {
-        return expand_by_case(args, function, |args, function| self::function(args, &item, function));
+        return expand_by_case(args, function, |args, function| expand_function(args, &item, function));
     }
     if let Ok(item) = syn::parse2::<ItemEnum>(item.clone()) {
-        return expand_by_case(args, item, enumeration);
+        return expand_by_case(args, item, expand_enum);
     }
     match syn::parse2::<ItemStruct>(item.clone()) {
-        Ok(structure) => expand_by_case(args, structure, self::structure),
+        Ok(structure) => expand_by_case(args, structure, expand_struct),
         Err(error) => {
             let mut errors = Errors::default();
             match syn::parse2::<syn::Item>(item.clone()) {
@@ -158,7 +158,7 @@ pub fn tool(args: &TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Expands an item. If its parameters depend on the build, it is written once for either case, as a tool under that condition.
+/// Expands an item. If its parameters depend on the build, it is written for both cases, each a tool under its condition.
 fn expand_by_case<I: CfgItem + ToTokens>(
     args: &TokenStream,
     item: I,
@@ -173,11 +173,11 @@ fn expand_by_case<I: CfgItem + ToTokens>(
         Some(krate) => quote!(#krate::tool),
         None => quote!(::tool_runtime::tool),
     };
-    let each = cfg_cases(&predicate).into_iter().zip(items);
-    each.map(|(case, item)| quote!(#case #[#tool(#args)] #item)).collect()
+    let cases = cfg_cases(&predicate).into_iter().zip(items);
+    cases.map(|(case, item)| quote!(#case #[#tool(#args)] #item)).collect()
 }
 
-fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> TokenStream {
+fn expand_function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
     remove_misplaced(&mut function.attrs, &mut errors);
@@ -198,7 +198,7 @@ fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> Toke
         errors.over(&tool_type, wrong);
     }
     let is_free_function = wrong.is_none();
-    let tool = resolve::function::function(&function, tool_type, None, options, &mut errors);
+    let tool = resolve::function::resolve_function(&function, tool_type, None, options, &mut errors);
     let mut out = plain_function(function);
     if is_free_function {
         out.extend(expand::tool_struct(&tool));
@@ -208,7 +208,7 @@ fn function(args: TokenStream, item: &TokenStream, mut function: ToolFn) -> Toke
     out
 }
 
-fn enumeration(args: TokenStream, mut item: ItemEnum) -> TokenStream {
+fn expand_enum(args: TokenStream, mut item: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
     remove_misplaced(&mut item.attrs, &mut errors);
@@ -220,7 +220,7 @@ fn enumeration(args: TokenStream, mut item: ItemEnum) -> TokenStream {
     expand_data(item.generics.params.is_empty(), &tool, &item.to_token_stream(), errors)
 }
 
-fn structure(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
+fn expand_struct(args: TokenStream, mut structure: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::of_tool(args, &mut errors);
     remove_misplaced(&mut structure.attrs, &mut errors);
@@ -247,7 +247,7 @@ fn expand_data(has_stub: bool, tool: &ToolDef, item: &TokenStream, errors: Error
 /// invalid.
 pub fn plain_function(mut function: ToolFn) -> TokenStream {
     for input in &mut function.sig.inputs {
-        // The unsized type has been reported.
+        // Another check reports the unsized type.
         if let syn::FnArg::Typed(param) = input
             && is_unsized(&param.ty)
         {
@@ -261,7 +261,7 @@ pub fn plain_function(mut function: ToolFn) -> TokenStream {
         attrs.retain(|attr| !must_be_removed(attr) && !attr.path().is_ident("doc"));
     }
     function.give_lifetime();
-    // An `.await` outside an `async fn` has been reported.
+    // Another check reports an `.await` outside an `async fn`.
     function.sig.asyncness = function.sig.asyncness.or_else(|| function.await_outside_async().map(syn::Token![async]));
     function.give_body();
     // A tool owns its decoded arguments. The attribute is first, so that the user's own attribute about a lint prevails.
@@ -277,7 +277,7 @@ pub fn plain_function(mut function: ToolFn) -> TokenStream {
     }
 }
 
-/// The most copies of a method: one for each combination of the predicates of `cfg` on its parameters.
+/// The maximum number of copies of a method: one for each combination of the predicates of `cfg` on its parameters.
 const MAX_CASES: usize = 16;
 
 /// Expands `#[tools] impl Type { … }`.
@@ -318,10 +318,15 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
         let mut options = Options::of_tool(args, &mut errors);
         options.krate = options.krate.or_else(|| krate.clone());
         options.allow.extend(&allow);
-        let method_tool = resolve::function::method_tool(&owner, &function);
+        let method_tool = resolve::function::resolve_method_tool(&owner, &function);
         let outside = function.outside_impl(&owner);
-        let tool =
-            resolve::function::function(&outside, method_tool.tool_type.clone(), Some(&owner), options, &mut errors);
+        let tool = resolve::function::resolve_function(
+            &outside,
+            method_tool.tool_type.clone(),
+            Some(&owner),
+            options,
+            &mut errors,
+        );
         *item = ImplItem::Verbatim(plain_function(function));
         if is_generic {
             check::check(&tool, &mut errors);
@@ -346,7 +351,7 @@ pub fn toolset_impl(args: TokenStream, item: TokenStream) -> TokenStream {
 fn marked_method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
     let tokens = match item {
         ImplItem::Fn(method) => method.to_token_stream(),
-        // What syn cannot place, such as a method without a body.
+        // An item that syn does not know, such as a method without a body.
         ImplItem::Verbatim(tokens) => tokens.clone(),
         _ => return None,
     };
@@ -356,7 +361,8 @@ fn marked_method(item: &ImplItem) -> Option<(Attribute, ToolFn)> {
     Some((function.attrs.remove(index), function))
 }
 
-/// Returns the item. If its parameters depend on the build, it is returned once for each combination of their conditions.
+/// Splits a tool's method whose parameters depend on the build: returns a copy for each combination of their conditions. Returns
+/// any other item alone.
 fn split_by_case(item: &ImplItem, errors: &mut Errors) -> Vec<ImplItem> {
     let mut open = vec![item.clone()];
     let mut done = Vec::new();

@@ -7,13 +7,11 @@ mod declaration;
 mod diag;
 mod entry;
 mod expand;
-#[cfg(test)]
-mod incomplete_tests;
 mod print;
 mod resolve;
-#[cfg(test)]
-mod snapshots;
 mod syntax;
+#[cfg(test)]
+mod tests;
 
 use print::show;
 use proc_macro::TokenStream;

@@ -15,7 +15,7 @@ const VARIABLE: &str = "TOOL_EXPAND";
 pub fn show(macro_name: &str, item: Option<String>, expansion: TokenStream) -> TokenStream {
     let (Ok(wanted), Some(item)) = (std::env::var(VARIABLE), item) else { return expansion };
     if is_named(&item, &wanted) {
-        // One write, so that messages of other compilers do not come in between.
+        // One write, so that messages of other compilers cannot split it.
         eprint!("// {macro_name} on {item}\n\n{}\n", pretty(&expansion));
     }
     expansion
@@ -43,11 +43,11 @@ pub fn watch_stmt() -> TokenStream {
     quote!(_ = ::core::option_env!(#VARIABLE);)
 }
 
-/// Returns the code as rustfmt formats it, in the style of the compiler's working directory. Without rustfmt, the code is
-/// unchanged.
+/// Returns the code as rustfmt formats it, with the style of the compiler's working directory. Without rustfmt, it returns the
+/// code unchanged.
 pub fn pretty(code: &TokenStream) -> String {
     let code = code.to_string();
-    formatted(&code).map_or(code, |code| add_spacing(&code))
+    format_code(&code).map_or(code, |code| add_spacing(&code))
 }
 
 /// Returns `code` with doc comments in their usual form, and an empty line after each item.
@@ -67,7 +67,8 @@ fn add_spacing(code: &str) -> String {
     out
 }
 
-fn formatted(code: &str) -> Option<String> {
+/// Runs rustfmt on `code`. Returns `None` if that fails.
+fn format_code(code: &str) -> Option<String> {
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--edition", "2024", "--emit", "stdout"]);
     let mut child = rustfmt.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn docs_are_comments_and_items_have_room() {
+    fn docs_are_comments_and_empty_lines_separate_items() {
         let code = quote! { #[doc = " One."] struct One {} #[doc = " a \"b\""] struct Two {} };
         assert_eq!(pretty(&code), "/// One.\nstruct One {}\n#[doc = \" a \\\"b\\\"\"]\nstruct Two {}\n");
         let code = quote! { fn one() { two(); } fn two() {} };

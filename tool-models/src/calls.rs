@@ -1,5 +1,5 @@
-//! The calls of a turn. While they arrive, they get unique ids, and arguments in the form of the neutral schema. Their arguments
-//! are also prepared for sending back to a provider.
+//! The calls of a turn, while they arrive: their ids become unique, and their arguments get the form of the neutral schema. A
+//! function prepares arguments for a later request.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -82,8 +82,8 @@ impl Calls {
         }
     }
 
-    /// Ends the turn. `is_complete` is set if the model finished its calls. Otherwise its calls stay open, with the text that
-    /// they have.
+    /// Ends the turn. `is_complete` is set if the model finished its calls. Otherwise the open calls stay open, with the text
+    /// that has arrived.
     pub fn finish(&mut self, is_complete: bool, out: &mut Vec<Delta>) {
         for index in 0..self.states.len() {
             if is_complete {
@@ -117,7 +117,7 @@ impl Calls {
     }
 }
 
-/// Methods for chat completions, which do not mark the ends of calls.
+/// Methods for chat completions: that protocol does not mark the ends of calls.
 #[cfg(feature = "openai")]
 impl Calls {
     /// Returns the number of calls that have begun.
@@ -145,7 +145,7 @@ impl Calls {
 /// Returns the arguments of a call as the text of a JSON object, whatever the model wrote. Providers, and the chat templates of
 /// local servers, refuse a whole conversation if one call has other arguments. Unreadable text is wrapped in an object, as
 /// Anthropic recommends.
-pub fn arguments(text: &str) -> Cow<'_, str> {
+pub fn normalize_arguments(text: &str) -> Cow<'_, str> {
     let text = text.trim_ascii();
     if text.is_empty() {
         Cow::Borrowed("{}")

@@ -21,7 +21,7 @@ pub struct SharedVars {
 }
 
 /// Reads the variables whose names begin with `prefix`. Fails if no model is named, if neither an address nor a key is given, or
-/// if the limit is not a number. The error describes a missing key by `key_hint`.
+/// if the limit is not a number. `key_hint` describes a missing key in the error.
 pub fn read_shared_vars(var: Vars<'_>, prefix: &str, key_hint: &str) -> Result<SharedVars, ModelError> {
     let missing =
         |name: &str, what: &str| configuration_error(format!("{prefix}_{name} is not set: it must hold {what}"));
@@ -84,14 +84,15 @@ mod tests {
     }
 
     #[test]
-    fn says_which_variable_is_missing() {
+    fn an_error_names_the_missing_variable() {
         let error = model_name(&[("OPENAI_API_KEY", "k")]).unwrap().unwrap_err();
         assert_eq!(error, "OPENAI_MODEL is not set: it must hold the name of a model");
         let error = model_name(&[("ANTHROPIC_API_KEY", "k")]).unwrap().unwrap_err();
         assert_eq!(error, "ANTHROPIC_MODEL is not set: it must hold the name of a model");
     }
+
     #[test]
-    fn says_what_a_limit_is() {
+    fn an_error_describes_a_valid_limit() {
         let limited = |limit| {
             model_name(&[("OPENAI_API_KEY", "k"), ("OPENAI_MODEL", "o"), ("OPENAI_MAX_TOKENS", limit)]).unwrap()
         };

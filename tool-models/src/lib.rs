@@ -6,7 +6,7 @@ pub mod anthropic;
 #[cfg(any(feature = "anthropic", feature = "openai"))]
 mod calls;
 mod env;
-mod fault;
+mod error;
 pub mod http;
 #[cfg(feature = "openai")]
 pub mod openai;
@@ -14,6 +14,6 @@ pub mod openai;
 #[cfg(feature = "anthropic")]
 pub use anthropic::Anthropic;
 pub use env::from_env;
-pub use http::reading::Decode;
+pub use http::response::Decode;
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;

@@ -4,7 +4,7 @@
 use std::{env, error::Error};
 
 use tokio::net::TcpListener;
-use tool_restate::Restate;
+use tool_restate::RestateStore;
 use tool_runtime::{
     Agent,
     agent::{Decision, Suspend},
@@ -23,31 +23,32 @@ fn refund(
 }
 
 /// Returns the agent: its model asks for one refund, and then says that it is done.
-fn agent(engine: &Restate) -> Agent {
+fn agent(store: &RestateStore) -> Agent {
     let model = FunctionModel::new(|request| match request.messages.len() {
         1 => Turn::call("refund", serde_json::json!({ "order": 7 })),
         _ => Turn::say("The refund is done."),
     });
-    // The one line that another place to keep runs would change.
-    Agent::new(model).tools(toolset!(refund)).operator(Suspend).store(engine.clone())
+    // Another store would change only this line.
+    Agent::new(model).tools(toolset!(refund)).operator(Suspend).store(store.clone())
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let engine = Restate::new(&env::var("ENGINE_INGRESS")?, &env::var("ENGINE_ADMIN")?)?;
-    // This process drives runs. Others need only the engine's address to begin runs, and to decide.
+    let store = RestateStore::new(&env::var("ENGINE_INGRESS")?, &env::var("ENGINE_ADMIN")?)?;
+    // This process drives runs. Others need only the server's addresses to begin runs, and to decide.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = format!("http://{}", listener.local_addr()?);
-    let (service, driver) = (engine.clone(), agent(&engine));
+    let (service, driver) = (store.clone(), agent(&store));
     tokio::spawn(async move { service.serve(listener, move |_| driver.clone()).await });
-    engine.register(&address).await?;
+    store.register(&address).await?;
 
-    let mut session = agent(&engine).session();
+    let mut session = agent(&store).session();
     let reply = session.send("Refund order 7.").await?;
     assert_eq!(reply.phase, Phase::Suspended);
     let open = session.interrupts().next().ok_or("nothing waits")?.clone();
     println!("`{}` waits for an approval: {}", open.shown.tool, open.shown.arguments);
-    session.decide(&open.id, Decision::Approve, "").await?;
+    let owner = session.agent().owner();
+    session.decide(&open.id, Decision::Approve, owner).await?;
     println!("{}", session.resume().await?.text);
     Ok(())
 }

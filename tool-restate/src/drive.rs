@@ -1,9 +1,9 @@
 //! The virtual object that drives a run. Restate runs one of its invocations at a time. If its process ends, Restate tries the
 //! invocation again on another process.
 //!
-//! The loop of the runtime is not deterministic, and its journal is. Each batch of entries that the loop wants to store is the
-//! result of one `run` entry of the journal. Its append is one call. A replay takes both from the journal, and runs nothing. At
-//! the end of the journal, a new loop continues from the log.
+//! The loop of the runtime is not deterministic, but the journal of the invocation is. Each batch of entries that the loop wants
+//! to store is the result of one `run` entry of the journal. Its append is one call. A replay reads both from the journal, and
+//! runs nothing. At the end of the journal, a new loop continues from the log.
 
 use std::sync::Arc;
 
@@ -14,18 +14,17 @@ use tool_runtime::run::{Phase, RunId};
 use tool_runtime::store::StoreError;
 use tool_runtime::{Agent, AgentError};
 
-use crate::engine::Restate;
+use crate::engine::RestateStore;
 use crate::keeper::{AppendReceiver, AppendReply, AppendRequest};
 use crate::log::ToolRunClient;
-use crate::wire::now;
-use crate::wire::{Appended, Entries};
+use crate::wire::{Appended, Entries, now};
 
 /// The function that returns the agent of a run.
 pub type Agents = Arc<dyn Fn(&RunId) -> Agent + Send + Sync>;
 
 /// The driver of runs.
 pub struct ToolDriver {
-    pub engine: Restate,
+    pub store: RestateStore,
     pub agents: Agents,
 }
 
@@ -34,7 +33,7 @@ pub struct ToolDriver {
 enum LoopRequest {
     /// Stores entries, and continues.
     Append(Entries),
-    /// Rests until the given number of milliseconds has passed, or somebody appends.
+    /// Rests until the given number of milliseconds has passed, or until an append.
     Rest(Option<u64>),
 }
 
@@ -50,16 +49,16 @@ impl ToolDriver {
     async fn drive(&self, ctx: ObjectContext<'_>) -> HandlerResult<()> {
         let run = RunId::from(ctx.key());
         let driver =
-            Arc::new(Mutex::new(Driver { engine: self.engine.clone(), agents: self.agents.clone(), run, work: None }));
+            Arc::new(Mutex::new(Driver { store: self.store.clone(), agents: self.agents.clone(), run, work: None }));
         loop {
             let next = Arc::clone(&driver);
-            let next = ctx.run(|| async move { Ok(Json(next.lock().await.next().await?)) }).name("entries");
+            let next = ctx.run(|| async move { Ok(Json(next.lock().await.next_request().await?)) }).name("entries");
             match next.await?.0 {
                 LoopRequest::Append(entries) => {
                     let length = entries.expected + entries.count;
                     let log = ctx.object_client::<ToolRunClient>(ctx.key());
                     let Json(appended) = log.record(Json(entries)).call().await?;
-                    driver.lock().await.answer(appended, length);
+                    driver.lock().await.reply(appended, length);
                 }
                 LoopRequest::Rest(wake) => {
                     if let Some(after) = wake {
@@ -73,23 +72,23 @@ impl ToolDriver {
     }
 }
 
-/// The loop of a run, which begins when the journal has no more entries.
+/// The driver of one run. It starts a loop when the journal has no more entries.
 struct Driver {
-    engine: Restate,
+    store: RestateStore,
     agents: Agents,
     run: RunId,
     work: Option<Work>,
 }
 
-/// A loop under way.
+/// A loop in progress.
 struct Work {
     appends: AppendReceiver,
     task: Task,
-    /// The receiver of the answer about the last entries.
-    answer: Option<AppendReply>,
+    /// Sends the result of the last append to the loop.
+    reply: Option<AppendReply>,
 }
 
-/// A task that ends with its handle, and all calls of the run with it.
+/// A task that is aborted with its handle, and with it all calls of the run.
 struct Task(JoinHandle<Result<Option<u64>, AgentError>>);
 
 impl Drop for Task {
@@ -99,16 +98,17 @@ impl Drop for Task {
 }
 
 impl Driver {
-    async fn next(&mut self) -> Result<LoopRequest, AgentError> {
+    /// Waits for the next request of the loop, and starts the loop if there is none.
+    async fn next_request(&mut self) -> Result<LoopRequest, AgentError> {
         let work = self.work.get_or_insert_with(|| {
-            let (engine, appends) = self.engine.driving();
-            let (agent, run) = ((self.agents)(&self.run).store(engine), self.run.clone());
-            Work { appends, task: Task(tokio::spawn(drive(agent, run))), answer: None }
+            let (store, appends) = self.store.for_driver();
+            let (agent, run) = ((self.agents)(&self.run).store(store), self.run.clone());
+            Work { appends, task: Task(tokio::spawn(drive(agent, run))), reply: None }
         });
         tokio::select! {
             biased;
-            Some(AppendRequest { entries, answer }) = work.appends.recv() => {
-                work.answer = Some(answer);
+            Some(AppendRequest { entries, reply }) = work.appends.recv() => {
+                work.reply = Some(reply);
                 Ok(LoopRequest::Append(entries))
             }
             done = &mut work.task.0 => match done {
@@ -118,29 +118,30 @@ impl Driver {
         }
     }
 
-    /// Answers the loop, unless the entries are of an earlier one. The log has `length` entries if they were appended.
-    fn answer(&mut self, appended: Appended, length: u64) {
-        let Some(answer) = self.work.as_mut().and_then(|work| work.answer.take()) else { return };
+    /// Reports the result of an append to the loop, unless an earlier loop sent the entries. The log has `length` entries if they
+    /// were appended.
+    fn reply(&mut self, appended: Appended, length: u64) {
+        let Some(reply) = self.work.as_mut().and_then(|work| work.reply.take()) else { return };
         if appended == Appended::Yes {
-            self.engine.shared.lengths.report(&self.run, length);
+            self.store.shared.lengths.report(&self.run, length);
         }
-        let _ = answer.send(appended);
+        let _ = reply.send(appended);
     }
 }
 
 /// Drives a run until it rests. Returns the time in milliseconds after which it must be resumed.
 async fn drive(agent: Agent, run: RunId) -> Result<Option<u64>, AgentError> {
     let mut session = match agent.open_for_owner(&run).await {
-        // It was deleted in the meantime.
+        // The run was deleted in the meantime.
         Err(AgentError::Store(StoreError::NotFound)) => return Ok(None),
         opened => opened?,
     };
     if !matches!(session.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
-        // An earlier invocation did everything. To resume a stopped run would continue it, which only its owner may do.
+        // An earlier invocation did everything. Resuming would continue a stopped run, and only its owner may do that.
         return Ok(None);
     }
     match session.resume().await {
-        // The run holds the error, and is stopped.
+        // The log contains the error, and the run is stopped.
         Ok(_) | Err(AgentError::Model(_) | AgentError::Cancelled) => {}
         Err(AgentError::Store(StoreError::NotFound)) => return Ok(None),
         Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! The connection to a server of Restate, and the service that it calls.
+//! The connection to a Restate server, and the service that the server calls.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -15,19 +15,21 @@ use crate::drive::{Agents, ToolDriver};
 use crate::keeper::{AppendReceiver, AppendSender};
 use crate::log::ToolRun;
 
-/// The longest wait for an answer of the server.
+/// The maximum time for a request to the server.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs on a server of Restate. Give it to an agent as its store: [`Agent::store`]. Clones share their connections.
+/// A store of runs on a Restate server, and the way to drive them there. Give it to an agent: [`Agent::store`]. Clones share
+/// their connections.
 #[derive(Clone)]
-pub struct Restate {
+pub struct RestateStore {
     pub(crate) shared: Arc<Shared>,
-    /// Set in the loop that Restate lets go on.
+    /// Passes the appends of a driver to its invocation. `None` outside of an invocation.
     pub(crate) appends: Option<AppendSender>,
-    /// Passes pieces of turns on, and keeps nothing.
+    /// Passes on the pieces of turns, and stores none.
     pub(crate) pieces: Arc<dyn Store>,
 }
 
+/// The part that clones share.
 pub struct Shared {
     pub client: ingress::Client<Http>,
     admin: String,
@@ -35,19 +37,19 @@ pub struct Shared {
     pub lengths: LogLengths,
 }
 
-impl fmt::Debug for Restate {
+impl fmt::Debug for RestateStore {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Restate").field("admin", &self.shared.admin).finish_non_exhaustive()
+        out.debug_struct("RestateStore").field("admin", &self.shared.admin).finish_non_exhaustive()
     }
 }
 
-impl Restate {
+impl RestateStore {
     /// Creates the connection to a server with the given addresses of its ingress and of its admin API, such as
-    /// `http://127.0.0.1:8080` and `http://127.0.0.1:9070`. Nothing is sent yet.
+    /// `http://127.0.0.1:8080` and `http://127.0.0.1:9070`. It sends nothing yet.
     ///
-    /// Fails if an address is not one, or the system's verifier of certificates is missing.
+    /// Fails if an address is invalid, or the system's verifier of certificates is missing.
     pub fn new(ingress: &str, admin: &str) -> Result<Self, StoreError> {
-        let tls = tls().map_err(StoreError::unavailable)?;
+        let tls = build_tls_config().map_err(StoreError::unavailable)?;
         let http = reqwest::Client::builder().timeout(REQUEST_TIMEOUT).tls_backend_preconfigured(tls).build();
         let http = http.map_err(StoreError::unavailable)?;
         let uri = ingress.parse::<http::Uri>().map_err(StoreError::unavailable)?;
@@ -57,8 +59,8 @@ impl Restate {
         Ok(Self { shared: Arc::new(shared), appends: None, pieces: Arc::new(MemoryStore::new()) })
     }
 
-    /// Passes the pieces of the model's turns over `store`, such as a `PostgresStore`, from the processes that drive runs to those
-    /// that follow them. By default, they reach the sessions of clones of this store.
+    /// Passes the pieces of the model's turns over `store`, such as a `PostgresStore`, from the processes that drive runs to
+    /// those that follow them. By default, they reach the sessions of clones of this store.
     pub fn pieces_over(self, store: impl Store + 'static) -> Self {
         Self { pieces: Arc::new(store), ..self }
     }
@@ -67,47 +69,48 @@ impl Restate {
     /// connects to `listener`; [`register`](Self::register) announces it.
     pub async fn serve(&self, listener: TcpListener, agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static) {
         let agents: Agents = Arc::new(agents);
-        let driver = ToolDriver { engine: self.clone(), agents };
+        let driver = ToolDriver { store: self.clone(), agents };
         let endpoint = Endpoint::builder().bind(ToolRun).bind(driver).build();
         HttpServer::new(endpoint).serve_with_cancel(listener, std::future::pending::<()>()).await;
     }
 
-    /// Announces to the server that `service` ([`serve`](Self::serve)) drives runs from now on, such as `http://127.0.0.1:9080`.
+    /// Announces to the server the address of a service that drives runs ([`serve`](Self::serve)), such as
+    /// `http://127.0.0.1:9080`.
     pub async fn register(&self, service: &str) -> Result<(), StoreError> {
         let body = serde_json::json!({ "uri": service, "force": true }).to_string();
-        self.admin("deployments", body).await.map(drop)
+        self.post_to_admin("deployments", body).await.map(drop)
     }
 
-    /// Sends a request to the admin API, and returns its answer.
-    pub(crate) async fn admin(&self, path: &str, body: String) -> Result<Bytes, StoreError> {
+    /// Sends a request to the admin API, and returns the body of the response.
+    pub(crate) async fn post_to_admin(&self, path: &str, body: String) -> Result<Bytes, StoreError> {
         let request = self.shared.http.post(format!("{}/{path}", self.shared.admin)).body(body);
         let request = request.header("content-type", "application/json").header("accept", "application/json");
-        let answer = request.send().await.map_err(StoreError::unavailable)?;
-        let (status, body) = (answer.status(), answer.bytes().await.map_err(StoreError::unavailable)?);
+        let response = request.send().await.map_err(StoreError::unavailable)?;
+        let (status, body) = (response.status(), response.bytes().await.map_err(StoreError::unavailable)?);
         if status.is_success() {
             return Ok(body);
         }
         let text = String::from_utf8_lossy(&body);
-        Err(StoreError::unavailable(format!("Restate answered {status} to `{path}`: {text}")))
+        Err(StoreError::unavailable(format!("Restate responded to `{path}` with {status}: {text}")))
     }
 
-    /// Returns this engine for a loop that Restate lets go on, and the receiver of its requests.
-    pub(crate) fn driving(&self) -> (Self, AppendReceiver) {
-        let (appends, requests) = mpsc::unbounded_channel();
-        (Self { appends: Some(appends), ..self.clone() }, requests)
+    /// Returns the store for a loop that drives a run in an invocation, and the receiver of its appends.
+    pub(crate) fn for_driver(&self) -> (Self, AppendReceiver) {
+        let (appends, receiver) = mpsc::unbounded_channel();
+        (Self { appends: Some(appends), ..self.clone() }, receiver)
     }
 }
 
-/// Sends the requests of the SDK.
+/// The client that sends the requests of the SDK.
 pub struct Http(reqwest::Client);
 
 impl ingress::RequestExecutor for Http {
     type Error = reqwest::Error;
 
     async fn execute(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, reqwest::Error> {
-        let answer = self.0.execute(request.try_into()?).await?;
-        let (status, headers) = (answer.status(), answer.headers().clone());
-        let mut response = http::Response::new(answer.bytes().await?);
+        let received = self.0.execute(request.try_into()?).await?;
+        let (status, headers) = (received.status(), received.headers().clone());
+        let mut response = http::Response::new(received.bytes().await?);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
         Ok(response)
@@ -116,7 +119,7 @@ impl ingress::RequestExecutor for Http {
 
 /// Returns a TLS configuration that checks certificates with the system's verifier. It has its own cryptography provider, so it
 /// does not need a process-wide one.
-fn tls() -> Result<ClientConfig, rustls::Error> {
+fn build_tls_config() -> Result<ClientConfig, rustls::Error> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
 }

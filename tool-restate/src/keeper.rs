@@ -1,4 +1,4 @@
-//! The place from which a session drives a run on Restate, or follows it.
+//! The keeper of a run on Restate: a session drives the run or follows it with this.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,11 +10,11 @@ use tokio::{
 use tool_runtime::run::RunId;
 use tool_runtime::store::{Append, Keeper, LogLength, Record, Store, StoreError};
 
-use crate::engine::Restate;
-use crate::wire::now;
-use crate::wire::{Appended, Entries};
+use crate::engine::RestateStore;
+use crate::wire::{Appended, Entries, now};
 
-/// The polling interval while somebody waits for the run. A change in this process is noticed at once.
+/// The polling interval of a session that does not drive the run, or whose run has an open interrupt. It notices an append of
+/// this process at once.
 const WAITING_POLL: Duration = Duration::from_millis(200);
 
 /// The polling interval otherwise.
@@ -23,16 +23,16 @@ const IDLE_POLL: Duration = Duration::from_secs(1);
 /// The request of a loop to store entries.
 pub struct AppendRequest {
     pub entries: Entries,
-    pub answer: AppendReply,
+    pub reply: AppendReply,
 }
 
 pub type AppendReply = oneshot::Sender<Appended>;
 pub type AppendSender = mpsc::UnboundedSender<AppendRequest>;
 pub type AppendReceiver = mpsc::UnboundedReceiver<AppendRequest>;
 
-/// The place of one session.
+/// The keeper of one session's run.
 pub struct RestateKeeper {
-    pub engine: Restate,
+    pub store: RestateStore,
     pub run: RunId,
     pub length: Arc<LogLength>,
 }
@@ -40,19 +40,19 @@ pub struct RestateKeeper {
 impl Keeper for RestateKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            if let Some(appends) = &self.engine.appends {
-                let (answer, answered) = oneshot::channel();
-                let gone = || StoreError::unavailable("Restate has ended the invocation that drives the run");
-                appends.send(AppendRequest { entries: Entries::new(append, now()), answer }).map_err(|_| gone())?;
-                answered.await.map_err(|_| gone())?.into_result()
+            if let Some(appends) = &self.store.appends {
+                let (reply, replied) = oneshot::channel();
+                let ended = || StoreError::unavailable("Restate has ended the invocation that drives the run");
+                appends.send(AppendRequest { entries: Entries::new(append, now()), reply }).map_err(|_| ended())?;
+                replied.await.map_err(|_| ended())?.into_result()
             } else {
-                self.engine.append(&self.run, append).await
+                self.store.append(&self.run, append).await
             }
         })
     }
 
     fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
-        self.engine.read(&self.run, known)
+        self.store.read(&self.run, known)
     }
 
     fn wait(&mut self, known: u64, asks: bool) -> BoxFuture<'static, ()> {
@@ -62,6 +62,6 @@ impl Keeper for RestateKeeper {
     }
 
     fn drives(&self) -> bool {
-        self.engine.appends.is_some()
+        self.store.appends.is_some()
     }
 }

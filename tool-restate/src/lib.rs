@@ -8,4 +8,4 @@ mod log;
 mod store;
 mod wire;
 
-pub use engine::Restate;
+pub use engine::RestateStore;

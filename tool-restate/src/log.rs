@@ -13,7 +13,7 @@ pub struct ToolRun;
 
 #[object]
 impl ToolRun {
-    /// Appends entries of a decision, a message or a stop, and lets the run go on.
+    /// Appends entries of a decision, a message or a stop, and starts the driver when the run is due.
     #[handler(lazy_state)]
     async fn append(&self, ctx: ObjectContext<'_>, entries: Json<Entries>) -> HandlerResult<Json<Appended>> {
         let appended = add(&ctx, &entries.0).await?;
@@ -28,7 +28,7 @@ impl ToolRun {
         Ok(Json(appended))
     }
 
-    /// Appends entries of the driver, which goes on by itself.
+    /// Appends entries of the driver, which continues by itself.
     #[handler(lazy_state, ingress_private)]
     async fn record(&self, ctx: ObjectContext<'_>, entries: Json<Entries>) -> HandlerResult<Json<Appended>> {
         Ok(Json(add(&ctx, &entries.0).await?))
@@ -37,13 +37,13 @@ impl ToolRun {
     /// Returns the records after the first `known` entries, or nothing if there is no such run.
     #[handler(lazy_state)]
     async fn read(&self, ctx: SharedObjectContext<'_>, known: u64) -> HandlerResult<Json<Option<Vec<Record>>>> {
-        rows(&ctx, known).await
+        read_records(&ctx, known).await
     }
 
     /// Returns all records, or nothing if there is no such run.
     #[handler]
     async fn load(&self, ctx: SharedObjectContext<'_>) -> HandlerResult<Json<Option<Vec<Record>>>> {
-        rows(&ctx, 0).await
+        read_records(&ctx, 0).await
     }
 
     /// Returns the head.
@@ -74,18 +74,18 @@ async fn add(ctx: &ObjectContext<'_>, entries: &Entries) -> HandlerResult<Append
     }
 }
 
-async fn rows(ctx: &SharedObjectContext<'_>, known: u64) -> HandlerResult<Json<Option<Vec<Record>>>> {
+async fn read_records(ctx: &SharedObjectContext<'_>, known: u64) -> HandlerResult<Json<Option<Vec<Record>>>> {
     let Some(Json(kept)) = ctx.get::<Json<RunHead>>(HEAD).await? else { return Ok(Json(None)) };
-    let mut rows = Vec::new();
+    let mut records = Vec::new();
     if kept.rev > known {
-        let mut keys: Vec<_> = ctx.get_keys().await?.iter().filter_map(|key| place(key)).collect();
+        let mut keys: Vec<_> = ctx.get_keys().await?.iter().filter_map(|key| parse_key(key)).collect();
         keys.sort_unstable();
         for (rev, count) in keys.into_iter().filter(|(rev, count)| rev + count > known) {
             let text = ctx.get::<String>(&key(rev, count)).await?.unwrap_or_default();
-            rows.push(Record::new(rev, count, text));
+            records.push(Record::new(rev, count, text));
         }
     }
-    Ok(Json(Some(rows)))
+    Ok(Json(Some(records)))
 }
 
 /// Returns the key of a record.
@@ -93,8 +93,8 @@ fn key(rev: u64, count: u64) -> String {
     format!("log/{rev}/{count}")
 }
 
-/// Reads the key of a record.
-fn place(key: &str) -> Option<(u64, u64)> {
+/// Parses the key of a record.
+fn parse_key(key: &str) -> Option<(u64, u64)> {
     let (rev, count) = key.strip_prefix("log/")?.split_once('/')?;
     Some((rev.parse().ok()?, count.parse().ok()?))
 }

@@ -14,13 +14,12 @@ use tool_runtime::store::{
     Append, Keeper, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem,
 };
 
-use crate::engine::{Http, Restate};
+use crate::engine::{Http, RestateStore};
 use crate::keeper::RestateKeeper;
 use crate::log::ToolRunIngressClient;
-use crate::wire::now;
-use crate::wire::{Entries, RunHead};
+use crate::wire::{Entries, RunHead, now};
 
-/// All heads, as the server's tables of states have them.
+/// Selects all heads from the server's table of states.
 const HEADS: &str = "SELECT service_key, value_utf8 FROM state WHERE service_name = 'ToolRun' AND key = 'head'";
 
 #[derive(Deserialize)]
@@ -34,28 +33,28 @@ struct HeadRow {
     value_utf8: String,
 }
 
-impl Restate {
+impl RestateStore {
     fn log(&self, run: &RunId) -> ToolRunIngressClient<Http> {
         ToolRunIngressClient::from_client(self.shared.client.clone(), run.as_str())
     }
 
-    async fn rows(&self, run: &RunId, known: u64) -> Result<Option<Vec<Record>>, StoreError> {
+    async fn read_records(&self, run: &RunId, known: u64) -> Result<Option<Vec<Record>>, StoreError> {
         let log = self.log(run);
-        // All rows at once come with the state; single ones are fetched.
-        let answer = if known == 0 { log.load().call().await } else { log.read(known).call().await };
-        let Json(rows) = answer.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
-        Ok(rows)
+        // `load` receives all records with the state. `read` fetches each record that it needs.
+        let response = if known == 0 { log.load().call().await } else { log.read(known).call().await };
+        let Json(records) = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
+        Ok(records)
     }
 
-    /// Returns the head of `run`, or of all runs.
-    async fn heads(&self, run: Option<&RunId>) -> Result<Vec<(RunId, RunHead)>, StoreError> {
+    /// Reads the head of `run`, or of all runs.
+    async fn read_heads(&self, run: Option<&RunId>) -> Result<Vec<(RunId, RunHead)>, StoreError> {
         if let Some(run) = run {
-            let answer = self.log(run).head().call().await;
-            let Json(kept) = answer.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
+            let response = self.log(run).head().call().await;
+            let Json(kept) = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
             return Ok(kept.map(|kept| (run.clone(), kept)).into_iter().collect());
         }
-        let answer = self.admin("query", serde_json::json!({ "query": HEADS }).to_string()).await?;
-        let heads: Heads = serde_json::from_slice(&answer).map_err(StoreError::unavailable)?;
+        let response = self.post_to_admin("query", serde_json::json!({ "query": HEADS }).to_string()).await?;
+        let heads: Heads = serde_json::from_slice(&response).map_err(StoreError::unavailable)?;
         let head = |row: HeadRow| match serde_json::from_str(&row.value_utf8) {
             Ok(kept) => Ok((RunId::from(row.service_key), kept)),
             Err(error) => Err(StoreError::unavailable(error)),
@@ -64,12 +63,12 @@ impl Restate {
     }
 }
 
-impl Store for Restate {
+impl Store for RestateStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let length = append.expected + append.count;
-            let answer = self.log(run).append(Json(Entries::new(append, now()))).call().await;
-            let Json(appended) = answer.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
+            let response = self.log(run).append(Json(Entries::new(append, now()))).call().await;
+            let Json(appended) = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
             appended.into_result()?;
             self.shared.lengths.report(run, length);
             Ok(())
@@ -77,11 +76,11 @@ impl Store for Restate {
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
-        Box::pin(async move { Ok(self.rows(run, 0).await?.map(|records| StoredRun::new(None, records))) })
+        Box::pin(async move { Ok(self.read_records(run, 0).await?.map(|records| StoredRun::new(None, records))) })
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        Box::pin(async move { self.rows(run, rev).await?.ok_or(StoreError::NotFound) })
+        Box::pin(async move { self.read_records(run, rev).await?.ok_or(StoreError::NotFound) })
     }
 
     /// Stores nothing: the records are enough.
@@ -100,7 +99,7 @@ impl Store for Restate {
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         Box::pin(async move {
             let mut items = Vec::new();
-            let mut heads = self.heads(filter.run.as_ref()).await?;
+            let mut heads = self.read_heads(filter.run.as_ref()).await?;
             heads.sort_by(|(one, _), (other, _)| one.as_str().cmp(other.as_str()));
             for (run, kept) in &heads {
                 let may =
@@ -120,7 +119,7 @@ impl Store for Restate {
 
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         Box::pin(async move {
-            let mut heads = self.heads(None).await?;
+            let mut heads = self.read_heads(None).await?;
             heads.retain(|(_, kept)| kept.owner == *owner);
             heads.sort_by(|(one, _), (other, _)| other.as_str().cmp(one.as_str()));
             heads.sort_by_key(|(_, kept)| Reverse(kept.changed));
@@ -131,8 +130,8 @@ impl Store for Restate {
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
-            let answer = self.log(run).delete().call().await;
-            let deleted = answer.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
+            let response = self.log(run).delete().call().await;
+            let deleted = response.and_then(CallResponse::into_body).map_err(StoreError::unavailable)?;
             self.shared.lengths.report(run, u64::MAX);
             Ok(deleted)
         })
@@ -140,7 +139,7 @@ impl Store for Restate {
 
     fn keeper(&self, run: &RunId) -> Option<Box<dyn Keeper>> {
         let length = self.shared.lengths.of(run);
-        Some(Box::new(RestateKeeper { engine: self.clone(), run: run.clone(), length }))
+        Some(Box::new(RestateKeeper { store: self.clone(), run: run.clone(), length }))
     }
 
     fn publish(&self, run: &RunId, piece: String) {

@@ -17,7 +17,7 @@ pub struct Entries {
     pub text: String,
     /// The run's head after these entries, with the interrupts that they open and close.
     head: Head,
-    /// The appending process's time. Delays are computed from it alone.
+    /// The time of the process that appends. Delays are computed from this time alone.
     pub now: Time,
 }
 

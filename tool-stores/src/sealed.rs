@@ -1,22 +1,22 @@
 //! Sealed runs: snapshots of suspended runs that their holder can neither read nor change.
 //!
 //! A stateless server sends a suspended run to the client, sealed, and gets it back with the decision. The text is encrypted and
-//! authenticated (XChaCha20-Poly1305). Its version and the id of the key are in clear. Its audience, its principal and its expiry
-//! are inside.
+//! authenticated (XChaCha20-Poly1305). Its version and the id of the key are not encrypted. Its audience, its principal and its
+//! expiry are.
 //!
 //! A client can send the same text twice. After an approval, that would run the call again. So [`Sealer::new`] makes the caller
-//! choose between a store of spent nonces ([`Replay::Refuse`]) and [`Replay::AllowReplay`]. The store must last as long as the
-//! keys: use a `SqliteStore` or a `PostgresStore` (see [`store`](tool_runtime::store)), or [`MemoryNonces`] for keys of one
+//! choose between a store of spent nonces ([`ReplayPolicy::Refuse`]) and [`ReplayPolicy::Allow`]. The store must last as long as
+//! the keys: use a `SqliteStore` or a `PostgresStore` (see [`store`](tool_runtime::store)), or [`MemoryNonces`] for keys of one
 //! process. A text can be opened only with the nonce store that was in use when it was sealed.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use tool_runtime::run::{Principal, Run, RunId, RunOptions, Time};
-//! use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, SealError, Sealer};
+//! use tool_stores::sealed::{Key, Keyring, MemoryNonces, ReplayPolicy, SealError, Sealer};
 //!
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let ring = Keyring::new("process", Key::random());
-//! let sealer = Sealer::new(ring, "airline-desk", Replay::Refuse(Arc::new(MemoryNonces::new())));
+//! let sealer = Sealer::new(ring, "airline-desk", ReplayPolicy::Refuse(Arc::new(MemoryNonces::new())));
 //!
 //! let anna = Principal::from("anna");
 //! let (run, _) = Run::new(RunId::from("r1"), anna.clone(), RunOptions::default(), Vec::new(), Time(0));
@@ -61,7 +61,7 @@ pub const DEFAULT_LIFETIME: u64 = 7 * 24 * 60 * 60 * 1000;
 pub struct Sealer {
     ring: Keyring,
     audience: String,
-    replay: Replay,
+    replay: ReplayPolicy,
     lifetime: u64,
     max_bytes: usize,
 }
@@ -81,9 +81,9 @@ struct Contents {
     run: String,
 }
 
-/// The single-use opening of a sealed text. [`Sealer::peek`] returns it, and [`Sealer::spend`] spends it.
+/// An opening of a sealed text that is not spent yet. [`Sealer::peek`] returns it, and [`Sealer::spend`] spends it.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct PendingOpening {
     nonce: String,
     expires: Time,
 }
@@ -91,7 +91,7 @@ pub struct Opening {
 impl Sealer {
     /// Creates a sealer for `audience`, the name of the application that opens the texts. It seals with the current key of
     /// `ring`, and opens with any of its keys.
-    pub fn new(ring: Keyring, audience: impl Into<String>, replay: Replay) -> Self {
+    pub fn new(ring: Keyring, audience: impl Into<String>, replay: ReplayPolicy) -> Self {
         let audience = audience.into();
         Self { ring, audience, replay, lifetime: DEFAULT_LIFETIME, max_bytes: DEFAULT_MAX_BYTES }
     }
@@ -119,7 +119,7 @@ impl Sealer {
     /// spent. The new text expires when the old one does.
     ///
     /// Fails when it is too large.
-    pub fn seal_again(&self, run: &Run, principal: &Principal, opening: &Opening) -> Result<String, SealError> {
+    pub fn seal_again(&self, run: &Run, principal: &Principal, opening: &PendingOpening) -> Result<String, SealError> {
         self.seal_as(run, principal, opening.expires, Some(opening.nonce.clone()))
     }
 
@@ -131,7 +131,7 @@ impl Sealer {
         spends: Option<String>,
     ) -> Result<String, SealError> {
         let (audience, principal) = (self.audience.clone(), principal.clone());
-        let nonces = self.replay.id().map(str::to_owned);
+        let nonces = self.replay.nonce_store_id().map(str::to_owned);
         let contents = Contents { audience, principal, expires, nonces, spends, run: run.freeze() };
         let text = serde_json::to_vec(&contents).map_err(|error| SealError::Malformed(error.to_string()))?;
         let (id, key) = self.ring.current();
@@ -162,7 +162,7 @@ impl Sealer {
     /// twice.
     ///
     /// Fails like [`Sealer::open`], except that a text that was opened before is no error.
-    pub fn peek(&self, text: &str, principal: &Principal, now: Time) -> Result<(Run, Opening), SealError> {
+    pub fn peek(&self, text: &str, principal: &Principal, now: Time) -> Result<(Run, PendingOpening), SealError> {
         let (nonce, contents) = self.unseal(text)?;
         if contents.audience != self.audience {
             return Err(SealError::Audience);
@@ -173,21 +173,21 @@ impl Sealer {
         if contents.expires <= now {
             return Err(SealError::Expired { at: contents.expires });
         }
-        if let Replay::Refuse(nonces) = &self.replay
+        if let ReplayPolicy::Refuse(nonces) = &self.replay
             && contents.nonces.as_deref() != nonces.id()
         {
             return Err(SealError::Forgotten);
         }
         let run = Run::thaw(&contents.run)?;
         let nonce = contents.spends.unwrap_or_else(|| BASE64.encode(nonce));
-        Ok((run, Opening { nonce, expires: contents.expires }))
+        Ok((run, PendingOpening { nonce, expires: contents.expires }))
     }
 
     /// Spends an opening. Has no effect if the sealer allows replay.
     ///
     /// Fails when the opening was spent before, or when the nonce store does not answer. Then the caller must not use the run.
-    pub async fn spend(&self, opening: &Opening, now: Time) -> Result<(), SealError> {
-        let Replay::Refuse(nonces) = &self.replay else { return Ok(()) };
+    pub async fn spend(&self, opening: &PendingOpening, now: Time) -> Result<(), SealError> {
+        let ReplayPolicy::Refuse(nonces) = &self.replay else { return Ok(()) };
         if nonces.spend(&opening.nonce, opening.expires, now).await? { Ok(()) } else { Err(SealError::Replayed) }
     }
 
@@ -361,7 +361,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// Creates a ring with one key. Sealed texts contain the id in clear.
+    /// Creates a ring with one key. Sealed texts contain the id without encryption.
     pub fn new(id: impl Into<String>, key: Key) -> Self {
         Self { current: (id.into(), key), older: Vec::new() }
     }
@@ -382,31 +382,31 @@ impl Keyring {
     }
 }
 
-/// The treatment of a text that is opened twice.
+/// The treatment of a replay: a second opening of the same text.
 #[derive(Clone)]
 #[non_exhaustive]
-pub enum Replay {
+pub enum ReplayPolicy {
     /// The text is refused: each text can be opened once.
     Refuse(Arc<dyn NonceStore>),
     /// The text is opened again. Use this only for runs whose next effects may happen twice.
-    AllowReplay,
+    Allow,
 }
 
-impl fmt::Debug for Replay {
+impl fmt::Debug for ReplayPolicy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Refuse(_) => "Refuse",
-            Self::AllowReplay => "AllowReplay",
+            Self::Allow => "Allow",
         })
     }
 }
 
-impl Replay {
-    /// Returns the id of the nonce store.
-    fn id(&self) -> Option<&str> {
+impl ReplayPolicy {
+    /// Returns the id of the nonce store that refuses replays.
+    fn nonce_store_id(&self) -> Option<&str> {
         match self {
             Self::Refuse(nonces) => nonces.id(),
-            Self::AllowReplay => None,
+            Self::Allow => None,
         }
     }
 }
@@ -415,13 +415,13 @@ impl Replay {
 /// can still be opened.
 const NONCE_RETENTION: u64 = 24 * 60 * 60 * 1000;
 
-/// Returns the latest expiry of texts whose nonces need not be kept at `now`.
-pub(crate) fn kept_since(now: Time) -> Time {
+/// Returns the latest expiry of the texts whose nonces a store may delete at `now`.
+pub(crate) fn expired_before(now: Time) -> Time {
     Time(now.0.saturating_sub(NONCE_RETENTION))
 }
 
 /// Returns a unique random text.
-pub(crate) fn unique() -> String {
+pub(crate) fn random_id() -> String {
     BASE64.encode(XChaCha20Poly1305::generate_nonce(&mut OsRng))
 }
 
@@ -464,7 +464,7 @@ pub struct MemoryNonces {
 impl MemoryNonces {
     /// Creates an empty store.
     pub fn new() -> Self {
-        Self { id: unique(), spent: Mutex::default() }
+        Self { id: random_id(), spent: Mutex::default() }
     }
 }
 
@@ -481,7 +481,7 @@ impl NonceStore for MemoryNonces {
 
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.retain(|_, until| *until > kept_since(now));
+        spent.retain(|_, until| *until > expired_before(now));
         let is_new = spent.insert(nonce.to_owned(), expires).is_none();
         Box::pin(ready(Ok(is_new)))
     }

@@ -13,14 +13,14 @@ use crate::{
     store::TemporalStore,
 };
 
-/// The interval of the signs of life.
+/// The interval of the heartbeats.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The drives of a process.
+/// The driver of runs in a process.
 pub struct Driver {
     /// The function that returns the agent of a run.
     pub agents: Box<dyn Fn(&RunId) -> Agent + Send + Sync>,
-    pub runs: TemporalStore,
+    pub store: TemporalStore,
 }
 
 #[activities]
@@ -29,11 +29,11 @@ impl Driver {
     #[activity]
     pub async fn drive(self: Arc<Self>, cx: ActivityContext, task: Task) -> Result<(), ActivityError> {
         let drive = DriveAttempt { number: task.number, attempt: cx.info().attempt };
-        let agent = (self.agents)(&task.run).store(self.runs.driving(drive));
+        let agent = (self.agents)(&task.run).store(self.store.for_drive(drive));
         let mut driven = pin!(async {
             // Earlier attempts are fenced before the run is loaded. The workflow has fenced the earlier drives.
             if drive.attempt > 1 {
-                match self.runs.claim(&task.run, drive).await {
+                match self.store.claim(&task.run, drive).await {
                     Ok(()) => {}
                     Err(StoreError::Fenced | StoreError::NotFound) => return Ok(false),
                     Err(error) => return Err(error.into()),
@@ -45,15 +45,15 @@ impl Driver {
         loop {
             tokio::select! {
                 biased;
-                done = &mut driven => return done.map(drop).map_err(|error| failure(error.into())),
-                // The work is dropped. Where this process ends, another takes the run up.
-                () = cx.cancelled() => return Err(failure("this process drives no more runs".into())),
-                _ = beat.tick() => cx.record_heartbeat(()).await.map_err(|error| failure(error.into()))?,
+                done = &mut driven => return done.map(drop).map_err(|error| activity_error(error.into())),
+                // Returning drops the work. When this process ends, another one continues the run.
+                () = cx.cancelled() => return Err(activity_error("this process drives no more runs".into())),
+                _ = beat.tick() => cx.record_heartbeat(()).await.map_err(|error| activity_error(error.into()))?,
             }
         }
     }
 }
 
-fn failure(error: Box<dyn std::error::Error + Send + Sync>) -> ActivityError {
+fn activity_error(error: Box<dyn std::error::Error + Send + Sync>) -> ActivityError {
     ActivityError::application(ApplicationFailure::new(error))
 }

@@ -1,4 +1,4 @@
-//! The keeper of a run: sessions drive it or follow it with this.
+//! The keeper of a run on Temporal: a session drives the run or follows it with this.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,31 +12,31 @@ use crate::{
     store::{LENGTHS, TemporalStore},
 };
 
-/// The interval at which the log is read where its workflow is in another process.
+/// The polling interval, which matters if the workflow is in another process.
 const POLL: Duration = Duration::from_millis(500);
 
-/// The keeper of a run on the server. The session drives it in an activity, or follows it in any other process.
+/// The keeper of one session's run. In an activity, the session drives the run; elsewhere, it follows the run.
 pub struct TemporalKeeper {
-    runs: TemporalStore,
+    store: TemporalStore,
     run: RunId,
-    /// The drive; `None` outside of the activity.
+    /// The drive; `None` outside of an activity.
     drive: Option<DriveAttempt>,
     length: Arc<LogLength>,
 }
 
 impl TemporalKeeper {
-    pub fn new(runs: TemporalStore, run: &RunId, drive: Option<DriveAttempt>) -> Self {
-        Self { runs, run: run.clone(), drive, length: LENGTHS.of(run) }
+    pub fn new(store: TemporalStore, run: &RunId, drive: Option<DriveAttempt>) -> Self {
+        Self { store, run: run.clone(), drive, length: LENGTHS.of(run) }
     }
 }
 
 impl Keeper for TemporalKeeper {
     fn append(&mut self, append: Append) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.runs.add(&self.run, append).boxed()
+        self.store.add(&self.run, append).boxed()
     }
 
     fn read(&mut self, known: u64) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
-        self.runs.records(&self.run, known).boxed()
+        self.store.read_records(&self.run, known).boxed()
     }
 
     fn wait(&mut self, known: u64, _: bool) -> BoxFuture<'static, ()> {

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use tool_runtime::run::{Interrupt, Principal, RunId, Time};
 use tool_runtime::store::{Append, Head, Record};
 
-/// The drive that an append belongs to: an execution of the activity. A later one fences an earlier one.
+/// An attempt to execute the activity that drives a run. A later attempt fences an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DriveAttempt {
     /// The number of the activity in the workflow.
     pub number: u64,
-    /// The number of its attempt.
+    /// The number of the attempt at this activity.
     pub attempt: u32,
 }
 
@@ -18,18 +18,18 @@ pub struct DriveAttempt {
 pub struct Task {
     /// The run.
     pub run: RunId,
-    /// The number of the drive in the workflow.
+    /// The number of the activity in the workflow.
     pub number: u64,
 }
 
-/// Entries on their way to the workflow.
+/// An append, as it is sent to the workflow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Addition {
     /// The entries, with the number of entries that the log has before.
     pub record: Record,
-    /// The drive that they come from; `None` for a decision, prompt or stop from outside.
+    /// The drive that appends; `None` for a decision, a prompt or a stop from outside.
     pub drive: Option<DriveAttempt>,
-    /// The head of the run after them.
+    /// The head of the run after these entries.
     pub head: Head,
 }
 
@@ -40,16 +40,16 @@ impl Addition {
         Self { record: Record::new(expected, count, text), drive, head }
     }
 
-    /// Returns whether it changes what lists show.
+    /// Returns whether it changes the summary that lists show.
     pub fn changes_summary(&self) -> bool {
         self.head.changed.is_some() || !self.head.opened.is_empty() || !self.head.closed.is_empty()
     }
 }
 
-/// The answer to an addition.
+/// The result of an addition or a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Added {
-    /// The entries are part of the history.
+    /// The entries were added, or the drive has the log.
     Stored,
     /// The log does not have the expected number of entries.
     Conflict,
@@ -70,6 +70,7 @@ pub struct RunLog {
     pub is_deleted: bool,
     /// The number of entries.
     pub rev: u64,
+    /// The number of drives that have begun.
     drives: u64,
     /// The drive that has the log. Earlier ones are fenced.
     claimed: Option<DriveAttempt>,
@@ -78,14 +79,14 @@ pub struct RunLog {
     pub summary: Summary,
 }
 
-/// The part of a run that can be listed without reading its log. It stands in the workflow's memo.
+/// The part of a run that can be listed without reading its log. The workflow's memo contains it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
     /// The owner.
     pub owner: Principal,
     /// The title.
     pub title: Option<String>,
-    /// The time at which a person last saw something change.
+    /// The time of the last change that a person sees.
     pub changed: Time,
     /// The open interrupts.
     pub waits: Vec<Interrupt>,
@@ -101,7 +102,7 @@ impl RunLog {
         log
     }
 
-    /// Adds entries, if they follow.
+    /// Adds entries, if they continue the log.
     pub fn add(&mut self, addition: Addition) -> Added {
         if self.is_deleted {
             return Added::Deleted;
@@ -155,7 +156,7 @@ impl RunLog {
     }
 
     /// Returns the number of bytes of its records.
-    pub fn len(&self) -> usize {
+    pub fn byte_len(&self) -> usize {
         self.records.iter().map(|record| record.text.len()).sum()
     }
 }

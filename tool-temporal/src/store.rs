@@ -1,4 +1,4 @@
-//! The runs of a Temporal server, as every process sees them.
+//! The store of runs on a Temporal server, which every process uses.
 
 use std::{
     fmt,
@@ -37,25 +37,25 @@ use crate::{
 /// The prefix of the ids of workflows.
 const PREFIX: &str = "tool-run/";
 
-/// The lengths of logs. A workflow, which has no values of its process, reports its additions here.
+/// The lengths of logs. A workflow cannot hold values of its process, so it reports its additions here.
 pub(crate) static LENGTHS: LazyLock<LogLengths> = LazyLock::new(LogLengths::default);
 
-/// The longest time to connect.
+/// The maximum time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A store of runs on a Temporal server, and the way to drive them there.
 ///
-/// Each run has a workflow, whose id is `tool-run/` and the run's id. Updates add entries to its log. When a run has work to do, its
-/// workflow starts an activity, which drives the run in one of the processes that [`serve`](Self::serve).
+/// Each run has a workflow, whose id is `tool-run/` and the run's id. Updates add entries to its log. When a run has work to do,
+/// its workflow starts an activity, which drives the run in one of the processes that [`serve`](Self::serve).
 ///
-/// A clone is cheap, and has the same connection.
+/// It is cheap to clone. Clones share their connection.
 #[derive(Clone)]
 pub struct TemporalStore {
     client: Client,
     queue: String,
-    /// The drive that this store is for; `None` outside of the activity.
+    /// The drive that uses this store; `None` outside of an activity.
     drive: Option<DriveAttempt>,
-    /// Passes pieces of turns on, and keeps nothing.
+    /// Passes on the pieces of turns, and stores none.
     pieces: Arc<dyn Store>,
 }
 
@@ -70,7 +70,7 @@ impl TemporalStore {
         })?;
         let options = ConnectionOptions::new(address).connect_timeout(CONNECT_TIMEOUT).build();
         let connection = Connection::connect(options).await;
-        let connection = connection.map_err(|error| failed(format_args!("cannot connect to {url}"), &error))?;
+        let connection = connection.map_err(|error| unavailable(format_args!("cannot connect to {url}"), &error))?;
         let client = Client::new(connection, ClientOptions::new("default").build()).map_err(StoreError::unavailable)?;
         Ok(Self::new(client, queue))
     }
@@ -80,8 +80,8 @@ impl TemporalStore {
         Self { client, queue: queue.into(), drive: None, pieces: Arc::new(MemoryStore::new()) }
     }
 
-    /// Passes the pieces of the model's turns over `store`, such as a `PostgresStore`, from the processes that drive runs to those
-    /// that follow them. By default, they reach the sessions of clones of this store.
+    /// Passes the pieces of the model's turns over `store`, such as a `PostgresStore`, from the processes that drive runs to
+    /// those that follow them. By default, they reach the sessions of clones of this store.
     pub fn pieces_over(self, store: impl Store + 'static) -> Self {
         Self { pieces: Arc::new(store), ..self }
     }
@@ -96,19 +96,19 @@ impl TemporalStore {
     pub async fn serve(&self, agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static) -> Result<(), StoreError> {
         let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(StoreError::unavailable)?;
         let options = WorkerOptions::new(self.queue.clone())
-            .register_activities(Driver { agents: Box::new(agents), runs: self.clone() })
+            .register_activities(Driver { agents: Box::new(agents), store: self.clone() })
             .register_workflow::<ToolRun>()
             .map_err(StoreError::unavailable)?
             .build();
         let worker = Worker::new(&runtime, self.client.clone(), options);
         let worker_failed = format!("the worker of task queue `{}` failed", self.queue);
         let mut worker = worker
-            .map_err(|error| failed(&worker_failed, &*Box::<dyn std::error::Error + Send + Sync>::from(error)))?;
-        worker.run().await.map_err(|error| failed(&worker_failed, &error))
+            .map_err(|error| unavailable(&worker_failed, &*Box::<dyn std::error::Error + Send + Sync>::from(error)))?;
+        worker.run().await.map_err(|error| unavailable(&worker_failed, &error))
     }
 
-    /// Returns the store of a drive.
-    pub(crate) fn driving(&self, drive: DriveAttempt) -> Self {
+    /// Returns the store for a drive.
+    pub(crate) fn for_drive(&self, drive: DriveAttempt) -> Self {
         Self { drive: Some(drive), ..self.clone() }
     }
 
@@ -116,7 +116,7 @@ impl TemporalStore {
         self.client.get_workflow_handle(workflow_id(run))
     }
 
-    /// Adds entries to a run, and creates it if it has none.
+    /// Adds entries to a run. The first ones create it.
     pub(crate) async fn add(&self, run: &RunId, append: Append) -> Result<(), StoreError> {
         let addition = Addition::new(append, self.drive);
         if addition.record.rev == 0 {
@@ -129,17 +129,17 @@ impl TemporalStore {
             };
         }
         let options = WorkflowExecuteUpdateOptions::default();
-        checked(self.workflow(run).execute_update(ToolRun::append, addition, options).await)
+        to_result(self.workflow(run).execute_update(ToolRun::append, addition, options).await)
     }
 
     /// Gives the log of a run to a drive.
     pub(crate) async fn claim(&self, run: &RunId, drive: DriveAttempt) -> Result<(), StoreError> {
         let options = WorkflowExecuteUpdateOptions::default();
-        checked(self.workflow(run).execute_update(ToolRun::claim, drive, options).await)
+        to_result(self.workflow(run).execute_update(ToolRun::claim, drive, options).await)
     }
 
-    /// Returns the records after the first `known` entries.
-    pub(crate) async fn records(&self, run: &RunId, known: u64) -> Result<Vec<Record>, StoreError> {
+    /// Reads the records after the first `known` entries.
+    pub(crate) async fn read_records(&self, run: &RunId, known: u64) -> Result<Vec<Record>, StoreError> {
         let read = self.workflow(run).query(ToolRun::read, known, WorkflowQueryOptions::default()).await;
         match read {
             Ok(Some(records)) => Ok(records),
@@ -148,8 +148,8 @@ impl TemporalStore {
         }
     }
 
-    /// Returns the summaries of all runs that are kept.
-    async fn summaries(&self) -> Result<Vec<(RunId, Summary)>, StoreError> {
+    /// Lists the summaries of all runs.
+    async fn list_summaries(&self) -> Result<Vec<(RunId, Summary)>, StoreError> {
         let query = "WorkflowType = 'ToolRun' AND ExecutionStatus = 'Running'";
         let listed = self.client.list_workflows(query, WorkflowListOptions::default());
         let items = listed.map_err(StoreError::unavailable).try_filter_map(|workflow| {
@@ -160,7 +160,7 @@ impl TemporalStore {
         items.boxed().try_collect().await
     }
 
-    async fn wait(&self, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, StoreError> {
+    async fn find_waiting(&self, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, StoreError> {
         let mut items = Vec::new();
         if let Some(id) = &filter.run {
             let run = match self.load(id).await? {
@@ -170,7 +170,7 @@ impl TemporalStore {
             let open = run.interrupts().cloned();
             items.extend(open.map(|interrupt| WaitingItem::new(id.clone(), run.owner().clone(), interrupt)));
         } else {
-            for (id, Summary { owner, waits, .. }) in self.summaries().await? {
+            for (id, Summary { owner, waits, .. }) in self.list_summaries().await? {
                 let item = |interrupt| WaitingItem::new(id.clone(), owner.clone(), interrupt);
                 items.extend(waits.into_iter().map(item));
             }
@@ -201,19 +201,19 @@ impl Store for TemporalStore {
             Err(StoreError::NotFound) => Ok(None),
             Err(error) => Err(error),
         };
-        self.records(run, 0).map(found).boxed()
+        self.read_records(run, 0).map(found).boxed()
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        self.records(run, rev).boxed()
+        self.read_records(run, rev).boxed()
     }
 
-    /// Does nothing: the server keeps the whole log.
+    /// Stores nothing: the workflow has the whole log.
     fn snapshot<'a>(&'a self, _: &'a RunId, _: u64, _: String) -> BoxFuture<'a, Result<(), StoreError>> {
         ready(Ok(())).boxed()
     }
 
-    /// Fails: only the server gives the right to drive a run.
+    /// Fails, because only the server grants the right to drive a run.
     fn lease<'a>(
         &'a self,
         _: &'a RunId,
@@ -230,10 +230,10 @@ impl Store for TemporalStore {
 
     /// Returns the open interrupts as the server lists them, which can be a moment behind.
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        self.wait(filter).boxed()
+        self.find_waiting(filter).boxed()
     }
 
-    /// Returns nothing: the server lets runs go on when they are due.
+    /// Returns no runs, because Temporal resumes them.
     fn due(&self, _: Time, _: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         ready(Ok(Vec::new())).boxed()
     }
@@ -241,7 +241,7 @@ impl Store for TemporalStore {
     /// Returns the runs as the server lists them, which can be a moment behind.
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         async move {
-            let mut runs = self.summaries().await?;
+            let mut runs = self.list_summaries().await?;
             runs.retain(|(_, summary)| summary.owner == *owner);
             runs.sort_by(|(a, one), (b, other)| (other.changed, b).cmp(&(one.changed, a)));
             let item = |(run, summary): (RunId, Summary)| RunItem::new(run, summary.title, summary.changed);
@@ -284,7 +284,7 @@ pub(crate) fn workflow_id(run: &RunId) -> String {
     format!("{PREFIX}{}", run.as_str())
 }
 
-fn checked(added: Result<Added, WorkflowUpdateError>) -> Result<(), StoreError> {
+fn to_result(added: Result<Added, WorkflowUpdateError>) -> Result<(), StoreError> {
     match added {
         Ok(Added::Stored) => Ok(()),
         Ok(Added::Conflict) => Err(StoreError::Conflict),
@@ -294,8 +294,8 @@ fn checked(added: Result<Added, WorkflowUpdateError>) -> Result<(), StoreError> 
     }
 }
 
-/// Returns the error of `what`, with its causes.
-fn failed(what: impl fmt::Display, error: &dyn std::error::Error) -> StoreError {
+/// Returns the error for `what`, with the causes of `error`.
+fn unavailable(what: impl fmt::Display, error: &dyn std::error::Error) -> StoreError {
     let causes = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
     StoreError::unavailable(format!("{what}: {}", causes.collect::<Vec<_>>().join(": ")))
 }

@@ -21,16 +21,16 @@ use crate::{
 /// The key of the summary in the workflow's memo.
 pub const SUMMARY: &str = "summary";
 
-/// The longest time without a sign of life of a driving process.
+/// The maximum time between two heartbeats of a driving process.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The longest time of a drive. A drive ends when its run rests.
+/// The maximum time of a drive. A drive ends when its run rests.
 const MAX_DRIVE_TIME: Duration = Duration::from_hours(365 * 24);
 
-/// The pauses between drives that change nothing, such as with a clock that is behind that of the server.
+/// The minimum and the maximum pause between drives that change nothing, for example because a clock is behind the server's.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
-/// The length of a log in bytes up to which it is passed to a new execution. The server refuses inputs of two megabytes.
+/// The maximum length of a log that is passed to a new execution, in bytes. The server refuses inputs of two megabytes.
 const MAX_CONTINUED_BYTES: usize = 1 << 20;
 
 /// The beginning of an execution of the workflow.
@@ -63,7 +63,7 @@ impl ToolRun {
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<()> {
         let mut pause = RETRY_PAUSES.0;
         loop {
-            let (due, is_deleted, len) = ctx.state(|flow| (flow.log.due, flow.log.is_deleted, flow.log.len()));
+            let (due, is_deleted, len) = ctx.state(|flow| (flow.log.due, flow.log.is_deleted, flow.log.byte_len()));
             if is_deleted {
                 return Ok(());
             }
@@ -72,7 +72,7 @@ impl ToolRun {
                 ctx.continue_as_new(Begin::Continued(Box::new(log)), ContinueAsNewOptions::default())?;
             }
             let changed = |flow: &Self| flow.log.due != due || flow.log.is_deleted;
-            match due.map(|at| left(at, ctx)) {
+            match due.map(|at| time_until(at, ctx)) {
                 None => ctx.wait_condition(changed).await?,
                 Some(Some(left)) => select! {
                     changed = ctx.wait_condition(changed) => changed?,
@@ -81,7 +81,7 @@ impl ToolRun {
                 Some(None) => {
                     let (task, rev) = ctx.state_mut(|flow| flow.log.begin_drive());
                     // The outcome does not matter: the log states what is due.
-                    let _ = ctx.execute_activity(Driver::drive, task, options()).await;
+                    let _ = ctx.execute_activity(Driver::drive, task, drive_options()).await;
                     if ctx.state(|flow| flow.log.rev == rev && flow.log.due == due) {
                         ctx.timer(pause).await;
                         pause = (pause * 2).min(RETRY_PAUSES.1);
@@ -93,7 +93,7 @@ impl ToolRun {
         }
     }
 
-    /// Adds entries, if they follow.
+    /// Adds entries, if they continue the log.
     #[update]
     pub fn append(&mut self, ctx: &mut SyncWorkflowContext<Self>, addition: Addition) -> Added {
         let is_listed = addition.changes_summary();
@@ -127,20 +127,20 @@ impl ToolRun {
     }
 }
 
-/// Writes the summary of the run to where lists of workflows show it.
+/// Writes the summary of the run to the memo, which lists of workflows contain.
 fn write_memo(ctx: &SyncWorkflowContext<ToolRun>, summary: &Summary) {
-    // The summary is plain data, which can always be written as JSON.
+    // Writing cannot fail, because the summary is plain data.
     let _ = ctx.upsert_memo([(SUMMARY, Some(temporalio_sdk::MemoValue::new(summary.clone())))]);
 }
 
-/// Returns the time until `at` by the workflow's clock; `None` if it has come.
-fn left(at: Time, ctx: &WorkflowContext<ToolRun>) -> Option<Duration> {
+/// Returns the time until `at` by the workflow's clock; `None` if it has passed.
+fn time_until(at: Time, ctx: &WorkflowContext<ToolRun>) -> Option<Duration> {
     let now = ctx.workflow_time().and_then(|now| now.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     Duration::from_millis(at.0).checked_sub(now).filter(|left| !left.is_zero())
 }
 
-/// Returns the options of a drive, which is tried again for ever.
-fn options() -> ActivityOptions {
+/// Returns the options of a drive, which the server retries without end.
+fn drive_options() -> ActivityOptions {
     let retry = RetryPolicy::builder().initial_interval(RETRY_PAUSES.0).maximum_interval(RETRY_PAUSES.1).build();
     ActivityOptions::with_start_to_close_timeout(MAX_DRIVE_TIME)
         .heartbeat_timeout(HEARTBEAT_TIMEOUT)

@@ -17,7 +17,7 @@ use std::{
 use futures_util::FutureExt;
 use tool_run::run::{StepInput, pending_actions, record, step};
 use tool_runtime::run::{Principal, Run, Time};
-use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
+use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
 
 use crate::process_locks::alone_blocking;
 use tool_test_kit::mutate::{self, Random};
@@ -28,7 +28,7 @@ fn folder() -> PathBuf {
 
 fn sealer() -> Sealer {
     let ring = Keyring::new("fuzz", Key::from_bytes([7; 32]));
-    Sealer::new(ring, "fuzz", Replay::AllowReplay).lifetime(u64::MAX)
+    Sealer::new(ring, "fuzz", ReplayPolicy::Allow).lifetime(u64::MAX)
 }
 
 /// Reads a text in every possible way. An accepted text must be consistent.

@@ -8,10 +8,10 @@ use crate::declaration::{NestedInput, Param, ToolDef};
 use crate::diag::text::Advice;
 use crate::syntax::attribute::Description;
 
-/// The most characters of a description that every provider accepts.
+/// The maximum number of characters of a description that every provider accepts.
 const MAX_CHARACTERS: usize = 1024;
 
-/// Returns advice about a tool, with places; without the kinds that are allowed.
+/// Returns advice about a tool, with places. It leaves out the kinds that the tool's `allow` turns off.
 pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
     let mut found = Vec::new();
     if is_too_long(tool.head.description.as_ref()) {
@@ -19,7 +19,7 @@ pub fn of_tool(tool: &ToolDef) -> Vec<(Span, Advice)> {
         found.push((given.unwrap_or_else(|| tool.head.ident.span()), Advice::LONG_DESCRIPTION));
     }
     if let Some(Expr::Closure(closure)) = tool.approval_predicate()
-        && let Some(span) = ignored_argument(closure)
+        && let Some(span) = find_ignored_argument(closure)
     {
         found.push((span, Advice::IGNORED_ARGUMENTS));
     }
@@ -54,8 +54,8 @@ fn is_too_long(description: Option<&Description>) -> bool {
     matches!(description, Some(Description::Text(text)) if text.chars().count() > MAX_CHARACTERS)
 }
 
-/// Returns the argument that a predicate ignores.
-fn ignored_argument(predicate: &ExprClosure) -> Option<Span> {
+/// Returns the place of the argument that a predicate ignores.
+fn find_ignored_argument(predicate: &ExprClosure) -> Option<Span> {
     let pat = predicate.inputs.first()?;
     let pat = if let Pat::Type(typed) = pat { &*typed.pat } else { pat };
     match pat {

@@ -46,7 +46,7 @@ fn check_nested(param: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     }
 }
 
-/// Checks that each name is that of another parameter which it can wait for or see, and is given once.
+/// Checks that each name is that of another parameter, which this one can wait for or see, and that no name is repeated.
 fn check_names(params: &[Param], own: &Param, dynamic: &Dynamic, errors: &mut Errors) {
     let mut seen: Vec<&Ident> = Vec::new();
     let dependencies = dynamic.dependencies().map(|name| (name, true));

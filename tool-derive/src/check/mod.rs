@@ -25,7 +25,7 @@ use crate::syntax::{
 };
 use free_names::find_free_name;
 
-/// The most parameters of a tool, including the tag of a variant.
+/// The maximum number of parameters of a tool, including the tag of a variant.
 const MAX_PARAMETERS: usize = 64;
 
 /// Checks a tool against every rule, and adds the errors to `errors`.
@@ -229,7 +229,7 @@ fn check_external(tool: &ToolDef, errors: &mut Errors) {
             }
         }
     }
-    // The validators of an external tool run in this process and may need state.
+    // The validators of an external tool run in this process, and may need state.
     if let (Some(_), Some(state), false) = (options.external, &options.state, tool.start == Start::Validated) {
         errors.at(state.span, text::EXTERNAL_STATE);
     }
@@ -287,18 +287,18 @@ pub fn check_strict(tool: &ToolDef, errors: &mut Errors) {
         return;
     }
     for param in tool.all_fields().filter(|param| !param.is_secret()) {
-        if let Some((ty, wrong)) = inexpressible(&param.ty) {
+        if let Some((ty, wrong)) = find_inexpressible(&param.ty) {
             errors.over(ty, wrong);
         }
     }
 }
 
 /// Returns the first part of `ty` that a strict dialect cannot describe, with the reason.
-fn inexpressible(ty: &Type) -> Option<(&Type, &'static str)> {
+fn find_inexpressible(ty: &Type) -> Option<(&Type, &'static str)> {
     match ty {
-        Type::Array(array) => inexpressible(&array.elem),
-        Type::Tuple(tuple) => tuple.elems.iter().find_map(inexpressible),
-        Type::Paren(paren) => inexpressible(&paren.elem),
+        Type::Array(array) => find_inexpressible(&array.elem),
+        Type::Tuple(tuple) => tuple.elems.iter().find_map(find_inexpressible),
+        Type::Paren(paren) => find_inexpressible(&paren.elem),
         Type::Path(path) => {
             let segments = &path.path.segments;
             let last = segments.last()?;
@@ -312,7 +312,7 @@ fn inexpressible(ty: &Type) -> Option<(&Type, &'static str)> {
                 "HashMap" | "BTreeMap" | "IndexMap" if types.len() > 1 => Some((ty, text::STRICT_MAP)),
                 "Map" if of_json => Some((ty, text::STRICT_MAP)),
                 "Value" if of_json => Some((ty, text::STRICT_ANY)),
-                _ => types.into_iter().find_map(inexpressible),
+                _ => types.into_iter().find_map(find_inexpressible),
             }
         }
         _ => None,
@@ -342,7 +342,7 @@ pub fn check_answer_keys(item: &DeriveInput, errors: &mut Errors) {
         if serde_attrs::has_flag(&field.attrs, &["skip", "skip_serializing", "flatten"]) {
             continue;
         }
-        let name = written_name(field, rule);
+        let name = serialized_name(field, rule);
         if RESERVED_ANSWER_KEYS.contains(&&*name) {
             errors.at(
                 field.ident.as_ref().map_or_else(|| field.span(), syn::Ident::span),
@@ -353,7 +353,7 @@ pub fn check_answer_keys(item: &DeriveInput, errors: &mut Errors) {
 }
 
 /// Returns the key that serde writes for the field.
-fn written_name(field: &Field, rule: Option<RenameRule>) -> String {
+fn serialized_name(field: &Field, rule: Option<RenameRule>) -> String {
     if let Some(name) = serde_attrs::text(&field.attrs, "rename", Direction::Serialize) {
         return LitStr::value(&name);
     }

@@ -7,7 +7,7 @@ use quote::ToTokens;
 
 /// The errors found so far. Each stage adds errors and continues.
 ///
-/// Dropping it panics if errors are unreported.
+/// Dropping it panics if it has errors that were not reported.
 #[derive(Default)]
 pub struct Errors {
     found: Option<syn::Error>,
@@ -15,7 +15,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Adds an error at one place.
+    /// Adds an error at `span`.
     pub fn at(&mut self, span: Span, message: impl AsRef<str>) {
         self.push(syn::Error::new(span, message.as_ref()));
     }
@@ -66,14 +66,14 @@ impl Drop for Errors {
 /// Returns the known word nearest to `word`, if at most a third of its letters differ, or one letter of a short word.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |candidate: &&'a str| {
-        let edits = edits(word.as_bytes(), candidate.as_bytes());
+        let edits = edit_distance(word.as_bytes(), candidate.as_bytes());
         (edits <= 1.max(candidate.len() / 3) && edits < candidate.len()).then_some((edits, *candidate))
     };
     known.iter().filter_map(near).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
 }
 
 /// Returns the edit distance of two words in bytes; swapping neighbours counts as one edit.
-fn edits(a: &[u8], b: &[u8]) -> usize {
+fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {
         let mut row = vec![i + 1];

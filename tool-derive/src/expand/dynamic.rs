@@ -1,4 +1,4 @@
-//! The expansion to `impl Validators`: the questions of a tool with dynamic parameters before a call is accepted.
+//! The expansion to `impl Validators`, which asks the validators of dynamic parameters before a call is accepted.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -11,7 +11,7 @@ use super::{
     start::struct_work_expr,
     validator_context::ValidatorContext,
     witness,
-    work::{ParamForm, function_work_expr, started_call_expr},
+    work::{ParamForm, accepted_call_expr, function_work_expr},
 };
 use crate::declaration::{Body, DependencyGraph, Input, Param, ToolDef, ValidatorScope, is_same_ident};
 use crate::syntax::params::{Dynamic, last_word_span};
@@ -59,7 +59,8 @@ pub fn state_part_types(tool: &ToolDef) -> Vec<TokenStream> {
     }
 }
 
-/// Returns `KEEPS`, `NODES` and `ask`. Validators know `states`; `lent` returns the place in it of a nested parameter's part.
+/// Returns `KEEPS`, `NODES` and `ask`. `states` is the type of the states that validators know. `lent` returns the member of it
+/// that is the part of a nested parameter, which is given by its number among those.
 pub fn validation_items(
     scope: ValidatorScope<'_>,
     states: &TokenStream,
@@ -129,7 +130,7 @@ fn node_expr(all: &[(usize, &Param)], field: usize, dynamic: &Dynamic) -> TokenS
     quote!(__rt::Node { field: #field, requires: &[#(#requires),*], after: &[#(#after),*] })
 }
 
-/// Returns the call of a parameter's validator. An error in the validator is reported at its name.
+/// Returns the call of a parameter's validator. The compiler reports an error in the validator at its name.
 fn validator_expr(scope: ValidatorScope<'_>, param: &Param, dynamic: &Dynamic) -> Option<TokenStream> {
     let path = dynamic.options.validate.as_ref()?;
     let context = ValidatorContext::of_param(scope, param, dynamic);
@@ -173,12 +174,12 @@ pub fn begin_fn(tool: &ToolDef) -> TokenStream {
             struct_work_expr(tool, state_idents.first().map(ToTokens::into_token_stream))
         }
     };
-    let started_call = started_call_expr(tool, &work);
+    let accepted_call = accepted_call_expr(tool, &work);
     quote! {
         #[allow(unused_variables)]
         fn begin<'a>(#input: #tool_type, #states: Self::States<'a>, #cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
             let (#(#state_idents,)* #rest) = #states;
-            #started_call
+            #accepted_call
         }
     }
 }

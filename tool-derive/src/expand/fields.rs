@@ -32,8 +32,8 @@ pub fn fields(params: &Params) -> (TokenStream, TokenStream) {
         statics.extend(quote!(#check_statics static #name: __rt::Field = #value;));
         fields.push(name.into_token_stream());
     }
-    let has_unusual = params.fields.iter().any(|param| !is_usual(&param.ty));
-    let fallback = (!params.fields.is_empty()).then(|| input_fallbacks(has_unusual));
+    let has_other_types = params.fields.iter().any(|param| !is_built_in(&param.ty));
+    let fallback = (!params.fields.is_empty()).then(|| input_fallbacks(has_other_types));
     if statics.is_empty() {
         return (quote!(#fallback), quote!(&[#(#fields),*]));
     }
@@ -66,10 +66,10 @@ fn field(param: &Param, checks: &[TokenStream]) -> TokenStream {
         let input = as_input(ty);
         return quote_spanned!(ty.span()=> #input::FIELD.named(#name, #description));
     }
-    let (typed, usual) = (witness(ty, "TypeWitness"), witness(ty, "BuiltInType"));
+    let (typed, built_in) = (witness(ty, "TypeWitness"), witness(ty, "BuiltInType"));
     let constructor = match attrs.arg.secret {
         Some(_) => quote_spanned!(ty.span()=> #typed::secret(#name, #description)),
-        None if is_usual(ty) => quote_spanned!(ty.span()=> #usual::CODE.field(#name, #description)),
+        None if is_built_in(ty) => quote_spanned!(ty.span()=> #built_in::CODE.field(#name, #description)),
         None => {
             let inside = innermost(ty);
             quote_spanned!(inside.span()=> __rt::FieldCode::field(#typed::CODE.fits::<#inside>(), #name, #description))
@@ -217,22 +217,22 @@ fn json_string(text: &str) -> String {
     out
 }
 
-const USUAL_TYPES: [&str; 14] =
+const BUILT_IN_TYPES: [&str; 14] =
     ["bool", "String", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64"];
 
 /// Returns whether the type is written like one whose code is in the runtime.
-pub fn is_usual(ty: &Type) -> bool {
+pub fn is_built_in(ty: &Type) -> bool {
     let inner = type_argument(ty, "Option").unwrap_or(ty);
     let inner = type_argument(inner, "Vec").unwrap_or(inner);
-    matches!(inner, Type::Path(path) if USUAL_TYPES.iter().any(|name| path.path.is_ident(name)))
+    matches!(inner, Type::Path(path) if BUILT_IN_TYPES.iter().any(|name| path.path.is_ident(name)))
 }
 
-/// Returns the import of the fallback for types that are only written like a usual one; with `has_unusual`, of those for any
-/// other type.
-pub fn input_fallbacks(has_unusual: bool) -> TokenStream {
-    let has_unusual = has_unusual.then(|| quote!(BareInput as _, Undecoded as _, Undescribed as _,));
+/// Returns the import of the fallback for types that are only written like a built-in one. If `has_other_types` is set, it also
+/// imports the fallbacks for any other type.
+pub fn input_fallbacks(has_other_types: bool) -> TokenStream {
+    let has_other_types = has_other_types.then(|| quote!(BareInput as _, Undecoded as _, Undescribed as _,));
     quote! {
         #[allow(unused_imports)]
-        use __rt::{#has_unusual BuiltInTypeFallback as _};
+        use __rt::{#has_other_types BuiltInTypeFallback as _};
     }
 }

@@ -79,7 +79,7 @@ fn impl_items(scope: ValidatorScope<'_>, ident: &Ident, params: &Params, values:
     }
 }
 
-/// Returns a stand-in for a struct with mistakes, so that nothing else breaks because of them.
+/// Returns a stub for a struct with errors, so that its uses cause no further errors.
 pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
     let ident = &input.head.ident;
     let implementation = quote! {
@@ -119,7 +119,7 @@ pub fn nested_input_stub(input: &NestedInput) -> TokenStream {
     input_block(input, &implementation)
 }
 
-/// Returns the type of its part of the application's state: its own state, followed by the part of each nested field.
+/// Returns the type of the input's part of the application's state: its own state, followed by the part of each nested field.
 fn state_part(scope: ValidatorScope<'_>, params: &Params) -> TokenStream {
     let nested: Vec<_> = params.nested_types().collect();
     let nested = nested.into_iter().rev().fold(quote!(()), |rest, ty| {

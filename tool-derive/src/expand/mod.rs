@@ -82,7 +82,7 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
     let output = work::output_type(tool);
     let (when, touches) = (work::when_static(tool), work::touches_static(tool));
     let (hooks, hooks_setter) = options::hooks(tool).unzip();
-    let (options_setter, answer_setter) = (options::options_setter(tool), work::answer_setter(tool));
+    let (options_setter, read_output_setter) = (options::options_setter(tool), work::read_output_setter(tool));
     let (start, collected) = (start::start_impl(tool), start::collect_item(tool));
     let contexts = tool_contexts(tool);
     let accessors = contexts.iter().map(ValidatorContext::accessors);
@@ -96,7 +96,7 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
             #touches
             #hooks
             static __DEF: __rt::Def = __rt::Def::new(#name, #description, #fields, #returned)
-                #union_setter #options_setter #answer_setter #hooks_setter;
+                #union_setter #options_setter #read_output_setter #hooks_setter;
 
             #[automatically_derived]
             impl __rt::Tool for #tool_type {
@@ -119,7 +119,7 @@ pub fn tool_block(tool: &ToolDef) -> TokenStream {
     }
 }
 
-/// Returns a stand-in for a tool with errors, so that its uses cause no further errors.
+/// Returns a stub for a tool with errors, so that its uses cause no further errors.
 pub fn tool_stub(tool: &ToolDef) -> TokenStream {
     let runtime = runtime_path(tool.head.krate.as_ref());
     let (tool_type, name) = (&tool.head.ident, &tool.head.name);

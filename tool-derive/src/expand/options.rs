@@ -116,7 +116,7 @@ pub fn hooks(tool: &ToolDef) -> Option<(TokenStream, TokenStream)> {
     Some((hooks, quote!(.hooks(&__HOOKS))))
 }
 
-/// Returns the hook that calls a function. An error in the function is reported at its name.
+/// Returns the hook that calls a function. The compiler reports an error in the function at its name.
 fn hook(path: &FunctionPath, args: &[&str]) -> TokenStream {
     let args: Vec<_> = args.iter().map(|arg| hidden_ident(arg)).collect();
     let span = last_word_span(&path.path);

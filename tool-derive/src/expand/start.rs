@@ -9,7 +9,7 @@ use super::{
     dynamic::{state_part_types, validation_impl},
     fields::field_pattern,
     hidden_ident, nested_bounds,
-    work::{ParamForm, function_work_expr, is_input_inspected, started_call_expr},
+    work::{ParamForm, accepted_call_expr, function_work_expr, is_input_inspected},
 };
 use crate::declaration::{Body, Function, Input, Params, Start, ToolDef, Variant};
 
@@ -36,13 +36,13 @@ fn stateless_impl(tool: &ToolDef, params: &Params) -> TokenStream {
         }
         _ => (Some(quote!(let #input = #value;)), work_expr(tool, StateSource::Provided)),
     };
-    let started_call = started_call_expr(tool, &work);
+    let accepted_call = accepted_call_expr(tool, &work);
     quote! {
         #[automatically_derived]
         impl __rt::Stateless for #tool_type {
             fn begin<'a>(#values: <Self as __rt::Tool>::Values, #cx: &'a __rt::Context) -> __rt::AcceptedCall<'a> {
                 #input
-                #started_call
+                #accepted_call
             }
         }
     }
@@ -249,7 +249,7 @@ fn start_fn(tool: &ToolDef, source: StateSource) -> TokenStream {
         }
     };
     let (values, value) = field_pattern(params);
-    let started_call = started_call_expr(tool, &work_expr(tool, source));
+    let accepted_call = accepted_call_expr(tool, &work_expr(tool, source));
     quote! {
         #[allow(unused_variables)]
         fn #name(
@@ -260,12 +260,12 @@ fn start_fn(tool: &ToolDef, source: StateSource) -> TokenStream {
         #bounds
         {
             let #input = #value;
-            #started_call
+            #accepted_call
         }
     }
 }
 
-/// Returns the call that asks the validators, with the state for them and for the work.
+/// Returns the expression that asks the validators, with the state for them and for the work.
 fn settle_expr(tool: &ToolDef, source: StateSource) -> TokenStream {
     let [text, cx] = ["text", "_cx"].map(hidden_ident);
     let (tool_type, types) = (&tool.head.ident, state_part_types(tool));

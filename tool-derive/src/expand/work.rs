@@ -26,8 +26,8 @@ pub fn output_tokens(tool: &ToolDef) -> (Option<TokenStream>, TokenStream) {
         }
         Body::External { output, .. } => {
             let (typed, fallbacks, inside) = (witness(output, "TypeWitness"), input_fallbacks(true), innermost(output));
-            let answer = quote_spanned!(inside.span()=> #typed::CODE.fits::<#inside>());
-            let value = quote!({ #fallbacks #answer });
+            let code = quote_spanned!(inside.span()=> #typed::CODE.fits::<#inside>());
+            let value = quote!({ #fallbacks #code });
             output_static(&quote!(__rt::FieldCode), &value)
         }
         Body::Struct { state } => {
@@ -94,8 +94,8 @@ pub fn touches_static(tool: &ToolDef) -> Option<TokenStream> {
     Some(quote!(static __TOUCHES: fn(&#tool_type) -> __rt::Resources = #touches;))
 }
 
-/// Returns an accepted call, with its work, its need for approval and the resources that it touches.
-pub fn started_call_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
+/// Returns the expression of an accepted call, with its work, its need for approval and the resources that it touches.
+pub fn accepted_call_expr(tool: &ToolDef, work: &TokenStream) -> TokenStream {
     let (input, needs_approval) = (hidden_ident("_input"), approval_expr(tool));
     if tool.options.touches.is_none() {
         return quote!(__rt::AcceptedCall::new(#needs_approval, #work));
@@ -110,7 +110,7 @@ fn approval_expr(tool: &ToolDef) -> TokenStream {
     match tool.approval() {
         Approval::Never => quote!(false),
         Approval::Always => quote!(true),
-        // An error in the function is reported at its name.
+        // The compiler reports an error in the function at its name.
         Approval::When(Expr::Path(path)) => {
             let (tool_type, span) = (&tool.head.ident, last_word_span(&path.path));
             let asked = quote_spanned!(span=> __rt::When::<#tool_type>::of(#path).asks(&#input));
@@ -202,6 +202,6 @@ fn context_arg(ty: &Type, by_ref: bool) -> TokenStream {
 }
 
 /// Returns `.read_output(…)`, for an external tool.
-pub fn answer_setter(tool: &ToolDef) -> Option<TokenStream> {
+pub fn read_output_setter(tool: &ToolDef) -> Option<TokenStream> {
     matches!(tool.body, Body::External { .. }).then(|| quote!(.read_output(__OUTPUT.read)))
 }

@@ -5,7 +5,7 @@ use syn::{
     Attribute, Data, DeriveInput, Field, Fields, Generics, Index, ItemEnum, ItemStruct, Member, Type, ext::IdentExt,
 };
 
-use super::{build_head, build_param, build_tool, find_invalid_type, param_attrs};
+use super::{build_head, build_param, build_tool, find_invalid_type, read_param_attrs};
 use crate::declaration::{
     Body, CallsDef, DeclarationHead, EnumInput, Input, NestedInput, Param, Params, ProvideDef, Tag, ToolDef, Variant,
 };
@@ -95,15 +95,15 @@ fn build_enum_input(item: &ItemEnum, options: &Options, errors: &mut Errors) -> 
         .unwrap_or(RenameRule::Snake);
     let mut variants = Vec::with_capacity(item.variants.len());
     for variant in &item.variants {
-        let tag = Tag { name: tag.value.clone(), value: tag_value(variant, rule, errors) };
+        let tag = Tag { name: tag.value.clone(), value: read_tag_value(variant, rule, errors) };
         variants.push(build_variant(item, variant, tag, options, errors));
     }
     EnumInput { tag, variants }
 }
 
-/// Returns the value of the tag for a variant.
-fn tag_value(variant: &syn::Variant, rule: RenameRule, errors: &mut Errors) -> String {
-    let attrs = param_attrs(&variant.attrs, errors);
+/// Reads the value of the tag for a variant.
+fn read_tag_value(variant: &syn::Variant, rule: RenameRule, errors: &mut Errors) -> String {
+    let attrs = read_param_attrs(&variant.attrs, errors);
     if attrs.describes_value() || attrs.arg.secret.is_some() || attrs.dynamic.is_some() {
         errors.over(&variant.ident, text::VARIANT_ARG);
     }
@@ -141,7 +141,7 @@ fn build_params(fields: &Fields, is_generic: bool, tuple_error: &str, errors: &m
     let mut fields = Vec::new();
     for field in named {
         let Some(ident) = &field.ident else { continue };
-        let mut attrs = param_attrs(&field.attrs, errors);
+        let mut attrs = read_param_attrs(&field.attrs, errors);
         if let Some(role) = attrs.role.as_ref().filter(|role| role.value != Role::Arg) {
             errors.at(role.span, text::FIELD_ROLE);
             continue;
@@ -233,12 +233,12 @@ pub fn resolve_calls(item: DeriveInput, errors: &mut Errors) -> Option<CallsDef>
         errors.over(&item.generics.params, text::CALLS_GENERIC);
         return None;
     }
-    let variants = variants.iter().map(|variant| (variant.ident.clone(), variant_type(variant, errors))).collect();
+    let variants = variants.iter().map(|variant| (variant.ident.clone(), read_variant_type(variant, errors))).collect();
     Some(CallsDef { ident: item.ident, variants })
 }
 
-/// Returns the type that a variant holds.
-fn variant_type(variant: &syn::Variant, errors: &mut Errors) -> Option<Type> {
+/// Reads the type that a variant holds.
+fn read_variant_type(variant: &syn::Variant, errors: &mut Errors) -> Option<Type> {
     match &variant.fields {
         Fields::Unnamed(fields) if fields.unnamed.len() == 1 => Some(fields.unnamed[0].ty.clone()),
         _ => {

@@ -6,13 +6,13 @@ use syn::{
     ext::IdentExt, spanned::Spanned as _,
 };
 
-use super::{build_head, build_param, build_tool, find_invalid_type, param_attrs};
+use super::{build_head, build_param, build_tool, find_invalid_type, read_param_attrs};
 use crate::declaration::{
     Argument, Body, DeclarationHead, Function, Input, MethodTool, Param, Params, StateArg, ToolDef,
 };
 use crate::diag::{Errors, text};
 use crate::syntax::{
-    attribute::misuse_of,
+    attribute::find_misuse,
     item::ToolFn,
     options::Options,
     params::{ParamAttrs, Role},
@@ -21,14 +21,14 @@ use crate::syntax::{
 };
 
 /// Resolves a function into a tool with the type `tool_type`. `owner` is the type of which it is a method.
-pub fn function(
+pub fn resolve_function(
     item: &ToolFn,
     tool_type: Ident,
     owner: Option<&Type>,
     options: Options,
     errors: &mut Errors,
 ) -> ToolDef {
-    let ((function, fields), is_sound) = errors.watch(|errors| signature(item, owner, errors));
+    let ((function, fields), is_sound) = errors.watch(|errors| resolve_signature(item, owner, errors));
     let path = quote!(#tool_type);
     let head =
         DeclarationHead { ident: tool_type, ..build_head(&item.sig.ident, &item.vis, &item.attrs, &options, is_sound) };
@@ -37,7 +37,7 @@ pub fn function(
 }
 
 /// Resolves the method `function` of `owner` into a tool of the owner's toolset.
-pub fn method_tool(owner: &Type, function: &ToolFn) -> MethodTool {
+pub fn resolve_method_tool(owner: &Type, function: &ToolFn) -> MethodTool {
     let owner = match owner {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.unraw().to_string()),
         _ => None,
@@ -49,8 +49,8 @@ pub fn method_tool(owner: &Type, function: &ToolFn) -> MethodTool {
     MethodTool { tool_type, cfg }
 }
 
-/// Returns the call of the function, and the parameters that the model provides.
-fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Function, Vec<Param>) {
+/// Resolves the signature. Returns the function, and the parameters that the model provides.
+fn resolve_signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Function, Vec<Param>) {
     let sig = &item.sig;
     check_generics(&sig.generics, errors);
     if let Safety::Unsafe(unsafety) = &sig.safety {
@@ -71,13 +71,13 @@ fn signature(item: &ToolFn, owner: Option<&Type>, errors: &mut Errors) -> (Funct
         match input {
             FnArg::Receiver(_) if owner.is_none() => {}
             FnArg::Receiver(receiver) => check_receiver(receiver, errors),
-            FnArg::Typed(param) => args.extend(argument(param, &mut fields, errors)),
+            FnArg::Typed(param) => args.extend(resolve_argument(param, &mut fields, errors)),
         }
     }
     if owner.is_some() && sig.receiver().is_none() {
         errors.over(&sig.ident, text::NO_SELF);
     }
-    let (returns, is_stream) = output(sig, errors);
+    let (returns, is_stream) = resolve_output(sig, errors);
     let ident = &sig.ident;
     let path = match owner {
         Some(owner) => quote!(<#owner>::#ident),
@@ -108,8 +108,8 @@ fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
     }
 }
 
-/// Returns the type of the output or of a stream's items, and whether the function returns a stream.
-fn output(sig: &Signature, errors: &mut Errors) -> (Type, bool) {
+/// Resolves the return type. Returns the type of the output or of a stream's items, and whether the function returns a stream.
+fn resolve_output(sig: &Signature, errors: &mut Errors) -> (Type, bool) {
     let ReturnType::Type(_, ty) = &sig.output else { return (syn::parse_quote!(()), false) };
     let unit = syn::parse_quote!(());
     let (value, is_stream) = match return_kind(ty) {
@@ -134,19 +134,19 @@ fn output(sig: &Signature, errors: &mut Errors) -> (Type, bool) {
     (value.clone(), is_stream)
 }
 
-/// Returns the argument for a parameter of the function. Adds a parameter that the model provides to `fields`.
-fn argument(param: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Option<Argument> {
+/// Resolves a parameter of the function into an argument. Adds it to `fields` if the model provides it.
+fn resolve_argument(param: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Option<Argument> {
     let (attrs, is_sound) = errors.watch(|errors| {
         for attr in &param.attrs {
-            if let Some(misuse) = misuse_of(attr) {
+            if let Some(misuse) = find_misuse(attr) {
                 errors.over(attr.path(), misuse);
             }
         }
-        param_attrs(&param.attrs, errors)
+        read_param_attrs(&param.attrs, errors)
     });
     let role = attrs.role.as_ref().map_or(Role::Arg, |role| role.value);
     if role == Role::Arg {
-        fields.push(field(param, attrs, is_sound, errors)?);
+        fields.push(resolve_field(param, attrs, is_sound, errors)?);
         return Some(Argument::Param);
     }
     let (ty, by_ref) = match &*param.ty {
@@ -171,8 +171,8 @@ fn argument(param: &PatType, fields: &mut Vec<Param>, errors: &mut Errors) -> Op
     Some(Argument::State(StateArg { ident, ty, by_ref }))
 }
 
-/// Returns a parameter that the model provides; `None` if it cannot be one.
-fn field(param: &PatType, attrs: ParamAttrs, is_sound: bool, errors: &mut Errors) -> Option<Param> {
+/// Resolves a parameter that the model provides. Returns `None` if it cannot be one.
+fn resolve_field(param: &PatType, attrs: ParamAttrs, is_sound: bool, errors: &mut Errors) -> Option<Param> {
     let invalid_type = find_invalid_type(&param.ty);
     if !is_sound {
         // Its attributes are wrong, so their intended effect on its type is unknown.

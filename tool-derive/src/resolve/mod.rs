@@ -56,7 +56,7 @@ fn build_head(
 }
 
 /// Reads the attributes of a parameter, and refuses combinations that are invalid.
-fn param_attrs(attrs: &[Attribute], errors: &mut Errors) -> ParamAttrs {
+fn read_param_attrs(attrs: &[Attribute], errors: &mut Errors) -> ParamAttrs {
     let attrs = ParamAttrs::parse(attrs, errors);
     let Some(dynamic) = &attrs.dynamic else { return attrs };
     if dynamic.is_valid && dynamic.options.validate.is_none() && dynamic.options.nested.is_none() {

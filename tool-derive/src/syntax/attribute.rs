@@ -20,8 +20,8 @@ pub fn is_parameter_attribute(attr: &Attribute) -> bool {
     PARAMETER_ATTRIBUTES.iter().any(|name| attr.path().is_ident(name))
 }
 
-/// Returns an error if a parameter's attribute looks like a misspelt one of the runtime's, or has no effect there.
-pub fn misuse_of(attr: &Attribute) -> Option<String> {
+/// Returns an error if an attribute looks like a misspelt one of the runtime's, or has no effect on a parameter.
+pub fn find_misuse(attr: &Attribute) -> Option<String> {
     let word = attr.path().get_ident().map(Ident::to_string)?;
     if BUILT_IN_ATTRIBUTES.contains(&&*word) || is_parameter_attribute(attr) {
         return None;
@@ -40,7 +40,7 @@ pub fn misuse_of(attr: &Attribute) -> Option<String> {
 
 /// Returns whether the macro must remove `attr` from the item.
 pub fn must_be_removed(attr: &Attribute) -> bool {
-    is_parameter_attribute(attr) || misuse_of(attr).is_some()
+    is_parameter_attribute(attr) || find_misuse(attr).is_some()
 }
 
 /// Removes attributes that belong on a parameter, or that make the item a tool twice, and reports them.

@@ -19,7 +19,7 @@ pub struct Keys<T: 'static> {
     /// The attribute to which they belong, as in "unknown option `x` of `arg`"; empty for `#[tool]`.
     pub attribute: &'static str,
     pub options: &'static [(&'static str, ReadOption<T>)],
-    /// The key that may occur more than once.
+    /// The key that may occur more than once; empty if there is none.
     pub repeatable: &'static str,
 }
 
@@ -151,7 +151,7 @@ pub fn value_or_error<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &s
     // Parses a fork. Otherwise syn would also report the tokens that a mistake leaves in brackets.
     let ahead = input.fork();
     let value = ahead.parse().map_err(|error| {
-        // An error at the end of the input has no place of its own.
+        // An error at the end of the input has no useful span.
         let at_end = error.to_string().starts_with("unexpected end of input");
         syn::Error::new(if at_end { key.span() } else { error.span() }, wrong)
     })?;
@@ -159,17 +159,17 @@ pub fn value_or_error<T: Parse>(key: &Ident, input: ParseStream<'_>, example: &s
     Ok(value)
 }
 
-/// Returns the value, or reports the mistake and returns a stand-in. So the option does not also count as missing.
-pub fn or_stand_in<T>(
+/// Returns the value, or reports the mistake and returns a placeholder. So the option does not also count as missing.
+pub fn or_placeholder<T>(
     value: syn::Result<T>,
-    stand_in: impl FnOnce() -> T,
+    placeholder: impl FnOnce() -> T,
     input: ParseStream<'_>,
     errors: &mut Errors,
 ) -> syn::Result<T> {
     value.or_else(|error| {
         errors.push(error);
         skip_to_comma(input)?;
-        Ok(stand_in())
+        Ok(placeholder())
     })
 }
 

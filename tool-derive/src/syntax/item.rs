@@ -1,7 +1,7 @@
 //! Parses items. The body of a function stays unparsed, and parameters may be under `cfg`.
 //!
-//! A macro cannot know which predicates of `cfg` hold. So it writes the item twice, with the parameters of either case, and each
-//! copy is a tool where its predicate holds.
+//! A macro cannot know which predicates of `cfg` hold. So it writes the item twice, once with the parameters of each case. Each
+//! copy is a tool in the case that it is for.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -41,8 +41,8 @@ impl ToolFn {
         !matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == ';')
     }
 
-    /// Returns the place of an `.await` in the body of a function that is not `async`. What a macro or an `async` block makes of
-    /// its own is unknown.
+    /// Returns the place of an `.await` in the body of a function that is not `async`. It ignores the arguments of macros, and a
+    /// body with an `async` block.
     pub fn await_outside_async(&self) -> Option<Span> {
         let is_async = self.sig.asyncness.is_some() || find_word(self.body.clone(), "async").is_some();
         find_word(self.body.clone(), "await").filter(|_| !is_async)
@@ -56,13 +56,13 @@ impl ToolFn {
         }
     }
 
-    /// Makes a function valid whose output borrows from no parameter, which has been reported. Otherwise the compiler would
-    /// report the missing lifetime, and then what the body borrows.
+    /// Makes the output `'static` if it borrows although no parameter does. Another check reports that. Otherwise the compiler
+    /// would also report the missing lifetime and the borrows in the body.
     pub fn give_lifetime(&mut self) {
-        let is_lent = self.sig.receiver().is_some() || find_borrow(&self.sig.inputs, false).is_some();
+        let has_borrowed_input = self.sig.receiver().is_some() || find_borrow(&self.sig.inputs, false).is_some();
         let ReturnType::Type(_, output) = &mut self.sig.output else { return };
         // Only the body determines the type of an `impl Trait`.
-        if is_lent || find_borrow(&*output, true).is_none() || find_impl_trait(&*output).is_some() {
+        if has_borrowed_input || find_borrow(&*output, true).is_none() || find_impl_trait(&*output).is_some() {
             return;
         }
         self.body = quote!(;);
@@ -234,13 +234,13 @@ fn parse_cfg_attr(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
     Some((predicate, attributes))
 }
 
-/// Resolves the attributes with the predicate `first`. Returns whether the part exists at all.
+/// Resolves the attributes with the predicate `first`, given whether it holds. Returns whether the part exists then.
 fn resolve_cfg(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool {
-    let asks = |other: &TokenStream| other.to_string() == first.to_string();
+    let is_first = |other: &TokenStream| other.to_string() == first.to_string();
     let mut is_there = true;
     let mut rest = Vec::with_capacity(attrs.len());
     for attr in attrs.drain(..) {
-        if !cfg_predicate(&attr).is_some_and(|predicate| asks(&predicate)) {
+        if !cfg_predicate(&attr).is_some_and(|predicate| is_first(&predicate)) {
             rest.push(attr);
         } else if let Some((_, attributes)) = parse_cfg_attr(&attr) {
             rest.extend(attributes.into_iter().filter(|_| holds));

@@ -8,7 +8,9 @@ use syn::{
 };
 
 use super::{
-    grammar::{Keys, each_entry, flag, options, or_stand_in, parenthesized, read, read_subset, value, value_or_error},
+    grammar::{
+        Keys, each_entry, flag, options, or_placeholder, parenthesized, read, read_subset, value, value_or_error,
+    },
     params::{FunctionPath, function_path},
 };
 use crate::diag::{
@@ -23,11 +25,11 @@ options! {
     "title" => title: Option<LitStr> = |key, input, _| value(key, input, "title = \"Search\"");
     "description" => description: Option<Expr> = |key, input, _| value(key, input, "description = \"…\"");
     "approval" => approval: Option<Spanned<Approval>> = |key, input, errors| {
-        let value = or_stand_in(approval(key, input), || Approval::Always, input, errors)?;
+        let value = or_placeholder(approval(key, input), || Approval::Always, input, errors)?;
         Ok(Spanned { value, span: key.span() })
     };
     "effect" => effect: Option<Spanned<Effect>> = |key, input, errors| {
-        let value = or_stand_in(effect(key, input), || Effect::ReadOnly, input, errors)?;
+        let value = or_placeholder(effect(key, input), || Effect::ReadOnly, input, errors)?;
         Ok(Spanned { value, span: key.span() })
     };
     "idempotent" => idempotent: Option<Span> = |key, input, _| flag(key, input);
@@ -35,7 +37,7 @@ options! {
     "external" => external: Option<Span> = |key, input, _| flag(key, input);
     "output" => output: Option<Spanned<Type>> = |key, input, errors| {
         let ty = value(key, input, "output = Confirmation");
-        let value = or_stand_in(ty, || syn::parse_quote!(()), input, errors)?;
+        let value = or_placeholder(ty, || syn::parse_quote!(()), input, errors)?;
         Ok(Spanned { value, span: key.span() })
     };
     "state" => state: Option<Spanned<Type>> = |key, input, _| read_spanned(key, input, "state = Workspace");

@@ -159,7 +159,7 @@ mod tests {
     use super::RenameRule;
 
     #[test]
-    fn as_serde_does() {
+    fn rules_rename_as_serde_does() {
         let all = [
             ("lowercase", "nightbus", "night_bus"),
             ("UPPERCASE", "NIGHTBUS", "NIGHT_BUS"),

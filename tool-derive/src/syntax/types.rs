@@ -1,4 +1,4 @@
-//! Properties of types: references and unnamed types, found in the tokens, so also deep inside; and streams.
+//! Properties of types. References and `impl Trait` are found in the tokens, so also deep inside a type.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -70,7 +70,7 @@ fn is_static(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     is_token(tokens.next(), "'") && is_token(tokens.next(), "static")
 }
 
-/// Returns whether the brackets that follow begin with a lifetime. Without brackets it returns true, because such a type does not
+/// Returns whether the brackets that follow begin with a lifetime. Returns `true` without brackets, because such a type does not
 /// borrow.
 fn names_lifetime(mut tokens: impl Iterator<Item = TokenTree>) -> bool {
     !is_token(tokens.next(), "<") || is_token(tokens.next(), "'")
@@ -102,7 +102,7 @@ pub fn type_argument<'t>(ty: &'t Type, name: &str) -> Option<&'t Type> {
     }
 }
 
-/// Returns the type in `Option`, `Vec` and `Box`, which lacks what they lack.
+/// Returns the type inside of `Option`, `Vec` and `Box`. They implement the traits of a parameter only if it does.
 pub fn innermost(ty: &Type) -> &Type {
     let inner = ["Option", "Vec", "Box"].iter().find_map(|name| type_argument(ty, name));
     inner.filter(|inner| !is_unsized(inner)).map_or(ty, innermost)

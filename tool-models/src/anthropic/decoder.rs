@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     calls::Calls,
-    fault::{self, protocol_error},
-    http::reading::Decode,
+    error::{self, protocol_error},
+    http::response::Decode,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},
@@ -26,7 +26,7 @@ pub struct Decoder {
     calls: Calls,
     message_id: Option<String>,
     has_blocks: bool,
-    /// The index of the open block, and the treatment of its deltas.
+    /// The index and the kind of the open block.
     open_block: Option<(u64, BlockKind)>,
     /// The open block of a provider's tool, if there is one. Completed ones are in `provider_parts`.
     open_provider_block: Option<ProviderBlock>,
@@ -47,7 +47,7 @@ enum BlockKind {
 }
 
 impl Decoder {
-    /// Creates a decoder of the answer to `messages`, with `tools` on offer.
+    /// Creates a decoder of the response to `messages`, with `tools` on offer.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         Self {
             calls: Calls::new(tools, ListFormat::Anthropic, messages),
@@ -68,7 +68,7 @@ impl Decoder {
             Event::ContentBlockStart { index, content_block } => self.begin_block(index, content_block, out)?,
             Event::ContentBlockDelta { index, delta } => self.apply_piece(index, delta, out)?,
             Event::ContentBlockStop { index } => {
-                if let BlockKind::Call(call) = self.open_kind(index)? {
+                if let BlockKind::Call(call) = self.kind_of_open_block(index)? {
                     self.calls.end(call, out);
                 }
                 if let Some(block) = self.open_provider_block.take() {
@@ -84,15 +84,15 @@ impl Decoder {
                 }
                 self.update_usage(usage, out);
             }
-            Event::MessageStop => out.append(&mut self.finish()?),
+            Event::MessageStop => out.append(&mut self.finish_turn()?),
             Event::Error | Event::Other => {}
         }
         Ok(())
     }
 
     /// Accepts the beginning of the message. Some proxies send it twice, which is harmless before the first block. A later one
-    /// belongs to a second answer, and two answers cannot be one turn.
-    fn begin_message(&mut self, message: Begin, out: &mut Vec<Delta>) -> Result<(), ModelError> {
+    /// belongs to a second response, and two responses cannot be one turn.
+    fn begin_message(&mut self, message: StartedMessage, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         if self.has_blocks {
             let first = self.message_id.as_deref().unwrap_or_default();
             return Err(protocol_error(&format!("a second message ({}) began within the message {first}", message.id)));
@@ -107,8 +107,9 @@ impl Decoder {
             return Err(protocol_error(&format!("block {index} began before block {open} ended")));
         }
         self.has_blocks = true;
-        let block = Block::deserialize(&block_json)
-            .map_err(|error| protocol_error(&format!("block {index} is not one of a message")).with_source(error))?;
+        let block = Block::deserialize(&block_json).map_err(|error| {
+            protocol_error(&format!("block {index} is not one of the messages protocol")).with_source(error)
+        })?;
         let kind = match block {
             Block::Text { text } => {
                 push_nonempty(Delta::Text, text, out);
@@ -142,7 +143,7 @@ impl Decoder {
     }
 
     fn apply_piece(&mut self, index: u64, piece: Piece, out: &mut Vec<Delta>) -> Result<(), ModelError> {
-        match (self.open_kind(index)?, piece) {
+        match (self.kind_of_open_block(index)?, piece) {
             (BlockKind::Text, Piece::TextDelta { text }) => push_nonempty(Delta::Text, text, out),
             (BlockKind::Thinking, Piece::ThinkingDelta { thinking }) => push_nonempty(Delta::Reasoning, thinking, out),
             (BlockKind::Thinking, Piece::SignatureDelta { signature }) => {
@@ -161,7 +162,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn open_kind(&self, index: u64) -> Result<BlockKind, ModelError> {
+    fn kind_of_open_block(&self, index: u64) -> Result<BlockKind, ModelError> {
         match self.open_block {
             Some((open, kind)) if open == index => Ok(kind),
             _ => Err(protocol_error(&format!("an event belongs to block {index}, which is not open"))),
@@ -179,8 +180,8 @@ impl Decoder {
         }
     }
 
-    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let reason = self.finish_reason.take().ok_or_else(fault::cut_off_error)?;
+    fn finish_turn(&mut self) -> Result<Vec<Delta>, ModelError> {
+        let reason = self.finish_reason.take().ok_or_else(error::cut_off_error)?;
         let mut out = Vec::new();
         self.is_over = true;
         self.calls.finish(reason.is_safe(), &mut out);
@@ -190,23 +191,23 @@ impl Decoder {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
+    fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
         if self.is_over || data.is_empty() || data == "[DONE]" {
             return Ok(Vec::new());
         }
-        let event: Event = fault::read_event(data, "one of a message")?;
+        let event: Event = error::read_event(data, "one of the messages protocol")?;
         if matches!(event, Event::Error) {
             let unnamed_error = || protocol_error("the provider reported an error without saying which");
-            return Err(fault::find_stream_failure(data).unwrap_or_else(unnamed_error));
+            return Err(error::find_stream_error(data).unwrap_or_else(unnamed_error));
         }
         let mut out = Vec::new();
         self.apply_event(event, &mut out)?;
         Ok(out)
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, ModelError> {
-        if self.is_over { Ok(Vec::new()) } else { self.finish() }
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
+        if self.is_over { Ok(Vec::new()) } else { self.finish_turn() }
     }
 }
 
@@ -256,7 +257,8 @@ impl ProviderBlock {
         self.input.push_str(json);
     }
 
-    /// Returns the complete block. `earlier` holds the turn's earlier blocks, because a result does not name its tool.
+    /// Returns the complete block. A result does not name its tool, so its name comes from the call in `earlier`, the turn's
+    /// earlier blocks.
     fn into_part(mut self, earlier: &[ProviderPart]) -> ProviderPart {
         if let Ok(input @ Value::Object(_)) = serde_json::from_str(&self.input) {
             self.block["input"] = input;
@@ -279,7 +281,7 @@ impl ProviderBlock {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event {
     MessageStart {
-        message: Begin,
+        message: StartedMessage,
     },
     ContentBlockStart {
         index: u64,
@@ -293,7 +295,7 @@ enum Event {
         index: u64,
     },
     MessageDelta {
-        delta: End,
+        delta: MessageEnd,
         usage: Option<Tokens>,
     },
     MessageStop,
@@ -304,7 +306,7 @@ enum Event {
 }
 
 #[derive(Debug, Deserialize)]
-struct Begin {
+struct StartedMessage {
     #[serde(default)]
     id: String,
     usage: Option<Tokens>,
@@ -359,7 +361,7 @@ enum Piece {
 }
 
 #[derive(Debug, Deserialize)]
-struct End {
+struct MessageEnd {
     stop_reason: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use super::{
     Anthropic,
     decoder::{PROVIDER, REDACTED},
 };
-use crate::calls::arguments;
+use crate::calls::normalize_arguments;
 use tool_runtime::{
     message::{AssistantPart, Message, Part},
     model::{Request, ToolChoice},
@@ -154,12 +154,12 @@ fn convert_messages(messages: &[Message]) -> Vec<RequestMessage<'_>> {
             Message::Assistant { content } => {
                 (Role::Assistant, content.iter().filter_map(convert_assistant_part).collect())
             }
-            Message::Tool(answer) => {
-                let content = answer.content.iter().filter_map(convert_part).collect();
-                let tool_use_id = sanitize_id(&answer.call_id);
+            Message::Tool(result) => {
+                let content = result.content.iter().filter_map(convert_part).collect();
+                let tool_use_id = sanitize_id(&result.call_id);
                 (
                     Role::User,
-                    vec![ContentBlock::Block(Block::ToolResult { tool_use_id, content, is_error: answer.is_error })],
+                    vec![ContentBlock::Block(Block::ToolResult { tool_use_id, content, is_error: result.is_error })],
                 )
             }
         };
@@ -219,8 +219,8 @@ fn convert_assistant_part(part: &AssistantPart) -> Option<ContentBlock<'_>> {
 }
 
 fn parse_input(text: &str) -> Cow<'_, RawValue> {
-    let invariant = "`arguments` returns valid JSON";
-    match arguments(text) {
+    let invariant = "`normalize_arguments` returns valid JSON";
+    match normalize_arguments(text) {
         Cow::Borrowed(text) => Cow::Borrowed(serde_json::from_str(text).expect(invariant)),
         Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).expect(invariant)),
     }

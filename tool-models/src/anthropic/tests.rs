@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::http::reading::testing::{decode, turn_of};
+use crate::http::response::testing::{decode, turn_of};
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ProviderPart, ProviderPartKind, ToolCall, ToolMessage},
     model::{FinishReason, ModelErrorKind, Settings, ToolChoice, Turn, Usage},
@@ -14,12 +14,12 @@ use tool_runtime::{
     toolset::{ListFormat, ToolList},
 };
 
-fn decoded(events: &[Value]) -> Result<Vec<Delta>, ModelError> {
+fn decode_events(events: &[Value]) -> Result<Vec<Delta>, ModelError> {
     decode(Decoder::new(&[], &ToolList::default()), events.iter().map(Value::to_string))
 }
 
 fn turn(events: &[Value]) -> Turn {
-    turn_of(decoded(events).unwrap())
+    turn_of(decode_events(events).unwrap())
 }
 
 fn start(index: u64, block: &Value) -> Value {
@@ -75,7 +75,7 @@ fn a_turn_keeps_the_order_of_its_blocks() {
         json!({"type": "something_new"}),
     ];
     events.extend(end("tool_use"));
-    let deltas = decoded(&events).unwrap();
+    let deltas = decode_events(&events).unwrap();
     let ended: Vec<_> = deltas.iter().filter(|delta| matches!(delta, Delta::CallEnd { .. })).collect();
     assert_eq!(ended, [&Delta::CallEnd { index: 0 }, &Delta::CallEnd { index: 1 }]);
     let turn = turn(&events);
@@ -146,16 +146,16 @@ fn a_broken_stream_is_an_error() {
         ("not an event", vec![json!([1])], ModelErrorKind::Protocol),
     ];
     for (what, events, kind) in cases {
-        assert_eq!(decoded(&events).unwrap_err().kind(), kind, "{what}");
+        assert_eq!(decode_events(&events).unwrap_err().kind(), kind, "{what}");
     }
     let twice = [&[begin(), begin(), text(), stop(0)][..], &end("end_turn")].concat();
-    assert_eq!(turn(&twice).text(), "x", "begun twice before any content");
+    assert_eq!(turn(&twice).text(), "x", "a message may begin twice before its content");
 }
 
 #[test]
 fn a_conversation_as_a_request() {
     let image = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
-    let answer = |id: &str, content: Vec<Part>, is_error| {
+    let result = |id: &str, content: Vec<Part>, is_error| {
         Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
     };
     let asked = |id: &str, arguments: &str| {
@@ -194,10 +194,10 @@ fn a_conversation_as_a_request() {
                 asked("c", "{oops"),
             ],
         },
-        answer("functions.f:0", vec![image], false),
+        result("functions.f:0", vec![image], false),
         Message::user("hurry"),
-        answer("b", vec![Part::text("no disk")], true),
-        answer("c", vec![], false),
+        result("b", vec![Part::text("no disk")], true),
+        result("c", vec![], false),
     ];
     let tools = ToolList::new(vec![Arc::new(ToolSpec::new("f", "does f", Schema::new(json!({"type": "object"}))))]);
     let settings = Settings { max_tokens: Some(7), temperature: Some(0.5), parallel_calls: Some(false) };

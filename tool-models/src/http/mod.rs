@@ -1,9 +1,9 @@
-//! The transport of all models over HTTP: a POST that is answered by a stream of events.
+//! The transport of all models over HTTP: a POST whose response is a stream of events.
 //!
-//! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and [`RateLimits`],
-//! so several models with clones of one `Http` stay within one quota.
+//! An [`Http`] contains timeouts, retries and rate limits. It is cheap to clone. Clones share their connections and
+//! [`RateLimits`], so several models with clones of one `Http` stay within one quota.
 
-pub(crate) mod reading;
+pub(crate) mod response;
 
 use std::{
     collections::VecDeque,
@@ -25,10 +25,10 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use self::reading::{Decode, DeltaStream};
+use self::response::{Decode, DeltaStream};
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
-pub use reading::deltas;
+pub use response::decode_deltas;
 
 /// The settings for requests to a provider.
 ///
@@ -59,8 +59,8 @@ pub struct Http {
 pub struct HttpTimeouts {
     /// The limit for connecting, with TLS. The default is 10 seconds.
     pub connect: Duration,
-    /// The limit from sending the request to the first bytes of the answer's body. The default is 5 minutes, because a model may
-    /// reason first.
+    /// The limit from sending the request to the first bytes of the response's body. The default is 5 minutes, because a model
+    /// may reason first.
     pub first_byte: Duration,
     /// The limit between two pieces of the body. A provider's keep-alive counts as a piece. The default is 2 minutes.
     pub idle: Duration,
@@ -121,7 +121,7 @@ impl Http {
         self
     }
 
-    /// Sets the maximum size of an event in an answer, in bytes. The default is 4 MiB. A longer event fails the turn, so that a
+    /// Sets the maximum size of an event in a response, in bytes. The default is 4 MiB. A longer event fails the turn, so that a
     /// provider cannot fill the memory.
     pub fn max_event(mut self, bytes: usize) -> Self {
         self.max_event = bytes;
@@ -137,7 +137,7 @@ impl Http {
         self
     }
 
-    /// Sends `post` and decodes the answer. The request is sent when the stream is polled first. Dropping the stream ends the
+    /// Sends `post` and decodes the response. The request is sent when the stream is polled first. Dropping the stream ends the
     /// request.
     pub(super) fn stream<'a, D: Decode + 'static>(
         &'a self,
@@ -147,8 +147,8 @@ impl Http {
         stream::once(self.start(post, decoder)).map_ok(DeltaStream::into_stream).try_flatten().boxed()
     }
 
-    /// Sends the request, with retries, until the first delta arrives. The caller gets later failures, because a retry would
-    /// repeat the deltas that it has.
+    /// Sends the request, with retries, until the first delta arrives. The caller receives later errors, because a retry
+    /// would repeat the deltas that it has.
     async fn start<D: Decode + 'static>(
         &self,
         post: Post,
@@ -164,12 +164,11 @@ impl Http {
             }
         };
         let Post { url, body, .. } = post;
-        let request =
-            client.post(url).headers(headers.clone()).body(body).build().map_err(reading::unreachable_error)?;
+        let request = client.post(url).headers(headers.clone()).body(body).build().map_err(response::request_error)?;
         let attempt = || async {
             let permit = self.limiter.acquire().await;
-            let answer = client.execute(request.try_clone().expect("a body of bytes can be sent again"));
-            let mut deltas = DeltaStream::open(answer, &headers, self, decoder()).await?.with_permit(permit);
+            let response = client.execute(request.try_clone().expect("a body of bytes can be sent again"));
+            let mut deltas = DeltaStream::open(response, &headers, self, decoder()).await?.with_permit(permit);
             deltas.read_first_delta().await?;
             Ok(deltas)
         };
@@ -232,7 +231,7 @@ pub struct HttpRetry {
     /// The wait before the first retry. It doubles with each retry, and a random time of up to the same length is added. The
     /// default is 500 ms.
     pub first_wait: Duration,
-    /// The longest wait. If a provider asks for a longer one, the request is not retried, and the error contains that wait
+    /// The maximum wait. If a provider asks for a longer one, the request is not retried, and the error contains that wait
     /// ([`ModelError::wait`]). The default is 60 seconds.
     pub max_wait: Duration,
 }
@@ -258,7 +257,8 @@ impl HttpRetry {
     }
 }
 
-/// Returns the wait before the next try: the provider's, and at least `planned`. Returns `None` if there is no further try.
+/// Returns the wait before the next try: the one that the provider requests, but at least `planned`. Returns `None` if there is
+/// no further try.
 fn next_wait(requested: Option<Duration>, planned: Option<Duration>, max_wait: Duration) -> Option<Duration> {
     let planned = planned?.min(max_wait);
     match requested {
@@ -273,7 +273,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// The rate limits. Requests above a limit wait in the order of their arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// The maximum number of requests whose answers are still being read. By default there is no limit.
+    /// The maximum number of requests whose responses are still being read. By default there is no limit.
     pub max_in_flight: usize,
     /// The maximum number of requests that begin within any 60 seconds, including retries. By default there is no limit.
     pub per_minute: usize,
@@ -330,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_as_asked_up_to_the_cap() {
+    fn a_wait_is_the_requested_one_up_to_the_cap() {
         let seconds = Duration::from_secs;
         let cap = seconds(60);
         assert_eq!(next_wait(None, Some(seconds(1)), cap), Some(seconds(1)));
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn begins_no_more_than_the_quota_in_any_minute() {
+    async fn no_minute_has_more_requests_than_the_quota() {
         let limiter = Limiter::new(RateLimits { per_minute: 3, ..RateLimits::default() });
         let start = Instant::now();
         let mut begun = Vec::new();

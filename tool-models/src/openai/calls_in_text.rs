@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Decoder;
-use crate::{calls::Calls, http::reading::Decode};
+use crate::{calls::Calls, http::response::Decode};
 use tool_runtime::{
     message::Message,
     model::{Delta, FinishReason, ModelError},
@@ -93,13 +93,13 @@ impl CallsInTextDecoder {
 }
 
 impl Decode for CallsInTextDecoder {
-    fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
-        let deltas = self.inner.event(data)?;
+    fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
+        let deltas = self.inner.decode_event(data)?;
         Ok(self.convert_text(deltas))
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, ModelError> {
-        let deltas = self.inner.end()?;
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
+        let deltas = self.inner.finish()?;
         Ok(self.convert_text(deltas))
     }
 }

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::{
     calls::Calls,
-    fault::{self, protocol_error, shorten},
-    http::reading::Decode,
+    error::{self, protocol_error, shorten},
+    http::response::Decode,
 };
 use tool_runtime::{
     message::{Message, ProviderPart, ProviderPartKind},
@@ -18,9 +18,9 @@ use tool_runtime::{
 
 /// A decoder of chat completion streams, for OpenAI and servers with a similar protocol.
 ///
-/// It passes the argument text of a call on as it arrives. Only calls of strict tools with optional parameters are held back
-/// until they are complete. In OpenAI's strict mode the model writes `null` for parameters that it leaves out, and these must be
-/// removed from the complete text.
+/// It passes on the argument text of a call as it arrives. It holds back only calls of strict tools with optional parameters,
+/// until they are complete. In OpenAI's strict mode, the model writes `null` for each parameter that it leaves out. The decoder
+/// removes these from the complete text.
 #[derive(Debug)]
 pub struct Decoder {
     calls: Calls,
@@ -39,7 +39,7 @@ struct ServerCall {
 }
 
 impl Decoder {
-    /// Creates a decoder of the answer to `messages`, with `tools` on offer.
+    /// Creates a decoder of the response to `messages`, with `tools` on offer.
     pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
         Self { calls, server_calls: Vec::new(), usage: Usage::default(), finish_reason: None, is_over: false }
@@ -118,7 +118,7 @@ impl Decoder {
             return if text.trim_ascii().is_empty() {
                 Ok(())
             } else {
-                Err(protocol_error("a complete call continues"))
+                Err(protocol_error("a call continued after it was complete"))
             };
         }
         self.calls.push(index, &text, out);
@@ -149,7 +149,7 @@ impl Decoder {
         (!is_new).then_some(position)
     }
 
-    fn finish(&mut self) -> Vec<Delta> {
+    fn finish_turn(&mut self) -> Vec<Delta> {
         let mut out = Vec::new();
         self.is_over = true;
         let reason = self.finish_reason.take().unwrap_or_else(|| {
@@ -162,31 +162,31 @@ impl Decoder {
 }
 
 impl Decode for Decoder {
-    fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
+    fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = data.trim_ascii();
         if self.is_over || data.is_empty() {
             return Ok(Vec::new());
         }
         if data == "[DONE]" {
-            return Ok(self.finish());
+            return Ok(self.finish_turn());
         }
-        let chunk: Chunk<'_> = fault::read_event(data, "a chunk of a chat completion")?;
+        let chunk: Chunk<'_> = error::read_event(data, "a chunk of a chat completion")?;
         if chunk.error.is_some() || (chunk.choices.is_none() && chunk.usage.is_none()) {
-            return fault::find_stream_failure(data).map_or(Ok(Vec::new()), Err);
+            return error::find_stream_error(data).map_or(Ok(Vec::new()), Err);
         }
         let mut out = Vec::new();
         self.apply_chunk(chunk, &mut out)?;
         Ok(out)
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, ModelError> {
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
         if self.is_over {
             return Ok(Vec::new());
         }
         if self.finish_reason.is_none() {
-            return Err(fault::cut_off_error());
+            return Err(error::cut_off_error());
         }
-        Ok(self.finish())
+        Ok(self.finish_turn())
     }
 }
 
@@ -201,11 +201,13 @@ fn convert_annotation(annotation: &RawValue) -> Option<Delta> {
     Some(Delta::Provider(part))
 }
 
-/// Adds the text and the reasoning in a content.
+/// Adds the text and the reasoning of a member `content`.
 fn push_content(content: &RawValue, out: &mut Vec<Delta>) -> Result<(), ModelError> {
     let json = content.get();
-    let unreadable =
-        |error| protocol_error(&format!("a content is neither text nor parts: {}", shorten(json))).with_source(error);
+    let unreadable = |error| {
+        protocol_error(&format!("`content` is neither a text nor a list of parts: {}", shorten(json)))
+            .with_source(error)
+    };
     if json.starts_with('[') {
         for part in serde_json::from_str::<Vec<Part>>(json).map_err(unreadable)? {
             let reasoning: String = part.thinking.into_iter().map(|reasoning| reasoning.text).collect();
@@ -309,7 +311,7 @@ impl Function<'_> {
     }
 }
 
-/// A part of a content that is a list.
+/// A part of a `content` that is a list.
 #[derive(Debug, Deserialize)]
 struct Part {
     #[serde(default)]

@@ -33,8 +33,7 @@ const RESERVED_MEMBERS: [&str; 5] = ["model", "messages", "tools", "stream", "st
 /// # let _ = local;
 /// ```
 ///
-/// In the protocol, the result of a call has neither errors nor images. So this model sends an error as text, and images in a
-/// separate message.
+/// In the protocol, the result of a call is only text. So this model sends an error as text, and images in a separate message.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     model: String,

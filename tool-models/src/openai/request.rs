@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{OpenAi, TokenLimit};
-use crate::calls::arguments;
+use crate::calls::normalize_arguments;
 use tool_runtime::{
     message::{AssistantPart, Message, Part, ToolMessage},
     model::{Request, ToolChoice},
@@ -146,7 +146,7 @@ fn convert_messages(messages: &[Message], reasoning_to_send: ReasoningToSend) ->
                 converted.push(RequestMessage::User { content: convert_user_content(content) });
             }
             Message::Assistant { content } => converted.push(convert_assistant(content, reasoning_to_send)),
-            Message::Tool(answer) => converted.push(convert_result(answer, &mut images)),
+            Message::Tool(result) => converted.push(convert_result(result, &mut images)),
         }
     }
     flush_images(&mut images, &mut converted);
@@ -187,12 +187,12 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
                 reasoning_text.push_str(text);
                 pending_signature = signature.as_deref().filter(|_| reasoning_to_send.send_signatures);
             }
-            // The protocol has no place for it. The model's text contains what it used.
+            // The protocol cannot carry it. The model's text contains the parts that it used.
             AssistantPart::Provider(_) => {}
             AssistantPart::Call(call) => tool_calls.push(Call {
                 id: &call.id,
                 r#type: "function",
-                function: Function { name: &call.name, arguments: arguments(&call.arguments) },
+                function: Function { name: &call.name, arguments: normalize_arguments(&call.arguments) },
                 // Only a signature of this form: those of other providers are not valid here.
                 extra_content: pending_signature
                     .take()
@@ -210,14 +210,14 @@ fn convert_assistant(content: &[AssistantPart], reasoning_to_send: ReasoningToSe
     }
 }
 
-/// Returns the result of a call. In the protocol it is only text: images follow in a separate message, and an error is written as
-/// text.
-fn convert_result<'a>(answer: &'a ToolMessage, images: &mut Vec<ContentPart<'a>>) -> RequestMessage<'a> {
+/// Converts the result of a call. In the protocol it is only text. So `images` collects its images for a later message, and an
+/// error becomes a text.
+fn convert_result<'a>(result: &'a ToolMessage, images: &mut Vec<ContentPart<'a>>) -> RequestMessage<'a> {
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
-    for part in &answer.content {
+    for part in &result.content {
         if matches!(part, Part::Image { .. }) {
             texts.push(Cow::Borrowed("(an image, shown below)"));
-            let label = format!("The image that `{}` gave for call {}:", answer.tool, answer.call_id);
+            let label = format!("The image that `{}` gave for call {}:", result.tool, result.call_id);
             images.push(ContentPart::Text { text: Cow::Owned(label) });
             images.push(convert_part(part));
         } else {
@@ -229,8 +229,8 @@ fn convert_result<'a>(answer: &'a ToolMessage, images: &mut Vec<ContentPart<'a>>
         several => Cow::Owned(several.join("\n")),
     };
     let content =
-        if answer.is_error && !reports_failure(&answer.content) { Cow::Owned(format!("error: {text}")) } else { text };
-    RequestMessage::Tool { tool_call_id: &answer.call_id, content }
+        if result.is_error && !reports_failure(&result.content) { Cow::Owned(format!("error: {text}")) } else { text };
+    RequestMessage::Tool { tool_call_id: &result.call_id, content }
 }
 
 /// Returns whether the content itself reports a failure, as structured feedback and certain texts do.

@@ -1,5 +1,5 @@
-//! Decoding and encoding, without a network. The streams of servers are their first chunks of the two kinds of answer, a text
-//! and calls, cut down to what distinguishes them.
+//! Decoding and encoding, without a network. The streams of servers contain a text or calls, cut down to the chunks in which the
+//! servers differ.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Decoder, OpenAi, calls_in_text::CallsInTextDecoder, find_provider, request};
 use crate::http::{
     Http,
-    reading::{
+    response::{
         Decode,
         testing::{calls, decode, turn_of},
     },
@@ -39,16 +39,16 @@ fn providers_by_their_hosts() {
     assert_eq!(find_provider("https://notapi.openai.com.evil.example/v1"), None);
 }
 
-fn decoded(events: &[&str]) -> Result<Vec<Delta>, ModelError> {
+fn decode_events(events: &[&str]) -> Result<Vec<Delta>, ModelError> {
     decode(Decoder::new(&[], &ToolList::default()), events)
 }
 
 fn turn(events: &[&str]) -> Turn {
-    turn_of(decoded(events).unwrap())
+    turn_of(decode_events(events).unwrap())
 }
 
-/// Decodes the answer of a server that marks its end.
-fn answered(events: &[Value]) -> Result<Turn, ModelError> {
+/// Decodes a response whose end the server marks.
+fn decode_response(events: &[Value]) -> Result<Turn, ModelError> {
     let events = events.iter().map(Value::to_string).chain([DONE.to_owned()]);
     decode(Decoder::new(&[], &ToolList::default()), events).map(turn_of)
 }
@@ -56,17 +56,17 @@ fn answered(events: &[Value]) -> Result<Turn, ModelError> {
 const DONE: &str = "[DONE]";
 const END: &str = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
 
-/// A chunk whose delta holds the call pieces `calls`.
+/// Returns a chunk whose delta has the pieces `calls`.
 fn pieces(calls: &Value) -> String {
     json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}}]}).to_string()
 }
 
 #[test]
 fn text_usage_and_finish() {
-    let deltas = decoded(&[
+    let deltas = decode_events(&[
         r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}],"usage":null}"#,
         r#"{"choices":[{"index":0,"delta":{"content":"grün"},"finish_reason":null}]}"#,
-        r#"{"choices":[{"index":1,"delta":{"content":"another answer"}}]}"#,
+        r#"{"choices":[{"index":1,"delta":{"content":"another choice"}}]}"#,
         r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
         r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13,
             "prompt_tokens_details":{"cached_tokens":8},"completion_tokens_details":{"reasoning_tokens":3}}}"#,
@@ -96,10 +96,10 @@ fn a_whole_call_ends_when_the_next_begins() {
     let first = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]));
     let second = pieces(&json!([{"index": 1, "id": "b", "function": {"name": "f", "arguments": "{"}}]));
     let mut decoder = Decoder::new(&[], &ToolList::default());
-    decoder.event(&first).unwrap();
-    assert_eq!(decoder.event(&second).unwrap()[0], Delta::CallEnd { index: 0 });
+    decoder.decode_event(&first).unwrap();
+    assert_eq!(decoder.decode_event(&second).unwrap()[0], Delta::CallEnd { index: 0 });
     let more = pieces(&json!([{"index": 0, "function": {"arguments": "{\"again\":1}"}}]));
-    assert_eq!(decoder.event(&more).unwrap_err().kind(), ModelErrorKind::Protocol, "it may run already");
+    assert_eq!(decoder.decode_event(&more).unwrap_err().kind(), ModelErrorKind::Protocol, "the call may already run");
 }
 
 #[test]
@@ -225,19 +225,19 @@ fn reasons_to_finish() {
 #[test]
 fn a_turn_without_a_reason_does_not_run_calls() {
     let event = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]));
-    let deltas = decoded(&[&event, DONE]).unwrap();
+    let deltas = decode_events(&[&event, DONE]).unwrap();
     assert_eq!(deltas.last(), Some(&Delta::Finish(FinishReason::Other("not given".into()))));
     assert!(!deltas.iter().any(|delta| matches!(delta, Delta::CallEnd { .. })));
     assert_eq!(turn(&[r#"{"choices":[{"delta":{"content":"x"}}]}"#, DONE]).finish, Some(FinishReason::Stop));
-    let error = decoded(&[&event]).unwrap_err();
-    assert_eq!(error.to_string(), "the provider's answer ended before the model had finished");
+    let error = decode_events(&[&event]).unwrap_err();
+    assert_eq!(error.to_string(), "the provider's response ended before the model had finished");
     assert!(error.is_transient());
 }
 
 #[test]
 fn a_cut_call_is_not_ended() {
     let event = pieces(&json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"x\":"}}]));
-    let deltas = decoded(&[&event, r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#, DONE]).unwrap();
+    let deltas = decode_events(&[&event, r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#, DONE]).unwrap();
     assert!(!deltas.iter().any(|delta| matches!(delta, Delta::CallEnd { .. })), "{deltas:?}");
 }
 
@@ -258,9 +258,9 @@ fn errors_in_the_stream() {
         ),
     ];
     for (event, kind) in cases {
-        assert_eq!(decoded(&[event]).unwrap_err().kind(), kind, "{event}");
+        assert_eq!(decode_events(&[event]).unwrap_err().kind(), kind, "{event}");
     }
-    assert!(decoded(&["{}", "", END]).is_ok(), "what says nothing is skipped");
+    assert!(decode_events(&["{}", "", END]).is_ok(), "an event without content is skipped");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn calls_of_strict_tools_with_optional_parameters_are_held_back() {
     }
 }
 
-fn sent(model: &OpenAi, request: Request<'_>) -> Value {
+fn request_body(model: &OpenAi, request: Request<'_>) -> Value {
     serde_json::from_slice(&request::write_body(model, &request)).unwrap()
 }
 
@@ -292,7 +292,7 @@ fn a_conversation_as_a_request() {
     let sound = Part::Audio { media_type: "audio/wav".into(), data: "AAAA".into() };
     let file = |uri: &str, contents| Part::Resource { uri: uri.into(), media_type: None, contents };
     let bytes = ResourceContents::Base64("AAAA".into());
-    let answer = |id: &str, content: Vec<Part>, is_error| {
+    let result = |id: &str, content: Vec<Part>, is_error| {
         Message::Tool(ToolMessage { call_id: id.into(), tool: "f".into(), content, is_error })
     };
     let asked = |id: &str, arguments: &str| {
@@ -303,10 +303,10 @@ fn a_conversation_as_a_request() {
         Message::system("be brief"),
         Message::User { content: vec![Part::text("what is this?"), image.clone()] },
         Message::Assistant { content: vec![thought, asked("a", "{\"x\":1}"), asked("b", ""), asked("c", "{oops")] },
-        answer("a", vec![image], false),
-        answer("b", vec![Part::text("no disk")], true),
-        answer("c", vec![Part::Json { json: "{\"ok\":false}".into() }], true),
-        answer(
+        result("a", vec![image], false),
+        result("b", vec![Part::text("no disk")], true),
+        result("c", vec![Part::Json { json: "{\"ok\":false}".into() }], true),
+        result(
             "d",
             vec![sound, file("file:///a", ResourceContents::Text("A".into())), file("file:///b", bytes)],
             false,
@@ -322,7 +322,7 @@ fn a_conversation_as_a_request() {
     let url = "data:image/png;base64,AAAA";
     let picture = json!({"type": "image_url", "image_url": {"url": url}});
     assert_eq!(
-        sent(&model, request),
+        request_body(&model, request),
         json!({
             "model": "m",
             "messages": [
@@ -360,7 +360,7 @@ fn unset_options_are_not_sent() {
     let settings = Settings { max_tokens: Some(7), parallel_calls: Some(true), ..Settings::default() };
     let request = Request::new(&messages, &tools).with_settings(&settings).with_choice(&choice);
     assert_eq!(
-        sent(&OpenAi::new("m").usage(false).send_reasoning(true), request),
+        request_body(&OpenAi::new("m").usage(false).send_reasoning(true), request),
         json!({
             "model": "m",
             "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "", "reasoning_content": "hm"}],
@@ -371,13 +371,13 @@ fn unset_options_are_not_sent() {
 }
 
 #[test]
-fn a_turn_is_as_long_as_its_settings_say_or_else_the_model() {
+fn settings_limit_a_turn_before_the_model_does() {
     let (messages, tools, settings) =
         ([], ToolList::default(), Settings { max_tokens: Some(7), ..Settings::default() });
     let model = OpenAi::new("m").base_url("http://localhost/v1").max_tokens(512);
     let request = Request::new(&messages, &tools);
-    assert_eq!(sent(&model, request)["max_tokens"], 512);
-    assert_eq!(sent(&model, request.with_settings(&settings))["max_tokens"], 7);
+    assert_eq!(request_body(&model, request)["max_tokens"], 512);
+    assert_eq!(request_body(&model, request.with_settings(&settings))["max_tokens"], 7);
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn ollama() {
         json!({"id": id, "index": index, "type": "function",
         "function": {"name": "weather", "arguments": json!({"city": city}).to_string()}})
     };
-    let turn = answered(&[
+    let turn = decode_response(&[
         delta(&json!({"role": "assistant", "content": "", "tool_calls": [call("call_a1", 0, "Oslo")]}), &Value::Null),
         delta(&json!({"role": "assistant", "content": "", "tool_calls": [call("call_b2", 0, "Rome")]}), &Value::Null),
         delta(&json!({"role": "assistant", "content": ""}), &json!("stop")),
@@ -410,7 +410,7 @@ fn ollama() {
     assert_eq!(turn.finish, Some(FinishReason::Stop));
     assert_eq!(turn.usage, Usage { input_tokens: 170, output_tokens: 41, ..Usage::default() });
 
-    let turn = answered(&[
+    let turn = decode_response(&[
         delta(&json!({"role": "assistant", "content": "", "reasoning": "Two "}), &Value::Null),
         delta(&json!({"role": "assistant", "content": "", "reasoning": "cities."}), &Value::Null),
         delta(
@@ -422,7 +422,8 @@ fn ollama() {
     assert_eq!(calls(&turn).len(), 2);
     assert_eq!(turn.content[0], AssistantPart::Reasoning { text: "Two cities.".into(), signature: None });
 
-    let gone = answered(&[json!({"error": {"message": "model runner has unexpectedly stopped", "type": "api_error"}})]);
+    let gone =
+        decode_response(&[json!({"error": {"message": "model runner has unexpectedly stopped", "type": "api_error"}})]);
     assert_eq!(
         gone.unwrap_err().to_string(),
         "the provider reported an error during the stream: model runner has unexpectedly stopped"
@@ -431,7 +432,7 @@ fn ollama() {
 
 #[test]
 fn llama_cpp() {
-    let turn = answered(&[
+    let turn = decode_response(&[
         delta(&json!({"role": "assistant", "content": null}), &Value::Null),
         delta(
             &json!({"tool_calls": [{"index": 0, "id": "QzV1", "type": "function", "function": {"name": "weather", "arguments": "{"}}]}),
@@ -449,7 +450,7 @@ fn llama_cpp() {
 
     let full = json!({"error": {"code": 400, "message": "request (9000 tokens) exceeds the available context size",
         "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 4096}});
-    let error = answered(&[full]).unwrap_err();
+    let error = decode_response(&[full]).unwrap_err();
     assert_eq!(error.kind(), ModelErrorKind::Refused);
     assert!(error.to_string().contains("exceeds the available context size"), "{error}");
 }
@@ -461,7 +462,7 @@ fn vllm() {
         json!({"id": "chatcmpl-7", "object": "chat.completion.chunk", "model": "m", "usage": usage,
         "choices": [{"index": 0, "delta": inner, "logprobs": null, "finish_reason": reason, "stop_reason": null, "token_ids": null}]})
     };
-    let turn = answered(&[
+    let turn = decode_response(&[
         chunk(&json!({"role": "assistant", "content": "", "reasoning_content": null, "tool_calls": null}), &Value::Null),
         chunk(&json!({"reasoning_content": "Hm."}), &Value::Null),
         chunk(&json!({"tool_calls": [{"id": "chatcmpl-tool-1", "type": "function", "index": 0, "function": {"name": "weather"}}]}), &Value::Null),
@@ -473,7 +474,7 @@ fn vllm() {
     assert_eq!(calls(&turn), [("chatcmpl-tool-1", "weather", "{\"city\": \"Oslo\"}")]);
 
     // Where the choice names the tool, the call comes without a type, and the reason is "stop".
-    let turn = answered(&[
+    let turn = decode_response(&[
         chunk(&json!({"role": "assistant", "content": ""}), &Value::Null),
         chunk(&json!({"tool_calls": [{"index": 0, "id": "t", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}}]}), &Value::Null),
         chunk(&json!({"content": ""}), &json!("stop")),
@@ -482,8 +483,9 @@ fn vllm() {
     assert_eq!((calls(&turn).len(), turn.finish), (1, Some(FinishReason::Stop)));
 
     let message = "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
-    let error = answered(&[json!({"object": "error", "message": message, "type": "BadRequestError", "code": 400})]);
-    assert!(error.unwrap_err().to_string().contains("--enable-auto-tool-choice"), "it says what to do");
+    let error =
+        decode_response(&[json!({"object": "error", "message": message, "type": "BadRequestError", "code": 400})]);
+    assert!(error.unwrap_err().to_string().contains("--enable-auto-tool-choice"), "the error states what to do");
 }
 
 #[test]
@@ -495,10 +497,10 @@ fn a_call_that_is_repeated_at_the_end_is_one_call() {
     for again in [whole, unnamed] {
         let events = [&first, &rest, &again].map(|piece| delta(&json!({"tool_calls": [piece]}), &Value::Null));
         let end = delta(&json!({}), &json!("tool_calls"));
-        let turn = answered(&[events.as_slice(), &[end]].concat()).unwrap();
+        let turn = decode_response(&[events.as_slice(), &[end]].concat()).unwrap();
         assert_eq!(calls(&turn), [("a", "weather", "{\"city\":\"Oslo\"}")], "{again}");
     }
-    // What only looks like it goes on.
+    // A piece that only looks like a repetition continues the call.
     let nested = [
         json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"a\":"}}),
         json!({"index": 0, "function": {"arguments": "{\"a\":"}}),
@@ -506,7 +508,7 @@ fn a_call_that_is_repeated_at_the_end_is_one_call() {
     ];
     let events = nested.map(|piece| delta(&json!({"tool_calls": [piece]}), &Value::Null));
     let end = delta(&json!({}), &json!("tool_calls"));
-    assert_eq!(calls(&answered(&[events.as_slice(), &[end]].concat()).unwrap())[0].2, "{\"a\":{\"a\":1}}");
+    assert_eq!(calls(&decode_response(&[events.as_slice(), &[end]].concat()).unwrap())[0].2, "{\"a\":{\"a\":1}}");
 }
 
 #[test]
@@ -521,7 +523,7 @@ fn gemini() {
     };
     let signature = json!({"extra_content": {"google": {"thought_signature": "c2VhbA=="}}});
     // One number and no ids for all calls, each whole.
-    let turn = answered(&[
+    let turn = decode_response(&[
         delta(&json!({"role": "assistant", "tool_calls": [call("Oslo", signature)]}), &Value::Null),
         delta(&json!({"role": "assistant", "tool_calls": [call("Rome", Value::Null)]}), &json!("tool_calls")),
     ])
@@ -546,8 +548,8 @@ fn gemini() {
     assert_eq!(sent("http://127.0.0.1:8080/v1")[0].get("extra_content"), None);
 }
 
-/// Decodes a text that comes in `pieces`.
-fn read(pieces: &[&str], reason: &str, is_enabled: bool) -> (Vec<Delta>, Turn) {
+/// Decodes a text that arrives in `pieces`.
+fn decode_text(pieces: &[&str], reason: &str, is_enabled: bool) -> (Vec<Delta>, Turn) {
     let tools = ToolList::new(vec![tool("weather", false, json!({"type": "object"}))]);
     let piece = |piece: &&str| json!({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": null}]});
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
@@ -570,11 +572,15 @@ fn the_json_of_a_call_is_a_call() {
     for text in all {
         let pieces: Vec<String> = text.chars().map(String::from).collect();
         let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
-        let (_, turn) = read(&pieces, "stop", true);
+        let (_, turn) = decode_text(&pieces, "stop", true);
         assert_eq!(calls(&turn), [("call_0_0", "weather", r#"{"city": "Oslo"}"#)], "{text}");
         assert_eq!((turn.finish.clone(), turn.text()), (Some(FinishReason::ToolCalls), String::new()), "{text}");
-        assert_eq!(read(&pieces, "stop", false).1.text(), text, "only where it is switched on");
-        assert_eq!(read(&pieces, "length", true).1.text(), text, "and the turn is whole");
+        assert_eq!(
+            decode_text(&pieces, "stop", false).1.text(),
+            text,
+            "the decoder must convert text only if it is enabled"
+        );
+        assert_eq!(decode_text(&pieces, "length", true).1.text(), text, "a cut turn must stay text");
     }
 }
 
@@ -591,10 +597,10 @@ fn everything_else_is_text() {
         "{",
         "",
     ] {
-        let (_, turn) = read(&[text], "stop", true);
+        let (_, turn) = decode_text(&[text], "stop", true);
         assert_eq!((turn.text().as_str(), turn.calls().count()), (text, 0));
         assert_eq!(turn.finish, Some(FinishReason::Stop));
     }
-    let (deltas, _) = read(&["It ", "is"], "stop", true);
-    assert_eq!(deltas[0], Delta::Text("It ".into()), "nothing is held back that cannot be a call");
+    let (deltas, _) = decode_text(&["It ", "is"], "stop", true);
+    assert_eq!(deltas[0], Delta::Text("It ".into()), "the decoder must not hold back text that cannot be a call");
 }

@@ -32,7 +32,7 @@ async fn ask(model: &dyn Model, messages: &[Message], tools: &Toolset) -> Turn {
 
 #[tokio::test]
 #[ignore = "needs a model"]
-async fn a_call_and_its_answer() {
+async fn a_call_and_its_result() {
     let model = from_env().expect("the environment names a model").unwrap();
     let tools: Toolset = toolset![weather];
     let mut messages = vec![Message::user("What is the weather in Oslo? Use the tool.")];

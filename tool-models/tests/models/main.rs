@@ -35,7 +35,7 @@ impl Format {
 
 fn decode<'a>(decoder: impl Decode, chunks: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Delta>, ModelError> {
     let chunks: Vec<Result<&[u8], Infallible>> = chunks.into_iter().map(Ok).collect();
-    let deltas = http::deltas(stream::iter(chunks), decoder).collect::<Vec<_>>();
+    let deltas = http::decode_deltas(stream::iter(chunks), decoder).collect::<Vec<_>>();
     deltas.now_or_never().expect("all chunks are there").into_iter().collect()
 }
 
@@ -45,7 +45,7 @@ fn turn(deltas: impl IntoIterator<Item = Delta>) -> Turn {
     turn
 }
 
-/// Returns the deltas of `model`'s answer to "hi", up to the first error, and the error.
+/// Returns the deltas of `model`'s response to "hi", up to the first error, and the error.
 async fn ask(model: &impl Model) -> (Vec<Delta>, Option<ModelError>) {
     let (messages, tools) = ([Message::user("hi")], ToolList::default());
     let mut stream = model.stream(Request::new(&messages, &tools));

@@ -1,4 +1,4 @@
-//! A server that answers from a script.
+//! A server that replies from a script.
 
 use std::{
     collections::VecDeque,
@@ -20,12 +20,12 @@ pub(crate) enum Step {
     /// Closes the connection.
     Close,
     /// Waits until the client disconnects.
-    Gone,
+    AwaitDisconnect,
 }
 
-/// A request as received.
+/// A received request.
 #[derive(Clone, Debug)]
-pub(crate) struct Got {
+pub(crate) struct ReceivedRequest {
     pub(crate) head: String,
     pub(crate) body: String,
     pub(crate) at: Instant,
@@ -34,9 +34,9 @@ pub(crate) struct Got {
 #[derive(Default)]
 struct State {
     replies: VecDeque<Vec<Step>>,
-    got: Vec<Got>,
+    requests: Vec<ReceivedRequest>,
     connections: usize,
-    gone: usize,
+    disconnects: usize,
 }
 
 /// A server on a free loopback port. It replies to one request with each script, in order, and then stops.
@@ -60,26 +60,26 @@ impl Server {
         Self { url, state }
     }
 
-    pub(crate) fn got(&self) -> Vec<Got> {
-        self.state.lock().unwrap().got.clone()
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+        self.state.lock().unwrap().requests.clone()
     }
 
     pub(crate) fn connections(&self) -> usize {
         self.state.lock().unwrap().connections
     }
 
-    /// Returns the number of clients that disconnected while the server waited for it.
-    pub(crate) fn gone(&self) -> usize {
-        self.state.lock().unwrap().gone
+    /// Returns the number of disconnects that the server waited for.
+    pub(crate) fn disconnects(&self) -> usize {
+        self.state.lock().unwrap().disconnects
     }
 }
 
 async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>) {
-    while let Some(got) = receive(&mut stream).await {
+    while let Some(request) = receive(&mut stream).await {
         let steps = {
             let mut state = state.lock().unwrap();
-            state.got.push(got);
-            state.replies.pop_front().unwrap_or_else(|| panic!("a request too many"))
+            state.requests.push(request);
+            state.replies.pop_front().unwrap_or_else(|| panic!("the script has no reply for this request"))
         };
         for step in steps {
             match step {
@@ -90,10 +90,10 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>) {
                 }
                 Step::Wait(time) => sleep(time).await,
                 Step::Close => return,
-                Step::Gone => {
+                Step::AwaitDisconnect => {
                     let read = stream.read(&mut [0; 1]).await;
-                    assert!(matches!(read, Ok(0) | Err(_)), "the client went on talking");
-                    state.lock().unwrap().gone += 1;
+                    assert!(matches!(read, Ok(0) | Err(_)), "the client sent more bytes");
+                    state.lock().unwrap().disconnects += 1;
                     return;
                 }
             }
@@ -101,7 +101,7 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>) {
     }
 }
 
-async fn receive(stream: &mut TcpStream) -> Option<Got> {
+async fn receive(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -110,7 +110,7 @@ async fn receive(stream: &mut TcpStream) -> Option<Got> {
             let length: usize = head.split("content-length: ").nth(1)?.lines().next()?.parse().unwrap();
             if bytes.len() >= end + 4 + length {
                 let body = String::from_utf8(bytes[end + 4..end + 4 + length].to_vec()).unwrap();
-                return Some(Got { head, body, at: Instant::now() });
+                return Some(ReceivedRequest { head, body, at: Instant::now() });
             }
         }
         match stream.read(&mut buffer).await {
@@ -126,20 +126,20 @@ pub(crate) fn reply(status: &str, head: &str, body: &str) -> Vec<Step> {
     vec![Step::Send(format!("HTTP/1.1 {status}\r\n{head}content-length: {length}\r\n\r\n{body}"))]
 }
 
-/// The head of an event stream.
+/// Returns the head of an event stream.
 pub(crate) fn head() -> Step {
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
     Step::Send(head.to_owned())
 }
 
-/// One event, as one chunk of the body.
+/// Returns one event, as one chunk of the body.
 pub(crate) fn event(data: &str) -> Step {
     let event = format!("data: {data}\n\n");
     Step::Send(format!("{:x}\r\n{event}\r\n", event.len()))
 }
 
-/// The end of the body.
+/// Returns the end of the body.
 pub(crate) fn end() -> Step {
     Step::Send("0\r\n\r\n".to_owned())
 }

@@ -37,7 +37,7 @@ fn model(server: &Server, http: Http) -> OpenAi {
 }
 
 /// Returns settings that retry at once.
-fn eager() -> Http {
+fn retry_at_once() -> Http {
     Http::new().retry(HttpRetry { first_wait: millis(1), ..HttpRetry::default() })
 }
 
@@ -51,12 +51,12 @@ async fn one_connection_serves_many_turns() {
         assert_eq!(deltas, [Delta::Text("hello".into()), Delta::Finish(FinishReason::Stop)]);
     }
     assert_eq!(server.connections(), 1);
-    let got = &server.got()[0];
-    assert!(got.head.starts_with("post /chat/completions http/1.1\r\n"), "{}", got.head);
+    let request = &server.requests()[0];
+    assert!(request.head.starts_with("post /chat/completions http/1.1\r\n"), "{}", request.head);
     for line in ["authorization: bearer sk-12345678", "content-type: application/json", "x-title: test"] {
-        assert!(got.head.lines().any(|sent| sent == line), "{line}: {}", got.head);
+        assert!(request.head.lines().any(|sent| sent == line), "{line}: {}", request.head);
     }
-    let body: Value = serde_json::from_str(&got.body).unwrap();
+    let body: Value = serde_json::from_str(&request.body).unwrap();
     assert_eq!(body["messages"][0]["content"], "hi");
 }
 
@@ -77,37 +77,38 @@ async fn anthropic_over_the_wire() {
         [head()].into_iter().chain(events.map(event)).chain([end()]).collect(),
     ])
     .await;
-    let model = Anthropic::new("m").base_url(&server.url).api_key("key").http(eager());
+    let model = Anthropic::new("m").base_url(&server.url).api_key("key").http(retry_at_once());
     let (deltas, error) = ask(&model).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(turn(deltas).text(), "hello");
-    let got = server.got();
-    assert_eq!(got.len(), 3);
-    assert!(got[0].head.starts_with("post /v1/messages http/1.1\r\n"), "{}", got[0].head);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    assert!(requests[0].head.starts_with("post /v1/messages http/1.1\r\n"), "{}", requests[0].head);
     assert!(
-        got[0].head.contains("\r\nx-api-key: key\r\n") && got[0].head.contains("\r\nanthropic-version: 2023-06-01\r\n")
+        requests[0].head.contains("\r\nx-api-key: key\r\n")
+            && requests[0].head.contains("\r\nanthropic-version: 2023-06-01\r\n")
     );
 }
 
 #[tokio::test]
-async fn failures_that_may_pass_are_tried_again() {
+async fn temporary_failures_are_retried() {
     let server =
         Server::start([reply("503 Service Unavailable", "", "busy"), vec![head(), Step::Close], hello()]).await;
-    let (deltas, error) = ask(&model(&server, eager())).await;
+    let (deltas, error) = ask(&model(&server, retry_at_once())).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(turn(deltas).text(), "hello");
-    assert_eq!(server.got().len(), 3);
+    assert_eq!(server.requests().len(), 3);
 }
 
 #[tokio::test]
-async fn tries_are_limited() {
+async fn retries_are_limited() {
     let busy = || reply("500 Internal Server Error", "", r#"{"error":{"message":"boom"}}"#);
     let server = Server::start([busy(), busy(), busy()]).await;
-    let (_, error) = ask(&model(&server, eager())).await;
+    let (_, error) = ask(&model(&server, retry_at_once())).await;
     let error = error.unwrap();
     assert_eq!(error.kind(), ModelErrorKind::Unavailable);
-    assert_eq!(error.to_string(), "the provider answered 500 Internal Server Error: boom");
-    assert_eq!(server.got().len(), 3);
+    assert_eq!(error.to_string(), "the provider responded with 500 Internal Server Error: boom");
+    assert_eq!(server.requests().len(), 3);
 }
 
 #[tokio::test]
@@ -123,43 +124,47 @@ async fn permanent_failures_are_not_retried() {
         ),
     ] {
         let server = Server::start([reply(status, "location: http://127.0.0.1:1/\r\n", body)]).await;
-        let (_, error) = ask(&model(&server, eager())).await;
+        let (_, error) = ask(&model(&server, retry_at_once())).await;
         let error = error.unwrap();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(!error.to_string().contains("sk-"), "{error}");
-        assert_eq!(server.got().len(), 1);
+        assert_eq!(server.requests().len(), 1);
     }
 }
 
 #[tokio::test]
-async fn the_provider_says_how_long_to_wait() {
+async fn a_retry_waits_as_long_as_the_provider_requests() {
     let server = Server::start([reply("429 Too Many Requests", "retry-after-ms: 300\r\n", ""), hello()]).await;
-    let (_, error) = ask(&model(&server, eager())).await;
+    let (_, error) = ask(&model(&server, retry_at_once())).await;
     assert!(error.is_none(), "{error:?}");
-    let got = server.got();
-    assert!(got[1].at - got[0].at >= millis(300));
+    let requests = server.requests();
+    assert!(requests[1].at - requests[0].at >= millis(300));
 
     let server = Server::start([reply("429 Too Many Requests", "retry-after: 3600\r\n", "")]).await;
     // The client does not wait longer than the cap.
-    let (_, error) = within("a model that is to be asked in an hour", ask(&model(&server, eager()))).await;
+    let (_, error) = within("a provider that requests a wait of an hour", ask(&model(&server, retry_at_once()))).await;
     let error = error.unwrap();
     assert_eq!((error.kind(), error.wait()), (ModelErrorKind::RateLimited, Some(Duration::from_hours(1))));
 }
 
 #[tokio::test]
-async fn nothing_is_tried_again_once_something_was_handed_out() {
+async fn a_request_is_not_retried_after_its_first_delta() {
     for cut in [vec![head(), event(TEXT), Step::Close], vec![head(), event(TEXT), end()]] {
         let server = Server::start([cut]).await;
-        let (deltas, error) = ask(&model(&server, eager())).await;
+        let (deltas, error) = ask(&model(&server, retry_at_once())).await;
         assert_eq!(deltas, [Delta::Text("hello".into())]);
         assert_eq!(error.unwrap().kind(), ModelErrorKind::Unavailable);
-        assert_eq!(server.got().len(), 1);
+        assert_eq!(server.requests().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn silence_ends_the_turn() {
-    for begun in [vec![Step::Gone], vec![head(), Step::Gone], vec![head(), event(TEXT), Step::Gone]] {
+    for begun in [
+        vec![Step::AwaitDisconnect],
+        vec![head(), Step::AwaitDisconnect],
+        vec![head(), event(TEXT), Step::AwaitDisconnect],
+    ] {
         let spoke = begun.len() == 3;
         // The text must arrive on a slow machine, too.
         let first = if spoke { Duration::from_secs(10) } else { millis(150) };
@@ -189,15 +194,15 @@ async fn a_keep_alive_is_not_silence() {
 
 #[tokio::test]
 async fn dropping_the_stream_ends_the_request() {
-    let server = Server::start([vec![head(), event(TEXT), Step::Gone]]).await;
+    let server = Server::start([vec![head(), event(TEXT), Step::AwaitDisconnect]]).await;
     let model = model(&server, Http::new());
     let (messages, tools) = ([Message::user("hi")], ToolList::default());
     let mut stream = model.stream(Request::new(&messages, &tools));
     assert!(matches!(stream.next().await, Some(Ok(Delta::Text(_)))));
-    assert_eq!(server.gone(), 0);
+    assert_eq!(server.disconnects(), 0);
     drop(stream);
     for _ in 0..100 {
-        if server.gone() == 1 {
+        if server.disconnects() == 1 {
             return;
         }
         tokio::time::sleep(millis(20)).await;
@@ -223,20 +228,22 @@ async fn limits_are_shared_by_clones() {
     let (one, two) = (model(&server, http.clone()), model(&server, http));
     let ((_, first), (_, second)) = join(ask(&one), ask(&two)).await;
     assert!(first.is_none() && second.is_none(), "{first:?} {second:?}");
-    let got = server.got();
-    assert!(got[1].at - got[0].at >= millis(300));
+    let requests = server.requests();
+    assert!(requests[1].at - requests[0].at >= millis(300));
 }
 
 #[tokio::test]
 async fn an_endless_event_is_not_collected() {
     let long = format!("data: {}", "x".repeat(2000));
-    let server = Server::start([vec![head(), Step::Send(format!("{:x}\r\n{long}\r\n", long.len())), Step::Gone]]).await;
+    let server =
+        Server::start([vec![head(), Step::Send(format!("{:x}\r\n{long}\r\n", long.len())), Step::AwaitDisconnect]])
+            .await;
     let (_, error) = ask(&model(&server, Http::new().max_event(1000))).await;
     assert_eq!(error.unwrap().kind(), ModelErrorKind::Protocol);
 }
 
 #[tokio::test]
-async fn servers_that_do_not_stream_are_understood() {
+async fn a_response_may_be_one_json_value() {
     let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
     let server = Server::start([reply("200 OK", "content-type: application/json\r\n", body)]).await;
     let (deltas, error) = ask(&model(&server, Http::new())).await;
@@ -245,9 +252,9 @@ async fn servers_that_do_not_stream_are_understood() {
 }
 
 #[tokio::test]
-async fn addresses_that_do_not_answer() {
-    let nobody = OpenAi::new("m").base_url("http://127.0.0.1:1/v1").http(Http::new().retry(HttpRetry::never()));
-    let (_, error) = ask(&nobody).await;
+async fn addresses_that_do_not_respond() {
+    let unreachable = OpenAi::new("m").base_url("http://127.0.0.1:1/v1").http(Http::new().retry(HttpRetry::never()));
+    let (_, error) = ask(&unreachable).await;
     let error = error.unwrap();
     assert_eq!(error.to_string(), "127.0.0.1 cannot be reached");
     assert!(error.is_transient());

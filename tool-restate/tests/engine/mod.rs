@@ -12,10 +12,10 @@ use std::{
 };
 
 use tokio::{net::TcpListener, sync::oneshot};
-use tool_restate::Restate;
+use tool_restate::RestateStore;
 use tool_runtime::Agent;
 
-/// The name in sentences.
+/// The engine's name in messages.
 pub(crate) const NAME: &str = "Restate";
 
 fn variable(name: &str) -> String {
@@ -24,8 +24,8 @@ fn variable(name: &str) -> String {
 
 /// Returns a connection of its own to the server.
 #[allow(clippy::unused_async, reason = "other engines connect")]
-pub(crate) async fn connect() -> Restate {
-    Restate::new(&variable("ENGINE_INGRESS"), &variable("ENGINE_ADMIN")).unwrap()
+pub(crate) async fn connect() -> RestateStore {
+    RestateStore::new(&variable("ENGINE_INGRESS"), &variable("ENGINE_ADMIN")).unwrap()
 }
 
 /// Returns the variables of another process that serves this one's runs.
@@ -46,7 +46,7 @@ pub(crate) fn start_server() {
     assert!(Command::new(&start).status().unwrap().success(), "see {}", log.display());
 }
 
-/// A process that drives runs, as far as the server knows. It ends when it is dropped, whatever it does then.
+/// A thread that drives runs, which looks like a process to the server. Dropping this ends it, whatever it does then.
 pub(crate) struct Service {
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -59,10 +59,10 @@ impl Service {
         let serve = async move || {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let own = format!("http://{}", listener.local_addr().unwrap());
-            let engine = connect().await;
-            let service = engine.clone();
+            let store = connect().await;
+            let service = store.clone();
             tokio::spawn(async move { service.serve(listener, move |_| agent.clone()).await });
-            engine.register(&own).await.unwrap();
+            store.register(&own).await.unwrap();
             ready.send(()).unwrap();
             let _ = has_ended.await;
         };

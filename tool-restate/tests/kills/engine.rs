@@ -3,24 +3,24 @@
 use std::{env, sync::Arc, time::Duration};
 
 use tokio::{net::TcpListener, time::sleep};
-use tool_restate::Restate;
+use tool_restate::RestateStore;
 use tool_runtime::{Agent, run::RunId, store::Store};
 
 pub(crate) const PID: &str = "ENGINE_PID";
 pub(crate) const START: &str = "ENGINE_START";
 
-/// The longest time between two kills, in milliseconds.
+/// The maximum time between two kills, in milliseconds.
 pub(crate) const MAX_KILL_DELAY: u64 = 400;
 
-fn engine() -> Restate {
+fn store() -> RestateStore {
     let address = |name: &str| env::var(name).unwrap_or_else(|_| panic!("start this with `scripts/engine restate`"));
-    Restate::new(&address("ENGINE_INGRESS"), &address("ENGINE_ADMIN")).unwrap()
+    RestateStore::new(&address("ENGINE_INGRESS"), &address("ENGINE_ADMIN")).unwrap()
 }
 
 /// Returns the store of a process that does not drive.
 #[allow(clippy::unused_async, reason = "that of another engine waits")]
 pub(crate) async fn connect(_: &str) -> Arc<dyn Store> {
-    Arc::new(engine())
+    Arc::new(store())
 }
 
 /// Returns the address of a new service.
@@ -33,16 +33,16 @@ pub(crate) async fn serve(address: &str, agents: impl Fn(&RunId) -> Agent + Send
     let listener = loop {
         match TcpListener::bind(address).await {
             Ok(listener) => break listener,
-            // The process before has it until it has ended.
+            // The previous process has the address until it has ended.
             Err(_) => sleep(Duration::from_millis(10)).await,
         }
     };
-    engine().serve(listener, agents).await;
+    store().serve(listener, agents).await;
 }
 
 /// Announces the service at `address` to the server, as soon as it answers.
 pub(crate) async fn announce(address: &str) {
-    while engine().register(&format!("http://{address}")).await.is_err() {
+    while store().register(&format!("http://{address}")).await.is_err() {
         sleep(Duration::from_millis(50)).await;
     }
 }

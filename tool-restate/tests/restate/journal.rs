@@ -19,13 +19,13 @@ async fn query(sql: &str) -> Vec<Value> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let request = reqwest::Client::new().post(url).header("content-type", "application/json");
     let request = request.header("accept", "application/json").body(json!({ "query": sql }).to_string());
-    let answer = request.send().await.unwrap().text().await.unwrap();
-    let answer: Value = serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer}"));
-    answer["rows"].as_array().unwrap_or_else(|| panic!("{answer}")).clone()
+    let response = request.send().await.unwrap().text().await.unwrap();
+    let response: Value = serde_json::from_str(&response).unwrap_or_else(|error| panic!("{error}: {response}"));
+    response["rows"].as_array().unwrap_or_else(|| panic!("{response}")).clone()
 }
 
 /// Returns the kinds of the entries that the server has of a run, in order.
-async fn stored(id: &RunId) -> Vec<String> {
+async fn stored_kinds(id: &RunId) -> Vec<String> {
     let of_run = format!("service_name = 'ToolRun' AND service_key = '{}'", id.as_str());
     let mut rows = query(&format!("SELECT key, value_utf8 FROM state WHERE {of_run} AND key <> 'head'")).await;
     rows.sort_by_key(|row| row["key"].as_str().unwrap().split('/').nth(1).unwrap().parse::<u64>().unwrap());
@@ -49,7 +49,7 @@ async fn turns_starts_and_decisions_are_entries_of_the_engine() {
     session.decide(&open, Decision::Approve, "").await.unwrap();
     assert_eq!(session.resume().await.unwrap().phase, Phase::Finished);
     let id = session.id().clone();
-    let kinds = stored(&id).await;
+    let kinds = stored_kinds(&id).await;
     for (kind, count) in [("turn_started", 2), ("turn_ended", 2), ("decided", 1), ("started", 1), ("ended", 1)] {
         assert_eq!(kinds.iter().filter(|known| *known == kind).count(), count, "{kind}: {kinds:?}");
     }

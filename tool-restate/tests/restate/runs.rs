@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::sync::Barrier;
-use tool_restate::Restate;
+use tool_restate::RestateStore;
 use tool_runtime::{
     Agent, AgentError, Context, Part,
     agent::{Decision, Suspend},
@@ -16,7 +16,7 @@ use tool_runtime::{
 
 use crate::{
     kit::{Effects, payments, tool_results, tools},
-    service::{connection, front, session, session_with, until},
+    service::{connection, front, session, session_with, wait_until},
 };
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn an_approval_comes_from_another_process_and_the_call_runs_once() {
     let items = other.waiting(&WaitingFilter::new().in_run(id.clone())).await.unwrap();
     assert_eq!((items.len(), items[0].interrupt.shown.tool.as_str()), (1, "pay"));
     other.decide(&id, &items[0].interrupt.id, Decision::Approve, "").await.unwrap();
-    let run = until(&other, &id, |run| run.phase() == Phase::Finished).await;
+    let run = wait_until(&other, &id, |run| run.phase() == Phase::Finished).await;
     assert_eq!((run.run().last_text().as_str(), effects.all()), ("paid it", vec!["pay 5 to Ann".to_owned()]));
     // The first session reads what happened.
     assert_eq!(session.resume().await.unwrap().text, "paid it");
@@ -80,7 +80,7 @@ async fn the_first_of_two_decisions_from_two_processes_wins() {
         let (approved, denied) =
             tokio::join!(one.decide(&id, &open, Decision::Approve, ""), other.decide(&id, &open, deny, ""));
         assert!(approved.is_ok() != denied.is_ok(), "{approved:?} {denied:?}");
-        let run = until(&one, &id, |run| run.phase() == Phase::Finished).await;
+        let run = wait_until(&one, &id, |run| run.phase() == Phase::Finished).await;
         assert_eq!(run.run().calls()[0].result().unwrap().is_success(), approved.is_ok());
         assert_eq!(effects.all().len(), usize::from(approved.is_ok()));
         // A repetition of the decision that was made succeeds, and changes nothing.
@@ -120,7 +120,7 @@ async fn a_cancellation_stops_the_call_under_way() {
     let mut session = session(tools.clone(), [Turn::call("hang", "{}"), Turn::say("next")]);
     let (id, other) = (session.id().clone(), front(tools));
     let cancelled = tokio::spawn(async move {
-        until(&other, &id, |run| run.calls().iter().any(tool_runtime::run::Call::may_have_run)).await;
+        wait_until(&other, &id, |run| run.calls().iter().any(tool_runtime::run::Call::may_have_run)).await;
         other.cancel(&id, "").await.unwrap();
     });
     assert!(matches!(session.send("go").await, Err(AgentError::Cancelled)));
@@ -136,10 +136,10 @@ async fn a_decision_reaches_a_run_whose_other_call_still_runs() {
     let mut session = session(tools.clone(), [payments(&[5]).then_call("hang", "{}"), Turn::say("never")]);
     let (id, other) = (session.id().clone(), front(tools));
     let sent = tokio::spawn(async move { session.send("go").await });
-    let run = until(&other, &id, |run| run.interrupts().next().is_some()).await;
+    let run = wait_until(&other, &id, |run| run.interrupts().next().is_some()).await;
     let open = run.interrupts().next().unwrap().id.clone();
     other.decide(&id, &open, Decision::Approve, "").await.unwrap();
-    until(&other, &id, |run| run.calls()[0].result().is_some()).await;
+    wait_until(&other, &id, |run| run.calls()[0].result().is_some()).await;
     assert!(effects.all().contains(&"pay 5 to Ann".to_owned()));
     other.cancel(&id, "").await.unwrap();
     assert!(matches!(sent.await.unwrap(), Err(AgentError::Cancelled)));
@@ -153,7 +153,7 @@ async fn an_approval_expires_on_a_timer_of_the_server() {
     front.change_agent(|agent| agent.options(|options| options.approval_expiry = Some(Duration::from_secs(1))));
     let mut session = front.agent().session_with_id(front.id().clone(), Vec::new());
     session.send("go").await.unwrap();
-    let run = until(front.agent(), front.id(), |run| run.phase() == Phase::Finished).await;
+    let run = wait_until(front.agent(), front.id(), |run| run.phase() == Phase::Finished).await;
     assert_eq!(run.run().calls()[0].result(), Some(&CallResult::Expired));
     assert_eq!((run.run().last_text().as_str(), effects.all().len()), ("too late", 0));
 }
@@ -224,13 +224,13 @@ async fn runs_are_listed_read_and_deleted() {
 
 #[tokio::test]
 async fn a_server_that_is_away_is_an_error_and_nothing_else() {
-    let away = Restate::new("http://127.0.0.1:1", "http://127.0.0.1:1").unwrap();
+    let away = RestateStore::new("http://127.0.0.1:1", "http://127.0.0.1:1").unwrap();
     let effects = Effects::new();
     let agent =
         Agent::new(ScriptedModel::new([payments(&[5])])).tools(tools(&effects)).operator(Suspend).store(away.clone());
     let sent = agent.session().send("go").await;
     assert!(matches!(&sent, Err(AgentError::Store(StoreError::Unavailable(_)))), "{sent:?}");
     assert!(matches!(away.register("http://127.0.0.1:2").await, Err(StoreError::Unavailable(_))));
-    assert!(Restate::new("not an address", "http://127.0.0.1:1").is_err());
+    assert!(RestateStore::new("not an address", "http://127.0.0.1:1").is_err());
     assert!(effects.all().is_empty());
 }

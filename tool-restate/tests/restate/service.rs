@@ -6,7 +6,7 @@ use std::{
 };
 
 use tokio::net::TcpListener;
-use tool_restate::Restate;
+use tool_restate::RestateStore;
 use tool_runtime::{
     Agent, Toolset,
     agent::{Session, Suspend},
@@ -25,9 +25,9 @@ fn address(name: &str) -> String {
 static PIECES: LazyLock<Arc<MemoryStore>> = LazyLock::new(Arc::default);
 
 /// Returns a connection of its own to the server.
-pub(crate) fn connection() -> Restate {
-    let engine = Restate::new(&address("ENGINE_INGRESS"), &address("ENGINE_ADMIN")).unwrap();
-    engine.pieces_over(Arc::clone(&PIECES))
+pub(crate) fn connection() -> RestateStore {
+    let store = RestateStore::new(&address("ENGINE_INGRESS"), &address("ENGINE_ADMIN")).unwrap();
+    store.pieces_over(Arc::clone(&PIECES))
 }
 
 /// Returns the engine, whose runs this process drives.
@@ -40,15 +40,15 @@ pub(crate) fn engine() -> Arc<dyn Store> {
 fn serve() {
     static SERVED: OnceLock<()> = OnceLock::new();
     SERVED.get_or_init(|| {
-        let engine = connection();
+        let store = connection();
         let (ready, is_ready) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async move {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let own = format!("http://{}", listener.local_addr().unwrap());
-                let service = engine.clone();
+                let service = store.clone();
                 let serving = tokio::spawn(async move { service.serve(listener, backends::driver).await });
-                engine.register(&own).await.unwrap();
+                store.register(&own).await.unwrap();
                 ready.send(()).unwrap();
                 serving.await.unwrap();
             });
@@ -77,7 +77,7 @@ pub(crate) fn front(tools: Toolset) -> Agent {
 }
 
 /// Waits until `is_so` holds of the run, and returns a session of it.
-pub(crate) async fn until(agent: &Agent, id: &RunId, is_so: impl Fn(&Run) -> bool) -> Session {
+pub(crate) async fn wait_until(agent: &Agent, id: &RunId, is_so: impl Fn(&Run) -> bool) -> Session {
     let waiting = async {
         loop {
             match agent.open(id).await {

@@ -267,7 +267,7 @@ impl Observer for ReplayObserver {
         }
     }
 
-    fn room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
+    fn wait_for_room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
         (!self.0.has_room()).then(|| self.0.until_room().boxed())
     }
 }

@@ -16,7 +16,7 @@ use tool_runtime::{
     run::{Decision, Phase, Principal, Run, Time},
     store::StoreError,
 };
-use tool_stores::sealed::{Keyring, NonceStore, Opening, Replay, SealError, Sealer};
+use tool_stores::sealed::{Keyring, NonceStore, PendingOpening, ReplayPolicy, SealError, Sealer};
 
 use super::{ApiError, Chat, lock};
 
@@ -30,7 +30,7 @@ pub(crate) struct Seals {
 impl Seals {
     pub(crate) fn new(ring: &Keyring, audience: &str, nonces: Arc<dyn NonceStore>) -> Self {
         let sealer = |kind: &str, replay| Sealer::new(ring.clone(), format!("{audience}/{kind}"), replay);
-        Self { waits: sealer("waits", Replay::Refuse(nonces)), rests: sealer("rests", Replay::AllowReplay) }
+        Self { waits: sealer("waits", ReplayPolicy::Refuse(nonces)), rests: sealer("rests", ReplayPolicy::Allow) }
     }
 
     /// Opens a run. If the run is single-use, also returns the opening that a request spends by continuing the run.
@@ -156,7 +156,7 @@ pub(crate) fn now() -> Time {
 /// whose call did not run.
 pub(crate) struct Once {
     sealer: Sealer,
-    opening: Opening,
+    opening: PendingOpening,
     /// The number of log entries that the run had.
     rev: u64,
     /// Set by a decision that lets a call run.
@@ -172,7 +172,7 @@ struct Waiting {
 }
 
 impl Once {
-    pub(crate) fn new(sealer: &Sealer, opening: Opening, run: &Run) -> Arc<Self> {
+    pub(crate) fn new(sealer: &Sealer, opening: PendingOpening, run: &Run) -> Arc<Self> {
         Arc::new(Self {
             sealer: sealer.clone(),
             opening,

@@ -10,11 +10,11 @@ use deadpool_postgres::Pool;
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use tokio_postgres::{Row, types::ToSql};
 
-use crate::convert::{signed, size, time, unsigned, waiting_item};
+use crate::convert::{parse_waiting_item, signed, size, time, unsigned};
 #[cfg(feature = "sealed")]
-use crate::sealed::{NonceStore, kept_since, unique};
+use crate::sealed::{NonceStore, expired_before, random_id};
 use notify::Notifications;
-use pool::Broken;
+use pool::DbError;
 use sql::{escape_name, unescape_name};
 use tool_runtime::run::{Principal, RunId, Time};
 use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
@@ -27,12 +27,12 @@ const RECORD: i32 = 2;
 ///
 /// Each method is one statement. If the connection is lost, the store tries once more with a new one.
 ///
-/// The clock of the database judges leases, so the clocks of processes may differ. The times that are returned are converted to the
-/// caller's clock.
+/// The clock of the database judges leases, so the clocks of processes may differ. The store converts the times that it returns
+/// to the caller's clock.
 ///
-/// Decisions and other appends from outside reach the driver of a run by `NOTIFY`, and the driver's appends reach the processes that
-/// follow the run. For this, the store keeps one more connection,
-/// which must be a session of its own: a pooler between must not share it.
+/// Decisions and other appends from outside reach the driver of a run by `NOTIFY`, and the driver's appends reach the processes
+/// that follow the run. For this, the store keeps one more connection. It must be a session of its own: no connection pooler may
+/// share it.
 ///
 /// With the feature `sealed`, it is also a nonce store, which remembers the sealed runs that were opened.
 ///
@@ -51,7 +51,7 @@ pub struct PostgresStore {
     pool: Pool,
     /// The name of the schema, in quotes.
     schema: Arc<str>,
-    news: Arc<Notifications>,
+    notifications: Arc<Notifications>,
     /// The identity of the schema.
     #[cfg(feature = "sealed")]
     id: Arc<str>,
@@ -99,17 +99,17 @@ impl PostgresOptions {
             let text = format!("invalid schema name `{name}`: use 1 to 63 letters, digits and `_`");
             return Err(StoreError::unavailable(text));
         }
-        let (pool, dial) = pool::pool(url, self.connections)?;
-        let mut db = pool::connection(&pool).await?;
+        let (pool, dial) = pool::create_pool(url, self.connections)?;
+        let mut db = pool::get_connection(&pool).await?;
         sql::migrate(&mut db, &self.schema).await?;
         let schema = format!("\"{}\"", self.schema);
         #[cfg(feature = "sealed")]
-        let id: String = db.query_one(&sql::IDENTITY.replace('@', &schema), &[]).await.map_err(Broken::from)?.get(0);
+        let id: String = db.query_one(&sql::IDENTITY.replace('@', &schema), &[]).await.map_err(DbError::from)?.get(0);
         drop(db);
         Ok(PostgresStore {
             pool,
             schema: schema.into(),
-            news: Arc::new(Notifications::new(dial, &self.schema)),
+            notifications: Arc::new(Notifications::new(dial, &self.schema)),
             #[cfg(feature = "sealed")]
             id: id.into(),
         })
@@ -136,38 +136,38 @@ impl fmt::Debug for PostgresStore {
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl PostgresStore {
-    /// Executes a statement, and once more on another connection if the first was lost. The statement must be safe to repeat.
-    async fn ask(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
-        match self.ask_once(sql, values).await {
-            Err(Broken::Lost(_)) => {
-                self.forget();
-                Ok(self.ask_once(sql, values).await?)
+    /// Executes a statement, and repeats it on another connection if the first was lost. The statement must be safe to repeat.
+    async fn query(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, StoreError> {
+        match self.query_once(sql, values).await {
+            Err(DbError::Lost(_)) => {
+                self.close_idle_connections();
+                Ok(self.query_once(sql, values).await?)
             }
-            Err(Broken::Raced) => Ok(self.ask_once(sql, values).await?),
+            Err(DbError::Raced) => Ok(self.query_once(sql, values).await?),
             other => Ok(other?),
         }
     }
 
     /// Executes a statement, in which `@` stands for the schema.
-    async fn ask_once(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, Broken> {
-        let db = pool::connection(&self.pool).await?;
+    async fn query_once(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, DbError> {
+        let db = pool::get_connection(&self.pool).await?;
         let statement = db.prepare_cached(&sql.replace('@', &self.schema)).await?;
         Ok(db.query(&statement, values).await?)
     }
 
     /// Closes the idle connections. The cause of one lost connection may have broken all of them.
-    fn forget(&self) {
+    fn close_idle_connections(&self) {
         self.pool.retain(|_, _| false);
     }
 
-    /// Returns whether the store has exactly this append at its place. An identical append of another process counts, too.
-    async fn has(&self, run: &RunId, append: &Append) -> Result<bool, Broken> {
+    /// Returns whether the log has exactly this append at its revision. An identical append of another process counts, too.
+    async fn has_append(&self, run: &RunId, append: &Append) -> Result<bool, DbError> {
         let rows =
-            self.ask_once(sql::HAS, &[&escape_name(run.as_str()), &signed(append.expected), &append.text]).await?;
+            self.query_once(sql::HAS, &[&escape_name(run.as_str()), &signed(append.expected), &append.text]).await?;
         Ok(!rows.is_empty())
     }
 
-    async fn add(&self, run: &RunId, append: &Append) -> Result<(), Broken> {
+    async fn try_append(&self, run: &RunId, append: &Append) -> Result<(), DbError> {
         let Append { expected, count, text, lease, head } = append;
         let id = escape_name(run.as_str());
         let token = lease.as_ref().map(|lease| signed(lease.token));
@@ -190,24 +190,24 @@ impl PostgresStore {
         let first = if *expected == 0 && lease.is_none() { sql::CREATE } else { sql::UPDATE };
         let (rev, count, due) = (signed(*expected), signed(*count), head.due().map(|time| signed(time.0)));
         let owner = escape_name(head.owner.as_str());
-        let is_notified = lease.is_none() || self.news.is_followed(&id);
+        let is_notified = lease.is_none() || self.notifications.is_followed(&id);
         let (changed, title) = (head.changed.map(|time| signed(time.0)), head.title.as_deref().map(escape_name));
         #[rustfmt::skip]
         let values: Values<'_> = &[
             &id, &rev, &token, &count, &due, &text, &closed, &opened, &since, &bodies, &principals, &owner, &which,
             &changed, &title, &is_notified,
         ];
-        let done = self.ask_once(&format!("WITH run AS ({first}), {}", sql::CHANGES), values).await?;
+        let done = self.query_once(&format!("WITH run AS ({first}), {}", sql::CHANGES), values).await?;
         if !is_notified {
-            // A follow may have come in between.
-            self.news.appended(&id);
+            // Another process may have begun to follow the run in between.
+            self.notifications.report_append(&id);
         }
-        if done.is_empty() { Err(self.refusal(run, *expected, token).await?.into()) } else { Ok(()) }
+        if done.is_empty() { Err(self.find_refusal(run, *expected, token).await?.into()) } else { Ok(()) }
     }
 
-    /// Returns the reason why nothing was appended.
-    async fn refusal(&self, run: &RunId, expected: u64, token: Option<i64>) -> Result<StoreError, Broken> {
-        let rows = self.ask_once(sql::STATE, &[&escape_name(run.as_str())]).await?;
+    /// Finds the reason why nothing was appended.
+    async fn find_refusal(&self, run: &RunId, expected: u64, token: Option<i64>) -> Result<StoreError, DbError> {
+        let rows = self.query_once(sql::STATE, &[&escape_name(run.as_str())]).await?;
         let Some(row) = rows.first() else {
             return Ok(if expected == 0 { StoreError::Fenced } else { StoreError::NotFound });
         };
@@ -219,36 +219,36 @@ impl PostgresStore {
 impl Store for PostgresStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            match self.add(run, &append).await {
-                Err(Broken::Lost(_)) => self.forget(),
+            match self.try_append(run, &append).await {
+                Err(DbError::Lost(_)) => self.close_idle_connections(),
                 other => return Ok(other?),
             }
-            // The connection was lost before the answer: look over another one whether the append was made.
-            if self.has(run, &append).await? { Ok(()) } else { Ok(self.add(run, &append).await?) }
+            // The connection was lost before the response. Another connection shows whether the append was made.
+            if self.has_append(run, &append).await? { Ok(()) } else { Ok(self.try_append(run, &append).await?) }
         })
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
         Box::pin(async move {
-            let rows = self.ask(sql::LOAD, &[&escape_name(run.as_str())]).await?;
+            let rows = self.query(sql::LOAD, &[&escape_name(run.as_str())]).await?;
             if rows.is_empty() {
                 return Ok(None);
             }
             let snapshot = rows.iter().find(|row| row.get::<_, i32>(0) == SNAPSHOT).map(|row| row.get(3));
-            Ok(Some(StoredRun::new(snapshot, records(&rows))))
+            Ok(Some(StoredRun::new(snapshot, read_records(&rows))))
         })
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         Box::pin(async move {
-            let rows = self.ask(sql::READ, &[&escape_name(run.as_str()), &signed(rev)]).await?;
-            if rows.is_empty() { Err(StoreError::NotFound) } else { Ok(records(&rows)) }
+            let rows = self.query(sql::READ, &[&escape_name(run.as_str()), &signed(rev)]).await?;
+            if rows.is_empty() { Err(StoreError::NotFound) } else { Ok(read_records(&rows)) }
         })
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            self.ask(sql::SNAPSHOT, &[&escape_name(run.as_str()), &signed(rev), &text]).await?;
+            self.query(sql::SNAPSHOT, &[&escape_name(run.as_str()), &signed(rev), &text]).await?;
             Ok(())
         })
     }
@@ -263,11 +263,11 @@ impl Store for PostgresStore {
         Box::pin(async move {
             let id = escape_name(run.as_str());
             let millis = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
-            let rows = self.ask(sql::LEASE, &[&id, &escape_name(worker), &millis]).await?;
+            let rows = self.query(sql::LEASE, &[&id, &escape_name(worker), &millis]).await?;
             if let Some(row) = rows.first() {
                 return Ok(Lease::new(unsigned(row.get(0)), worker, now.after(ttl)));
             }
-            let rows = self.ask(sql::HELD, &[&id]).await?;
+            let rows = self.query(sql::HELD, &[&id]).await?;
             let row = rows.first().ok_or(StoreError::NotFound)?;
             // If the lease was released meanwhile, the run is free now.
             let left = row.get::<_, Option<i64>>(0).map_or(Time(0), time);
@@ -277,7 +277,7 @@ impl Store for PostgresStore {
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            self.ask(sql::RELEASE, &[&escape_name(run.as_str()), &signed(lease.token)]).await?;
+            self.query(sql::RELEASE, &[&escape_name(run.as_str()), &signed(lease.token)]).await?;
             Ok(())
         })
     }
@@ -287,20 +287,20 @@ impl Store for PostgresStore {
             let run = filter.run.as_ref().map(|run| escape_name(run.as_str()));
             let (limit, offset) = (size(filter.max_items()), size(filter.offset));
             let rows = match &filter.principal {
-                None => self.ask(sql::WAITING, &[&run, &limit, &offset]).await?,
+                None => self.query(sql::WAITING, &[&run, &limit, &offset]).await?,
                 Some(principal) => {
-                    self.ask(sql::WAITING_BY, &[&run, &limit, &offset, &escape_name(principal.as_str())]).await?
+                    self.query(sql::WAITING_BY, &[&run, &limit, &offset, &escape_name(principal.as_str())]).await?
                 }
             };
             rows.iter()
-                .map(|row| waiting_item(unescape_name(row.get(0)), unescape_name(row.get(1)), row.get(2)))
+                .map(|row| parse_waiting_item(unescape_name(row.get(0)), unescape_name(row.get(1)), row.get(2)))
                 .collect()
         })
     }
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
         Box::pin(async move {
-            let rows = self.ask(sql::DUE, &[&signed(now.0), &size(limit)]).await?;
+            let rows = self.query(sql::DUE, &[&signed(now.0), &size(limit)]).await?;
             Ok(rows.iter().map(|row| RunId::from(unescape_name(row.get(0)))).collect())
         })
     }
@@ -308,7 +308,7 @@ impl Store for PostgresStore {
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         Box::pin(async move {
             let rows =
-                self.ask(sql::LIST, &[&escape_name(owner.as_str()), &size(page.len()), &size(page.start)]).await?;
+                self.query(sql::LIST, &[&escape_name(owner.as_str()), &size(page.len()), &size(page.start)]).await?;
             let item = |row: &Row| {
                 let title: Option<String> = row.get(1);
                 RunItem::new(unescape_name(row.get(0)).into(), title.map(unescape_name), time(row.get(2)))
@@ -319,27 +319,27 @@ impl Store for PostgresStore {
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         // Executed only once, because a second execution would find no run.
-        Box::pin(async move { Ok(!self.ask_once(sql::DELETE, &[&escape_name(run.as_str())]).await?.is_empty()) })
+        Box::pin(async move { Ok(!self.query_once(sql::DELETE, &[&escape_name(run.as_str())]).await?.is_empty()) })
     }
 
     fn watch(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
-        self.news.watch(&escape_name(run.as_str()), false)
+        self.notifications.watch(&escape_name(run.as_str()), false)
     }
 
     fn follow(&self, run: &RunId) -> Option<BoxStream<'static, u64>> {
-        self.news.watch(&escape_name(run.as_str()), true)
+        self.notifications.watch(&escape_name(run.as_str()), true)
     }
 
     fn publish(&self, run: &RunId, piece: String) {
-        self.news.publish(&escape_name(run.as_str()), piece);
+        self.notifications.publish(&escape_name(run.as_str()), piece);
     }
 
     fn pieces(&self, run: &RunId) -> Option<BoxStream<'static, String>> {
-        self.news.pieces(&escape_name(run.as_str()))
+        self.notifications.pieces(&escape_name(run.as_str()))
     }
 
     fn followed(&self, run: &RunId) -> Option<BoxStream<'static, bool>> {
-        self.news.followed(&escape_name(run.as_str()))
+        self.notifications.followed(&escape_name(run.as_str()))
     }
 }
 
@@ -352,15 +352,15 @@ impl NonceStore for PostgresStore {
 
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
-            // If the connection is lost before the answer, the second statement finds the claim of the first.
-            let claim = unique();
-            let (expires, over) = (signed(expires.0), signed(kept_since(now).0));
-            Ok(!self.ask(sql::SPEND, &[&nonce, &expires, &claim, &over]).await?.is_empty())
+            // If the connection is lost before the response, the second statement finds the claim of the first.
+            let claim = random_id();
+            let (expires, over) = (signed(expires.0), signed(expired_before(now).0));
+            Ok(!self.query(sql::SPEND, &[&nonce, &expires, &claim, &over]).await?.is_empty())
         })
     }
 }
 
-fn records(rows: &[Row]) -> Vec<Record> {
+fn read_records(rows: &[Row]) -> Vec<Record> {
     let parts = rows.iter().filter(|row| row.get::<_, i32>(0) == RECORD);
     parts.map(|row| Record::new(unsigned(row.get(1)), unsigned(row.get(2)), row.get(3))).collect()
 }

@@ -22,12 +22,14 @@ use tokio_postgres::{AsyncMessage, Client};
 
 use super::pool::{Dial, Messages};
 
-/// The waits before the connection is made again: the first, and the longest.
+/// The first and the maximum wait before a lost connection is opened again.
 const WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// The interval at which the connection is checked and follows are announced again, and the time for an answer.
+/// The interval at which the store checks the connection, and announces its follows again.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
-const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The maximum time for a response of the server.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time for which a driver notifies its appends after a follow was announced.
 const FOLLOW_TIME: Duration = Duration::from_secs(15);
@@ -35,11 +37,11 @@ const FOLLOW_TIME: Duration = Duration::from_secs(15);
 /// Sends notifications.
 const NOTIFY: &str = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload";
 
-/// The mark, in place of a log's length, of a notification that somebody follows the run.
+/// The mark, in place of a log's length, of a notification that another process follows the run.
 const FOLLOW: &str = "?";
 
-/// The mark of a notification with pieces, in place of a log's length. The length of the run's id follows it, so that the id can be
-/// any text.
+/// The mark of a notification with pieces, in place of a log's length. The length of the run's id follows it, so that the id can
+/// be any text.
 const PIECES: char = '+';
 
 /// The length from which an id, or an id with pieces, is too long for a notification.
@@ -48,7 +50,7 @@ const MAX_NOTE_BYTES: usize = 7900;
 /// The time for which pieces are collected, so that there are few notifications.
 const PIECE_DELAY: Duration = Duration::from_millis(30);
 
-/// The number of pieces that wait to be sent, and that wait for a slow follower. Those beyond are lost.
+/// The maximum number of pieces that wait to be sent, or that wait for a slow follower. Further pieces are lost.
 const MAX_QUEUED_PIECES: usize = 1024;
 
 /// The notifications that a store receives.
@@ -70,13 +72,13 @@ struct Listeners {
 }
 
 struct WatchedRun {
-    /// The length of the log. It is [`u64::MAX`] where it is not known.
+    /// The length of the log; [`u64::MAX`] if it is not known.
     rev: watch::Sender<u64>,
     /// The number of watches of this process that follow another one's driver.
     follows: usize,
-    /// The time until which other processes follow the run.
+    /// The time until which other processes follow the run; `None` if none does.
     followed: Option<Instant>,
-    /// Changes with each announcement of a follow, and at the end of that time.
+    /// Changes with each announcement of a follow, and when `followed` ends.
     is_followed: watch::Sender<bool>,
     /// The readers of the pieces of its turns.
     readers: Vec<mpsc::Sender<String>>,
@@ -94,7 +96,7 @@ impl Listeners {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Receives a notification: the length of a log, or a mark, and the run's id. An id that was too long for it is empty.
+    /// Receives a notification: the length of a log, or a mark, and the run's id. The id is empty if it was too long.
     fn receive(&self, payload: &str) {
         let (rev, id) = payload.split_once(' ').unwrap_or_default();
         let mut runs = self.runs();
@@ -104,7 +106,7 @@ impl Listeners {
                 for (piece, reader) in
                     pieces.lines().flat_map(|piece| run.readers.iter().map(move |reader| (piece, reader)))
                 {
-                    // A slow reader misses it.
+                    // A slow reader misses the piece.
                     drop(reader.try_send(piece.to_owned()));
                 }
             }
@@ -123,7 +125,7 @@ impl Listeners {
         }
     }
 
-    /// Lets followers read the run, because they have missed appends.
+    /// Makes followers read the run, because they have missed appends.
     fn report_gap(&self, id: &str) {
         drop(self.send.send(format!("{} {id}", u64::MAX)));
     }
@@ -199,8 +201,8 @@ impl Notifications {
         self.listeners.runs().get(id).is_some_and(|run| run.followed.is_some_and(|until| until >= Instant::now()))
     }
 
-    /// Reports an append to the run with this stored id that was not notified, if another process follows the run by now.
-    pub fn appended(&self, id: &str) {
+    /// Reports an append that was not notified to the run with this stored id, if another process follows the run by now.
+    pub fn report_append(&self, id: &str) {
         if self.is_followed(id) {
             self.listeners.report_gap(id);
         }
@@ -209,14 +211,14 @@ impl Notifications {
     /// Watches the run with this stored id. If `follows` is set, its driver notifies all of its appends. Returns `None` outside
     /// of a tokio runtime.
     pub fn watch(&self, id: &str, follows: bool) -> Option<BoxStream<'static, u64>> {
-        let (watch, ()) = self.begin(id, follows, |_| ())?;
+        let (watch, ()) = self.begin_watch(id, follows, |_| ())?;
         Some(unfold(watch, |mut watch| async move { Some((watch.next().await?, watch)) }).boxed())
     }
 
     /// Publishes a piece of the run with this stored id.
     pub fn publish(&self, id: &str, piece: String) {
         if id.len() + piece.len() < MAX_NOTE_BYTES {
-            // If too many wait, it is lost.
+            // If too many pieces wait, this one is lost.
             drop(self.listeners.pieces.try_send((id.to_owned(), piece)));
         }
     }
@@ -224,7 +226,7 @@ impl Notifications {
     /// Returns the pieces of the run with this stored id. Its driver publishes them from now on.
     pub fn pieces(&self, id: &str) -> Option<BoxStream<'static, String>> {
         let (reader, pieces) = mpsc::channel(MAX_QUEUED_PIECES);
-        let (watch, ()) = self.begin(id, true, |run| {
+        let (watch, ()) = self.begin_watch(id, true, |run| {
             run.readers.retain(|reader| !reader.is_closed());
             run.readers.push(reader);
         })?;
@@ -236,7 +238,7 @@ impl Notifications {
 
     /// Returns whether another process follows the run with this stored id, each time that a follow is announced or ends.
     pub fn followed(&self, id: &str) -> Option<BoxStream<'static, bool>> {
-        let (watch, followed) = self.begin(id, false, |run| {
+        let (watch, followed) = self.begin_watch(id, false, |run| {
             let mut followed = run.is_followed.subscribe();
             if *followed.borrow() {
                 followed.mark_changed();
@@ -251,8 +253,13 @@ impl Notifications {
         Some(unfold((followed, watch), next).boxed())
     }
 
-    /// Begins a watch. Returns it, and what `subscribe` returns before the watch is announced.
-    fn begin<R>(&self, id: &str, follows: bool, subscribe: impl FnOnce(&mut WatchedRun) -> R) -> Option<(Watch, R)> {
+    /// Begins a watch, and announces it. Returns it with the value that `subscribe` returned before the announcement.
+    fn begin_watch<R>(
+        &self,
+        id: &str,
+        follows: bool,
+        subscribe: impl FnOnce(&mut WatchedRun) -> R,
+    ) -> Option<(Watch, R)> {
         let runtime = Handle::try_current().ok().filter(|_| !follows || id.len() < MAX_NOTE_BYTES)?;
         let (revs, gaps, subscribed) = {
             let mut runs = self.listeners.runs();
@@ -274,7 +281,7 @@ impl Notifications {
         // The runtime of an earlier task may be gone.
         if task.as_ref().is_none_or(JoinHandle::is_finished) {
             let (wire, listeners) = (Arc::clone(&self.wire), Arc::clone(&self.listeners));
-            *task = Some(runtime.spawn(async move { wire.receive(&listeners).await }));
+            *task = Some(runtime.spawn(async move { wire.run(&listeners).await }));
         }
         Some((Watch { listeners: Arc::clone(&self.listeners), id: id.to_owned(), follows, revs, gaps }, subscribed))
     }
@@ -295,7 +302,7 @@ struct Wire {
     outgoing: AsyncMutex<Outgoing>,
 }
 
-/// The notifications that are to be sent, and the pieces with the stored ids of their runs.
+/// The notifications to send, and the pieces to send with the stored ids of their runs.
 struct Outgoing {
     notes: mpsc::UnboundedReceiver<String>,
     pieces: mpsc::Receiver<(String, String)>,
@@ -310,8 +317,8 @@ impl Outgoing {
         }
     }
 
-    /// Returns notifications of the piece `first` and all that wait. One has as many pieces of a run as fit.
-    fn collect(&mut self, first: (String, String)) -> Vec<String> {
+    /// Takes all pieces that wait after `first`, and returns their notifications. One holds as many pieces of a run as fit.
+    fn take_pieces(&mut self, first: (String, String)) -> Vec<String> {
         let mut pieces = vec![first];
         while let Ok(piece) = self.pieces.try_recv() {
             pieces.push(piece);
@@ -334,32 +341,32 @@ impl Outgoing {
 }
 
 impl Wire {
-    /// Receives notifications for ever, and connects again when the connection is lost.
-    async fn receive(&self, listeners: &Listeners) {
-        let (first, longest) = WAITS;
+    /// Receives and sends notifications for ever, and connects again when the connection is lost.
+    async fn run(&self, listeners: &Listeners) {
+        let (first, max) = WAITS;
         let mut wait = first;
         loop {
             let mut has_listened = false;
             if let Ok((client, mut messages)) = (self.dial)().await {
-                let stays = self.stay(&client, listeners, &mut has_listened);
-                select(pin!(pass_on(&mut messages, listeners)), pin!(stays)).await;
+                let sending = self.listen_and_send(&client, listeners, &mut has_listened);
+                select(pin!(receive_all(&mut messages, listeners)), pin!(sending)).await;
             }
             if has_listened {
                 wait = first;
             }
             sleep(wait).await;
-            wait = (wait * 2).min(longest);
+            wait = (wait * 2).min(max);
         }
     }
 
-    /// Listens, and sends what is to be sent, until the connection is lost.
-    async fn stay(&self, client: &Client, listeners: &Listeners, has_listened: &mut bool) {
+    /// Listens, and sends notifications and pieces, until the connection is lost.
+    async fn listen_and_send(&self, client: &Client, listeners: &Listeners, has_listened: &mut bool) {
         let listen = format!("LISTEN \"{}\"", self.channel);
-        if !in_time(client.batch_execute(&listen)).await {
+        if !succeeds_in_time(client.batch_execute(&listen)).await {
             return;
         }
         *has_listened = true;
-        // Entries that were appended before get no notification.
+        // Earlier appends cause no notification.
         listeners.gaps.send_replace(());
         let mut outgoing = self.outgoing.lock().await;
         let mut beat = interval(CHECK_INTERVAL);
@@ -375,7 +382,7 @@ impl Wire {
                 }
                 Some(Either::Right(piece)) => {
                     sleep(PIECE_DELAY).await;
-                    piece.map_or_else(Vec::new, |piece| outgoing.collect(piece))
+                    piece.map_or_else(Vec::new, |piece| outgoing.take_pieces(piece))
                 }
                 None => {
                     listeners.announce_all();
@@ -384,9 +391,9 @@ impl Wire {
                 }
             };
             let is_alive = if payloads.is_empty() {
-                in_time(client.batch_execute("")).await
+                succeeds_in_time(client.batch_execute("")).await
             } else {
-                in_time(client.execute(NOTIFY, &[&self.channel, &payloads])).await
+                succeeds_in_time(client.execute(NOTIFY, &[&self.channel, &payloads])).await
             };
             if !is_alive {
                 return;
@@ -395,13 +402,13 @@ impl Wire {
     }
 }
 
-/// Returns whether the server has answered in time.
-async fn in_time<T>(answer: impl Future<Output = Result<T, tokio_postgres::Error>>) -> bool {
-    matches!(timeout(LISTEN_TIMEOUT, answer).await, Ok(Ok(_)))
+/// Returns whether `response` arrives in time, without an error.
+async fn succeeds_in_time<T>(response: impl Future<Output = Result<T, tokio_postgres::Error>>) -> bool {
+    matches!(timeout(RESPONSE_TIMEOUT, response).await, Ok(Ok(_)))
 }
 
-/// Passes on what the connection receives, until it is lost.
-async fn pass_on(messages: &mut Messages, listeners: &Listeners) {
+/// Receives the notifications of a connection until it is lost.
+async fn receive_all(messages: &mut Messages, listeners: &Listeners) {
     while let Some(Ok(message)) = messages.next().await {
         if let AsyncMessage::Notification(notification) = message {
             listeners.receive(notification.payload());

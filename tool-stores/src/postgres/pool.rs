@@ -24,13 +24,13 @@ pub type Messages = BoxStream<'static, Result<AsyncMessage, tokio_postgres::Erro
 /// A function that opens a connection outside of the pool.
 pub type Dial = Arc<dyn Fn() -> BoxFuture<'static, Result<(Client, Messages), tokio_postgres::Error>> + Send + Sync>;
 
-/// Creates a pool that opens connections on demand, and replaces lost ones, and a function that opens other connections.
-pub fn pool(url: &str, connections: usize) -> Result<(Pool, Dial), StoreError> {
-    let wrong = |error: tokio_postgres::Error| {
-        let text = in_words(&error);
+/// Creates a pool that opens connections on demand and replaces lost ones, and a function that opens connections outside of it.
+pub fn create_pool(url: &str, connections: usize) -> Result<(Pool, Dial), StoreError> {
+    let invalid = |error: tokio_postgres::Error| {
+        let text = describe(&error);
         StoreError::unavailable(format!("invalid address of the PostgreSQL server: {text}"))
     };
-    let mut config: Config = url.parse().map_err(wrong)?;
+    let mut config: Config = url.parse().map_err(invalid)?;
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(POOL_TIMEOUT);
     }
@@ -41,7 +41,7 @@ pub fn pool(url: &str, connections: usize) -> Result<(Pool, Dial), StoreError> {
     if config.get_ssl_mode() == SslMode::Prefer && is_local {
         config.ssl_mode(SslMode::Disable);
     }
-    let (manager, dial) = manager(config)?;
+    let (manager, dial) = create_manager(config)?;
     let pool = Pool::builder(manager)
         .max_size(connections.max(1))
         .runtime(Runtime::Tokio1)
@@ -52,17 +52,17 @@ pub fn pool(url: &str, connections: usize) -> Result<(Pool, Dial), StoreError> {
     Ok((pool, dial))
 }
 
-/// Returns a manager of connections of `config`, and a function that opens them.
-fn ways<T>(config: Config, tls: T) -> (Manager, Dial)
+/// Creates a manager of connections of `config` with `tls`, and a function that opens one.
+fn create_manager_with<T>(config: Config, tls: T) -> (Manager, Dial)
 where
     T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
     T::Stream: Sync + Send,
     T::TlsConnect: Sync + Send,
     <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
 {
-    let how = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    // With this method, a lost connection is detected without a request to the server.
-    let manager = Manager::from_config(config.clone(), tls.clone(), how);
+    // With this method, the pool detects a lost connection without a request to the server.
+    let options = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(config.clone(), tls.clone(), options);
     let dial: Dial = Arc::new(move || {
         let (config, tls) = (config.clone(), tls.clone());
         Box::pin(async move {
@@ -83,25 +83,25 @@ fn is_local(host: &Host) -> bool {
 }
 
 #[cfg(not(feature = "postgres-tls"))]
-fn manager(config: Config) -> Result<(Manager, Dial), StoreError> {
+fn create_manager(config: Config) -> Result<(Manager, Dial), StoreError> {
     if config.get_ssl_mode() == SslMode::Require {
-        let text = "the address says `sslmode=require`, and this program was built without TLS for PostgreSQL: turn on \
-                    the feature `postgres-tls` of tool-runtime, or say `sslmode=disable` where the network can be \
+        let text = "the address demands `sslmode=require`, and this program was built without TLS for PostgreSQL: turn on \
+                    the feature `postgres-tls` of tool-runtime, or set `sslmode=disable` where the network can be \
                     trusted";
         return Err(StoreError::unavailable(text));
     }
-    Ok(ways(config, NoTls))
+    Ok(create_manager_with(config, NoTls))
 }
 
 #[cfg(feature = "postgres-tls")]
-fn manager(config: Config) -> Result<(Manager, Dial), StoreError> {
+fn create_manager(config: Config) -> Result<(Manager, Dial), StoreError> {
     use tokio_postgres_rustls::MakeRustlsConnect;
 
     if config.get_ssl_mode() == SslMode::Disable {
-        return Ok(ways(config, NoTls));
+        return Ok(create_manager_with(config, NoTls));
     }
-    let tls = tls().map_err(StoreError::unavailable)?;
-    Ok(ways(config, MakeRustlsConnect::new(tls)))
+    let tls = build_tls_config().map_err(StoreError::unavailable)?;
+    Ok(create_manager_with(config, MakeRustlsConnect::new(tls)))
 }
 
 /// Returns a TLS configuration that checks certificates with the system's verifier. It has its own cryptography provider, so it
@@ -109,7 +109,7 @@ fn manager(config: Config) -> Result<(Manager, Dial), StoreError> {
 ///
 /// Fails when the system's verifier is missing.
 #[cfg(feature = "postgres-tls")]
-fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
+fn build_tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
     use rustls_platform_verifier::BuilderVerifierExt;
 
     let ring = rustls::crypto::ring::default_provider();
@@ -117,20 +117,20 @@ fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
     Ok(builder.with_safe_default_protocol_versions()?.with_platform_verifier()?.with_no_client_auth())
 }
 
-pub async fn connection(pool: &Pool) -> Result<Object, Broken> {
+pub async fn get_connection(pool: &Pool) -> Result<Object, DbError> {
     pool.get().await.map_err(|error| match error {
-        PoolError::Backend(error) => Broken::from(error),
+        PoolError::Backend(error) => DbError::from(error),
         PoolError::Timeout(_) => {
             let text = format!("no connection to PostgreSQL became free within {} s", POOL_TIMEOUT.as_secs());
-            Broken::Store(StoreError::unavailable(text))
+            DbError::Store(StoreError::unavailable(text))
         }
-        other => Broken::Store(StoreError::unavailable(other)),
+        other => DbError::Store(StoreError::unavailable(other)),
     })
 }
 
-/// The error of an operation.
+/// The error of an operation on the database.
 #[derive(Debug)]
-pub enum Broken {
+pub enum DbError {
     /// The connection was lost. Another one may work.
     Lost(String),
     /// Another transaction was first.
@@ -138,8 +138,8 @@ pub enum Broken {
     Store(StoreError),
 }
 
-/// Returns the texts of an error and its causes. The error itself only names its kind.
-fn in_words(error: &tokio_postgres::Error) -> String {
+/// Describes an error with the texts of its causes. Its own text only names its kind.
+fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("PostgreSQL reported: {} ({})", error.message(), error.code().code());
     }
@@ -152,9 +152,9 @@ fn in_words(error: &tokio_postgres::Error) -> String {
     text
 }
 
-impl From<tokio_postgres::Error> for Broken {
+impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> Self {
-        let text = in_words(&error);
+        let text = describe(&error);
         let is_cut = match error.code() {
             Some(code) if *code == SqlState::T_R_SERIALIZATION_FAILURE => return Self::Raced,
             // The server is shut down, or ended the connection.
@@ -165,18 +165,18 @@ impl From<tokio_postgres::Error> for Broken {
     }
 }
 
-impl From<StoreError> for Broken {
+impl From<StoreError> for DbError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<Broken> for StoreError {
-    fn from(broken: Broken) -> Self {
-        match broken {
-            Broken::Lost(text) => Self::unavailable(format!("the connection to PostgreSQL was lost: {text}")),
-            Broken::Raced => Self::Conflict,
-            Broken::Store(error) => error,
+impl From<DbError> for StoreError {
+    fn from(error: DbError) -> Self {
+        match error {
+            DbError::Lost(text) => Self::unavailable(format!("the connection to PostgreSQL was lost: {text}")),
+            DbError::Raced => Self::Conflict,
+            DbError::Store(error) => error,
         }
     }
 }
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn refusal(url: &str) -> String {
-        pool(url, 1).map(|_| ()).unwrap_err().to_string()
+        create_pool(url, 1).map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
@@ -197,12 +197,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn required_encryption_is_never_left_out() {
-        let made = pool("postgres://db.example/x?sslmode=require", 1);
+    async fn required_encryption_needs_the_feature() {
+        let created = create_pool("postgres://db.example/x?sslmode=require", 1);
         if cfg!(feature = "postgres-tls") {
-            assert!(made.is_ok());
+            assert!(created.is_ok());
         } else {
-            let text = made.map(|_| ()).unwrap_err().to_string();
+            let text = created.map(|_| ()).unwrap_err().to_string();
             assert!(text.contains("postgres-tls"), "{text}");
         }
     }

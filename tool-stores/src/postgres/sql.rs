@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use deadpool_postgres::Object;
 use tokio_postgres::error::SqlState;
 
-use super::{Broken, StoreError};
+use super::{DbError, StoreError};
 
 /// The database's clock, in milliseconds since 1970. It alone judges leases, because the clocks of servers may differ.
 macro_rules! clock {
@@ -29,9 +29,10 @@ pub const UPDATE: &str = "\
         title = coalesce($15::text, title) \
     WHERE id = $1 AND rev = $2 AND ($3::bigint IS NULL OR token = $3) AND $12::text IS NOT NULL RETURNING key, rev";
 
-/// The rest of the statement that begins with [`CREATE`] or [`UPDATE`]. Appends to an existing run are notified if $16 is set, as `rev id`,
-/// in the channel that has the schema's name. A driver's appends are notified only while somebody follows the run, because commits
-/// with a notification wait for each other. A notification has less than 8000 bytes; an id that is too long for it is left out.
+/// The rest of the statement that begins with [`CREATE`] or [`UPDATE`]. If $16 is set, an append to an existing run is notified
+/// as `rev id` in the channel that has the schema's name. A driver's append is notified only while another process follows the
+/// run, because commits with a notification wait for each other. A notification has less than 8000 bytes, and leaves out a longer
+/// id.
 pub const CHANGES: &str = "\
     added AS ( \
         INSERT INTO @.records (run, rev, count, text) SELECT key, $2, $4::bigint, $6 FROM run WHERE $4 > 0 \
@@ -166,14 +167,14 @@ pub fn unescape_name(text: String) -> String {
 const VERSIONS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
 
 /// Creates the tables, or updates them. Any number of processes may do this at the same time.
-pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), Broken> {
+pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), DbError> {
     let encoding: String = db.query_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
         let text = format!("the database's encoding is {encoding}; runs need one with UTF8");
         return Err(StoreError::unavailable(text).into());
     }
-    let of = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
-    let version = of("SELECT version FROM @.version");
+    let in_schema = |sql: &str| sql.replace('@', &format!("\"{schema}\""));
+    let version = in_schema("SELECT version FROM @.version");
     // A store that is up to date can be used without the right to create tables.
     match db.query_one(&version, &[]).await {
         Ok(row) if is_newest(row.get(0))? => return Ok(()),
@@ -187,35 +188,35 @@ pub async fn migrate(db: &mut Object, schema: &str) -> Result<(), Broken> {
     change.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[&lock]).await?;
     let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
     if change.query_opt(exists, &[&schema]).await?.is_none() {
-        change.batch_execute(&of("CREATE SCHEMA @")).await?;
+        change.batch_execute(&in_schema("CREATE SCHEMA @")).await?;
     }
-    change.batch_execute(&of("CREATE TABLE IF NOT EXISTS @.version (version INTEGER NOT NULL)")).await?;
+    change.batch_execute(&in_schema("CREATE TABLE IF NOT EXISTS @.version (version INTEGER NOT NULL)")).await?;
     let found: i32 = change.query_opt(&version, &[]).await?.map_or(0, |row| row.get(0));
     is_newest(found)?;
     let missing = VERSIONS.iter().skip(usize::try_from(found).unwrap_or(0));
     for sql in missing {
-        change.batch_execute(&of(sql)).await?;
+        change.batch_execute(&in_schema(sql)).await?;
     }
-    change.batch_execute(&of("DELETE FROM @.version")).await?;
-    change.execute(&of("INSERT INTO @.version VALUES ($1)"), &[&newest()]).await?;
+    change.batch_execute(&in_schema("DELETE FROM @.version")).await?;
+    change.execute(&in_schema("INSERT INTO @.version VALUES ($1)"), &[&newest_version()]).await?;
     change.commit().await?;
     Ok(())
 }
 
-fn newest() -> i32 {
+fn newest_version() -> i32 {
     i32::try_from(VERSIONS.len()).unwrap_or(i32::MAX)
 }
 
 /// Returns whether the tables are up to date. Fails if they have a newer version than this program knows.
 fn is_newest(found: i32) -> Result<bool, StoreError> {
-    if found > newest() {
+    if found > newest_version() {
         let text = format!(
             "PostgreSQL has version {found} of the tables, and this program knows 1 to {}; update it",
-            newest()
+            newest_version()
         );
         return Err(StoreError::unavailable(text));
     }
-    Ok(found == newest())
+    Ok(found == newest_version())
 }
 
 #[cfg(test)]
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_back() {
+    fn escaped_names_are_restored() {
         for name in ["", "run-1", "\0", "a\\0b", "\\", "\\\\\0\\0", "ü\0\u{202e}"] {
             let text = escape_name(name);
             assert!(!text.contains('\0'));

@@ -14,16 +14,16 @@ use futures_util::future::BoxFuture;
 
 #[cfg(feature = "sealed")]
 use crate::sealed::NonceStore;
-use schema::Place;
+use schema::Location;
 use tool_runtime::run::{Principal, RunId, Time};
 use tool_runtime::store::{Append, Lease, Record, RunItem, Store, StoreError, StoredRun, WaitingFilter, WaitingItem};
 use worker::Worker;
 
 /// A store in an SQLite file, which several processes of one machine can use at the same time.
 ///
-/// Each store has two threads, one for writes and one for reads. An append is one transaction. A short append that need not wait,
-/// as most do, runs on the thread that polls it, and takes some tens of microseconds. The file must be on a local disk, because
-/// locks over a network are not reliable.
+/// Each store has two threads, one for writes and one for reads. An append is one transaction. Most appends are short and need
+/// not wait. Such an append runs on the thread that polls it, and takes some tens of microseconds. The file must be on a local
+/// disk, because locks over a network are not reliable.
 ///
 /// With the feature `sealed`, it is also a nonce store, which remembers the sealed runs that were opened.
 ///
@@ -58,7 +58,7 @@ const MAX_INLINE_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug)]
 pub struct SqliteOptions {
     durability: Durability,
-    busy: Duration,
+    patience: Duration,
 }
 
 /// The durability of appends when the machine loses power. If only the process dies, no append is lost. The file stays consistent
@@ -85,7 +85,7 @@ impl Durability {
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { durability: Durability::default(), busy: Duration::from_secs(5) }
+        Self { durability: Durability::default(), patience: Duration::from_secs(5) }
     }
 }
 
@@ -103,7 +103,7 @@ impl SqliteOptions {
 
     /// Sets the time for which an operation waits for other processes before it fails.
     pub fn patience(mut self, patience: Duration) -> Self {
-        self.busy = patience;
+        self.patience = patience;
         self
     }
 
@@ -112,13 +112,13 @@ impl SqliteOptions {
     /// Fails when the file cannot be created or read, is not a store, or was written by a newer version of this program.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
         let path: PathBuf = path.as_ref().to_owned();
-        let open = || schema::open(Place::File(&path), self);
+        let open = || schema::open(Location::File(&path), self);
         let (to_write, to_read) = (open()?, open()?);
         Ok(SqliteStore {
             #[cfg(feature = "sealed")]
-            id: id(&to_read)?,
-            writer: Worker::start("runs-write", to_write, self.busy)?,
-            reader: Some(Worker::start("runs-read", to_read, self.busy)?),
+            id: read_id(&to_read)?,
+            writer: Worker::start("runs-write", to_write, self.patience)?,
+            reader: Some(Worker::start("runs-read", to_read, self.patience)?),
             durability: self.durability,
         })
     }
@@ -135,11 +135,11 @@ impl SqliteStore {
     /// Creates a store in memory, for tests. Its contents are lost when it is dropped.
     pub fn in_memory() -> Result<Self, StoreError> {
         let options = SqliteOptions::new();
-        let db = schema::open(Place::Memory, &options)?;
+        let db = schema::open(Location::Memory, &options)?;
         Ok(Self {
             #[cfg(feature = "sealed")]
-            id: id(&db)?,
-            writer: Worker::start("runs", db, options.busy)?,
+            id: read_id(&db)?,
+            writer: Worker::start("runs", db, options.patience)?,
             reader: None,
             durability: options.durability,
         })
@@ -158,23 +158,23 @@ impl Store for SqliteStore {
                 return done;
             }
             let run = run.clone();
-            self.writer.ask(move |db| sql::append(db, &run, &append)).await
+            self.writer.run(move |db| sql::append(db, &run, &append)).await
         })
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
         let run = run.clone();
-        self.reader().ask(move |db| sql::load(db, &run))
+        self.reader().run(move |db| sql::load(db, &run))
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         let run = run.clone();
-        self.reader().ask(move |db| sql::read(db, &run, rev))
+        self.reader().run(move |db| sql::read(db, &run, rev))
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
         let run = run.clone();
-        self.writer.ask(move |db| sql::snapshot(db, &run, rev, &text))
+        self.writer.run(move |db| sql::snapshot(db, &run, rev, &text))
     }
 
     fn lease<'a>(
@@ -185,31 +185,31 @@ impl Store for SqliteStore {
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         let (run, worker) = (run.clone(), worker.to_owned());
-        self.writer.ask(move |db| sql::lease(db, &run, worker, now, ttl))
+        self.writer.run(move |db| sql::lease(db, &run, worker, now, ttl))
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
         let (run, token) = (run.clone(), lease.token);
-        self.writer.ask(move |db| sql::release(db, &run, token))
+        self.writer.run(move |db| sql::release(db, &run, token))
     }
 
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
         let filter = filter.clone();
-        self.reader().ask(move |db| sql::waiting(db, &filter))
+        self.reader().run(move |db| sql::waiting(db, &filter))
     }
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        self.reader().ask(move |db| sql::due(db, now, limit))
+        self.reader().run(move |db| sql::due(db, now, limit))
     }
 
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
         let owner = owner.clone();
-        self.reader().ask(move |db| sql::list(db, &owner, &page))
+        self.reader().run(move |db| sql::list(db, &owner, &page))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         let run = run.clone();
-        self.writer.ask(move |db| sql::delete(db, &run))
+        self.writer.run(move |db| sql::delete(db, &run))
     }
 }
 
@@ -223,7 +223,7 @@ impl NonceStore for SqliteStore {
 
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
         let (nonce, durability) = (nonce.to_owned(), self.durability);
-        self.writer.ask(move |db| {
+        self.writer.run(move |db| {
             db.pragma_update(None, "synchronous", Durability::Machine.synchronous())?;
             let spent = sql::spend(db, &nonce, expires, now);
             db.pragma_update(None, "synchronous", durability.synchronous())?;
@@ -234,25 +234,25 @@ impl NonceStore for SqliteStore {
 
 /// Reads the file's identity.
 #[cfg(feature = "sealed")]
-fn id(db: &rusqlite::Connection) -> Result<String, StoreError> {
+fn read_id(db: &rusqlite::Connection) -> Result<String, StoreError> {
     db.query_row("SELECT id FROM identity", [], |row| row.get(0)).map_err(StoreError::unavailable)
 }
 
 /// The error of an operation on the file.
 #[derive(Debug)]
-enum Broken {
+enum DbError {
     /// Another connection has locked the file.
     Busy,
     Other(StoreError),
 }
 
-impl From<StoreError> for Broken {
+impl From<StoreError> for DbError {
     fn from(error: StoreError) -> Self {
         Self::Other(error)
     }
 }
 
-impl From<rusqlite::Error> for Broken {
+impl From<rusqlite::Error> for DbError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DatabaseBusy) => Self::Busy,
@@ -261,11 +261,11 @@ impl From<rusqlite::Error> for Broken {
     }
 }
 
-impl From<Broken> for StoreError {
-    fn from(broken: Broken) -> Self {
-        match broken {
-            Broken::Busy => Self::unavailable("another process has kept SQLite's file locked for too long; try again"),
-            Broken::Other(error) => error,
+impl From<DbError> for StoreError {
+    fn from(error: DbError) -> Self {
+        match error {
+            DbError::Busy => Self::unavailable("another process has kept SQLite's file locked for too long; try again"),
+            DbError::Other(error) => error,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Opening the file, and the versions of its tables.
+//! The file: it is opened here, and its tables are created or updated.
 
 use std::{
     path::Path,
@@ -8,7 +8,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::{Broken, SqliteOptions, StoreError};
+use super::{DbError, SqliteOptions, StoreError};
 use crate::convert::size;
 
 /// The application id that marks the file as a store: "tool".
@@ -19,20 +19,22 @@ const APPLICATION: i32 = 0x746f_6f6c;
 const VERSIONS: [&str; 3] = [include_str!("v1.sql"), include_str!("v2.sql"), include_str!("v3.sql")];
 
 /// The number of prepared statements that are cached. It is larger than the number of statements.
-const STATEMENTS: usize = 64;
+const STATEMENT_CACHE_SIZE: usize = 64;
 
+/// The location of a database.
 #[derive(Clone, Copy)]
-pub enum Place<'a> {
+pub enum Location<'a> {
     File(&'a Path),
     Memory,
 }
 
-pub fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, StoreError> {
-    let name = match place {
-        Place::File(path) => path.display().to_string(),
-        Place::Memory => "in memory".to_owned(),
+/// Opens the database, and creates it if it does not exist. An error names `location`.
+pub fn open(location: Location<'_>, options: &SqliteOptions) -> Result<Connection, StoreError> {
+    let name = match location {
+        Location::File(path) => path.display().to_string(),
+        Location::Memory => "in memory".to_owned(),
     };
-    connect(place, options).map_err(|broken| match broken.into() {
+    connect(location, options).map_err(|error| match error.into() {
         StoreError::Unavailable(error) => {
             StoreError::unavailable(format!("the store {name} cannot be opened: {error}"))
         }
@@ -40,20 +42,20 @@ pub fn open(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Sto
     })
 }
 
-fn connect(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Broken> {
-    let mut db = match place {
-        // Without URIs, so that a path may contain any characters.
-        Place::File(path) => {
+fn connect(location: Location<'_>, options: &SqliteOptions) -> Result<Connection, DbError> {
+    let mut db = match location {
+        // Without the flag for URIs, a path may contain any characters.
+        Location::File(path) => {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?
         }
-        Place::Memory => Connection::open_in_memory()?,
+        Location::Memory => Connection::open_in_memory()?,
     };
-    db.busy_timeout(options.busy)?;
-    db.set_prepared_statement_cache_capacity(STATEMENTS);
-    refuse_strangers(&db)?;
-    if let Place::File(_) = place {
-        write_ahead(&db, options.busy)?;
+    db.busy_timeout(options.patience)?;
+    db.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
+    refuse_other_programs(&db)?;
+    if let Location::File(_) = location {
+        enable_write_ahead_log(&db, options.patience)?;
     }
     db.pragma_update(None, "synchronous", options.durability.synchronous())?;
     db.pragma_update(None, "journal_size_limit", 64 * 1024 * 1024)?;
@@ -62,7 +64,7 @@ fn connect(place: Place<'_>, options: &SqliteOptions) -> Result<Connection, Brok
 }
 
 /// Refuses a file of another program, before anything is changed.
-fn refuse_strangers(db: &Connection) -> Result<(), Broken> {
+fn refuse_other_programs(db: &Connection) -> Result<(), DbError> {
     // The order matters: a process that creates the tables at this moment sets the id in the same transaction.
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let application: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -73,9 +75,8 @@ fn refuse_strangers(db: &Connection) -> Result<(), Broken> {
     }
 }
 
-/// Turns the write-ahead log on. Processes that do this at the same time block each other, and SQLite does not wait by itself
-/// here.
-fn write_ahead(db: &Connection, patience: Duration) -> Result<(), Broken> {
+/// Turns the write-ahead log on. Processes that do this at the same time block each other, and SQLite does not wait here.
+fn enable_write_ahead_log(db: &Connection, patience: Duration) -> Result<(), DbError> {
     let end = Instant::now() + patience;
     let mode: String = loop {
         match db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)) {
@@ -93,14 +94,15 @@ fn write_ahead(db: &Connection, patience: Duration) -> Result<(), Broken> {
     Ok(())
 }
 
-fn migrate(db: &mut Connection) -> Result<(), Broken> {
+/// Creates the tables, or updates them.
+fn migrate(db: &mut Connection) -> Result<(), DbError> {
     let version = |db: &Connection| db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
     let newest = VERSIONS.len();
     if usize::try_from(version(db)?).ok() == Some(newest) {
         return Ok(());
     }
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Read again, because another process may have created them meanwhile.
+    // The version is read again, because another process may have created the tables meanwhile.
     let found = version(&change)?;
     let Some(missing) = usize::try_from(found).ok().and_then(|found| VERSIONS.get(found..)) else {
         let text = format!("it has version {found} of the tables, and this program knows 1 to {newest}; update it");
@@ -126,13 +128,13 @@ mod tests {
     }
 
     fn refusal(path: &Path) -> String {
-        open(Place::File(path), &SqliteOptions::new()).unwrap_err().to_string()
+        open(Location::File(path), &SqliteOptions::new()).unwrap_err().to_string()
     }
 
     #[test]
     fn newer_tables_are_refused() {
         let path = file("newer.db");
-        let db = open(Place::File(&path), &SqliteOptions::new()).unwrap();
+        let db = open(Location::File(&path), &SqliteOptions::new()).unwrap();
         db.pragma_update(None, "user_version", size(VERSIONS.len() + 1)).unwrap();
         drop(db);
         let text = refusal(&path);
@@ -149,7 +151,7 @@ mod tests {
         db.pragma_update(None, "application_id", APPLICATION).unwrap();
         db.pragma_update(None, "user_version", 1).unwrap();
         drop(db);
-        let db = open(Place::File(&path), &SqliteOptions::new()).unwrap();
+        let db = open(Location::File(&path), &SqliteOptions::new()).unwrap();
         let count =
             |table| db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!((count("runs"), count("nonces"), count("identity")), (1, 0, 1));

@@ -4,8 +4,8 @@ use std::{ops::Range, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::{Append, Broken, Lease, Record, RunItem, StoreError, StoredRun, WaitingFilter, WaitingItem};
-use crate::convert::{signed, size, time, unsigned, waiting_item};
+use super::{Append, DbError, Lease, Record, RunItem, StoreError, StoredRun, WaitingFilter, WaitingItem};
+use crate::convert::{parse_waiting_item, signed, size, time, unsigned};
 use tool_runtime::{
     run::{Interrupt, Principal, RunId, Time},
     store::Head,
@@ -19,36 +19,36 @@ fn record_key(run: i64, rev: u64) -> i64 {
     (run << REV_BITS) | signed(rev).min(MAX_REV)
 }
 
-/// Begins a transaction that locks for writing at once, so that values read in it are still current when it writes.
-fn change(db: &Connection) -> rusqlite::Result<Transaction<'_>> {
+/// Begins a transaction that locks the file for writing at once. So the values that it reads are still current when it writes.
+fn begin_change(db: &Connection) -> rusqlite::Result<Transaction<'_>> {
     Transaction::new_unchecked(db, TransactionBehavior::Immediate)
 }
 
-pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broken> {
+pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), DbError> {
     let Append { expected, count, text, lease, head } = append;
     let due = head.due().map(|time| signed(time.0));
     if head.changed.is_none() && head.closed.is_empty() && append_records(db, run, append, due)? {
         return Ok(());
     }
-    let change = change(db)?;
+    let change = begin_change(db)?;
     let known = db
         .prepare_cached("SELECT key, token, due FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
-    let (key, token, noted): (i64, i64, Option<i64>) = match known {
+    let (key, token, stored_due): (i64, i64, Option<i64>) = match known {
         Some(known) => known,
         None if *expected > 0 => return Err(StoreError::NotFound.into()),
-        None => (create(db, run, head, due)?, 0, due),
+        None => (create_run(db, run, head, due)?, 0, due),
     };
     if lease.as_ref().is_some_and(|lease| signed(lease.token) != token) {
         return Err(StoreError::Fenced.into());
     }
-    let (last, rev) = last(db, key)?;
+    let (last, rev) = find_last(db, key)?;
     if rev != *expected {
         return Err(StoreError::Conflict.into());
     }
     if signed(expected.saturating_add(*count)) > MAX_REV || key > MAX_REV / 2 {
-        let text = format!("run `{run}` has more entries, or the file more runs, than SQLite's tables have places for");
+        let text = format!("run `{run}` has more entries, or the file more runs, than SQLite's tables can hold");
         return Err(StoreError::unavailable(text).into());
     }
     if *count > 0 {
@@ -59,7 +59,7 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
     }
     // A due time that moved to later is not updated. A sweep then finds the run too early, which costs less than updating two
     // more trees in each append.
-    if due.is_some_and(|due| noted.is_none_or(|noted| due < noted)) {
+    if due.is_some_and(|due| stored_due.is_none_or(|stored_due| due < stored_due)) {
         db.prepare_cached("UPDATE runs SET due = ?2 WHERE key = ?1")?.execute(params![key, due])?;
     }
     if let Some(changed) = head.changed {
@@ -67,17 +67,17 @@ pub fn append(db: &Connection, run: &RunId, append: &Append) -> Result<(), Broke
         db.prepare_cached("UPDATE runs SET changed = ?2, title = coalesce(?3, title) WHERE key = ?1")?.execute(row)?;
     }
     for id in &head.closed {
-        close(db, key, &id.to_string())?;
+        close_interrupt(db, key, &id.to_string())?;
     }
     for interrupt in &head.opened {
-        open(db, key, head, interrupt)?;
+        open_interrupt(db, key, head, interrupt)?;
     }
     Ok(change.commit()?)
 }
 
-/// Makes an append that only changes `records`, in one statement that is its own transaction. Returns `false` without any change
-/// if the append is not of this kind, or if its conditions do not hold.
-fn append_records(db: &Connection, run: &RunId, append: &Append, due: Option<i64>) -> Result<bool, Broken> {
+/// Makes an append that changes only `records`, in one statement that is its own transaction. Returns `false` and changes nothing
+/// if the append changes more, or if its conditions do not hold.
+fn append_records(db: &Connection, run: &RunId, append: &Append, due: Option<i64>) -> Result<bool, DbError> {
     let Append { expected, count, text, lease, .. } = append;
     if *count == 0 || signed(expected.saturating_add(*count)) > MAX_REV {
         return Ok(false);
@@ -92,7 +92,7 @@ fn append_records(db: &Connection, run: &RunId, append: &Append, due: Option<i64
     Ok(db.prepare_cached(sql)?.execute(row)? > 0)
 }
 
-fn create(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result<i64, Broken> {
+fn create_run(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result<i64, DbError> {
     db.prepare_cached("INSERT INTO runs (id, owner, due) VALUES (?1, ?2, ?3)")?.execute(params![
         run.as_str(),
         head.owner.as_str(),
@@ -101,8 +101,8 @@ fn create(db: &Connection, run: &RunId, head: &Head, due: Option<i64>) -> Result
     Ok(db.last_insert_rowid())
 }
 
-/// Returns the key of the last record, and the number of the log's entries.
-fn last(db: &Connection, key: i64) -> Result<(Option<i64>, u64), Broken> {
+/// Finds the key of the last record, and the number of the log's entries.
+fn find_last(db: &Connection, key: i64) -> Result<(Option<i64>, u64), DbError> {
     let last = db
         .prepare_cached("SELECT at, count FROM records WHERE at BETWEEN ?1 AND ?2 ORDER BY at DESC LIMIT 1")?
         .query_row([record_key(key, 0), record_key(key, u64::MAX)], |row| {
@@ -112,7 +112,7 @@ fn last(db: &Connection, key: i64) -> Result<(Option<i64>, u64), Broken> {
     Ok(last.map_or((None, 0), |(at, count)| (Some(at), unsigned((at & MAX_REV) + count))))
 }
 
-fn close(db: &Connection, key: i64, id: &str) -> Result<(), Broken> {
+fn close_interrupt(db: &Connection, key: i64, id: &str) -> Result<(), DbError> {
     let seq: Option<i64> = db
         .prepare_cached("DELETE FROM open WHERE run = ?1 AND id = ?2 RETURNING seq")?
         .query_row(params![key, id], |row| row.get(0))
@@ -123,10 +123,10 @@ fn close(db: &Connection, key: i64, id: &str) -> Result<(), Broken> {
     Ok(())
 }
 
-fn open(db: &Connection, key: i64, head: &Head, interrupt: &Interrupt) -> Result<(), Broken> {
+fn open_interrupt(db: &Connection, key: i64, head: &Head, interrupt: &Interrupt) -> Result<(), DbError> {
     let (id, since) = (interrupt.id.to_string(), signed(interrupt.since.0));
     let body = serde_json::to_string(interrupt).map_err(StoreError::unavailable)?;
-    close(db, key, &id)?;
+    close_interrupt(db, key, &id)?;
     db.prepare_cached("INSERT INTO open (run, id, since, body) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![key, id, since, body])?;
     let seq = db.last_insert_rowid();
@@ -137,15 +137,15 @@ fn open(db: &Connection, key: i64, head: &Head, interrupt: &Interrupt) -> Result
     Ok(())
 }
 
-pub fn snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Result<(), Broken> {
+pub fn snapshot(db: &Connection, run: &RunId, rev: u64, text: &str) -> Result<(), DbError> {
     let sql = "INSERT INTO snapshots (run, rev, text) SELECT key, ?2, ?3 FROM runs WHERE id = ?1 \
                ON CONFLICT (run) DO UPDATE SET rev = excluded.rev, text = excluded.text WHERE rev < excluded.rev";
     db.prepare_cached(sql)?.execute(params![run.as_str(), signed(rev), text])?;
     Ok(())
 }
 
-pub fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Duration) -> Result<Lease, Broken> {
-    let change = change(db)?;
+pub fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Duration) -> Result<Lease, DbError> {
+    let change = begin_change(db)?;
     let until = now.after(ttl);
     let (key, token, holder, held): (i64, i64, Option<String>, Option<i64>) = db
         .prepare_cached("SELECT key, token, worker, until FROM runs WHERE id = ?1")?
@@ -163,7 +163,7 @@ pub fn lease(db: &Connection, run: &RunId, worker: String, now: Time, ttl: Durat
     Ok(Lease::new(unsigned(token), worker, until))
 }
 
-pub fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Broken> {
+pub fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), DbError> {
     let sql = "UPDATE runs SET worker = NULL, until = NULL, due = (SELECT records.due FROM records \
                WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 ORDER BY at DESC LIMIT 1) \
                WHERE id = ?1 AND token = ?2";
@@ -171,8 +171,8 @@ pub fn release(db: &Connection, run: &RunId, token: u64) -> Result<(), Broken> {
     Ok(())
 }
 
-pub fn delete(db: &Connection, run: &RunId) -> Result<bool, Broken> {
-    let change = change(db)?;
+pub fn delete(db: &Connection, run: &RunId) -> Result<bool, DbError> {
+    let change = begin_change(db)?;
     let key: Option<i64> = db
         .prepare_cached("DELETE FROM runs WHERE id = ?1 RETURNING key")?
         .query_row([run.as_str()], |row| row.get(0))
@@ -187,43 +187,44 @@ pub fn delete(db: &Connection, run: &RunId) -> Result<bool, Broken> {
     Ok(true)
 }
 
-/// Notes `nonce`, and returns `true` if it was new.
+/// Records `nonce`, and returns whether it was new.
 #[cfg(feature = "sealed")]
-pub fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<bool, Broken> {
-    let change = change(db)?;
-    db.prepare_cached("DELETE FROM nonces WHERE expires <= ?1")?.execute([signed(crate::sealed::kept_since(now).0)])?;
+pub fn spend(db: &Connection, nonce: &str, expires: Time, now: Time) -> Result<bool, DbError> {
+    let change = begin_change(db)?;
+    db.prepare_cached("DELETE FROM nonces WHERE expires <= ?1")?
+        .execute([signed(crate::sealed::expired_before(now).0)])?;
     let row = params![nonce, signed(expires.0)];
     let is_new = db.prepare_cached("INSERT OR IGNORE INTO nonces (nonce, expires) VALUES (?1, ?2)")?.execute(row)? > 0;
     change.commit()?;
     Ok(is_new)
 }
 
-pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<StoredRun>, Broken> {
+pub fn load(db: &mut Connection, run: &RunId) -> Result<Option<StoredRun>, DbError> {
     // One transaction, because another process may add a snapshot meanwhile.
     let view = db.transaction()?;
-    let Some(key) = key(&view, run)? else { return Ok(None) };
+    let Some(key) = find_key(&view, run)? else { return Ok(None) };
     let snapshot: Option<(i64, String)> = view
         .prepare_cached("SELECT rev, text FROM snapshots WHERE run = ?1")?
         .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let (rev, snapshot) = snapshot.map_or((0, None), |(rev, text)| (unsigned(rev), Some(text)));
-    let records = records(&view, key, rev)?;
+    let records = read_records(&view, key, rev)?;
     Ok(Some(StoredRun::new(snapshot, records)))
 }
 
-pub fn read(db: &mut Connection, run: &RunId, rev: u64) -> Result<Vec<Record>, Broken> {
+pub fn read(db: &mut Connection, run: &RunId, rev: u64) -> Result<Vec<Record>, DbError> {
     let view = db.transaction()?;
-    let key = key(&view, run)?.ok_or(StoreError::NotFound)?;
-    records(&view, key, rev)
+    let key = find_key(&view, run)?.ok_or(StoreError::NotFound)?;
+    read_records(&view, key, rev)
 }
 
-fn key(db: &Connection, run: &RunId) -> Result<Option<i64>, Broken> {
+fn find_key(db: &Connection, run: &RunId) -> Result<Option<i64>, DbError> {
     let mut find = db.prepare_cached("SELECT key FROM runs WHERE id = ?1")?;
     Ok(find.query_row([run.as_str()], |row| row.get(0)).optional()?)
 }
 
-/// Returns the records with the entries after the first `rev`, beginning with the append that contains the first of them.
-fn records(db: &Connection, key: i64, rev: u64) -> Result<Vec<Record>, Broken> {
+/// Reads the records with the entries after the first `rev`. The first record may also contain earlier entries.
+fn read_records(db: &Connection, key: i64, rev: u64) -> Result<Vec<Record>, DbError> {
     let sql = "SELECT at, count, text FROM records WHERE at BETWEEN \
                coalesce((SELECT max(at) FROM records WHERE at BETWEEN ?1 AND ?2), ?1) AND ?3 ORDER BY at";
     let record = |row: &Row<'_>| {
@@ -237,7 +238,7 @@ fn records(db: &Connection, key: i64, rev: u64) -> Result<Vec<Record>, Broken> {
     Ok(found.filter(is_new).collect::<Result<_, _>>()?)
 }
 
-pub fn waiting(db: &mut Connection, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, Broken> {
+pub fn waiting(db: &mut Connection, filter: &WaitingFilter) -> Result<Vec<WaitingItem>, DbError> {
     let by_principal = "SELECT runs.id, runs.owner, open.body FROM deciders \
                         JOIN open ON open.seq = deciders.open JOIN runs ON runs.key = open.run \
                         WHERE deciders.principal = ?1 AND (?2 IS NULL OR runs.id = ?2) \
@@ -252,12 +253,12 @@ pub fn waiting(db: &mut Connection, filter: &WaitingFilter) -> Result<Vec<Waitin
     let mut items = Vec::new();
     while let Some(row) = rows.next()? {
         let (run, owner, body) = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
-        items.push(waiting_item(run, owner, &body)?);
+        items.push(parse_waiting_item(run, owner, &body)?);
     }
     Ok(items)
 }
 
-pub fn list(db: &mut Connection, owner: &Principal, page: &Range<usize>) -> Result<Vec<RunItem>, Broken> {
+pub fn list(db: &mut Connection, owner: &Principal, page: &Range<usize>) -> Result<Vec<RunItem>, DbError> {
     let sql = "SELECT id, title, changed FROM runs WHERE owner = ?1 ORDER BY changed DESC, id DESC LIMIT ?2 OFFSET ?3";
     let item =
         |row: &Row<'_>| Ok(RunItem::new(row.get::<_, String>(0)?.into(), row.get(1)?, time(row.get::<_, i64>(2)?)));
@@ -266,7 +267,7 @@ pub fn list(db: &mut Connection, owner: &Principal, page: &Range<usize>) -> Resu
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-pub fn due(db: &mut Connection, now: Time, limit: usize) -> Result<Vec<RunId>, Broken> {
+pub fn due(db: &mut Connection, now: Time, limit: usize) -> Result<Vec<RunId>, DbError> {
     let sql = "SELECT id FROM runs WHERE due <= ?1 AND (until IS NULL OR until <= ?1) \
                AND (SELECT records.due FROM records WHERE at BETWEEN key << 32 AND (key << 32) + 4294967295 \
                ORDER BY at DESC LIMIT 1) <= ?1 ORDER BY taken, id LIMIT ?2";

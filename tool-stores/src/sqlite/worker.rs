@@ -1,7 +1,7 @@
-//! A connection with a thread for operations that wait, and the write-ahead log.
+//! A connection with a thread for operations that wait.
 //!
-//! The log must be copied back into the file from time to time. SQLite would do that during a commit, and wait for the disk. Here
-//! the thread does it between two jobs.
+//! The thread also copies the write-ahead log back into the file, between two jobs. SQLite would do that during a commit, which
+//! would wait for the disk.
 
 use std::{
     fmt,
@@ -18,13 +18,13 @@ use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Broken, StoreError};
+use super::{DbError, StoreError};
 
-/// The length of the job queue. Further callers wait until there is room.
+/// The maximum length of the job queue. Further callers wait until there is room.
 const MAX_QUEUED_JOBS: usize = 64;
 
-/// The number of pages from which the log is copied back. It is SQLite's default.
-const LONG: u32 = 1000;
+/// The number of pages in the log from which the thread copies them back. It is SQLite's default.
+const COPY_BACK_PAGES: u32 = 1000;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
@@ -38,7 +38,7 @@ pub struct Worker {
 struct Shared {
     db: Mutex<Connection>,
     /// The number of jobs that the thread has not done yet.
-    left: AtomicUsize,
+    pending: AtomicUsize,
     wal: Wal,
     /// The time for which the thread waits for other processes.
     patience: Duration,
@@ -49,12 +49,12 @@ impl Worker {
         let (jobs, mut queue) = mpsc::channel::<Job>(MAX_QUEUED_JOBS);
         let wal = Wal::watch(&mut db).map_err(StoreError::unavailable)?;
         db.busy_timeout(Duration::ZERO).map_err(StoreError::unavailable)?;
-        let shared = Arc::new(Shared { db: Mutex::new(db), left: AtomicUsize::new(0), wal, patience });
+        let shared = Arc::new(Shared { db: Mutex::new(db), pending: AtomicUsize::new(0), wal, patience });
         let weak = Arc::downgrade(&shared);
         let work = move || {
             while let Some(job) = queue.blocking_recv() {
-                shared.work(job);
-                shared.left.fetch_sub(1, Ordering::Release);
+                shared.run_job(job);
+                shared.pending.fetch_sub(1, Ordering::Release);
             }
         };
         thread::Builder::new().name(name.to_owned()).spawn(work).map_err(StoreError::unavailable)?;
@@ -62,28 +62,28 @@ impl Worker {
     }
 
     /// Runs `job` on the thread. The job runs even if the caller no longer waits.
-    pub fn ask<T: Send + 'static>(
+    pub fn run<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Connection) -> Result<T, Broken> + Send + 'static,
+        job: impl FnOnce(&mut Connection) -> Result<T, DbError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         Box::pin(async move {
-            let (give, take) = oneshot::channel();
+            let (sender, receiver) = oneshot::channel();
             let job: Job = Box::new(move |db| {
                 // The caller may no longer wait.
-                let _ = give.send(job(db));
+                let _ = sender.send(job(db));
             });
-            let gone = || StoreError::unavailable("the thread of SQLite's file panicked");
-            let place = self.jobs.reserve().await.map_err(|_| gone())?;
-            self.give(place, job);
-            Ok(take.await.map_err(|_| gone())??)
+            let panicked = || StoreError::unavailable("the thread of SQLite's file panicked");
+            let permit = self.jobs.reserve().await.map_err(|_| panicked())?;
+            self.send(permit, job);
+            Ok(receiver.await.map_err(|_| panicked())??)
         })
     }
 
-    /// Runs `job` on the current thread, if it need not wait for the worker's thread, another process or the disk. Otherwise does
-    /// nothing and returns `None`; then use [`Worker::ask`].
-    pub fn try_run<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T, Broken>) -> Option<Result<T, StoreError>> {
+    /// Runs `job` on the current thread, if it need not wait for the worker's thread, another process or the disk. Otherwise
+    /// returns `None` and does nothing; then use [`Worker::run`].
+    pub fn try_run<T>(&self, job: impl FnOnce(&mut Connection) -> Result<T, DbError>) -> Option<Result<T, StoreError>> {
         let shared = self.shared.upgrade()?;
-        if shared.left.load(Ordering::Acquire) > 0 || shared.wal.is_next_synced() {
+        if shared.pending.load(Ordering::Acquire) > 0 || shared.wal.is_next_synced() {
             return None;
         }
         let done = {
@@ -95,32 +95,32 @@ impl Worker {
             job(&mut db)
         };
         if shared.wal.is_long()
-            && let Ok(place) = self.jobs.try_reserve()
+            && let Ok(permit) = self.jobs.try_reserve()
         {
             // The thread checks the log after each job.
-            self.give(place, Box::new(|_| {}));
+            self.send(permit, Box::new(|_| {}));
         }
         match done {
-            Err(Broken::Busy) => None,
+            Err(DbError::Busy) => None,
             done => Some(done.map_err(StoreError::from)),
         }
     }
 
-    fn give(&self, place: mpsc::Permit<'_, Job>, job: Job) {
+    fn send(&self, permit: mpsc::Permit<'_, Job>, job: Job) {
         if let Some(shared) = self.shared.upgrade() {
-            shared.left.fetch_add(1, Ordering::AcqRel);
+            shared.pending.fetch_add(1, Ordering::AcqRel);
         }
-        place.send(job);
+        permit.send(job);
     }
 }
 
 impl Shared {
-    /// Runs a job on the worker's thread, where it may wait.
-    fn work(&self, job: Job) {
+    /// Runs a job on the worker's thread, where the job may wait.
+    fn run_job(&self, job: Job) {
         let mut db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
         // Neither call can fail, because SQLite only stores the number.
         let _ = db.busy_timeout(self.patience);
-        // After a panic the caller gets no answer and fails. Unwinding has rolled the transaction back.
+        // After a panic, the caller receives no result and fails. Unwinding has rolled the transaction back.
         let _ = catch_unwind(AssertUnwindSafe(|| job(&mut db)));
         let _ = db.busy_timeout(Duration::ZERO);
         if self.wal.is_long() {
@@ -160,7 +160,7 @@ impl Wal {
     }
 
     fn is_long(&self) -> bool {
-        self.pages.load(Ordering::Relaxed) >= LONG
+        self.pages.load(Ordering::Relaxed) >= COPY_BACK_PAGES
     }
 
     fn is_next_synced(&self) -> bool {

@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 use tool_runtime::Agent;
 use tool_temporal::TemporalStore;
 
-/// The name in sentences.
+/// The engine's name in messages.
 pub(crate) const NAME: &str = "Temporal";
 
-/// The task queue of a process that another one has started.
+/// The variable with the task queue, for a process that another one has started.
 const QUEUE: &str = "TOOL_TEMPORAL_TEST_QUEUE";
 
 fn variable(name: &str) -> String {
@@ -48,7 +48,7 @@ pub(crate) fn start_server() {
     assert!(Command::new(variable("TEMPORAL_START")).status().unwrap().success());
 }
 
-/// A process that drives runs, as far as the server knows. It ends when it is dropped, whatever it does then.
+/// A thread that drives runs, which looks like a process to the server. Dropping this ends it, whatever it does then.
 pub(crate) struct Service {
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,

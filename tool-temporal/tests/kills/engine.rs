@@ -14,17 +14,17 @@ use tool_temporal::TemporalStore;
 pub(crate) const PID: &str = "TEMPORAL_PID";
 pub(crate) const START: &str = "TEMPORAL_START";
 
-/// The longest time between two kills, in milliseconds.
+/// The maximum time between two kills, in milliseconds.
 pub(crate) const MAX_KILL_DELAY: u64 = 1500;
 
-async fn runs(queue: &str) -> TemporalStore {
+async fn store(queue: &str) -> TemporalStore {
     let address = env::var("TEMPORAL_ADDRESS").unwrap_or_else(|_| panic!("start this with `scripts/engine temporal`"));
     TemporalStore::connect(&address, queue).await.unwrap()
 }
 
 /// Returns the store of a process that does not drive.
 pub(crate) async fn connect(queue: &str) -> Arc<dyn Store> {
-    Arc::new(runs(queue).await)
+    Arc::new(store(queue).await)
 }
 
 /// Returns the name of a new task queue.
@@ -36,7 +36,7 @@ pub(crate) async fn new_address() -> String {
 
 /// Drives runs of `queue`, until the process is killed.
 pub(crate) async fn serve(queue: &str, agents: impl Fn(&RunId) -> Agent + Send + Sync + 'static) {
-    runs(queue).await.serve(agents).await.unwrap();
+    store(queue).await.serve(agents).await.unwrap();
 }
 
 /// Does nothing: a worker needs no announcement.

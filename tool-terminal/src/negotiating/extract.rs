@@ -273,6 +273,7 @@ fn find_name_at(extraction: &Extraction<'_>, at: usize) -> Option<(usize, usize)
     })
 }
 
+/// Records a sentence about a parameter whose named value does not fit.
 fn complain(extraction: &mut Extraction<'_>, slot: usize, reason: &str) {
     let label = words::capitalize(&form::label(&extraction.slots[slot].pointer));
     let complaint = match reason.strip_prefix("That ") {
@@ -335,7 +336,7 @@ pub struct Extraction<'a> {
     pub folded: Vec<String>,
     /// For each word, set if it is used already.
     pub taken: Vec<bool>,
-    /// The parameters that are looked for.
+    /// The parameters that it looks for.
     pub slots: Vec<Slot<'a>>,
     /// The results so far.
     pub found: FoundValues,
@@ -411,7 +412,7 @@ impl<'a> Extraction<'a> {
         self.word(at).starts_with(char::is_uppercase)
     }
 
-    /// Notes a parameter that was named without a value.
+    /// Records a parameter that was named without a value.
     fn ask_for(&mut self, slot: usize) {
         self.found.named.push(self.slots[slot].pointer.clone());
     }

@@ -145,7 +145,7 @@ impl Form {
         true
     }
 
-    /// Sets a value that the person gave.
+    /// Sets a value that the person gave, and drops the questions and the feedback that it makes outdated.
     pub fn set(&mut self, pointer: &str, value: Value) {
         let was_accepted = self.feedback.get(pointer).is_some_and(|feedback| feedback.is_accepted);
         self.store_value(pointer, value);
@@ -154,7 +154,7 @@ impl Form {
         self.clarification = None;
         self.forget_dependents(pointer);
         // The tool must judge the change first, because other parameters may no longer be needed. Only parameters that waited
-        // have known dependencies, so after a change of an accepted value any parameter may be affected.
+        // have known dependencies. So after a change of an accepted value, any parameter may be affected.
         let all_feedback = &self.feedback;
         let is_dependent = |feedback: &ParameterFeedback| {
             was_accepted || feedback.dependencies.iter().any(|dependency| overlap(dependency, pointer))
@@ -330,8 +330,8 @@ pub fn last_label(pointer: &str) -> String {
     label(&format!("/{}", pointer.rsplit('/').find(|step| step.parse::<usize>().is_err()).unwrap_or_default()))
 }
 
-/// Returns the parameter that contains the place of a pointer.
-pub fn parameter(pointer: &str) -> String {
+/// Returns the name of the parameter that a pointer leads into.
+pub fn parameter_of(pointer: &str) -> String {
     pointer.split('/').nth(1).map(pointer::last).unwrap_or_default()
 }
 
@@ -477,7 +477,7 @@ mod tests {
         assert_eq!(label("/address/streetName"), "address street name");
         assert_eq!(label("/passengers/0/name"), "passengers 1 name");
         assert_eq!(last_label("/passengers/0"), "passengers");
-        assert_eq!(parameter(&pointer::push("", "a/b~c")), "a/b~c");
+        assert_eq!(parameter_of(&pointer::push("", "a/b~c")), "a/b~c");
         assert_eq!(label(""), "");
     }
 }

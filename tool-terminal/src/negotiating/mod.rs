@@ -79,7 +79,7 @@ impl Model for NegotiatingModel {
 
     /// Fails only if the request demands a call of a tool that is not offered.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-        let deltas = match self::reply(request) {
+        let deltas = match reply(request) {
             Ok(reply) => deltas(reply).into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         };
@@ -130,7 +130,7 @@ pub enum DialogueState {
     /// Nothing is in progress.
     #[default]
     Idle,
-    /// The model has shown these tools in answer to `text`. `is_shown` is set if they need not be shown again.
+    /// The model has offered these tools after the request `text`. `is_shown` is set if it need not list them again.
     Choosing { offered: Vec<usize>, text: String, is_shown: bool },
     /// A form is being filled. When it is complete, the model makes the call.
     Filling(Form),
@@ -138,7 +138,7 @@ pub enum DialogueState {
     Confirming { form: Form, reason: ConfirmationReason },
 }
 
-/// The reason for which a complete form does not become a call.
+/// The reason why a complete form needs a confirmation before its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfirmationReason {
     /// The call was not possible when the form became complete.
@@ -175,14 +175,14 @@ pub fn read_dialogue(request: Request<'_>) -> Result<Dialogue<'_>, ModelError> {
     }
     let must_call = matches!(request.tool_choice, ToolChoice::Tool(_) | ToolChoice::Required) && tools.len() == 1;
     let mut dialogue = Dialogue::new(tools, must_call);
-    let results = request.messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
+    let last_other = request.messages.iter().rposition(|message| !matches!(message, Message::Tool(_)));
     for message in request.messages {
         if let Message::Assistant { content } = message {
             dialogue.call_ids.extend(content.iter().filter_map(as_call).map(|call| call.id.as_str()));
         }
     }
     for (at, message) in request.messages.iter().enumerate().skip(find_first_relevant(request.messages)) {
-        dialogue.read_message(message, results.is_none_or(|last| at > last));
+        dialogue.read_message(message, last_other.is_none_or(|last| at > last));
     }
     Ok(dialogue)
 }
@@ -192,13 +192,13 @@ fn find_first_relevant(messages: &[Message]) -> usize {
     let is_done = |at: &usize| {
         let Message::Assistant { content } = &messages[*at] else { return false };
         let calls: Vec<&ToolCall> = content.iter().filter_map(as_call).collect();
-        let answers = messages[at + 1..].iter().map_while(|message| match message {
-            Message::Tool(answer) => Some(answer),
+        let results = messages[at + 1..].iter().map_while(|message| match message {
+            Message::Tool(result) => Some(result),
             _ => None,
         });
-        let succeeded = answers.filter(|answer| {
-            let is_known = calls.iter().any(|call| call.id == answer.call_id);
-            is_known && !answer.is_error && refusal::read(&join_texts(&answer.content)).is_none()
+        let succeeded = results.filter(|result| {
+            let is_known = calls.iter().any(|call| call.id == result.call_id);
+            is_known && !result.is_error && refusal::read(&join_texts(&result.content)).is_none()
         });
         !calls.is_empty() && succeeded.count() == calls.len()
     };
@@ -244,11 +244,12 @@ impl<'a> Dialogue<'a> {
                 self.note.clear();
                 content.iter().filter_map(as_call).for_each(|call| self.record_call(call));
             }
-            Message::Tool(answer) => self.record_answer(answer, must_show),
+            Message::Tool(result) => self.record_result(result, must_show),
             Message::System { .. } => {}
         }
     }
 
+    /// Records a call, with the form that led to it.
     fn record_call(&mut self, call: &ToolCall) {
         let mut form = Form::from_call(&call.name, &call.arguments);
         if let DialogueState::Filling(own) | DialogueState::Confirming { form: own, .. } = &mut self.state
@@ -261,11 +262,12 @@ impl<'a> Dialogue<'a> {
         self.pending_calls.push((call.id.clone(), form));
     }
 
-    fn record_answer(&mut self, answer: &ToolMessage, must_show: bool) {
-        let position = self.pending_calls.iter().position(|(id, _)| *id == answer.call_id);
+    /// Records the result of a call, and derives the next state from it.
+    fn record_result(&mut self, result: &ToolMessage, must_show: bool) {
+        let position = self.pending_calls.iter().position(|(id, _)| *id == result.call_id);
         let mut form =
-            position.map_or_else(|| Form::new(&answer.tool), |position| self.pending_calls.remove(position).1);
-        let text = join_texts(&answer.content);
+            position.map_or_else(|| Form::new(&result.tool), |position| self.pending_calls.remove(position).1);
+        let text = join_texts(&result.content);
         let tool = self.tool_index(&form.tool);
         let (report, state) = if let Some(refusal) = refusal::read(&text) {
             match tool {
@@ -282,7 +284,7 @@ impl<'a> Dialogue<'a> {
                 }
                 None => (refusal::read_failure_reason(&text), DialogueState::Idle),
             }
-        } else if let Some(report) = refusal::describe_denial(&text).filter(|_| answer.is_error) {
+        } else if let Some(report) = refusal::describe_denial(&text).filter(|_| result.is_error) {
             (
                 report,
                 if tool.is_some() {
@@ -291,7 +293,7 @@ impl<'a> Dialogue<'a> {
                     DialogueState::Idle
                 },
             )
-        } else if answer.is_error {
+        } else if result.is_error {
             let report = format!("That did not work: {}.", refusal::read_failure_reason(&text).trim_end_matches('.'));
             (
                 report,
@@ -303,7 +305,7 @@ impl<'a> Dialogue<'a> {
             )
         } else {
             self.last_form = tool.map(|_| form);
-            let report = if must_show { render::render_content(&answer.content) } else { String::new() };
+            let report = if must_show { render::render_content(&result.content) } else { String::new() };
             (if report.is_empty() { "Done.".to_owned() } else { report }, DialogueState::Idle)
         };
         if !self.note.is_empty() {

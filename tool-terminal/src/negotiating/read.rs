@@ -108,7 +108,7 @@ impl Dialogue<'_> {
     fn count_required_found(&self, tool: usize, text: &str) -> (usize, usize) {
         let root = self.shape(tool);
         let found = extract::extract(root, &Value::Null, &self.word_index().name_stems(tool), text);
-        let is_given = |name: &str| found.values.iter().any(|(pointer, _)| form::parameter(pointer) == name);
+        let is_given = |name: &str| found.values.iter().any(|(pointer, _)| form::parameter_of(pointer) == name);
         let required = root.fields().iter().filter(|field| field.is_required);
         (required.clone().filter(|field| is_given(&field.name)).count(), required.count())
     }
@@ -248,7 +248,7 @@ impl Dialogue<'_> {
         [Some(&spec.name), spec.title.as_ref()].into_iter().flatten().map(|name| words::fold(name)).collect()
     }
 
-    /// Reads the person's answer about a complete form, such as the answer to “Shall I go ahead?”.
+    /// Reads the person's message about a complete form, such as the answer to “Shall I go ahead?”.
     fn read_confirmation(&mut self, mut form: Form, reason: ConfirmationReason, text: &str) -> DialogueState {
         let (command, agreed) = (intent::read_command(text), scalar::parse_yes_or_no(text));
         if agreed == Some(true) && reason == ConfirmationReason::Denied {

@@ -69,13 +69,12 @@ pub fn apply(form: &mut Form, root: &Shape, refusal: &Refusal) -> (String, bool)
         let is_absent = !is_valid && form.values.pointer(&field.pointer).is_none();
         let is_required_by_others = fields.iter().any(|other| other.requires.contains(&field.pointer));
         let feedback = form.feedback.entry(field.pointer.clone()).or_default();
-        // Do not show again what the tool has already accepted.
         let mut dependencies = std::mem::take(&mut feedback.dependencies);
         dependencies.extend(
             field.requires.iter().filter(|dependency| !dependencies.contains(dependency)).cloned().collect::<Vec<_>>(),
         );
         let is_needed = feedback.is_needed || is_absent || is_required_by_others;
-        // An accepted value can still be changed to the values that were offered for it.
+        // The person can still change an accepted value to one of the values that the tool offered for it.
         let before = if is_valid { std::mem::take(feedback) } else { ParameterFeedback::default() };
         let (choices, shape) = if *choices == Choices::Open && schema.is_none() {
             (before.choices, before.shape)
@@ -179,7 +178,8 @@ fn ask_again(form: &mut Form, root: &Shape, field: &ParameterReport<'_>) -> Opti
     (!is_obvious).then(|| format!("{}: {reasons}.", words::capitalize(&label)))
 }
 
-/// Returns a text for the person if no value is possible for a parameter, and the earlier values that can be changed.
+/// Describes to the person that no value is possible for a parameter. Returns the text, and the earlier values that can be
+/// changed.
 fn describe_dead_end(
     form: &mut Form,
     fields: &[ParameterReport<'_>],
@@ -188,7 +188,7 @@ fn describe_dead_end(
     let pointer = &field.pointer;
     let dependencies = form.feedback.get(pointer).map(|feedback| feedback.dependencies.clone()).unwrap_or_default();
     let earlier = fields.iter().take_while(|other| other.pointer != *pointer).filter(|other| other.report.is_valid());
-    // Values that the tool accepted earlier are not among the needs that it reports.
+    // The tool does not report dependencies whose values it accepted earlier.
     let mut causes: Vec<String> = earlier.map(|other| other.pointer.clone()).collect();
     causes.extend(dependencies.into_iter().filter(|dependency| !causes.contains(dependency)).collect::<Vec<_>>());
     // A dependent parameter may be the cause: three passengers, and no day with three free seats.

@@ -31,17 +31,17 @@ pub fn render_content(parts: &[Part]) -> String {
     printable(&out.join("\n\n"))
 }
 
-/// Returns a successful result as text. The members of the answer's envelope are not shown as data.
+/// Returns a successful result as text. It leaves out the members of the envelope that are no data.
 fn render_result(value: &Value) -> String {
     let Some(map) = value.as_object().filter(|map| map.get("ok") == Some(&Value::Bool(true))) else {
-        return self::render_value(value);
+        return render_value(value);
     };
     let envelope = ["ok", "feedback", "instructions"];
     let data: Map<String, Value> =
         map.iter().filter(|(key, _)| !envelope.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect();
     let mut out = match data.get("value") {
-        Some(only) if data.len() == 1 => self::render_value(only),
-        _ => self::render_value(&Value::Object(data)),
+        Some(only) if data.len() == 1 => render_value(only),
+        _ => render_value(&Value::Object(data)),
     };
     for note in envelope[1..].iter().filter_map(|key| map.get(*key)?.as_array()).flatten().filter_map(Value::as_str) {
         out.push('\n');

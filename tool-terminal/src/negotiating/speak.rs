@@ -56,7 +56,7 @@ const CLAUSE_WORDS: &[&str] = &["he", "i", "is", "it", "she", "that", "they", "t
 const PREPOSITIONS: &[&str] = &["after", "at", "before", "by", "for", "from", "in", "of", "on", "to", "until", "with"];
 
 impl Dialogue<'_> {
-    /// Returns the turn: the call of a complete form if `may_call` is set, otherwise a text.
+    /// Returns the reply: the call of a complete form if `may_call` is set, otherwise a text.
     pub fn speak(mut self, may_call: bool) -> Reply {
         let state = std::mem::take(&mut self.state);
         let text = match &state {
@@ -235,7 +235,7 @@ fn list_hints(question: &FieldQuestion) -> Vec<String> {
     let mut out = Vec::new();
     match &shape.kind {
         Kind::Number(limits) if question.choices.is_empty() => {
-            // The bounds of the machine's number type are of no use to a person.
+            // The bounds of a number type, such as `i64`, do not help a person.
             let near = |bound: Bound<f64>| match bound {
                 Included(limit) if limit.abs() >= 2_147_483_647.0 => Unbounded,
                 bound => bound,

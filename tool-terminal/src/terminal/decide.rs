@@ -13,10 +13,10 @@ use tool_runtime::tool::{Effect, ToolSpec};
 /// contain itself.
 const MAX_DEPTH: usize = 4;
 
-/// Shows the call and asks for a decision: yes, no with a reason, edit, or, if offered, yes for the rest of the run.
+/// Shows the call and asks for a decision: yes, no with a reason, an edit, or, if offered, yes for the rest of the run.
 pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision {
     let id = &request.interrupt.id;
-    // The arguments that the person would allow, edited or not.
+    // The arguments that a "yes" would allow, edited or not.
     let mut arguments = request.arguments.clone();
     let mut is_valid = true;
     if let Some(feedback) = &request.feedback {
@@ -36,7 +36,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
             "y" | "yes" if !is_valid => {
                 terminal.say("The tool rejects these arguments. Answer e to edit them again, or n to deny the call.");
             }
-            "y" | "yes" => return Decision::Edit { arguments: terminal.keep(id, arguments) },
+            "y" | "yes" => return Decision::Edit { arguments: terminal.keep_value(id, arguments) },
             "n" | "no" => return Decision::Deny { reason: ask_reason(terminal).await },
             "e" | "edit" => {
                 let Some(edited) = edit_arguments(terminal, &request.spec, &arguments).await else {
@@ -107,7 +107,7 @@ pub async fn execute(terminal: &Terminal, call: &ExternalCall) -> Option<String>
     }
     let last = call.feedback.as_ref().and_then(|_| terminal.last_value(&call.call_id));
     let value = ask_value(terminal, "answer", output_schema(&call.spec), last).await?;
-    Some(terminal.keep(&call.call_id, value).to_string())
+    Some(terminal.keep_value(&call.call_id, value).to_string())
 }
 
 fn show_feedback(terminal: &Terminal, feedback: &Rejection) {
@@ -163,7 +163,7 @@ pub async fn answer(terminal: &Terminal, request: &QuestionRequest) -> Decision 
     match ask_value(terminal, "answer", schema, last).await {
         // The person has typed nothing.
         Some(value) if value.is_null() => Decision::Deny { reason: None },
-        Some(value) => Decision::Answer { value: terminal.keep(&request.call_id, value) },
+        Some(value) => Decision::Answer { value: terminal.keep_value(&request.call_id, value) },
         None => deny_unanswered(),
     }
 }

@@ -20,7 +20,7 @@ const STALE_PERIOD: Duration = Duration::from_millis(700);
 /// A reader of lines. A separate thread reads a line on request, so that a program can end without waiting for a line.
 pub struct Input {
     requests: mpsc::Sender<oneshot::Sender<Line>>,
-    /// The line that the thread is reading. It stays here if the question is withdrawn.
+    /// The line that the thread reads. It stays here if the question is withdrawn, and answers the next question.
     pending: Option<oneshot::Receiver<Line>>,
 }
 

@@ -36,7 +36,7 @@ struct Inner {
     input: Mutex<Input>,
     /// Set if the input is a terminal, where a person may press Ctrl-C.
     is_person: bool,
-    /// The last value that the person gave for a call. If it is refused, the person need not type it again.
+    /// The id of a call, and the last value that the person gave for it. After a refusal, the person need not type it again.
     last_value: std::sync::Mutex<Option<(String, Value)>>,
 }
 
@@ -59,7 +59,7 @@ impl Terminal {
     /// before that prompt ends the conversation.
     pub async fn chat(self, agent: Agent, greeting: &str) -> io::Result<()> {
         let screen = &self.inner.screen;
-        screen.line(&escape(greeting));
+        screen.write_line(&escape(greeting));
         let mut session = agent.observer(self.clone()).operator(self.clone()).session();
         let mut ctrl_c = if self.inner.is_person { CtrlCPresses::listen() } else { CtrlCPresses::none() };
         loop {
@@ -70,13 +70,13 @@ impl Terminal {
                     if was_pressed {
                         return Ok(());
                     }
-                    screen.line("(Ctrl-C again ends the conversation)");
+                    screen.write_line("(Ctrl-C again ends the conversation)");
                     continue;
                 }
                 line = self.read_line("\n> ", false) => line?,
             };
             let Some(prompt) = line else {
-                screen.line("");
+                screen.write_line("");
                 return Ok(());
             };
             ctrl_c.forget();
@@ -87,7 +87,7 @@ impl Terminal {
             }
             let stop = async {
                 ctrl_c.wait_for_presses(1).await;
-                screen.line("(stopped; Ctrl-C again ends the conversation)");
+                screen.write_line("(stopped; Ctrl-C again ends the conversation)");
             };
             let reply = tokio::select! {
                 biased;
@@ -99,12 +99,12 @@ impl Terminal {
                     screen.end_line();
                     // The person already knows of these phases.
                     if !matches!(reply.phase, Phase::Finished | Phase::Suspended | Phase::Stopped(StopReason::Denied)) {
-                        screen.line(&format!("(stopped: {})", one_line(&reply.phase.to_string())));
+                        screen.write_line(&format!("(stopped: {})", one_line(&reply.phase.to_string())));
                     }
                 }
                 Err(AgentError::Cancelled) if ctrl_c.is_pressed() => {}
                 Err(AgentError::Cancelled) => return Ok(()),
-                Err(error) => screen.line(&format!("! {}", one_line(&error.to_string()))),
+                Err(error) => screen.write_line(&format!("! {}", one_line(&error.to_string()))),
             }
         }
     }
@@ -133,11 +133,11 @@ impl Terminal {
     }
 
     fn say(&self, line: &str) {
-        self.inner.screen.line(line);
+        self.inner.screen.write_line(line);
     }
 
     /// Keeps the person's value for `id`, and returns it.
-    fn keep(&self, id: &impl ToString, value: Value) -> Value {
+    fn keep_value(&self, id: &impl ToString, value: Value) -> Value {
         let mut last_value = self.inner.last_value.lock().unwrap_or_else(PoisonError::into_inner);
         *last_value = Some((id.to_string(), value.clone()));
         value
@@ -169,7 +169,7 @@ impl std::fmt::Debug for Terminal {
 
 impl Observer for Terminal {
     fn event(&self, event: Event<'_>) {
-        self.inner.screen.event(event);
+        self.inner.screen.show_event(event);
     }
 }
 

@@ -23,7 +23,7 @@ const MAX_BARS: usize = 8;
 /// The maximum length of a preliminary output.
 const MAX_EXCERPT: usize = 100;
 
-/// The minimum time between redraws of the bars. A report within this time is shown with the next one, or never.
+/// The minimum time between redraws of the bars. A report within this time appears with the next one, or never.
 const MIN_REDRAW_INTERVAL: Duration = Duration::from_millis(30);
 
 /// The screen. It ignores write errors, because a closed terminal must not stop a run.
@@ -54,8 +54,8 @@ impl Screen {
     }
 
     /// Writes a separate line.
-    pub fn line(&self, line: &str) {
-        self.lock().line(line);
+    pub fn write_line(&self, line: &str) {
+        self.lock().write_line(line);
     }
 
     /// Ends the current line, if it is open.
@@ -78,7 +78,7 @@ impl Screen {
     }
 
     /// Shows an event of a run.
-    pub fn event(&self, event: Event<'_>) {
+    pub fn show_event(&self, event: Event<'_>) {
         let mut state = self.lock();
         match event {
             Event::Text(text) => {
@@ -87,7 +87,7 @@ impl Screen {
                 state.draw();
             }
             Event::TurnFailed { error, again: true } => {
-                state.line(&format!(
+                state.write_line(&format!(
                     "! {}; the model is asked again, and its partial answer is dropped",
                     one_line(error)
                 ));
@@ -95,12 +95,12 @@ impl Screen {
             Event::CallStarted(call) => {
                 // A line break in accepted arguments is white space between values: inside strings, JSON escapes it.
                 let arguments = call.arguments().text.replace(['\n', '\r', '\t'], " ");
-                state.line(&format!("· {} {}", one_line(&call.name), one_line(&arguments)));
+                state.write_line(&format!("· {} {}", one_line(&call.name), one_line(&arguments)));
                 state.running.start(call);
             }
             Event::CallProgress(progress) => {
                 if let Some(line) = state.running.report(progress) {
-                    state.line(&line);
+                    state.write_line(&line);
                 } else if state.running.is_due() {
                     state.clear();
                     state.draw();
@@ -153,7 +153,7 @@ impl Drop for OpenQuestion<'_> {
 }
 
 impl State {
-    fn line(&mut self, line: &str) {
+    fn write_line(&mut self, line: &str) {
         self.clear();
         self.end_line();
         self.write(line);
@@ -168,7 +168,7 @@ impl State {
         };
         let mut start = format!("· {}", one_line(name));
         for line in text.lines() {
-            self.line(&format!("{start}{}", one_line(line)));
+            self.write_line(&format!("{start}{}", one_line(line)));
             start = "  ".to_owned();
         }
     }
@@ -278,7 +278,7 @@ impl RunningCalls {
         if is_terminal {
             return None;
         }
-        // One line per report would be too much for a tool that reports often.
+        // A tool may report often, so one line per report would be too much.
         let message = message_of(progress);
         let tenth = fraction(progress).map(tenth);
         if call
@@ -402,20 +402,20 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_drawn_and_taken_away() {
+    fn bars_are_drawn_and_removed() {
         let mut running = running(true);
         assert_eq!((running.draw(), running.clear()), (None, None), "a call without progress has no bar");
         assert_eq!(running.report(&progress(1.0, Some(2.0), "a")), None);
         let drawn = running.draw().unwrap();
         assert!(drawn.starts_with("\u{1b}[?7l  t ━") && drawn.ends_with("a\n\u{1b}[?7h"), "{drawn:?}");
-        assert!(!running.is_due(), "not again at once");
+        assert!(!running.is_due(), "a redraw at once is not due");
         assert_eq!(running.clear().unwrap(), "\r\u{1b}[1A\u{1b}[J");
         running.end(&"c".into());
         assert_eq!(running.draw(), None);
     }
 
     #[test]
-    fn lines_are_only_written_when_there_is_something_new() {
+    fn a_line_is_written_only_for_new_progress() {
         let mut running = running(false);
         let lines: Vec<_> =
             (0..1000).filter_map(|done| running.report(&progress(f64::from(done), Some(1000.0), "a"))).collect();

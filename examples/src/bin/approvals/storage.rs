@@ -24,7 +24,7 @@ enum Engine {
     /// The processes of this program, which look for runs that can continue.
     Sweep,
     #[cfg(feature = "restate")]
-    Restate(tool_restate::Restate),
+    Restate(tool_restate::RestateStore),
     #[cfg(feature = "temporal")]
     Temporal(tool_temporal::TemporalStore),
 }
@@ -90,7 +90,7 @@ async fn postgres() -> Result<PostgresStore, String> {
 #[cfg(feature = "restate")]
 fn restate() -> Result<(Arc<dyn Store>, Engine), String> {
     let (ingress, admin) = (server("ENGINE_INGRESS", "restate")?, server("ENGINE_ADMIN", "restate")?);
-    let engine = tool_restate::Restate::new(&ingress, &admin).map_err(|error| error.to_string())?;
+    let engine = tool_restate::RestateStore::new(&ingress, &admin).map_err(|error| error.to_string())?;
     Ok((Arc::new(engine.clone()), Engine::Restate(engine)))
 }
 

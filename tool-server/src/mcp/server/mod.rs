@@ -19,7 +19,7 @@ use rmcp::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tool_runtime::{Agent, ToolSpec, Toolset};
-use tool_stores::sealed::{Key, Keyring, MemoryNonces, Replay, Sealer};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces, ReplayPolicy, Sealer};
 
 pub use caller::McpClient;
 pub use http::McpHttp;
@@ -63,8 +63,11 @@ impl McpServer {
     /// Creates a server of an agent's tools, with its policies, limits, context and store. The clients make the calls and the
     /// decisions, so the agent's model, observer and operator are not used.
     pub fn of(agent: Agent) -> Self {
-        let sealer =
-            Sealer::new(Keyring::new("process", Key::random()), "mcp", Replay::Refuse(Arc::new(MemoryNonces::new())));
+        let sealer = Sealer::new(
+            Keyring::new("process", Key::random()),
+            "mcp",
+            ReplayPolicy::Refuse(Arc::new(MemoryNonces::new())),
+        );
         let shared = Shared {
             name: env!("CARGO_PKG_NAME").to_owned(),
             title: None,

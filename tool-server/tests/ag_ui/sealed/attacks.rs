@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use tool_runtime::run::{Principal, Time};
-use tool_stores::sealed::{Key, Keyring, Replay, Sealer};
+use tool_stores::sealed::{Key, Keyring, ReplayPolicy, Sealer};
 
 use super::{Client, World, asked, call, opened, yes};
 
@@ -82,7 +82,7 @@ async fn texts_that_are_not_the_servers_open_nothing() {
     let run = opened(&seal, "anna");
     let by = Principal::from("anna");
     let sealer = |key: u8, audience: &str| {
-        Sealer::new(Keyring::new("test", Key::from_bytes([key; 32])), audience, Replay::AllowReplay)
+        Sealer::new(Keyring::new("test", Key::from_bytes([key; 32])), audience, ReplayPolicy::Allow)
     };
     let sealed = |sealer: Sealer| sealer.seal(&run, &by, Time(u64::MAX / 2)).unwrap();
     let mut texts = vec![

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tool_runtime::run::Time;
 use tool_stores::{
     SqliteStore,
-    sealed::{Replay, Sealer},
+    sealed::{ReplayPolicy, Sealer},
 };
 
 use super::{Client, World, asked, call, ring};
@@ -62,7 +62,7 @@ async fn the_last_run_and_the_one_before_it_are_kept() {
     client.messages.pop();
     let edited = client.say(&world, &[vec![Step::Text("Oh.".to_owned())]]).await;
     assert_eq!(edited.event("TEXT_MESSAGE_CONTENT")["delta"], "Oh.");
-    let run = Sealer::new(ring(), "desk/rests", Replay::AllowReplay);
+    let run = Sealer::new(ring(), "desk/rests", ReplayPolicy::Allow);
     let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
     assert_eq!(run.prompts().len(), 5);
 }
@@ -78,7 +78,7 @@ async fn a_run_is_kept_where_clients_keep_something() {
     assert_eq!(done.event("TOOL_CALL_RESULT")["content"], "removed a");
     assert_ne!(client.seal(), before);
     client.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
-    let run = Sealer::new(ring(), "desk/rests", Replay::AllowReplay);
+    let run = Sealer::new(ring(), "desk/rests", ReplayPolicy::Allow);
     let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
     assert_eq!((run.prompts().len(), run.calls().len()), (2, 1), "the conversation is known");
 }
@@ -94,7 +94,7 @@ async fn runs_sealed_by_other_agents_stay() {
     client.messages.push(json!({ "id": "r2", "role": "reasoning", "content": "Hm.", "encryptedValue": "gBBBB" }));
     client.say(&world, &[vec![Step::Text("Two.".to_owned())]]).await;
     client.say(&world, &[vec![Step::Text("Three.".to_owned())]]).await;
-    let run = Sealer::new(ring(), "desk/rests", Replay::AllowReplay);
+    let run = Sealer::new(ring(), "desk/rests", ReplayPolicy::Allow);
     let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
     assert_eq!((run.prompts().len(), &client.messages[0]), (3, &theirs));
 }

@@ -21,7 +21,7 @@ use tool_runtime::{
     run::{Run, Time},
 };
 use tool_server::{AgUi, BearerToken, Server};
-use tool_stores::sealed::{Key, Keyring, MemoryNonces, NonceStore, Replay, Sealer};
+use tool_stores::sealed::{Key, Keyring, MemoryNonces, NonceStore, ReplayPolicy, Sealer};
 use tower::ServiceExt;
 
 use crate::{
@@ -139,6 +139,6 @@ fn yes(asked: &Answer) -> Value {
 }
 
 fn opened(seal: &str, by: &str) -> Run {
-    let sealer = Sealer::new(ring(), "desk/waits", Replay::AllowReplay);
+    let sealer = Sealer::new(ring(), "desk/waits", ReplayPolicy::Allow);
     futures_util::FutureExt::now_or_never(sealer.open(seal, &by.into(), Time(0))).expect("it does not wait").unwrap()
 }

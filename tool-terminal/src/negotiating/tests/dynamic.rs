@@ -3,7 +3,7 @@
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
-use super::{answer, check as scripted, check_with, tool};
+use super::{check as scripted, check_with, tool, tool_result};
 use tool_runtime::feedback::Rejection;
 use tool_runtime::message::{Message, ToolCall};
 use tool_runtime::tool::{CallError, Context, Validation};
@@ -18,9 +18,9 @@ const FLIGHTS: [(&str, &str, &str, u64); 6] = [
     ("New York", "Los Angeles", "2026-10-06", 25),
 ];
 
-/// Accepts one of `cities`, ignoring case. The answer lists each city once.
+/// Accepts one of `cities`, ignoring case. Its allowed values have each city once.
 #[allow(clippy::needless_pass_by_value, reason = "as validators get it")]
-fn city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Validation<Value> {
+fn validate_city(value: Option<Value>, cities: impl Iterator<Item = &'static str>) -> Validation<Value> {
     let mut all: Vec<Value> = Vec::new();
     for city in cities.map(Value::from) {
         if !all.contains(&city) {
@@ -43,9 +43,12 @@ fn airline() -> Toolset {
         "passengers": {"type": "integer", "minimum": 1}}});
     let book = RuntimeTool::new("book_flight", "Book a flight.").input(input).dynamic();
     let book = book
-        .field(DynamicField::new("departure").validate(|value, _| city(value, FLIGHTS.iter().map(|flight| flight.0))))
+        .field(
+            DynamicField::new("departure")
+                .validate(|value, _| validate_city(value, FLIGHTS.iter().map(|flight| flight.0))),
+        )
         .field(DynamicField::new("arrival").requires(["departure"]).validate(|value, known| {
-            city(value, FLIGHTS.iter().filter(|flight| known["departure"] == flight.0).map(|flight| flight.1))
+            validate_city(value, FLIGHTS.iter().filter(|flight| known["departure"] == flight.0).map(|flight| flight.1))
         }))
         .field(DynamicField::new("date").requires(["departure", "arrival"]).hints(["passengers"]).validate(
             |value, known| {
@@ -53,7 +56,7 @@ fn airline() -> Toolset {
                 let goes = |flight: &&(&str, &str, &str, u64)| {
                     known["departure"] == flight.0 && known["arrival"] == flight.1 && flight.3 >= seats
                 };
-                city(value, FLIGHTS.iter().filter(goes).map(|flight| flight.2))
+                validate_city(value, FLIGHTS.iter().filter(goes).map(|flight| flight.2))
             },
         ))
         .field(DynamicField::new("passengers").requires(["departure", "arrival", "date"]).validate(|value, known| {
@@ -80,9 +83,9 @@ fn set(tool: impl tool_runtime::tool::DynTool + 'static) -> Toolset {
 pub fn call_tool(tools: &Toolset, call: &ToolCall) -> (Message, Option<Rejection>) {
     let cx = Context::new(&call.id);
     match tools.call(&call.name, &call.arguments, &cx).now_or_never().expect("nothing waits") {
-        Ok(output) => (answer(call, &output.text(), false), None),
-        Err(CallError::Rejected(refusal)) => (answer(call, &refusal.to_json_text(), true), Some(refusal)),
-        Err(other) => (answer(call, &other.to_string(), true), None),
+        Ok(output) => (tool_result(call, &output.text(), false), None),
+        Err(CallError::Rejected(refusal)) => (tool_result(call, &refusal.to_json_text(), true), Some(refusal)),
+        Err(other) => (tool_result(call, &other.to_string(), true), None),
     }
 }
 
@@ -92,7 +95,7 @@ fn check(tools: &Toolset, script: &str) {
 }
 
 #[test]
-fn a_booking_proceeds_like_in_the_first_implementation() {
+fn a_booking_asks_for_one_parameter_after_the_other() {
     check(
         &airline(),
         r#"
@@ -218,7 +221,7 @@ fn no(results: &Value) -> Value {
 }
 
 #[test]
-fn a_booking_is_led_by_what_the_tool_allows() {
+fn the_allowed_values_of_the_tool_guide_a_booking() {
     let feedback = [
         no(&json!({
             "departure": {"valid": false, "problems": ["no matching options"], "allowedValues": ["london", "Berlin"]},

@@ -1,7 +1,7 @@
 //! Dialogues, written as transcripts.
 //!
 //! In a script, `> ` begins the person's text, `< ` the result of the previous call, and `<! ` its failure. All other lines are
-//! the model's answers, where `! name arguments` is a call. Running a script must reproduce it.
+//! the model's replies, where `! name arguments` is a call. Running a script must reproduce it.
 
 mod dialogues;
 mod dynamic;
@@ -37,7 +37,7 @@ fn assistant(reply: &Reply) -> Message {
     }
 }
 
-fn answer(call: &ToolCall, text: &str, is_error: bool) -> Message {
+fn tool_result(call: &ToolCall, text: &str, is_error: bool) -> Message {
     let content = match serde_json::from_str::<Value>(text) {
         Ok(_) => vec![Part::Json { json: text.to_owned() }],
         Err(_) => vec![Part::text(text)],
@@ -51,7 +51,7 @@ fn check(tools: &ToolList, script: &str) {
     check_with(tools, script, None);
 }
 
-/// Runs a script, in which `respond`, if given, answers the calls.
+/// Runs a script, in which `respond`, if given, returns the results of the calls.
 #[track_caller]
 fn check_with(tools: &ToolList, script: &str, respond: Option<&dyn Fn(&ToolCall) -> Message>) {
     let written: Vec<&str> = script.trim().lines().map(str::trim).collect();
@@ -60,7 +60,7 @@ fn check_with(tools: &ToolList, script: &str, respond: Option<&dyn Fn(&ToolCall)
         if let Some(text) = line.strip_prefix("> ") {
             messages.push(Message::user(text.replace("\\n", "\n")));
         } else if let Some(call) = waiting.take_if(|_| line.starts_with('<')) {
-            messages.push(answer(&call, line.trim_start_matches(['<', '!']).trim(), line.starts_with("<!")));
+            messages.push(tool_result(&call, line.trim_start_matches(['<', '!']).trim(), line.starts_with("<!")));
         } else {
             continue;
         }
@@ -81,5 +81,5 @@ fn check_with(tools: &ToolList, script: &str, respond: Option<&dyn Fn(&ToolCall)
         }
     }
     let (run, written) = (out.join("\n"), written.join("\n"));
-    assert!(run == written, "\n--- it runs as\n{run}\n--- it is written as\n{written}\n");
+    assert!(run == written, "\n--- the dialogue ran as\n{run}\n--- the script is\n{written}\n");
 }

@@ -9,7 +9,7 @@ use super::super::form::FieldQuestion;
 use super::super::scalar;
 use super::super::shape::{Kind, Shape};
 use super::super::{DialogueState, Reply, read_dialogue};
-use super::{answer, assistant, reply, tool};
+use super::{assistant, reply, tool, tool_result};
 use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
 use tool_runtime::model::Request;
 use tool_runtime::toolset::ToolList;
@@ -146,7 +146,7 @@ fn feedback() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Generates messages in any order, also calls without answers and answers without calls.
+/// Generates messages in any order, also calls without results and results without calls.
 fn message() -> impl Strategy<Value = Message> {
     let call = ("call_[1-3]", "fill|gone", prop_oneof![Just("{\"p0\":[{}],\"p1\":{}}".to_owned()), text()]);
     let call = call.prop_map(|(id, name, arguments)| ToolCall { id, name, arguments });
@@ -154,14 +154,14 @@ fn message() -> impl Strategy<Value = Message> {
         4 => text().prop_map(Message::user),
         1 => text().prop_map(Message::assistant),
         1 => call.clone().prop_map(|call| Message::Assistant { content: vec![AssistantPart::Call(call)] }),
-        2 => (call, feedback(), any::<bool>()).prop_map(|(call, text, error)| answer(&call, &text, error)),
+        2 => (call, feedback(), any::<bool>()).prop_map(|(call, text, error)| tool_result(&call, &text, error)),
         1 => Just(Message::system("x")),
         1 => Just(Message::User { content: vec![Part::Json { json: "{".into() }] }),
     ]
 }
 
 /// Returns an answer that fits a question.
-fn fitting(question: &FieldQuestion) -> String {
+fn fitting_answer(question: &FieldQuestion) -> String {
     if let Some(choice) = question.choices.first() {
         return scalar::to_plain_text(&choice.value);
     }
@@ -250,7 +250,7 @@ proptest! {
             let sensible = match &dialogue.state {
                 DialogueState::Filling(form) if form.clarification.is_none() => match form.next_question(dialogue.shape(0)) {
                     Some(question) if form.open_list.is_some() && form.is_complete(&question) => "done".to_owned(),
-                    Some(question) => fitting(&question),
+                    Some(question) => fitting_answer(&question),
                     None => "yes".to_owned(),
                 },
                 DialogueState::Filling(_) => "no".to_owned(),
@@ -262,6 +262,6 @@ proptest! {
             let next = chatter.next().filter(|(stray, _)| *stray && turn < 40).map_or(sensible, |(_, text)| text);
             messages.push(Message::user(next));
         }
-        prop_assert!(false, "never came to a call: {root} {:?}", messages.last_chunk::<4>());
+        prop_assert!(false, "the dialogue made no call: {root} {:?}", messages.last_chunk::<4>());
     }
 }

@@ -153,7 +153,7 @@ impl Person {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 60, ..ProptestConfig::default() })]
     #[test]
-    fn comes_to_an_end(fields in fields(), dice in prop::collection::vec(any::<u8>(), 5..40)) {
+    fn a_dialogue_ends(fields in fields(), dice in prop::collection::vec(any::<u8>(), 5..40)) {
         let tools = tool(&fields);
         let mut person = Person { dice, rolled: 0, dead_ends: 0, backs: 0 };
         let mut messages = vec![Message::user("fill")];
@@ -178,7 +178,7 @@ proptest! {
             if matches!(dialogue.state, DialogueState::Idle) {
                 // The person learned that the call is impossible: at once, or after too many dead ends.
                 let hopeless = fields.iter().any(|field| field.requires.is_empty() && field.rows[0] == 0);
-                prop_assert!(hopeless || person.dead_ends > PATIENCE, "gave up: {:?}", messages.last());
+                prop_assert!(hopeless || person.dead_ends > PATIENCE, "the dialogue gave up: {:?}", messages.last());
                 return Ok(());
             }
             let (text, changed) = person.say(&dialogue, &accepted);
@@ -188,6 +188,6 @@ proptest! {
             }
             messages.push(Message::user(text));
         }
-        prop_assert!(false, "no end: {:?}", messages.last_chunk::<8>());
+        prop_assert!(false, "the dialogue did not end: {:?}", messages.last_chunk::<8>());
     }
 }

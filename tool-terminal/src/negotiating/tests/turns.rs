@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::Reply;
 use super::dialogues::tools;
-use super::{answer, reply};
+use super::{reply, tool_result};
 use crate::negotiating::NegotiatingModel;
 use tool_runtime::message::{AssistantPart, Message, Part, ToolCall};
 use tool_runtime::model::{Delta, FinishReason, Model, ModelErrorKind, Request, ToolChoice};
@@ -47,7 +47,11 @@ fn calls_are_numbered_through_the_conversation() {
     assert_eq!(deltas(Request::new(&messages, &tools())), expected);
     // Another model has already used the next id.
     let used = call("call_2", "{}");
-    messages.extend([calls(std::slice::from_ref(&used)), answer(&used, "{}", false), Message::user("weather in Oslo")]);
+    messages.extend([
+        calls(std::slice::from_ref(&used)),
+        tool_result(&used, "{}", false),
+        Message::user("weather in Oslo"),
+    ]);
     assert!(matches!(reply(&tools(), &messages), Reply::Call(call) if call.id == "call_3"));
 }
 
@@ -91,7 +95,7 @@ fn an_abandoned_call_needs_a_new_request() {
 fn messages_before_a_success_do_not_matter() {
     let made = call("call_1", "{\"city\":\"Rome\"}");
     let before = [Message::user("delete a file"), Message::assistant("?"), Message::user("weather in Rome")];
-    let after = [calls(std::slice::from_ref(&made)), answer(&made, "{}", false), Message::user("and in Oslo?")];
+    let after = [calls(std::slice::from_ref(&made)), tool_result(&made, "{}", false), Message::user("and in Oslo?")];
     let whole: Vec<Message> = before.into_iter().chain(after.clone()).collect();
     assert_eq!(reply(&tools(), &whole), reply(&tools(), &after));
     assert!(
@@ -107,8 +111,8 @@ fn all_results_of_parallel_calls_are_shown() {
     let messages = [
         Message::user("both"),
         calls(&[one.clone(), two.clone()]),
-        answer(&two, &refused, true),
-        answer(&one, "warm", false),
+        tool_result(&two, &refused, true),
+        tool_result(&one, "warm", false),
     ];
     let Reply::Say(text) = reply(&tools(), &messages) else { panic!("results are shown") };
     assert_eq!(text, "“Oslo” does not work for city: too cold.\n\nwarm\nWhat is the city name?");
@@ -124,7 +128,7 @@ fn nothing_to_answer_and_nothing_to_offer() {
     let messages = [Message::User { content: vec![image] }];
     assert_eq!(reply(&tools(), &messages), Reply::Say("I did not get any text.".into()));
     let gone = ToolCall { name: "gone".into(), ..call("x", "not json") };
-    let messages = [calls(std::slice::from_ref(&gone)), answer(&gone, "{\"ok\":false}", true)];
+    let messages = [calls(std::slice::from_ref(&gone)), tool_result(&gone, "{\"ok\":false}", true)];
     assert!(matches!(reply(&tools(), &messages), Reply::Say(_)));
 }
 
@@ -141,10 +145,10 @@ fn a_denial_is_not_a_failure_of_the_tool() {
             "All right, I did not do it.\nAnything else? (or change something, such as “city: …”)",
         ),
     ] {
-        let messages = [calls(std::slice::from_ref(&made)), answer(&made, text, true)];
+        let messages = [calls(std::slice::from_ref(&made)), tool_result(&made, text, true)];
         assert_eq!(reply(&tools(), &messages), Reply::Say(reply_text.into()));
     }
-    let messages = [calls(std::slice::from_ref(&made)), answer(&made, "Permission denied (os error 13)", true)];
+    let messages = [calls(std::slice::from_ref(&made)), tool_result(&made, "Permission denied (os error 13)", true)];
     assert!(
         matches!(reply(&tools(), &messages), Reply::Say(text) if text.starts_with("That did not work: Permission"))
     );
@@ -153,7 +157,7 @@ fn a_denial_is_not_a_failure_of_the_tool() {
 #[test]
 fn control_characters_of_a_tool_do_not_reach_the_terminal() {
     let made = call("a", "{}");
-    let messages = [calls(std::slice::from_ref(&made)), answer(&made, "\u{1b}[2Jred\u{202e}x", true)];
+    let messages = [calls(std::slice::from_ref(&made)), tool_result(&made, "\u{1b}[2Jred\u{202e}x", true)];
     let Reply::Say(text) = reply(&tools(), &messages) else { panic!("a failure is shown") };
     assert!(text.contains("[2Jredx") && !text.contains(['\u{1b}', '\u{202e}']));
 }

@@ -1,4 +1,4 @@
-//! The errors of providers, in all their forms: unsuccessful answers, and events of a stream.
+//! The errors of providers, in all their forms: error responses, and events of a stream.
 
 use std::time::{Duration, SystemTime};
 
@@ -24,16 +24,16 @@ fn kind_of_status(status: u16) -> ModelErrorKind {
     }
 }
 
-/// An error object of a provider.
+/// An error as a provider describes it.
 #[derive(Debug)]
-struct Fault {
+struct ProviderError {
     /// The message for people, shortened.
     message: String,
     /// The kind that the provider names; `None` if it is not known.
     kind: Option<ModelErrorKind>,
 }
 
-impl Fault {
+impl ProviderError {
     /// Finds the error in `value`: `{"error": {"message", "type", "code"}}`, `{"error": "text"}`, `{"message"}`,
     /// `{"detail"}` or `[{…}]`.
     fn find(value: &Value) -> Option<Self> {
@@ -63,23 +63,23 @@ impl Fault {
 pub fn read_event<'a, T: Deserialize<'a>>(data: &'a str, expected: &str) -> Result<T, ModelError> {
     serde_json::from_str(data).map_err(|error| {
         let message = format!("an event is not {expected}: {}", shorten(data));
-        find_stream_failure(data).unwrap_or_else(|| protocol_error(&message).with_source(error))
+        find_stream_error(data).unwrap_or_else(|| protocol_error(&message).with_source(error))
     })
 }
 
-/// Returns the failure that an event of a stream reports, if it does.
-pub fn find_stream_failure(data: &str) -> Option<ModelError> {
-    let fault = Fault::find(&serde_json::from_str(data).ok()?)?;
-    let kind = fault.kind.unwrap_or(ModelErrorKind::Unavailable);
-    Some(ModelError::new(kind, format!("the provider reported an error during the stream: {}", fault.message)))
+/// Returns the error that an event of a stream reports, if it reports one.
+pub fn find_stream_error(data: &str) -> Option<ModelError> {
+    let error = ProviderError::find(&serde_json::from_str(data).ok()?)?;
+    let kind = error.kind.unwrap_or(ModelErrorKind::Unavailable);
+    Some(ModelError::new(kind, format!("the provider reported an error during the stream: {}", error.message)))
 }
 
-/// Returns the failure for a stream that ended before the model had finished.
+/// Returns the error for a stream that ended before the model had finished.
 pub fn cut_off_error() -> ModelError {
-    ModelError::new(ModelErrorKind::Unavailable, "the provider's answer ended before the model had finished")
+    ModelError::new(ModelErrorKind::Unavailable, "the provider's response ended before the model had finished")
 }
 
-/// Returns the failure for a stream that violates its protocol.
+/// Returns the error for a stream that violates its protocol.
 pub fn protocol_error(message: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
 }
@@ -102,7 +102,7 @@ fn kind_of_word(word: &str) -> Option<ModelErrorKind> {
     }
 }
 
-/// Returns at most 500 characters of `text`, on one line.
+/// Shortens `text` to at most 500 characters on one line.
 pub fn shorten(text: &str) -> String {
     let mut words = text.split_whitespace();
     let mut line = words.next().unwrap_or_default().to_owned();
@@ -120,32 +120,32 @@ pub fn shorten(text: &str) -> String {
     line
 }
 
-/// Reads the failure from an unsuccessful answer. `sent_headers` are the headers of the request, whose values the message must
+/// Reads the error from a response without success. `sent_headers` are the headers of the request, whose values the message must
 /// not contain.
-pub async fn read_failed_answer(mut answer: Response, sent_headers: &HeaderMap) -> ModelError {
-    let status = answer.status();
-    let wait = read_retry_after(answer.headers(), SystemTime::now());
+pub async fn read_error_response(mut response: Response, sent_headers: &HeaderMap) -> ModelError {
+    let status = response.status();
+    let wait = read_retry_after(response.headers(), SystemTime::now());
     let mut body = Vec::new();
-    while let Ok(Some(chunk)) = answer.chunk().await {
+    while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(&chunk);
         if body.len() > MAX_ERROR_BODY {
             break;
         }
     }
-    read_failure(status, &redact(&String::from_utf8_lossy(&body), sent_headers)).retry_after(wait)
+    parse_error_body(status, &redact(&String::from_utf8_lossy(&body), sent_headers)).retry_after(wait)
 }
 
-fn read_failure(status: StatusCode, body: &str) -> ModelError {
-    let fault = serde_json::from_str(body).ok().as_ref().and_then(Fault::find);
+fn parse_error_body(status: StatusCode, body: &str) -> ModelError {
+    let error = serde_json::from_str(body).ok().as_ref().and_then(ProviderError::find);
     let mut kind = kind_of_status(status.as_u16());
     // An exhausted quota is also reported as 429, but waiting does not help.
     if kind == ModelErrorKind::RateLimited
-        && fault.as_ref().and_then(|fault| fault.kind) == Some(ModelErrorKind::Refused)
+        && error.as_ref().and_then(|error| error.kind) == Some(ModelErrorKind::Refused)
     {
         kind = ModelErrorKind::Refused;
     }
-    let detail = match fault {
-        Some(fault) => fault.message,
+    let detail = match error {
+        Some(error) => error.message,
         None if body.trim_start().starts_with('<') => String::new(),
         None => shorten(body),
     };
@@ -155,7 +155,7 @@ fn read_failure(status: StatusCode, body: &str) -> ModelError {
         _ => "",
     };
     let colon = if detail.is_empty() { "" } else { ": " };
-    ModelError::new(kind, format!("the provider answered {status}{colon}{detail}{hint}"))
+    ModelError::new(kind, format!("the provider responded with {status}{colon}{detail}{hint}"))
 }
 
 /// Returns `text` without the secrets of the request, which some proxies repeat.
@@ -206,11 +206,11 @@ mod tests {
             (json!({"detail": "m"}), None),
         ];
         for (value, kind) in cases {
-            let fault = Fault::find(&value).unwrap_or_else(|| panic!("{value}"));
-            assert_eq!((fault.message.as_str(), fault.kind), ("m", kind), "{value}");
+            let error = ProviderError::find(&value).unwrap_or_else(|| panic!("{value}"));
+            assert_eq!((error.message.as_str(), error.kind), ("m", kind), "{value}");
         }
-        assert!(Fault::find(&json!({"id": "x", "choices": []})).is_none());
-        assert!(Fault::find(&json!(null)).is_none());
+        assert!(ProviderError::find(&json!({"id": "x", "choices": []})).is_none());
+        assert!(ProviderError::find(&json!(null)).is_none());
     }
 
     #[test]
@@ -222,45 +222,45 @@ mod tests {
     }
 
     #[test]
-    fn says_the_status_and_the_providers_words() {
+    fn a_message_contains_the_status_and_the_providers_text() {
         use ModelErrorKind::{Configuration, RateLimited, Refused, Unauthorized, Unavailable};
         let cases = [
             (
                 401,
                 r#"{"error":{"message":"no"}}"#,
                 Unauthorized,
-                "the provider answered 401 Unauthorized: no (check the API key)",
+                "the provider responded with 401 Unauthorized: no (check the API key)",
             ),
-            (404, "no such model", Refused, "the provider answered 404 Not Found: no such model"),
-            (429, "", RateLimited, "the provider answered 429 Too Many Requests"),
+            (404, "no such model", Refused, "the provider responded with 404 Not Found: no such model"),
+            (429, "", RateLimited, "the provider responded with 429 Too Many Requests"),
             (
                 429,
                 r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#,
                 Refused,
-                "the provider answered 429 Too Many Requests: pay",
+                "the provider responded with 429 Too Many Requests: pay",
             ),
-            (502, "<html>bad gateway</html>", Unavailable, "the provider answered 502 Bad Gateway"),
+            (502, "<html>bad gateway</html>", Unavailable, "the provider responded with 502 Bad Gateway"),
             (
                 529,
                 r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,
                 Unavailable,
-                "the provider answered 529 <unknown status code>: Overloaded",
+                "the provider responded with 529 <unknown status code>: Overloaded",
             ),
             (
                 301,
                 "",
                 Configuration,
-                "the provider answered 301 Moved Permanently (redirects are not followed: set the base URL that it points to)",
+                "the provider responded with 301 Moved Permanently (redirects are not followed: set the base URL that it points to)",
             ),
         ];
         for (status, body, kind, message) in cases {
-            let error = read_failure(StatusCode::from_u16(status).unwrap(), body);
+            let error = parse_error_body(StatusCode::from_u16(status).unwrap(), body);
             assert_eq!((error.kind(), error.to_string().as_str()), (kind, message));
         }
     }
 
     #[test]
-    fn does_not_repeat_the_key() {
+    fn a_message_does_not_repeat_the_key() {
         let sent: HeaderMap =
             [("authorization".parse().unwrap(), "Bearer sk-12345678".parse().unwrap())].into_iter().collect();
         assert_eq!(redact("bad key sk-12345678!", &sent), "bad key [redacted]!");

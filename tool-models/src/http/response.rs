@@ -1,6 +1,6 @@
-//! The reader of answers: it turns chunks of bytes into server-sent events, and these into deltas.
+//! The reader of responses: it turns chunks of bytes into server-sent events, and these into deltas.
 
-use std::{collections::VecDeque, error, time::Duration};
+use std::{collections::VecDeque, error::Error as StdError, time::Duration};
 
 use futures_util::stream::{self, BoxStream, Stream, StreamExt, TryStreamExt};
 use reqwest::{
@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::Http;
-use crate::fault;
+use crate::error;
 use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 
 /// A decoder of a provider's stream. It does no I/O, so that recorded streams can be replayed.
@@ -22,35 +22,35 @@ use tool_runtime::model::{Delta, ModelError, ModelErrorKind};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot decode a provider's stream",
     label = "`Decode` is not implemented",
-    note = "implement `Decode` for it: it turns the events of one answer into deltas"
+    note = "implement `Decode` for it: it turns the events of one response into deltas"
 )]
 pub trait Decode: Send {
     /// Decodes the data of the stream's next event. After an error, the caller must not use the decoder any more.
-    fn event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;
+    fn decode_event(&mut self, data: &str) -> Result<Vec<Delta>, ModelError>;
 
     /// Ends the stream. Returns the remaining deltas. The last is [`Delta::Finish`], unless an event returned it before. Fails
     /// if the stream ended before the model had finished.
-    fn end(&mut self) -> Result<Vec<Delta>, ModelError>;
+    fn finish(&mut self) -> Result<Vec<Delta>, ModelError>;
 }
 
 /// The maximum wait for the end of a body after its last event. The client can reuse a connection only after it has read the
 /// whole body.
 const MAX_LINGER: Duration = Duration::from_millis(200);
 
-/// The events of an answer, and the decoder that turns them into deltas.
+/// The events of a response, and the decoder that turns them into deltas.
 pub struct DeltaStream<'a, D> {
     events: BoxStream<'a, Result<String, ModelError>>,
     decoder: D,
     decoded: VecDeque<Delta>,
     is_finished: bool,
-    /// The permit, which makes the request count as in flight.
+    /// Held while the request is in flight.
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl<D: Decode + 'static> DeltaStream<'static, D> {
-    /// Waits for the headers of an answer.
+    /// Waits for the headers of `response`.
     pub async fn open(
-        answer: impl Future<Output = reqwest::Result<Response>>,
+        response: impl Future<Output = reqwest::Result<Response>>,
         sent_headers: &HeaderMap,
         http: &Http,
         decoder: D,
@@ -58,18 +58,18 @@ impl<D: Decode + 'static> DeltaStream<'static, D> {
         let wait = http.timeouts.first_byte;
         let deadline = Instant::now() + wait;
         let head = async {
-            let answer = answer.await.map_err(unreachable_error)?;
-            if answer.status().is_success() {
-                Ok(answer)
+            let response = response.await.map_err(request_error)?;
+            if response.status().is_success() {
+                Ok(response)
             } else {
-                Err(fault::read_failed_answer(answer, sent_headers).await)
+                Err(error::read_error_response(response, sent_headers).await)
             }
         };
-        let answer = timeout_at(deadline, head).await.map_err(|_| timeout_error(wait))??;
+        let response = timeout_at(deadline, head).await.map_err(|_| timeout_error(wait))??;
         let is_json =
-            answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-        let bytes = chunks(answer, deadline, wait, http.timeouts.idle);
-        let events = if is_json { whole_body(bytes, http.max_event) } else { events(bytes, http.max_event) };
+            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let bytes = read_chunks(response, deadline, wait, http.timeouts.idle);
+        let events = if is_json { read_body(bytes, http.max_event) } else { parse_events(bytes, http.max_event) };
         Ok(Self::new(events, decoder))
     }
 }
@@ -84,8 +84,8 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
         self
     }
 
-    /// Reads until the first relevant delta or the end of the answer. A count of tokens is not relevant, because providers send
-    /// one before they report that they are overloaded.
+    /// Reads up to the first delta that proves that the model answers, or to the end. [`Delta::Usage`] proves nothing: providers
+    /// send one and then report an overload.
     pub async fn read_first_delta(&mut self) -> Result<(), ModelError> {
         while self.decoded.iter().all(|delta| matches!(delta, Delta::Usage(_))) && !self.is_finished {
             self.read_event().await?;
@@ -95,10 +95,10 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
 
     async fn read_event(&mut self) -> Result<(), ModelError> {
         let more = if let Some(event) = self.events.next().await {
-            self.decoder.event(&event?)?
+            self.decoder.decode_event(&event?)?
         } else {
             self.is_finished = true;
-            self.decoder.end()?
+            self.decoder.finish()?
         };
         self.is_finished |= matches!(more.last(), Some(Delta::Finish(_)));
         self.decoded.extend(more);
@@ -119,7 +119,7 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
             }
             if deltas.permit.is_some() {
                 let rest = async { while deltas.events.next().await.is_some() {} };
-                // Neither the rest nor a timeout matters.
+                // The rest has no meaning, and a timeout only closes the connection.
                 let _ = timeout(MAX_LINGER, rest).await;
             }
             None
@@ -128,50 +128,50 @@ impl<'a, D: Decode + 'a> DeltaStream<'a, D> {
 }
 
 /// Decodes the bytes of an event stream, such as a recorded one.
-pub fn deltas<'a, B, E, D>(
+pub fn decode_deltas<'a, B, E, D>(
     bytes: impl Stream<Item = Result<B, E>> + Send + 'a,
     decoder: D,
 ) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'a
 where
     B: AsRef<[u8]> + Send + 'a,
-    E: Into<Box<dyn error::Error + Send + Sync>> + 'a,
+    E: Into<Box<dyn StdError + Send + Sync>> + 'a,
     D: Decode + 'a,
 {
     let bytes = bytes.map_err(|error| {
-        ModelError::new(ModelErrorKind::Unavailable, "the recorded answer cannot be read").with_source(error)
+        ModelError::new(ModelErrorKind::Unavailable, "the recorded response cannot be read").with_source(error)
     });
-    DeltaStream::new(events(bytes, usize::MAX), decoder).into_stream()
+    DeltaStream::new(parse_events(bytes, usize::MAX), decoder).into_stream()
 }
 
-/// Returns the chunks of an answer's body. Each must arrive within the time limit.
-fn chunks(
-    answer: Response,
+/// Reads the chunks of a response's body. Each must arrive within the time limit.
+fn read_chunks(
+    response: Response,
     deadline: Instant,
     first: Duration,
     idle: Duration,
 ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ModelError>> + Send {
-    stream::try_unfold((answer, deadline, first), move |(mut answer, deadline, wait)| async move {
+    stream::try_unfold((response, deadline, first), move |(mut response, deadline, wait)| async move {
         let chunk =
-            timeout_at(deadline, answer.chunk()).await.map_err(|_| timeout_error(wait))?.map_err(broken_off_error)?;
-        Ok(chunk.map(|chunk| (chunk, (answer, Instant::now() + idle, idle))))
+            timeout_at(deadline, response.chunk()).await.map_err(|_| timeout_error(wait))?.map_err(broken_off_error)?;
+        Ok(chunk.map(|chunk| (chunk, (response, Instant::now() + idle, idle))))
     })
 }
 
-/// Returns the data of the events in `bytes`. Each may have at most `max_length` bytes.
-fn events<'a, B: AsRef<[u8]> + Send + 'a>(
+/// Parses `bytes` into the data of events. Each may have at most `max_length` bytes.
+fn parse_events<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
     max_length: usize,
 ) -> BoxStream<'a, Result<String, ModelError>> {
-    let mut events = Events::new(max_length);
+    let mut parser = SseParser::new(max_length);
     let data = bytes.flat_map(move |chunk| match chunk {
-        Ok(chunk) => stream::iter(events.push(chunk.as_ref())),
+        Ok(chunk) => stream::iter(parser.push(chunk.as_ref())),
         Err(error) => stream::iter(vec![Err(error)]),
     });
     data.boxed()
 }
 
-/// Returns a body that is one JSON value. Servers send one if they do not stream, or to report an error with a success status.
-fn whole_body<'a, B: AsRef<[u8]> + Send + 'a>(
+/// Reads a body that is one JSON value. Servers send one if they do not stream, or to report an error with a success status.
+fn read_body<'a, B: AsRef<[u8]> + Send + 'a>(
     bytes: impl Stream<Item = Result<B, ModelError>> + Send + 'a,
     max_length: usize,
 ) -> BoxStream<'a, Result<String, ModelError>> {
@@ -187,18 +187,18 @@ fn whole_body<'a, B: AsRef<[u8]> + Send + 'a>(
     stream::once(body).boxed()
 }
 
-pub fn unreachable_error(error: reqwest::Error) -> ModelError {
+pub fn request_error(error: reqwest::Error) -> ModelError {
     if error.is_builder() {
-        let message = "the base URL of the model is not a URL that requests can be sent to";
+        let message = "invalid base URL of the model: use an absolute `http` or `https` URL";
         return ModelError::new(ModelErrorKind::Configuration, message).with_source(error.without_url());
     }
     let host = error.url().and_then(|url| url.host_str()).unwrap_or("the provider").to_owned();
-    let what = if error.is_connect() { "cannot be reached" } else { "broke the connection before it answered" };
+    let what = if error.is_connect() { "cannot be reached" } else { "broke the connection before it responded" };
     ModelError::new(ModelErrorKind::Unavailable, format!("{host} {what}")).with_source(error.without_url())
 }
 
 fn broken_off_error(error: reqwest::Error) -> ModelError {
-    let message = "the connection broke while the answer was read";
+    let message = "the connection broke while the response was read";
     ModelError::new(ModelErrorKind::Unavailable, message).with_source(error.without_url())
 }
 
@@ -206,13 +206,13 @@ fn timeout_error(wait: Duration) -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, format!("the provider sent nothing for {wait:?}"))
 }
 
-/// A parser of event streams that looks at each byte once. It keeps only the data of an event, because providers repeat the
-/// event's name there.
+/// A parser of server-sent events that looks at each byte once. It drops the `event:` line: providers repeat the name in the
+/// data.
 ///
 /// The crate `sse-stream` is no substitute: it has no limit for the size of an event, and refuses lines that the
 /// standard ignores.
 #[derive(Debug)]
-struct Events {
+struct SseParser {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
@@ -222,8 +222,8 @@ struct Events {
     max_length: usize,
 }
 
-impl Events {
-    /// Creates a parser of events with at most `max_length` bytes.
+impl SseParser {
+    /// Creates a parser of events of at most `max_length` bytes each.
     fn new(max_length: usize) -> Self {
         Self { line: Vec::new(), data: Vec::new(), has_data: false, has_begun: false, is_after_cr: false, max_length }
     }
@@ -287,7 +287,7 @@ fn too_long_error(max_length: usize) -> ModelError {
 }
 
 fn not_utf8_error() -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, "the answer is not text in UTF-8")
+    ModelError::new(ModelErrorKind::Protocol, "the provider's response is not valid UTF-8")
 }
 
 /// Helpers for tests of decoders.
@@ -297,16 +297,16 @@ pub mod testing {
 
     use super::Decode;
 
-    /// Decodes an answer that consists of these events.
+    /// Decodes a response that consists of these events.
     pub fn decode(
         mut decoder: impl Decode,
         events: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Vec<Delta>, ModelError> {
         let mut deltas = Vec::new();
         for event in events {
-            deltas.extend(decoder.event(event.as_ref())?);
+            deltas.extend(decoder.decode_event(event.as_ref())?);
         }
-        deltas.extend(decoder.end()?);
+        deltas.extend(decoder.finish()?);
         Ok(deltas)
     }
 
@@ -332,12 +332,12 @@ mod tests {
     use super::*;
 
     fn split<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-        let mut events = Events::new(usize::MAX);
-        chunks.into_iter().flat_map(|chunk| events.push(chunk)).map(|event| event.unwrap_or("?".into())).collect()
+        let mut parser = SseParser::new(usize::MAX);
+        chunks.into_iter().flat_map(|chunk| parser.push(chunk)).map(|event| event.unwrap_or("?".into())).collect()
     }
 
     #[test]
-    fn as_the_standard_says() {
+    fn events_are_parsed_as_the_standard_requires() {
         let cases: [(&str, &[&str]); 14] = [
             ("data: a\n\ndata: b\n\n", &["a", "b"]),
             ("data: a\r\n\r\ndata: b\r\r", &["a", "b"]),
@@ -362,19 +362,19 @@ mod tests {
 
     #[test]
     fn long_and_garbled_events_are_errors() {
-        let kinds = |text: &[u8]| -> Vec<_> {
-            let events = Events::new(10).push(text);
+        let parse = |text: &[u8]| -> Vec<_> {
+            let events = SseParser::new(10).push(text);
             events.into_iter().map(|event| event.map_err(|error| error.to_string())).collect()
         };
-        assert!(kinds(b"data: 01234567890")[0].is_err());
-        assert!(kinds(b"data: 012345\ndata: 67890\n")[0].is_err());
-        assert_eq!(kinds(b"data: 0123\n\ndata: 4567\n\n").len(), 2);
-        assert_eq!(kinds(b"data: \xff\n\n"), [Err("the answer is not text in UTF-8".to_owned())]);
+        assert!(parse(b"data: 01234567890")[0].is_err());
+        assert!(parse(b"data: 012345\ndata: 67890\n")[0].is_err());
+        assert_eq!(parse(b"data: 0123\n\ndata: 4567\n\n").len(), 2);
+        assert_eq!(parse(b"data: \xff\n\n"), [Err("the provider's response is not valid UTF-8".to_owned())]);
     }
 
     proptest! {
         #[test]
-        fn cut_anywhere(bytes in "([a:\r\n \u{feff}ü]|data|data: |\n\n){0,40}", sizes in proptest::collection::vec(1_usize..9, 1..20)) {
+        fn events_do_not_depend_on_the_cuts(bytes in "([a:\r\n \u{feff}ü]|data|data: |\n\n){0,40}", sizes in proptest::collection::vec(1_usize..9, 1..20)) {
             let mut chunks = Vec::new();
             let mut rest = bytes.as_bytes();
             for size in sizes.iter().cycle() {

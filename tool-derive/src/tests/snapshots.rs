@@ -9,8 +9,9 @@ use syn::{Attribute, Item, Meta};
 
 use crate::{entry, print};
 
-/// Returns the expansion of the macros on `item`, as the compiler calls them: an attribute alone, and derives beside the item.
-fn expanded(mut item: Item) -> TokenStream {
+/// Expands the macros on `item` as the compiler does: the output of an attribute replaces the item, and that of a derive follows
+/// it.
+fn expand_item(mut item: Item) -> TokenStream {
     let attrs = match &mut item {
         Item::Fn(item) => &mut item.attrs,
         Item::Struct(item) => &mut item.attrs,
@@ -42,17 +43,17 @@ fn expanded(mut item: Item) -> TokenStream {
     quote!(#item #derived)
 }
 
-/// Returns the expansion of a file.
-fn expansion(source: &str) -> String {
+/// Expands the macros in a file.
+fn expand_file(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
-    let items = file.items.into_iter().map(expanded);
+    let items = file.items.into_iter().map(expand_item);
     let text = print::pretty(&items.collect());
     // A build of the whole workspace has the feature `collect`, too.
     text.lines().filter(|line| !line.trim_start().starts_with("__rt::collect!")).flat_map(|line| [line, "\n"]).collect()
 }
 
 #[test]
-fn expansions_are_as_they_were() {
+fn expansions_match_their_snapshots() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let guide = fs::read_to_string(root.join("../docs/expansion.md")).expect("the guide shows expansions");
     let bless = std::env::var_os("BLESS").is_some();
@@ -65,7 +66,7 @@ fn expansions_are_as_they_were() {
         }
         seen += 1;
         let source = fs::read_to_string(&path).expect("an input is readable");
-        let (now, kept) = (expansion(&source), path.with_extension("expanded.rs"));
+        let (now, kept) = (expand_file(&source), path.with_extension("expanded.rs"));
         if bless {
             fs::write(&kept, &now).expect("a snapshot can be written");
         }

@@ -1,4 +1,4 @@
-//! Tests of half-written declarations: whatever is wrong with them, the expansion has the item, its body and its type, so that an
+//! Tests of unfinished declarations: whatever is wrong with them, the expansion has the item, its body and its type, so that an
 //! editor finds them.
 //!
 //! `scripts/rust-analyzer` gives the same cases to the real editor.
@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::{entry, print};
 
-const CASES: &str = include_str!("../../tests/editor/cases.rs");
+const CASES: &str = include_str!("../../../tests/editor/cases.rs");
 
 /// An item with one of our attributes, as the compiler passes it to the macro.
 struct Declared {
@@ -17,7 +17,7 @@ struct Declared {
 }
 
 /// Returns the declared items of `code`. An item ends with a block or a semicolon.
-fn declared(code: &str) -> Vec<Declared> {
+fn declared_items(code: &str) -> Vec<Declared> {
     let tokens: TokenStream = code.replace("$0", "").parse().expect("brackets match");
     let mut found = Vec::new();
     let mut item: Vec<TokenTree> = Vec::new();
@@ -29,13 +29,14 @@ fn declared(code: &str) -> Vec<Declared> {
         };
         item.push(token);
         if ends {
-            found.extend(as_declared(std::mem::take(&mut item)));
+            found.extend(parse_declared(std::mem::take(&mut item)));
         }
     }
     found
 }
 
-fn as_declared(mut item: Vec<TokenTree>) -> Option<Declared> {
+/// Returns the declaration if `item` has one of our attributes.
+fn parse_declared(mut item: Vec<TokenTree>) -> Option<Declared> {
     let attribute = |token: &TokenTree| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
             let mut inner = group.stream().into_iter();
@@ -67,11 +68,11 @@ fn bodies(declared: &Declared) -> Vec<Group> {
 }
 
 #[test]
-fn nothing_is_lost() {
+fn an_expansion_keeps_the_item_its_body_and_its_type() {
     let mut seen = 0;
     for case in CASES.split("\n//# ").skip(1) {
         let (head, code) = case.split_once('\n').expect("a case has code");
-        for declared in declared(code) {
+        for declared in declared_items(code) {
             seen += 1;
             let name = print::item_name(&declared.item).expect("an item has a name");
             let bodies = bodies(&declared);

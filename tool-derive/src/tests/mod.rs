@@ -1,0 +1,4 @@
+//! Tests of whole expansions.
+
+mod incomplete;
+mod snapshots;
