@@ -18,7 +18,7 @@ use tool_runtime::{
     tool, toolset,
 };
 use tool_server::protocol::ai_sdk::{Chunk, Finish, Json, SdkVersion, StreamSettings};
-use tool_server::{Chunks, DEFAULT_GRACE, Server, answer_with, serve};
+use tool_server::{Chunks, DEFAULT_GRACE, Server, respond_with, serve};
 
 use super::{PIECE, load::Pace, peer};
 use crate::{clock, memory};
@@ -48,7 +48,7 @@ fn router() -> Router {
         settings
     };
     let agent = Agent::new(FunctionModel::streaming(play)).tools(toolset!(note));
-    let own = Server::new(agent).ai_sdk(each).max_answers(usize::MAX).router().route("/bare", post(bare));
+    let own = Server::new(agent).ai_sdk(each).max_responses(usize::MAX).router().route("/bare", post(bare));
     own.merge(peer::routes()).route("/idle", post(idle)).route("/cpu", get(cpu))
 }
 
@@ -132,7 +132,7 @@ fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + 
 /// Sends the same chunks without a run.
 async fn bare(body: Bytes) -> Response {
     let (count, pace) = asked(&body);
-    answer_with(SdkVersion::V7, async move |chunks| {
+    respond_with(SdkVersion::V7, async move |chunks| {
         chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
         if count == 0 {
             return std::future::pending().await;

@@ -252,7 +252,7 @@ async fn an_answer_is_kept_for_a_while_only() {
 #[tokio::test]
 async fn an_answer_that_is_kept_is_not_one_in_progress() {
     let (tools, done) = every_state();
-    let world = World::of(tools, done, |server| server.max_answers(1));
+    let world = World::of(tools, done, |server| server.max_responses(1));
     let ask = async |chat: &str| {
         let body = json!({ "id": chat, "messages": [user("m1", &[vec![Step::Text(HOLD.to_owned())]])] });
         world.ask("anna", "POST", "/api/chat", Some(&body)).await

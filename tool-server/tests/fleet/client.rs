@@ -137,8 +137,8 @@ impl Client {
         }
     }
 
-    /// Asks for an answer with the AI SDK's protocol until the client has all of it, and decides as a person who knows the effects.
-    /// Returns the text of the whole answer.
+    /// Asks for an answer with the AI SDK's protocol until the client has all of it, and decides as a person who knows the
+    /// effects. Returns the text of the whole answer.
     pub(super) async fn play(&self, script: &str, world: &World) -> (String, Counts) {
         let mut counts = Counts::default();
         let mut note = |got: &Got| counts.broken += usize::from(got.status != 204 && !got.is_whole());

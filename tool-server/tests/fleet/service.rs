@@ -43,7 +43,7 @@ async fn serves() {
     let agent = Agent::new(FunctionModel::streaming(slowly)).tools(tools(&PathBuf::from(of(DIR)))).store(store);
     let server = Server::new(agent.lease_time(lease))
         .authenticate(BearerToken::new(|token| Some(token.into())))
-        .max_answers(usize::MAX)
+        .max_responses(usize::MAX)
         .ag_ui(AgUi::new().detach(|_| true));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("{READY}{}", listener.local_addr().unwrap());

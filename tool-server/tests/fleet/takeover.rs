@@ -40,7 +40,8 @@ async fn a_chat_without_a_client_is_continued_on_behalf_of_its_owner() {
         for part in ["worked", "\"anna\"", "I pay."] {
             assert!(loaded.contains(part), "{part}: {loaded}");
         }
-        // What can be repeated was, and nothing else. A person still approves. A server that was slow may have lost its lease too.
+        // What can be repeated was, and nothing else. A person still approves. A server that was slow may have lost its lease
+        // too.
         assert!(world.count("work 1") >= 2, "{:?}", world.effects());
         assert_eq!((world.count("add 2"), world.count("pay 3")), (1, 0));
         fleet.end().await;

@@ -37,7 +37,7 @@ async fn a_principal_has_only_so_many_answers_at_once() {
     let router = Server::new(Agent::new(model))
         .ag_ui(AgUi::new())
         .authenticate(BearerToken::of([("anna", "anna"), ("ben", "ben")]))
-        .max_answers(2)
+        .max_responses(2)
         .router();
     let (first, second) = (ask(&router, "anna", "/api/chat", "1").await, ask(&router, "anna", "/agent", "2").await);
     assert_eq!((first.status(), second.status()), (200.try_into().unwrap(), 200.try_into().unwrap()));

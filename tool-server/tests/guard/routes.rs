@@ -214,8 +214,8 @@ async fn every_route_refuses_large_bodies() {
 /// The response with which a server begins to read the body of a request that expects it.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// While the clock is paused, it moves to the end of the time limit, because the server waits for nothing else. Before, the server
-/// must have begun to read the body.
+/// While the clock is paused, it moves to the end of the time limit, because the server waits for nothing else. Before, the
+/// server must have begun to read the body.
 #[tokio::test]
 async fn every_route_gives_up_on_half_a_body() {
     for (address, prefix) in servers(None).await {

@@ -1,4 +1,5 @@
-//! Messages other than calls and texts: logs, sound, files, released connections, and requests of servers that the client refuses.
+//! Messages other than calls and texts: logs, sound, files, released connections, and requests of servers that the client
+//! refuses.
 
 #![expect(deprecated, reason = "logs are; sessions of revisions up to 2025-11-25 have them")]
 

@@ -164,7 +164,8 @@ impl Walk {
                 self.counts.add("messages");
                 self.sent(tab);
                 if !open.is_empty() {
-                    // The calls that waited are superseded. They are in an earlier message, which only a page that is loaded changes.
+                    // The calls that waited are superseded. They are in an earlier message, which only a page that is loaded
+                    // changes.
                     self.tabs[tab].0.settle(&self.world).await;
                     self.tabs[tab].0 = Page::load(&self.world, Some(&self.tabs[tab].0)).await;
                 }

@@ -165,8 +165,8 @@ impl RemoteServer {
 
     /// Connects to the server, and reads its list of tools.
     ///
-    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`RemoteLimits::connect`], or has more tools than
-    /// [`RemoteLimits::tools`].
+    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`RemoteLimits::connect`], or has more
+    /// tools than [`RemoteLimits::tools`].
     pub async fn connect(self) -> Result<RemoteTools, RemoteError> {
         RemoteTools::connect(self).await
     }

@@ -27,7 +27,7 @@ use super::{
     tasks::{self, TaskSupport},
 };
 use crate::{
-    host::{Once, now},
+    host::{SingleUse, now},
     mcp::LogLevel,
 };
 
@@ -162,14 +162,15 @@ impl Exchange<'_> {
 
     async fn go_on(&self, state: &str, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, .. } = request;
-        let Unfinished { mut session, asked, once } = self.open(state, &name, &arguments.unwrap_or_default()).await?;
-        let wrong = self.decide(&mut session, &asked, &once, input_responses.unwrap_or_default()).await?;
-        let spent = once.commit_with(&mut session, None);
+        let Unfinished { mut session, asked, single_use } =
+            self.open(state, &name, &arguments.unwrap_or_default()).await?;
+        let wrong = self.decide(&mut session, &asked, &single_use, input_responses.unwrap_or_default()).await?;
+        let spent = single_use.commit_with(&mut session, None);
         let done = self.drive(&mut session).await;
-        once.rest(session.run()).await;
+        single_use.settle(session.run()).await;
         spent.await.map_err(|_| run_error(AgentError::Cancelled))?.map_err(seal_error)?;
         done?;
-        self.settled(session, wrong, Some(&once)).await
+        self.settled(session, wrong, Some(&single_use)).await
     }
 
     /// Drives the run. If the client leaves, the run ends only after approved calls have ended.
@@ -196,22 +197,22 @@ impl Exchange<'_> {
         &self,
         mut session: Session,
         mut wrong: Wrong,
-        once: Option<&Once>,
+        single_use: Option<&SingleUse>,
     ) -> Result<CallToolResponse, ErrorData> {
         loop {
             let Some(call) = session.run().calls().first() else {
                 return Err(ErrorData::internal_error("the call was not made", None));
             };
             if let Some(result) = call.result() {
-                if let Some(once) = once {
-                    once.spend().await.map_err(seal_error)?;
+                if let Some(single_use) = single_use {
+                    single_use.spend().await.map_err(seal_error)?;
                 }
                 let parts = result.for_model(&call.name, call.may_have_run());
                 return Ok(self.result(parts, result).into());
             }
             let (forms, impossible) = self.forms(&session, &wrong);
             if impossible.is_empty() {
-                return self.ask_for_input(&session, forms, once);
+                return self.ask_for_input(&session, forms, single_use);
             }
             for id in impossible {
                 session.decide(&id, Decision::deny(NO_FORM), self.agent.owner()).await.map_err(run_error)?;
@@ -228,14 +229,14 @@ impl Exchange<'_> {
         if !is_of(&run, name, arguments) {
             return Err(unusable("it is of another call"));
         }
-        let once = Once::new(&self.shared.sealer, opening, &run);
+        let single_use = SingleUse::new(&self.shared.sealer, opening, &run);
         let asked = run.interrupts().map(|open| open.id.clone()).collect();
         let session = if agent.is_stored() {
             agent.open(run.id()).await.map_err(run_error)?
         } else {
             agent.session_from_run(run)
         };
-        Ok(Unfinished { session, asked, once })
+        Ok(Unfinished { session, asked, single_use })
     }
 
     /// Submits the decisions in the client's responses. Returns the problems of invalid responses, whose interrupts stay open and
@@ -244,7 +245,7 @@ impl Exchange<'_> {
         &self,
         session: &mut Session,
         asked: &[InterruptId],
-        once: &Once,
+        single_use: &SingleUse,
         mut responses: BTreeMap<String, Value>,
     ) -> Result<Wrong, ErrorData> {
         let principal = self.agent.owner();
@@ -265,7 +266,7 @@ impl Exchange<'_> {
                 }
             };
             match session.decide(&id, decision.clone(), principal.clone()).await {
-                Ok(()) => once.note(&decision),
+                Ok(()) => single_use.note_decision(&decision),
                 Err(AgentError::Refused(Refusal::Invalid { feedback })) => drop(unfit.insert(id, feedback)),
                 Err(AgentError::Refused(refusal)) => {
                     return Err(ErrorData::invalid_params(format!("the response to `{key}`: {refusal}"), None));
@@ -298,7 +299,7 @@ impl Exchange<'_> {
         &self,
         session: &Session,
         forms: Vec<Form>,
-        once: Option<&Once>,
+        single_use: Option<&SingleUse>,
     ) -> Result<CallToolResponse, ErrorData> {
         if forms.is_empty() || !self.caller.is_some_and(Caller::asks_by_result) {
             // The call waits for another person.
@@ -306,8 +307,8 @@ impl Exchange<'_> {
             return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
         }
         let (run, principal) = (session.run(), self.agent.owner());
-        let state = match once {
-            Some(once) => once.seal(run, &principal),
+        let state = match single_use {
+            Some(single_use) => single_use.seal(run, &principal),
             None => self.shared.sealer.seal(run, &principal, now()),
         };
         let state = state.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
@@ -348,7 +349,7 @@ struct Unfinished {
     session: Session,
     /// The interrupts that the client was asked about. With a store, they may be decided meanwhile.
     asked: Vec<InterruptId>,
-    once: Arc<Once>,
+    single_use: Arc<SingleUse>,
 }
 
 /// Returns the error for a state that cannot be opened. It hides details of the nonce store.

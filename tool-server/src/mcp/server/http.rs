@@ -92,13 +92,13 @@ impl McpHttp {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         self.http.check_listener(&listener)?;
-        let (stopped, grace, to_end) = (CancellationToken::new(), self.http.grace, self.http.time_to_end());
+        let (stopped, grace, response_grace) = (CancellationToken::new(), self.http.grace, self.http.response_grace());
         let router = self.router_until(stopped.clone());
         let shutdown = async move {
             shutdown.await;
             // Spawned, so that idle connections are closed meanwhile.
             tokio::spawn(async move {
-                tokio::time::sleep(to_end).await;
+                tokio::time::sleep(response_grace).await;
                 stopped.cancel();
             });
         };

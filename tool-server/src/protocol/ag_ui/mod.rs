@@ -1,7 +1,7 @@
 //! The AG-UI protocol, for clients of 1.0 and 0.x: the events of a run, and the requests of clients.
 //!
-//! A [`RunInput`] is a client's request, and a [`Plan`] holds the part of it that the server accepts. A [`AgUiEncoder`] writes the
-//! run's events as frames. All of this is free of I/O.
+//! A [`RunInput`] is a client's request, and a [`Plan`] holds the part of it that the server accepts. A [`AgUiEncoder`] writes
+//! the run's events as frames. All of this is free of I/O.
 
 mod event;
 mod frontend;

@@ -24,9 +24,9 @@ pub struct Call {
     state: State,
     /// Set if its arguments were announced as complete.
     is_announced: bool,
-    /// The id of the open request for approval that this answer contains.
+    /// The id of the open request for approval that this response contains.
     asked: Option<String>,
-    /// Set if a request for approval was sent, in this answer or an earlier one.
+    /// Set if a request for approval was sent, in this response or an earlier one.
     was_asked: bool,
     /// Set if the client executes its tool.
     pub is_external: bool,
@@ -76,7 +76,7 @@ impl Call {
         Self { state: State::Available, is_announced: true, is_provided: true, ..Self::streaming(id, name, false) }
     }
 
-    /// Creates a call that the client knows from an earlier answer. `was_asked` is set if it waits for an approval.
+    /// Creates a call that the client knows from an earlier response. `was_asked` is set if it waits for an approval.
     pub fn known(id: &str, name: &str, is_external: bool, was_asked: bool) -> Self {
         let state = if was_asked { State::Requested } else { State::Available };
         let is_announced = !(is_external && was_asked);
@@ -108,7 +108,7 @@ impl Call {
         may
     }
 
-    /// Marks a request as decided. Returns the id of this answer's request, if the client does not know the decision yet.
+    /// Marks a request as decided. Returns the id of this response's request, if the client does not know the decision yet.
     pub fn respond(&mut self) -> Option<String> {
         if self.state != State::Requested {
             return None;
@@ -283,7 +283,7 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Writes the answer of a call that only the conversation knows, because the run was branched from another.
+    /// Writes the response of a call that only the conversation knows, because the run was branched from another.
     pub(super) fn answered(&mut self, answer: &ToolMessage, out: &mut Vec<u8>) {
         let Some(at) = self.find(&answer.call_id.as_str().into()) else { return };
         if !self.calls[at].finish() {

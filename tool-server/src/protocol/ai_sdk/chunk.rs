@@ -47,7 +47,7 @@ macro_rules! chunks {
         }
 
         impl Chunk<'_> {
-            /// Returns the version that introduced this chunk. A client of an earlier version abandons the whole answer at it.
+            /// Returns the version that introduced this chunk. A client of an earlier version abandons the whole response at it.
             pub fn since(&self) -> SdkVersion {
                 match self {
                     $( Self::$name { .. } => SdkVersion::$version, )*
@@ -83,9 +83,9 @@ macro_rules! chunks {
 }
 
 chunks! {
-    /// The answer begins.
+    /// The response begins.
     Start = "start" since V6 {
-        /// The id of the message that the answer creates or continues.
+        /// The id of the message that the response creates or continues.
         message_id: Option<&'a str> = "messageId" since V6,
         /// Metadata that the application keeps with the message.
         message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
@@ -96,13 +96,13 @@ chunks! {
     FinishStep = "finish-step" since V6 {}
     /// The client must drop all chunks since the last `start-step`.
     ResetStep = "reset-step" since V7 {}
-    /// The answer ends.
+    /// The response ends.
     Finish = "finish" since V6 {
         /// The reason.
         finish_reason: Option<Finish> = "finishReason" since V6,
         message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
     }
-    /// The answer was cancelled.
+    /// The response was cancelled.
     Abort = "abort" since V6 {
         /// The reason.
         reason: Option<&'a str> = "reason" since V6,
@@ -112,7 +112,7 @@ chunks! {
         /// The metadata.
         message_metadata: Json<'a> = "messageMetadata" since V6,
     }
-    /// The answer failed. Clients stop reading here.
+    /// The response failed. Clients stop reading here.
     Error = "error" since V6 {
         /// The message for the user.
         error_text: &'a str = "errorText" since V6,
@@ -250,7 +250,7 @@ chunks! {
     ToolOutputDenied = "tool-output-denied" since V6 {
         tool_call_id: &'a str = "toolCallId" since V6,
     }
-    /// A web page that the answer is based on.
+    /// A web page that the response is based on.
     SourceUrl = "source-url" since V6 {
         source_id: &'a str = "sourceId" since V6,
         /// The page's URL.
@@ -258,7 +258,7 @@ chunks! {
         title: Option<&'a str> = "title" since V6,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
-    /// A document that the answer is based on.
+    /// A document that the response is based on.
     SourceDocument = "source-document" since V6 {
         source_id: &'a str = "sourceId" since V6,
         media_type: &'a str = "mediaType" since V6,
@@ -287,7 +287,7 @@ chunks! {
         kind: &'a str = "kind" since V7,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
     }
-    /// A message of the user that the run accepted during the answer.
+    /// A message of the user that the run accepted during the response.
     SteeringMessage = "steering-message" since V7 {
         /// The message's id.
         id: &'a str = "id" since V7,
@@ -305,7 +305,7 @@ pub enum Json<'a> {
     Value(&'a Value),
 }
 
-/// The reason for which an answer ended.
+/// The reason for which a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finish {
@@ -319,7 +319,7 @@ pub enum Finish {
     ToolCalls,
     /// Something failed.
     Error,
-    /// The answer was interrupted. Clients of version 6 get `other`.
+    /// The response was interrupted. Clients of version 6 get `other`.
     Interrupted,
     /// Anything else.
     Other,
@@ -412,7 +412,7 @@ fn write_json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
 /// 127 levels.
 const MAX_NESTING: u32 = 100;
 
-/// Returns `true` if clients would abandon the answer because of this JSON, which could change an object's prototype, or could
+/// Returns `true` if clients would abandon the response because of this JSON, which could change an object's prototype, or could
 /// not send it back. Such inputs, outputs and data are written as a text.
 fn is_forbidden(json: &str) -> bool {
     // Names can contain escapes.

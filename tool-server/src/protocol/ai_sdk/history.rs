@@ -33,8 +33,8 @@ impl UiMessage {
 /// The members of a part. Values stay JSON text, so that deep values and long numbers reach the client as they are.
 type Part = BTreeMap<String, Box<RawValue>>;
 
-/// Returns the messages of `run`, oldest first, with every call in its state. If `is_streamed` is set, the last answer is left
-/// out, because the client reads its stream.
+/// Returns the messages of `run`, oldest first, with every call in its state. If `is_streamed` is set, leaves out the last
+/// assistant message, because the client reads its stream.
 ///
 /// Parts that tools added with [`DataParts`](super::DataParts) are not part of the run, and so not of its history.
 pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<UiMessage> {
@@ -48,27 +48,27 @@ pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<U
         if next.is_none() && is_streamed {
             break;
         }
-        // An answer before another prompt has ended.
+        // A response that another prompt follows has ended.
         let phase = next.map_or_else(|| run.phase(), |_| Phase::Finished);
-        let parts = answer(run, at..next.unwrap_or(run.messages().len()), &phase, settings);
+        let parts = assistant_parts(run, at..next.unwrap_or(run.messages().len()), &phase, settings);
         if !parts.is_empty() {
-            messages.push(UiMessage { id: answer_id(at), role: "assistant", parts });
+            messages.push(UiMessage { id: assistant_id(at), role: "assistant", parts });
         }
     }
     messages
 }
 
-/// Returns the id of the last answer in [`history`], for a stream of that answer.
-pub(crate) fn last_answer_id(run: &Run) -> String {
-    answer_id(run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, place))
+/// Returns the id of the last assistant message in [`history`], for a stream of that message.
+pub(crate) fn last_assistant_id(run: &Run) -> String {
+    assistant_id(run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, place))
 }
 
-fn answer_id(at: usize) -> String {
+fn assistant_id(at: usize) -> String {
     format!("answer-{at}")
 }
 
-/// Returns the parts of the answer in these messages of `run`, which has reached `phase`.
-fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
+/// Returns the parts of the assistant message for these messages of `run`, which has reached `phase`.
+fn assistant_parts(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
     // Messages of version 6 have all states of calls, although its stream has no chunk for each.
     let mut stream = AiSdkEncoder::new("", run.id(), settings.clone().client_version(SdkVersion::V7));
     let mut frames = Vec::new();
@@ -86,12 +86,12 @@ fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &S
     reader.finish().into_iter().filter(is_known).collect()
 }
 
-/// A client that reads the chunks of an answer into the parts of its message.
+/// A client that reads the chunks of a response into the parts of its message.
 #[derive(Default)]
 struct Reader {
     parts: Vec<Part>,
-    /// The texts with the positions of their parts, by the ids of their chunks. The parts get them at the end, so that many pieces
-    /// cost no more than few.
+    /// The texts with the positions of their parts, by the ids of their chunks. The parts get them at the end, so that many
+    /// pieces cost no more than few.
     texts: BTreeMap<String, (usize, String)>,
 }
 

@@ -23,7 +23,7 @@ use tool_runtime::{
 };
 
 pub use chunk::{Chunk, DONE, Finish, Json, frame};
-pub(crate) use history::last_answer_id;
+pub(crate) use history::last_assistant_id;
 pub use history::{UiMessage, history};
 pub use request::{ChatMessage, ChatRequest, Claim, Claimed, Matched, RequestError, Trigger, match_claims};
 pub use stream::{AiSdkEncoder, DataParts};
@@ -42,7 +42,7 @@ fn sealed_metadata(sealed: &str) -> Value {
 }
 
 /// The major version of the AI SDK that a client uses. It determines the chunks and fields that the client accepts. The AI SDK's
-/// clients do not send their version, and abandon an answer at the first unknown chunk.
+/// clients do not send their version, and abandon a response at the first unknown chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SdkVersion {
@@ -79,8 +79,8 @@ pub struct StreamSettings {
     pub tool_errors: Errors,
     /// The error texts of failures of the model.
     pub failures: Errors,
-    /// Set if the texts that people see while a tool works ([`ToolOptions::ui`](tool_runtime::tool::ToolOptions::ui)) are sent with its
-    /// calls. Clients before 6.0.231 and 7.0.32 abandon answers that contain them.
+    /// Set if the texts that people see while a tool works ([`ToolOptions::ui`](tool_runtime::tool::ToolOptions::ui)) are sent
+    /// with its calls. Clients before 6.0.231 and 7.0.32 abandon responses that contain them.
     pub tool_metadata: bool,
     /// Set if small pieces of text and arguments are combined before they are sent. Clients parse all arguments again with each
     /// piece, so sending every piece of the model costs them quadratic time.

@@ -13,7 +13,7 @@ use super::{Chunk, DONE, Errors, Finish, Json, SdkVersion, StreamSettings, calls
 use crate::protocol::coalesce::Held;
 use crate::protocol::{Encoder, End, Outbox, full};
 
-/// An encoder of one answer for unmodified clients of the AI SDK.
+/// An encoder of one response for unmodified clients of the AI SDK.
 ///
 /// The chunks are valid for every order of events. Texts are opened and closed, and each call goes through its states once. No
 /// chunk refers to a call that the client's message does not contain.
@@ -48,7 +48,7 @@ pub struct AiSdkEncoder {
     pub(super) calls: Vec<Call>,
     /// The index of the current step's first call in `calls`.
     step_calls: usize,
-    /// The number of steering messages in this answer.
+    /// The number of steering messages in this response.
     steerings: usize,
     data: Option<DataParts>,
     is_over: bool,
@@ -74,7 +74,7 @@ pub enum Step {
 }
 
 impl AiSdkEncoder {
-    /// Creates the encoder of an answer of `run` in a new message.
+    /// Creates the encoder of a response of `run` in a new message.
     pub fn new(message_id: impl Into<String>, run: &RunId, settings: StreamSettings) -> Self {
         Self {
             settings,
@@ -92,7 +92,7 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Creates the encoder of an answer that continues the message whose calls wait in `run`. The client has given the id.
+    /// Creates the encoder of a response that continues the message whose calls wait in `run`. The client has given the id.
     pub fn continuing(message_id: impl Into<String>, run: &Run, settings: StreamSettings) -> Self {
         let mut stream = Self::new(message_id, run.id(), settings);
         let open = run.current_calls().iter().filter(|call| call.result().is_none());
@@ -245,7 +245,7 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Writes the end of an answer whose run is at rest or suspended.
+    /// Writes the end of a response whose run is at rest or suspended.
     pub(super) fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
         // A client that sends requests by itself would repeat them forever if all calls of its last step had ended.
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
@@ -268,7 +268,7 @@ impl AiSdkEncoder {
         self.frame(&Chunk::Finish { finish_reason: Some(reason), message_metadata }, out);
     }
 
-    /// Writes the end of an answer whose run failed.
+    /// Writes the end of a response whose run failed.
     fn fail(&mut self, failure: &AgentError, sealed: Option<&str>, out: &mut Vec<u8>) {
         self.close_text(out);
         if let Some(sealed) = sealed {
@@ -316,8 +316,8 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Writes the beginning of an answer that continues a message: the first chunk, and the message's content from earlier
-    /// answers. [`Encoder::begin`] leaves that content out. Returns the encoder, so that decisions can follow.
+    /// Writes the beginning of a response that continues a message: the first chunk, and the message's content from earlier
+    /// responses. [`Encoder::begin`] leaves that content out. Returns the encoder, so that decisions can follow.
     pub fn resume_message(message_id: &str, run: &Run, settings: StreamSettings, out: &mut Vec<u8>) -> Self {
         let mut stream = Self::new(message_id, run.id(), settings);
         stream.begin(out);
@@ -333,7 +333,7 @@ impl AiSdkEncoder {
         for at in places {
             match &run.messages()[at] {
                 Message::Assistant { content } => self.turn(content, run, out),
-                // Steering messages are part of the answer.
+                // Steering messages are part of the response.
                 Message::User { content } => {
                     let found = run.prompts().binary_search_by_key(&at, place).ok();
                     if let Some(prompt) = found.map(|found| &run.prompts()[found]).filter(|prompt| prompt.steers) {
@@ -508,7 +508,7 @@ pub(super) fn part(part: &Part) -> Value {
     }
 }
 
-/// The frontend's message that shows an answer, into which tools put `data-*` parts. It is cheap to clone.
+/// The frontend's message that shows a response, into which tools put `data-*` parts. It is cheap to clone.
 ///
 /// ```
 /// use serde_json::json;

@@ -1,5 +1,5 @@
-//! Attacks on sealed runs: a client forges, changes and repeats what it sends along. Nothing happens that the seal does not allow, and
-//! nothing happens twice.
+//! Attacks on sealed runs: a client forges, changes and repeats what it sends along. Nothing happens that the seal does not
+//! allow, and nothing happens twice.
 
 use serde_json::json;
 use tool_runtime::run::{Principal, Time};

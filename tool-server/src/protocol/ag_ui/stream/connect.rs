@@ -19,8 +19,9 @@ use crate::protocol::{
 };
 
 impl AgUiEncoder {
-    /// Writes the messages of `run`, for a client that has none of them, and who has decided about its calls. `prompt` has the id and the content of a message that
-    /// follows. `now` is the run in its latest state, which may be a later one. The writer must not have received events.
+    /// Writes the messages of `run`, for a client that has none of them, and who has decided about its calls. `prompt` has the
+    /// id and the content of a message that follows. `now` is the run in its latest state, which may be a later one. The
+    /// writer must not have received events.
     pub fn messages(&mut self, run: &Run, now: &Run, prompt: Option<(Option<&str>, &[Part])>, out: &mut Vec<u8>) {
         let mut messages = Messages::default();
         for (at, message) in run.messages().iter().enumerate() {
