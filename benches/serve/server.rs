@@ -17,8 +17,8 @@ use tool_runtime::{
     model::{Delta, FunctionModel, ModelError, OwnedRequest},
     tool, toolset,
 };
-use tool_server::protocol::ai_sdk::{Chunk, Finish, Json, SdkVersion, StreamSettings};
-use tool_server::{Chunks, DEFAULT_GRACE, Server, respond_with, serve};
+use tool_server::protocol::ai_sdk::{self, Chunk, Json, SdkVersion, StreamSettings};
+use tool_server::{ChunkWriter, DEFAULT_GRACE, Server, respond_with, serve};
 
 use super::{PIECE, load::Pace, peer};
 use crate::{clock, memory};
@@ -148,11 +148,11 @@ async fn bare(body: Bytes) -> Response {
         chunks.write(&Chunk::FinishStep {});
         chunks.write(&Chunk::StartStep {});
         chunks.write(&Chunk::FinishStep {});
-        chunks.write(&Chunk::Finish { finish_reason: Some(Finish::Stop), message_metadata: None });
+        chunks.write(&Chunk::Finish { finish_reason: Some(ai_sdk::FinishReason::Stop), message_metadata: None });
     })
 }
 
-async fn called(chunks: &Chunks, half: usize, pace: Pace) {
+async fn called(chunks: &ChunkWriter, half: usize, pace: Pace) {
     let (tool_call_id, tool_name) = ("c1", "note");
     let (provider_executed, provider_metadata, tool_metadata, dynamic, title) = (None, None, None, None, None);
     chunks.write(&Chunk::ToolInputStart {

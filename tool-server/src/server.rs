@@ -175,7 +175,8 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Panics when two merged routes overlap. [`Server::router`] panics when a merged route overlaps with one of the server's own.
+    /// Panics when two merged routes overlap. [`Server::router`] panics when a merged route overlaps with one of the server's
+    /// own.
     pub fn merge(mut self, routes: Router) -> Self {
         self.merged = self.merged.merge(routes);
         self

@@ -44,8 +44,8 @@ impl Chat {
         Ok(())
     }
 
-    /// Opens the chat's run as it was before its last prompt, if another server drives the run. Also returns the start that follows
-    /// the other server's response.
+    /// Opens the chat's run as it was before its last prompt, if another server drives the run. Also returns the start that
+    /// follows the other server's response.
     pub(crate) async fn open_elsewhere(&self) -> Result<Option<(Session, Start)>, ApiError> {
         if self.is_stateless() || self.guard.active().is_some() {
             return Ok(None);

@@ -121,8 +121,8 @@ impl Chat {
         Ok((session, active, is_elsewhere))
     }
 
-    /// Does what [`Chat::reload`] does, for a client that reads the response with another request. The response stays readable for
-    /// a while even if it ends, unless the principal has too many such responses.
+    /// Does what [`Chat::reload`] does, for a client that reads the response with another request. The response stays readable
+    /// for a while even if it ends, unless the principal has too many such responses.
     pub(crate) async fn reload_and_keep(self) -> Result<(Session, Option<Arc<ActiveResponse>>, bool), ApiError> {
         let (guard, principal, most) = (self.guard.clone(), self.principal.clone(), self.shared.max_responses);
         let (session, active, is_elsewhere) = self.reload().await?;

@@ -218,9 +218,9 @@ impl ReplayBuffer {
         state.segments.find(if state.preamble.is_some() { state.opened } else { 0 }).is_some()
     }
 
-    /// Returns the response for a client that comes later, or `None` if its beginning is no longer kept. Frames that name a request
-    /// name `request`, if it is given. `messages` are frames with the conversation before the response. If they are given, the
-    /// client first gets them and the frontend's state.
+    /// Returns the response for a client that comes later, or `None` if its beginning is no longer kept. Frames that name a
+    /// request name `request`, if it is given. `messages` are frames with the conversation before the response. If they are
+    /// given, the client first gets them and the frontend's state.
     pub(crate) fn replay(
         self: &Arc<Self>,
         request: Option<String>,

@@ -22,7 +22,9 @@ use crate::{
         run_sized,
     },
     protocol::Encoder,
-    protocol::ag_ui::{AgUiEncoder, Base, Check, ClientToolError, ClientTools, Frontend, InputMessage, Plan, RunInput},
+    protocol::ag_ui::{
+        AgUiEncoder, Check, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
+    },
 };
 
 /// The maximum size of the client's context that the model reads, in bytes.
@@ -132,7 +134,7 @@ async fn connect(
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
     let tools = run_sized(bytes, move || Tools::new(&agent, &asking, check)).await??;
-    let mut writer = AgUiEncoder::new(&input, tools.all, principal, "log")
+    let mut encoder = AgUiEncoder::new(&input, tools.all, principal, "log")
         .client_tools(tools.of_client)
         .visible(shared.visible.clone())
         .hold(shared.agent.has_policies());
@@ -140,8 +142,8 @@ async fn connect(
         Ok(reloaded) => reloaded,
         Err(error) if error.status == StatusCode::NOT_FOUND => {
             let mut out = Vec::new();
-            writer.begin(&mut out);
-            writer.finish_snapshot(None, &mut out);
+            encoder.begin(&mut out);
+            encoder.finish_snapshot(None, &mut out);
             return Ok(finished_stream(out));
         }
         Err(error) => return Err(error),
@@ -151,7 +153,7 @@ async fn connect(
         let write = move || {
             let prompt = active.prompt().map(|(id, content)| (id.as_deref(), &content[..]));
             let mut messages = Vec::new();
-            writer.messages(&before, session.run(), prompt, &mut messages);
+            encoder.write_messages(&before, session.run(), prompt, &mut messages);
             (active, messages)
         };
         let (active, messages) = tokio::task::spawn_blocking(write).await.map_err(|_| ApiError::internal())?;
@@ -162,10 +164,10 @@ async fn connect(
     }
     let write = move || {
         let mut out = Vec::new();
-        writer.begin(&mut out);
-        writer.messages(session.run(), session.run(), None, &mut out);
+        encoder.begin(&mut out);
+        encoder.write_messages(session.run(), session.run(), None, &mut out);
         Frontend::new(input).write_state(&mut out);
-        writer.finish_snapshot(Some(session.run()), &mut out);
+        encoder.finish_snapshot(Some(session.run()), &mut out);
         out
     };
     Ok(finished_stream(tokio::task::spawn_blocking(write).await.map_err(|_| ApiError::internal())?))
@@ -210,16 +212,16 @@ async fn follow(
     }
     let Some((session, start)) = chat.open_elsewhere().await? else { return Ok(None) };
     chat.acquire_permit()?;
-    let mut writer = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
+    let mut encoder = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
         .visible(chat.visible())
         .hold(chat.agent().has_policies())
         .model(chat.agent().model_name());
     if let Some(frontend) = frontend {
         frontend.on_change(chat.flush_fn());
-        writer = writer.frontend(frontend);
+        encoder = encoder.frontend(frontend);
     }
-    detach(Box::pin(chat.respond(session, start, Box::new(writer), None, OnLeave::GoOn))).await.map(Some)
+    detach(Box::pin(chat.respond(session, start, Box::new(encoder), None, OnLeave::GoOn))).await.map(Some)
 }
 
 /// Reads a request, and streams the events of its run.
@@ -258,23 +260,23 @@ async fn respond(
                        `encryptedValue`; send the messages as the latest response changed them";
         return Err(ApiError::conflict(message));
     }
-    if let (Some(session), Base::Known) = (&mut session, &plan.base) {
+    if let (Some(session), History::Known) = (&mut session, &plan.history) {
         decide(&mut chat, session, &mut plan, &tools).await?;
     }
     let warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
     let has_decided = !plan.decisions.is_empty();
-    if plan.base != Base::Known {
+    if plan.history != History::Known {
         // The chat abandons the sealed run, with the calls that wait in it.
         chat.spend().await?;
     }
-    let session = match (session, plan.base) {
-        (Some(mut session), Base::Branch(prompt)) => {
+    let session = match (session, plan.history) {
+        (Some(mut session), History::Branch(prompt)) => {
             cancel_open(&mut session).await?;
             chat.branch(session.run(), prompt).await?
         }
-        (_, Base::New(messages)) => chat.create(messages).await?,
+        (_, History::New(messages)) => chat.create(messages).await?,
         (None, _) => chat.create(Vec::new()).await?,
-        (Some(session), Base::Known) => session,
+        (Some(session), History::Known) => session,
     };
     let start = match plan.prompt {
         Some(new_prompt) => {
@@ -282,7 +284,7 @@ async fn respond(
         }
         None => Start::Resume,
     };
-    let writer = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
+    let encoder = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
         .visible(chat.visible())
         .hold(chat.agent().has_policies())
@@ -291,7 +293,7 @@ async fn respond(
         .warnings(warnings);
     frontend.on_change(chat.flush_fn());
     let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
-    chat.respond(session, start, Box::new(writer), None, on_leave).await
+    chat.respond(session, start, Box::new(encoder), None, on_leave).await
 }
 
 /// Adds the client's tools, its state and its context to the chat's agent.
@@ -314,7 +316,7 @@ async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize)
     let (Some(mut session), mut plan) = plan_request(Some(session), frontend, tools, bytes).await? else {
         return Ok(None);
     };
-    if plan.prompt.is_some() || plan.base != Base::Known {
+    if plan.prompt.is_some() || plan.history != History::Known {
         return Ok(None);
     }
     decide(chat, &mut session, &mut plan, tools).await?;
@@ -338,7 +340,7 @@ async fn plan_request(
 
 /// Returns `true` if a request has answers to interrupts, but neither a prompt nor messages to begin a run with.
 fn answers_only(input: &RunInput, plan: &Plan) -> bool {
-    let is_empty = matches!(&plan.base, Base::New(messages) if messages.is_empty());
+    let is_empty = matches!(&plan.history, History::New(messages) if messages.is_empty());
     !input.resume.is_empty() && plan.prompt.is_none() && is_empty
 }
 
@@ -371,7 +373,7 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
         };
         plan.warnings.extend(refusal.map(|refusal| format!("{id}: {refusal}")));
         if still_waits {
-            plan.refused(session.run(), &id);
+            plan.remove_refused(session.run(), &id);
         } else {
             at += 1;
         }

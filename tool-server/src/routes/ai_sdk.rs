@@ -29,8 +29,8 @@ use crate::{
     protocol::{
         Encoder, End,
         ai_sdk::{
-            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Matched, SdkVersion,
-            StreamSettings, Trigger, frame, last_assistant_id, match_claims,
+            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE_FRAME, DataParts, HEADER, Matched, SdkVersion,
+            StreamSettings, Trigger, last_assistant_id, match_claims, write_frame,
         },
         approval_id,
     },
@@ -234,7 +234,7 @@ async fn continue_response(
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let encoder = AiSdkEncoder::continuing(&message, session.run(), settings.clone()).data(data);
     let mut beginning = Vec::new();
-    let mut stream = AiSdkEncoder::resume_message(&message, session.run(), settings, &mut beginning);
+    let mut resuming = AiSdkEncoder::resume_message(&message, session.run(), settings, &mut beginning);
     if active.is_none() {
         chat.replace_active().await?;
     }
@@ -243,11 +243,11 @@ async fn continue_response(
     let asked: HashMap<_, _> = matched.decisions.iter().filter_map(|(id, _)| asked(id)).collect();
     for (interrupt, decision) in &decide(&mut chat, &mut session, matched).await? {
         if let Some(id) = asked.get(interrupt) {
-            stream.write_client_result(id, decision, &mut beginning);
+            resuming.write_client_result(id, decision, &mut beginning);
         }
         // Another client that reads this response sees who decided.
         if let Some(call) = session.run().call(interrupt.call()) {
-            stream.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut beginning);
+            resuming.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut beginning);
         }
     }
     let response = match active {
@@ -340,7 +340,7 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 ///
 /// ```
 /// use axum::{Router, response::Response, routing::post};
-/// use tool_server::protocol::ai_sdk::{Chunk, SdkVersion, Finish};
+/// use tool_server::protocol::ai_sdk::{Chunk, FinishReason, SdkVersion};
 /// use tool_server::respond_with;
 ///
 /// async fn hello() -> Response {
@@ -352,13 +352,13 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 ///             tokio::task::yield_now().await;
 ///         }
 ///         chunks.write(&Chunk::TextEnd { id: "0", citations: None, provider_metadata: None });
-///         chunks.write(&Chunk::Finish { finish_reason: Some(Finish::Stop), message_metadata: None });
+///         chunks.write(&Chunk::Finish { finish_reason: Some(FinishReason::Stop), message_metadata: None });
 ///     })
 /// }
 /// let router: Router = Router::new().route("/api/hello", post(hello));
 /// # let _ = router;
 /// ```
-pub fn respond_with<F>(version: SdkVersion, write: impl FnOnce(Chunks) -> F + Send + 'static) -> Response
+pub fn respond_with<F>(version: SdkVersion, write: impl FnOnce(ChunkWriter) -> F + Send + 'static) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -372,7 +372,7 @@ where
     });
     buffer.begin(Box::new(ChunkEncoder), None, Some(on_readers));
     let response = with_stream_header(event_stream(buffer.read(true)));
-    let chunks = Chunks { version, buffer };
+    let chunks = ChunkWriter { version, buffer };
     tokio::spawn(async move {
         tokio::select! {
             biased;
@@ -384,15 +384,15 @@ where
 }
 
 /// A writer of a response's chunks. Dropping it ends the response.
-pub struct Chunks {
+pub struct ChunkWriter {
     version: SdkVersion,
     buffer: Arc<ReplayBuffer>,
 }
 
-impl Chunks {
+impl ChunkWriter {
     /// Writes `chunk`, unless clients of the response's version do not know its type. This never waits.
     pub fn write(&self, chunk: &Chunk<'_>) {
-        self.buffer.write(|_, out| frame(chunk, self.version, out));
+        self.buffer.write(|_, out| write_frame(chunk, self.version, out));
     }
 
     /// Waits until the client has read enough to make room for more.
@@ -401,15 +401,15 @@ impl Chunks {
     }
 }
 
-impl Drop for Chunks {
+impl Drop for ChunkWriter {
     fn drop(&mut self) {
         self.buffer.end(End::new(None, None));
     }
 }
 
-impl fmt::Debug for Chunks {
+impl fmt::Debug for ChunkWriter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Chunks").field("version", &self.version).finish_non_exhaustive()
+        out.debug_struct("ChunkWriter").field("version", &self.version).finish_non_exhaustive()
     }
 }
 
@@ -422,6 +422,6 @@ impl Encoder for ChunkEncoder {
     fn event(&mut self, _: Event<'_>, _: Duration, _: &mut Vec<u8>) {}
 
     fn end(&mut self, _: End<'_>, out: &mut Vec<u8>) {
-        out.extend_from_slice(DONE);
+        out.extend_from_slice(DONE_FRAME);
     }
 }

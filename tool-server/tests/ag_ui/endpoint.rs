@@ -136,7 +136,7 @@ async fn a_gate_lets_only_through_what_fits() {
         "parameters": { "type": "object", "properties": { "colour": { "enum": ["red"] } }, "required": ["colour"] },
     });
     let wrong_then_right = vec![call("paint", r#"{"colour":"blue"}"#), call("paint", r#"{"colour":"red"}"#)];
-    let router = server(AgUi::new().check(Check::Gate));
+    let router = server(AgUi::new().check(Check::Reject));
     let answer = run(&router, &wrong_then_right, json!({ "tools": [paint] })).await;
     let deltas: Vec<_> = answer.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_ARGS").collect();
     assert_eq!(deltas.len(), 1, "{}", answer.text);

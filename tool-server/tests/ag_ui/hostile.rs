@@ -107,7 +107,7 @@ proptest! {
             Ok(input) => {
                 prop_assert_eq!((input.thread_id.as_str(), input.run_id.as_str()), ("t", "r"));
                 let _ = Plan::new(None, &input, &Toolset::new());
-                if let Err(error) = ClientTools::new(&input.tools, Check::Gate) {
+                if let Err(error) = ClientTools::new(&input.tools, Check::Reject) {
                     prop_assert!(!error.to_string().is_empty());
                 }
             }
@@ -167,7 +167,7 @@ async fn a_schema_that_explodes_costs_nothing() {
     let schema = json!({ "type": "object", "$defs": parts, "properties": { "a": { "$ref": "#/$defs/d0" } } });
     let tools = json!([{ "name": "x", "description": "", "parameters": schema }]);
     let agent = Agent::new(FunctionModel::streaming(play)).tools(tools_of_server());
-    let router = Server::new(agent).ag_ui(AgUi::new().check(Check::Gate)).router();
+    let router = Server::new(agent).ag_ui(AgUi::new().check(Check::Reject)).router();
     let arguments = json!({ "a": format!("{}!", "a".repeat(10_000)) }).to_string();
     let call = vec![Step::Call("x".to_owned()), Step::Arguments(0, arguments), Step::End(0)];
     let prompt = user("m", &serde_json::to_string(&[call]).unwrap());

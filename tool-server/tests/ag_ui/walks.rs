@@ -172,7 +172,7 @@ async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 2000, ..ProptestConfig::default() })]
     #[test]
-    fn every_stream_is_legal(moves in moves(), is_v1 in any::<bool>(), check in select(vec![Check::Off, Check::Report, Check::Gate])) {
+    fn every_stream_is_legal(moves in moves(), is_v1 in any::<bool>(), check in select(vec![Check::Off, Check::Report, Check::Reject])) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());

@@ -22,10 +22,10 @@ use tool_runtime::{
     toolset::Toolset,
 };
 
-pub use chunk::{Chunk, DONE, Finish, Json, frame};
+pub use chunk::{Chunk, DONE_FRAME, FinishReason, Json, write_frame};
 pub(crate) use history::last_assistant_id;
 pub use history::{UiMessage, history};
-pub use request::{ChatMessage, ChatRequest, Claim, Claimed, Matched, RequestError, Trigger, match_claims};
+pub use request::{ChatMessage, ChatRequest, Claim, ClaimKind, Matched, RequestError, Trigger, match_claims};
 pub use stream::{AiSdkEncoder, DataParts};
 
 pub use super::approval_id;
@@ -53,7 +53,7 @@ pub enum SdkVersion {
     V7,
 }
 
-/// The kind of error texts that a client gets.
+/// The kind of error texts that a client receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Errors {
@@ -82,8 +82,8 @@ pub struct StreamSettings {
     /// Set if the texts that people see while a tool works ([`ToolOptions::ui`](tool_runtime::tool::ToolOptions::ui)) are sent
     /// with its calls. Clients before 6.0.231 and 7.0.32 abandon responses that contain them.
     pub tool_metadata: bool,
-    /// Set if small pieces of text and arguments are combined before they are sent. Clients parse all arguments again with each
-    /// piece, so sending every piece of the model costs them quadratic time.
+    /// Set if small deltas of text and arguments are combined before they are sent. Clients parse all arguments again with each
+    /// delta, so sending every delta of the model costs them quadratic time.
     pub coalesce: bool,
 }
 

@@ -22,23 +22,23 @@ use tool_runtime::toolset::{RuntimeTool, Toolset};
 
 /// A stream and its output.
 struct Sent {
-    stream: AiSdkEncoder,
+    encoder: AiSdkEncoder,
     out: Vec<u8>,
 }
 
 impl Sent {
     fn new(settings: StreamSettings) -> Self {
-        let mut sent = Self { stream: AiSdkEncoder::new("m", &"run".into(), settings), out: Vec::new() };
-        sent.stream.begin(&mut sent.out);
+        let mut sent = Self { encoder: AiSdkEncoder::new("m", &"run".into(), settings), out: Vec::new() };
+        sent.encoder.begin(&mut sent.out);
         sent
     }
 
     fn event(&mut self, event: Event<'_>) {
-        self.stream.event(event, Duration::ZERO, &mut self.out);
+        self.encoder.event(event, Duration::ZERO, &mut self.out);
     }
 
     fn end(mut self, end: End<'_>) -> Vec<Value> {
-        self.stream.end(end, &mut self.out);
+        self.encoder.end(end, &mut self.out);
         chunks(&self.out)
     }
 }
