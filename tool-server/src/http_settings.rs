@@ -231,7 +231,7 @@ impl HttpSettings {
 fn anonymous_message(Exposed(address): Exposed) -> String {
     format!(
         "refused to serve anonymous callers at {address}, which is not loopback: set `authenticate`, for example with \
-         `BearerToken`; if everybody who reaches this address may use the service, set `authenticate(Everybody(…))`"
+         `BearerToken`; if everybody who reaches this address may use the service, set `authenticate(AllowAnonymous(…))`"
     )
 }
 
@@ -264,7 +264,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::host::Everybody;
+    use crate::host::AllowAnonymous;
 
     /// Returns the status of a request that arrived at `address`.
     async fn status(settings: &HttpSettings, address: &str) -> u16 {
@@ -301,13 +301,13 @@ mod tests {
     #[tokio::test]
     async fn anonymous_callers_reach_a_service_at_loopback_only() {
         let anonymous = HttpSettings::default();
-        let everybody =
-            HttpSettings { authenticate: Some(Arc::new(Everybody("guest".into()))), ..HttpSettings::default() };
+        let admitting =
+            HttpSettings { authenticate: Some(Arc::new(AllowAnonymous("guest".into()))), ..HttpSettings::default() };
         for address in ["127.0.0.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
-            assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (200, 200), "{address}");
+            assert_eq!((status(&anonymous, address).await, status(&admitting, address).await), (200, 200), "{address}");
         }
         for address in ["10.0.0.7:80", "[fe80::1]:80", "[::ffff:10.0.0.7]:80"] {
-            assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (403, 200), "{address}");
+            assert_eq!((status(&anonymous, address).await, status(&admitting, address).await), (403, 200), "{address}");
         }
     }
 }

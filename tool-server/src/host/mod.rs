@@ -139,16 +139,16 @@ impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
 ///
 /// ```
 /// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
-/// use tool_server::{Everybody, Server};
+/// use tool_server::{AllowAnonymous, Server};
 ///
 /// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
-/// let server = Server::new(agent).authenticate(Everybody("guest".into()));
+/// let server = Server::new(agent).authenticate(AllowAnonymous("guest".into()));
 /// # let _ = server;
 /// ```
 #[derive(Clone, Debug)]
-pub struct Everybody(pub Principal);
+pub struct AllowAnonymous(pub Principal);
 
-impl Authenticate for Everybody {
+impl Authenticate for AllowAnonymous {
     fn authenticate<'a>(&'a self, _: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
         Box::pin(ready(Ok(self.0.clone())))
     }

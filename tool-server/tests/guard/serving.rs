@@ -11,7 +11,7 @@ use tool_runtime::{
     Agent,
     model::{Delta, FunctionModel},
 };
-use tool_server::{BearerToken, Everybody, Server};
+use tool_server::{AllowAnonymous, BearerToken, Server};
 
 use crate::guard::kit::{chat, send, server};
 
@@ -20,7 +20,7 @@ async fn is_refused(serving: impl Future<Output = io::Result<()>>) {
     let error = serving.await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     let text = error.to_string();
-    for part in ["0.0.0.0:", "not loopback", "`BearerToken`", "`authenticate(Everybody(…))`"] {
+    for part in ["0.0.0.0:", "not loopback", "`BearerToken`", "`authenticate(AllowAnonymous(…))`"] {
         assert!(text.contains(part), "{part} is not in: {text}");
     }
 }
@@ -93,7 +93,7 @@ async fn anonymous_callers_are_served_on_loopback_only() {
 async fn authentication_opens_other_addresses() {
     let ways: [fn(Server) -> Server; 2] = [
         |server| server.authenticate(BearerToken::of([("s3cret", "anna")])),
-        |server| server.authenticate(Everybody("guest".into())),
+        |server| server.authenticate(AllowAnonymous("guest".into())),
     ];
     for (change, status) in ways.into_iter().zip([401, 200]) {
         let listener = everywhere().await;
