@@ -48,7 +48,7 @@ async fn talk(#[context] cx: &Context) -> Text {
     client.log(LogLevel::Debug, "a detail").await;
     client.log(LogLevel::Info, json!({ "files": 3 })).await;
     client.log(LogLevel::Error, "bad\u{1b}[2J").await;
-    Text(format!("debug {}, error {}", client.hears(LogLevel::Debug), client.hears(LogLevel::Error)))
+    Text(format!("debug {}, error {}", client.is_enabled(LogLevel::Debug), client.is_enabled(LogLevel::Error)))
 }
 
 fn server() -> McpServer {
@@ -188,7 +188,7 @@ async fn slow(
 }
 
 #[tokio::test]
-async fn a_client_comes_back_for_what_was_let_go() {
+async fn a_released_client_comes_back_for_the_rest() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(McpServer::new(toolset!(slow)).http().serve(listener, std::future::pending()));

@@ -73,7 +73,7 @@ async fn remote_names_shadow_no_tool() {
     let remote = stranger.connect().await;
     // Two that come to one name are both left out, and so is one whose name is none.
     assert_eq!(remote.toolset().names().collect::<Vec<_>>(), ["far_delete", "far_ok", "far_"]);
-    assert_eq!(remote.refused().len(), 2, "{:?}", remote.refused());
+    assert_eq!(remote.skipped().len(), 2, "{:?}", remote.skipped());
     let local = toolset!(delete);
     assert_eq!(local.clone().merge(remote.toolset()).unwrap().len(), 4);
     // Without a prefix they meet, and that is an error.
@@ -136,7 +136,7 @@ async fn large_contents_are_left_out() {
     giant.description = Some("x".repeat(300_000).into());
     let remote = Stranger::new(vec![giant, plain("small")]).connect().await;
     assert_eq!(remote.toolset().names().collect::<Vec<_>>(), ["far_small"]);
-    assert!(remote.refused()[0].reason.contains("300"), "{:?}", remote.refused());
+    assert!(remote.skipped()[0].reason.contains("300"), "{:?}", remote.skipped());
     let many = Stranger::new((0..1000).map(|i| plain(&format!("t{i}"))).collect());
     let error = many.remote().connect().await.unwrap_err().to_string();
     assert!(error.contains("more than 512 tools"), "{error}");

@@ -82,7 +82,7 @@ impl World {
 
 /// Over streams, as over stdio, and from a client that does not wait.
 #[tokio::test]
-async fn lines_with_one_id_get_an_answer_each() {
+async fn lines_with_one_id_get_a_response_each() {
     let gate = Arc::new(Semaphore::new(0));
     let state = Gate { gate: Arc::clone(&gate) };
     let (near, far) = tokio::io::duplex(1 << 16);
