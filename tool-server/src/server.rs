@@ -10,7 +10,7 @@ use tool_stores::sealed::{Keyring, NonceStore};
 
 use crate::host::{AiSdkSettings, Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker};
 use crate::http_settings::{HttpSettings, http_setters};
-use crate::protocol::{Visibility, Visible, ai_sdk::StreamSettings};
+use crate::protocol::{Visibility, VisibilityRule, ai_sdk::StreamSettings};
 use crate::routes::ag_ui::{self, AgUi};
 use crate::serve::serve;
 
@@ -34,7 +34,7 @@ pub struct Server {
     max_takeovers: usize,
     seals: Option<Seals>,
     ai_sdk: AiSdkSettings,
-    visible: Visible,
+    visibility: VisibilityRule,
     merged: Router,
 }
 
@@ -56,7 +56,7 @@ impl Server {
             max_takeovers: DEFAULT_MAX_TAKEOVERS,
             seals: None,
             ai_sdk: Arc::new(|settings| settings),
-            visible: Visible::default(),
+            visibility: VisibilityRule::default(),
             merged: Router::new(),
         }
     }
@@ -126,8 +126,8 @@ impl Server {
     /// });
     /// # let _ = server;
     /// ```
-    pub fn visibility(mut self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
-        self.visible = Visible::new(visible);
+    pub fn visibility(mut self, rule: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visibility = VisibilityRule::new(rule);
         self
     }
 
@@ -243,7 +243,7 @@ impl Server {
             limits: self.replay,
             buffers: Arc::default(),
             ai_sdk: self.ai_sdk,
-            visible: self.visible,
+            visibility: self.visibility,
         });
         let router = Router::new()
             .merge(crate::routes::ai_sdk::routes())

@@ -29,7 +29,7 @@ use super::{
     run_sized,
     seal::{SingleUse, seal_error},
 };
-use crate::protocol::{Encoder, End, Visible};
+use crate::protocol::{Encoder, End, VisibilityRule};
 
 /// The time that a cancelled response has to end before another begins.
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -102,8 +102,8 @@ impl Chat {
     }
 
     /// Returns the function that selects what the client sees of each tool.
-    pub(crate) fn visible(&self) -> Visible {
-        self.shared.visible.clone()
+    pub(crate) fn visibility_rule(&self) -> VisibilityRule {
+        self.shared.visibility.clone()
     }
 
     /// Returns the chat's agent for this request. It acts for the principal, and its events go into the response.

@@ -33,9 +33,9 @@ use tool_runtime::{
 };
 
 use crate::protocol::{
-    Visibility, Visible,
+    Visibility, VisibilityRule,
     ai_sdk::{SdkVersion, StreamSettings},
-    full,
+    full_store_error,
 };
 pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, event_stream, run_name};
 pub use registry::ShutdownHandle;
@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     /// The number of responses that are kept now.
     pub(crate) buffers: Arc<AtomicUsize>,
     pub(crate) ai_sdk: AiSdkSettings,
-    pub(crate) visible: Visible,
+    pub(crate) visibility: VisibilityRule,
 }
 
 /// The maximum size of a request that is read on the async runtime's threads, in bytes. Reading it takes less than a millisecond.
@@ -105,12 +105,12 @@ impl Shared {
     /// Returns the settings of streams for clients of the AI SDK of this version.
     pub(crate) fn ai_sdk_settings(&self, client_version: SdkVersion) -> StreamSettings {
         (self.ai_sdk)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
-            .visible(self.visible.clone())
+            .visibility_rule(self.visibility.clone())
     }
 
     /// Returns the tools that clients see.
     pub(crate) fn visible_tools(&self) -> Toolset {
-        self.agent.toolset().filter(|spec| self.visible.of(spec) != Visibility::Hidden)
+        self.agent.toolset().filter(|spec| self.visibility.of(spec) != Visibility::Hidden)
     }
 }
 
@@ -274,7 +274,7 @@ impl ApiError {
     /// Returns the error for a request that needs more room than the store has: 507 Insufficient Storage. `of_owner` is set if
     /// only the principal's own chats take up too much.
     pub(crate) fn full(of_owner: bool) -> Self {
-        let (code, message) = full(of_owner);
+        let (code, message) = full_store_error(of_owner);
         Self::new(StatusCode::INSUFFICIENT_STORAGE, code, message)
     }
 

@@ -233,7 +233,7 @@ impl ReplayBuffer {
                 encoder.begin_for(request, &mut opening);
                 if let Some(messages) = messages {
                     opening.extend_from_slice(messages);
-                    encoder.state(&mut opening);
+                    encoder.write_state(&mut opening);
                 }
                 Some(opening.into())
             }

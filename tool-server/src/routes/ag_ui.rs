@@ -136,7 +136,7 @@ async fn connect(
     let tools = run_sized(bytes, move || Tools::new(&agent, &asking, check)).await??;
     let mut encoder = AgUiEncoder::new(&input, tools.all, principal, "log")
         .client_tools(tools.of_client)
-        .visible(shared.visible.clone())
+        .visibility_rule(shared.visibility.clone())
         .hold(shared.agent.has_policies());
     let (session, active, _) = match chat.reload().await {
         Ok(reloaded) => reloaded,
@@ -214,7 +214,7 @@ async fn follow(
     chat.acquire_permit()?;
     let mut encoder = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
-        .visible(chat.visible())
+        .visibility_rule(chat.visibility_rule())
         .hold(chat.agent().has_policies())
         .model(chat.agent().model_name());
     if let Some(frontend) = frontend {
@@ -286,7 +286,7 @@ async fn respond(
     };
     let encoder = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
-        .visible(chat.visible())
+        .visibility_rule(chat.visibility_rule())
         .hold(chat.agent().has_policies())
         .model(chat.agent().model_name())
         .frontend(frontend.clone())

@@ -8,7 +8,7 @@ use tool_runtime::run::{Call, CallId, CallResult, Decision, Interrupt, Interrupt
 use tool_runtime::tool::{Output, Progress};
 
 use super::{AiSdkEncoder, Chunk, Errors, Json, SdkVersion, approval_id, stream::Step, write_frame};
-use crate::protocol::{Visibility, coalesce::Held};
+use crate::protocol::{Visibility, coalesce::HeldText};
 
 /// The text in place of a masked error.
 const MASKED: &str = "The tool failed.";
@@ -21,7 +21,7 @@ const CONCEALED: Json<'_> = Json::Text("\"\"");
 pub struct StreamedCall {
     pub id: String,
     pub name: String,
-    pub held: Held,
+    pub held: HeldText,
     state: State,
     /// Set if the client has the complete arguments.
     is_announced: bool,
@@ -56,7 +56,7 @@ impl StreamedCall {
         Self {
             id: id.to_owned(),
             name: name.to_owned(),
-            held: Held::default(),
+            held: HeldText::default(),
             state: State::Streaming,
             is_announced: false,
             asked: None,
@@ -143,7 +143,7 @@ impl StreamedCall {
         let id = self.id.as_str();
         let delta =
             |text: &str| write_frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, version, out);
-        self.held.take(delta);
+        self.held.send_rest(delta);
     }
 }
 

@@ -29,7 +29,7 @@ pub use request::{ChatMessage, ChatRequest, Claim, ClaimKind, Matched, RequestEr
 pub use stream::{AiSdkEncoder, DataParts};
 
 pub use super::approval_id;
-use super::{Visibility, Visible};
+use super::{Visibility, VisibilityRule};
 
 /// The header by which clients recognize the stream, and its value.
 pub const HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
@@ -72,7 +72,7 @@ pub struct StreamSettings {
     /// The tools.
     pub tools: Toolset,
     /// The part of each tool's calls that clients see.
-    visible: Visible,
+    visibility: VisibilityRule,
     /// Set if the model's reasoning is sent.
     pub reasoning: bool,
     /// The error texts of failed calls.
@@ -94,7 +94,7 @@ impl StreamSettings {
         Self {
             client_version: SdkVersion::V7,
             tools,
-            visible: Visible::default(),
+            visibility: VisibilityRule::default(),
             reasoning: true,
             tool_errors: Errors::Full,
             failures: Errors::Masked,
@@ -111,12 +111,12 @@ impl StreamSettings {
 
     /// Sets the part of each tool's calls that the client sees. The client sees no call of a tool whose `meta` has
     /// `"hidden": true`.
-    pub fn visibility(self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
-        self.visible(Visible::new(visible))
+    pub fn visibility(self, rule: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visibility_rule(VisibilityRule::new(rule))
     }
 
-    pub(crate) fn visible(mut self, visible: Visible) -> Self {
-        self.visible = visible;
+    pub(crate) fn visibility_rule(mut self, visibility: VisibilityRule) -> Self {
+        self.visibility = visibility;
         self
     }
 
@@ -132,7 +132,7 @@ impl StreamSettings {
     }
 
     fn visibility_of(&self, name: &str) -> Visibility {
-        self.spec(name).map_or(Visibility::Shown, |spec| self.visible.of(spec))
+        self.spec(name).map_or(Visibility::Shown, |spec| self.visibility.of(spec))
     }
 
     fn is_hidden(&self, name: &str) -> bool {

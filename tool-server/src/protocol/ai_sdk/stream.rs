@@ -13,8 +13,8 @@ use super::{
     Chunk, DONE_FRAME, Errors, FinishReason, Json, SdkVersion, StreamSettings, calls::StreamedCall, sealed_metadata,
     write_frame,
 };
-use crate::protocol::coalesce::Held;
-use crate::protocol::{Encoder, End, Outbox, full};
+use crate::protocol::coalesce::HeldText;
+use crate::protocol::{Encoder, End, Outbox, full_store_error};
 
 /// An encoder of one response for unmodified clients of the AI SDK.
 ///
@@ -62,7 +62,7 @@ pub struct AiSdkEncoder {
 struct OpenText {
     id: String,
     is_reasoning: bool,
-    held: Held,
+    held: HeldText,
 }
 
 /// The state of the current step.
@@ -160,7 +160,7 @@ impl AiSdkEncoder {
                 Chunk::TextStart { id: &id, provider_metadata: None }
             };
             write_frame(&start, version, out);
-            let held = Held::prose();
+            let held = HeldText::prose();
             self.open_text = Some(OpenText { id, is_reasoning, held });
         }
         if let Some(OpenText { id, is_reasoning, held }) = &mut self.open_text {
@@ -189,7 +189,7 @@ impl AiSdkEncoder {
     pub(super) fn close_text(&mut self, out: &mut Vec<u8>) {
         let Some(OpenText { id, is_reasoning, mut held }) = self.open_text.take() else { return };
         let version = self.settings.client_version;
-        held.take(|delta| write_frame(&delta_chunk(is_reasoning, &id, delta), version, out));
+        held.send_rest(|delta| write_frame(&delta_chunk(is_reasoning, &id, delta), version, out));
         let end = if is_reasoning {
             Chunk::ReasoningEnd { id: &id, provider_metadata: None }
         } else {
@@ -284,7 +284,7 @@ impl AiSdkEncoder {
         }
         let text = match (self.settings.failures, failure) {
             (_, AgentError::Store(StoreError::Full { of_owner })) => {
-                format!("The answer failed: {}.", full(*of_owner).1)
+                format!("The answer failed: {}.", full_store_error(*of_owner).1)
             }
             (Errors::Masked, _) => "The answer failed. Try again.".to_owned(),
             (Errors::Full, _) => format!("The answer failed: {failure}"),
@@ -478,11 +478,11 @@ impl Encoder for AiSdkEncoder {
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         self.write_data(out);
         let version = self.settings.client_version;
-        let is_due = |held: &Held| held.due().is_some_and(|due| due <= now);
+        let is_due = |held: &HeldText| held.due().is_some_and(|due| due <= now);
         if let Some(OpenText { id, is_reasoning, held }) =
             self.open_text.as_mut().filter(|open_text| is_due(&open_text.held))
         {
-            held.take(|delta| write_frame(&delta_chunk(*is_reasoning, id, delta), version, out));
+            held.send_rest(|delta| write_frame(&delta_chunk(*is_reasoning, id, delta), version, out));
         }
         for call in self.calls.iter_mut().filter(|call| is_due(&call.held)) {
             call.flush(version, out);

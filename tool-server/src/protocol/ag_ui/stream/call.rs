@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{AgUiEncoder, split_text};
 use crate::protocol::ag_ui::Content;
 use crate::protocol::ag_ui::event::{Event, Object, object};
-use crate::protocol::{Visibility, coalesce::Held};
+use crate::protocol::{Visibility, coalesce::HeldText};
 use tool_runtime::message::{Part, ProviderPart, ProviderPartKind};
 use tool_runtime::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal, Prompt};
 use tool_runtime::tool::Progress;
@@ -45,7 +45,7 @@ pub enum CallStage {
     /// The client does not know the call.
     Unknown,
     /// The arguments are arriving.
-    Open(Held),
+    Open(HeldText),
     /// The arguments are complete.
     Ended,
     /// The client has the result.
@@ -79,7 +79,7 @@ impl StreamedCall {
     /// Writes the arguments that are held back.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         let CallStage::Open(held) = &mut self.stage else { return };
-        held.take(|text| write_argument_deltas(&self.id, text, out));
+        held.send_rest(|text| write_argument_deltas(&self.id, text, out));
     }
 
     /// Ends the arguments.
@@ -232,7 +232,7 @@ impl AgUiEncoder {
         StreamedCall {
             id: id.clone(),
             name: name.to_owned(),
-            visibility: spec.map_or(Visibility::Shown, |spec| self.visible.of(spec)),
+            visibility: spec.map_or(Visibility::Shown, |spec| self.visibility.of(spec)),
             is_external: spec.is_some_and(|spec| spec.options.external),
             is_provided: false,
             is_announced: false,
@@ -258,7 +258,7 @@ impl AgUiEncoder {
             parent_message_id: &parent,
         }
         .write(out);
-        streamed.stage = CallStage::Open(Held::at_least(MIN_PIECE_BYTES));
+        streamed.stage = CallStage::Open(HeldText::at_least(MIN_PIECE_BYTES));
     }
 
     pub(super) fn write_progress(&mut self, progress: &Progress, out: &mut Vec<u8>) {

@@ -12,7 +12,7 @@ use tool_run::run::CallView;
 use self::call::{StreamedCall, write_decision};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
-use crate::protocol::{Encoder, End, Visibility, Visible, approval_id, full};
+use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, full_store_error};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
@@ -55,7 +55,7 @@ pub struct AgUiEncoder {
     sealed_by: Option<String>,
     tools: Toolset,
     client_tools: ClientTools,
-    visible: Visible,
+    visibility: VisibilityRule,
     holds: bool,
     model: Option<String>,
     frontend: Option<Frontend>,
@@ -122,7 +122,7 @@ impl AgUiEncoder {
             sealed_before: input.sealed_before.clone(),
             tools,
             client_tools: ClientTools::default(),
-            visible: Visible::default(),
+            visibility: VisibilityRule::default(),
             holds: false,
             model: None,
             frontend: None,
@@ -147,12 +147,12 @@ impl AgUiEncoder {
     }
 
     /// Sets the part of each tool's calls that the client sees.
-    pub fn visibility(self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
-        self.visible(Visible::new(visible))
+    pub fn visibility(self, rule: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visibility_rule(VisibilityRule::new(rule))
     }
 
-    pub(crate) fn visible(mut self, visible: Visible) -> Self {
-        self.visible = visible;
+    pub(crate) fn visibility_rule(mut self, visibility: VisibilityRule) -> Self {
+        self.visibility = visibility;
         self
     }
 
@@ -445,7 +445,7 @@ impl Encoder for AgUiEncoder {
         Event::RunStarted { thread_id, run_id: request, protocol_version, metadata: metadata.as_ref() }.write(out);
     }
 
-    fn state(&self, out: &mut Vec<u8>) {
+    fn write_state(&self, out: &mut Vec<u8>) {
         if let Some(frontend) = &self.frontend {
             frontend.write_state(out);
         }
@@ -471,7 +471,7 @@ impl Encoder for AgUiEncoder {
             (Some(run), None | Some(AgentError::Model(_) | AgentError::Cancelled)) => self.finish(run, out),
             (_, Some(AgentError::Refused(_))) => self.fail("the conversation does not go on like this", "refused", out),
             (_, Some(AgentError::Store(StoreError::Full { of_owner }))) => {
-                let (code, message) = full(*of_owner);
+                let (code, message) = full_store_error(*of_owner);
                 self.fail(message, code, out);
             }
             (_, Some(AgentError::Store(_))) => self.fail("the conversation could not be kept", "store", out),
@@ -555,7 +555,7 @@ impl AgUiEncoder {
     /// Returns `true` if the client knows calls of the tool `name` before a person decides about them.
     fn knows_calls_of(&self, name: &str) -> bool {
         let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
-        self.visible.of(spec) != Visibility::Hidden && !(spec.options.external && self.is_held(name))
+        self.visibility.of(spec) != Visibility::Hidden && !(spec.options.external && self.is_held(name))
     }
 
     /// Returns the output schema of the tool that `open` belongs to, or an empty schema if it is not known.
