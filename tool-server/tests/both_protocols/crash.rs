@@ -20,7 +20,7 @@ use tool_runtime::{
 };
 use tool_server::{AgUi, Server};
 
-use super::fleet::{chat, read};
+use super::shared_store::{chat, read};
 use crate::{
     kit::{Answer, input, post, user},
     model::{Step, play},

@@ -4,6 +4,6 @@ mod crash;
 mod deep_json;
 mod duplicates;
 mod fairness;
-mod fleet;
+mod shared_store;
 mod nested_calls;
 mod visibility;

@@ -1,6 +1,6 @@
 //! Several servers as processes on one PostgreSQL, behind a proxy that sends each request to the next one. Some are killed.
 //!
-//! `scripts/fleet` runs the whole series. The tests of servers in one process are in `both_protocols::fleet`.
+//! `scripts/fleet` runs the whole series. The tests of servers in one process are in `both_protocols::shared_store`.
 
 mod client;
 mod deaths;
