@@ -397,7 +397,7 @@ impl ChunkWriter {
 
     /// Waits until the client has read enough to make room for more.
     pub async fn room(&self) {
-        self.buffer.until_room().await;
+        self.buffer.wait_for_room().await;
     }
 }
 

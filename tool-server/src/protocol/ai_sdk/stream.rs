@@ -344,8 +344,8 @@ impl AiSdkEncoder {
                         self.write_steering_message(prompt.id.as_deref(), content, out);
                     }
                 }
-                Message::Tool(answer) if run.call(&answer.call_id.as_str().into()).is_none() => {
-                    self.write_branch_result(answer, out);
+                Message::Tool(message) if run.call(&message.call_id.as_str().into()).is_none() => {
+                    self.write_branch_result(message, out);
                 }
                 Message::System { .. } | Message::Tool { .. } => {}
             }

@@ -101,7 +101,7 @@ fn text<'a>(chunk: &'a Value, key: &str) -> &'a str {
     chunk[key].as_str().unwrap_or_else(|| panic!("{key} is missing in {chunk}"))
 }
 
-/// Panics unless clients accept the chunks. `known` are calls of earlier answers, each with whether an approval was requested.
+/// Panics unless clients accept the chunks. `known` are calls of earlier responses; the flag is set if an approval was requested.
 fn assert_legal(all: &[Value], known: &[(&str, bool)], version: u8) {
     let at = |asked: bool| if asked { At::Requested } else { At::Available };
     let mut calls: BTreeMap<String, At> = known.iter().map(|(id, asked)| ((*id).to_owned(), at(*asked))).collect();
