@@ -201,7 +201,7 @@ pub(crate) fn serve(schema: &str, url: &str) -> ExitCode {
         let cpu = Router::new().route("/cpu", get(async || Json(clock::process_time().as_secs_f64())));
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         println!("{}", listener.local_addr()?);
-        Server::new(agent).max_answers(usize::MAX).merge(cpu).serve(listener, std::future::pending()).await
+        Server::new(agent).max_responses(usize::MAX).merge(cpu).serve(listener, std::future::pending()).await
     };
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
     match runtime.and_then(|runtime| runtime.block_on(serving)) {

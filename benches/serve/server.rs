@@ -17,8 +17,8 @@ use tool_runtime::{
     model::{Delta, FunctionModel, ModelError, OwnedRequest},
     tool, toolset,
 };
-use tool_server::protocol::ai_sdk::{Chunk, Finish, Json, SdkVersion, StreamSettings};
-use tool_server::{Chunks, DEFAULT_GRACE, Server, answer_with, serve};
+use tool_server::protocol::ai_sdk::{self, Chunk, Json, SdkVersion, StreamSettings};
+use tool_server::{ChunkWriter, DEFAULT_GRACE, Server, respond_with, serve};
 
 use super::{PIECE, load::Pace, peer};
 use crate::{clock, memory};
@@ -48,7 +48,7 @@ fn router() -> Router {
         settings
     };
     let agent = Agent::new(FunctionModel::streaming(play)).tools(toolset!(note));
-    let own = Server::new(agent).ai_sdk(each).max_answers(usize::MAX).router().route("/bare", post(bare));
+    let own = Server::new(agent).ai_sdk(each).max_responses(usize::MAX).router().route("/bare", post(bare));
     own.merge(peer::routes()).route("/idle", post(idle)).route("/cpu", get(cpu))
 }
 
@@ -132,7 +132,7 @@ fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + 
 /// Sends the chunks of the run without a run.
 async fn bare(body: Bytes) -> Response {
     let (count, pace) = parse_body(&body);
-    answer_with(SdkVersion::V7, async move |chunks| {
+    respond_with(SdkVersion::V7, async move |chunks| {
         chunks.write(&Chunk::Start { message_id: Some("msg-1"), message_metadata: None });
         if count == 0 {
             return std::future::pending().await;
@@ -148,12 +148,12 @@ async fn bare(body: Bytes) -> Response {
         chunks.write(&Chunk::FinishStep {});
         chunks.write(&Chunk::StartStep {});
         chunks.write(&Chunk::FinishStep {});
-        chunks.write(&Chunk::Finish { finish_reason: Some(Finish::Stop), message_metadata: None });
+        chunks.write(&Chunk::Finish { finish_reason: Some(ai_sdk::FinishReason::Stop), message_metadata: None });
     })
 }
 
 /// Writes the chunks of a call.
-async fn write_call(chunks: &Chunks, half: usize, pace: Pace) {
+async fn write_call(chunks: &ChunkWriter, half: usize, pace: Pace) {
     let (tool_call_id, tool_name) = ("c1", "note");
     let (provider_executed, provider_metadata, tool_metadata, dynamic, title) = (None, None, None, None, None);
     chunks.write(&Chunk::ToolInputStart {

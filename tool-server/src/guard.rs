@@ -1,8 +1,8 @@
 //! The guard of an HTTP service. It refuses requests that foreign web pages make their visitors' browsers send.
 //!
 //! - A page can make its own name resolve to this machine (DNS rebinding). The browser then treats the server as the page's own,
-//!   and lets the page send requests and read the answers. The guard recognizes such a page by the `Host` of its requests.
-//! - A page can send some requests to any server, without reading the answers. The guard recognizes it by their `Origin`, which
+//!   and lets the page send requests and read the responses. The guard recognizes such a page by the `Host` of its requests.
+//! - A page can send some requests to any server, without reading the responses. The guard recognizes it by their `Origin`, which
 //!   browsers send with every `POST`.
 //! - Old browsers leave `Origin` out of forms. But forms are never JSON, and browsers send JSON to other servers only if a CORS
 //!   preflight request allows it.
@@ -63,7 +63,7 @@ impl Guard {
         self.origins = origins.into_iter().collect();
     }
 
-    /// Returns a CORS layer that lets pages of the allowed origins send requests and read the answers. Returns `None` if no
+    /// Returns a CORS layer that lets pages of the allowed origins send requests and read the responses. Returns `None` if no
     /// origins are allowed.
     pub(crate) fn cors(&self) -> Option<CorsLayer> {
         let guard = self.clone();
@@ -84,7 +84,7 @@ impl Guard {
 
     /// Adds the guard to every route of `router`. It does not cover paths without a route, which the application may handle.
     pub(crate) fn protect(&self, router: Router) -> Router {
-        router.route_layer(middleware::from_fn_with_state(Arc::new(self.clone()), guard))
+        router.route_layer(middleware::from_fn_with_state(Arc::new(self.clone()), refuse_foreign))
     }
 
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
@@ -94,13 +94,13 @@ impl Guard {
 
     /// Checks and returns the host that a request names. It may be missing only if every name is accepted.
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
-        let asked = requested_host(uri, headers);
+        let requested = requested_host(uri, headers);
         let is_allowed = |host: &Authority| match &self.hosts {
             Hosts::Loopback => host.is_loopback(),
             Hosts::Named(hosts) => hosts.iter().any(|allowed| allowed.covers(host)),
             Hosts::Any => true,
         };
-        match asked {
+        match requested {
             Ok(host) if is_allowed(&host) => Ok(Some(host)),
             Ok(host) => {
                 let message = format!(
@@ -134,7 +134,7 @@ impl Guard {
     }
 }
 
-async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Result<Response, ApiError> {
+async fn refuse_foreign(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Result<Response, ApiError> {
     guard.check(request.uri(), request.headers())?;
     Ok(next.run(request).await)
 }
@@ -286,19 +286,19 @@ impl Origin {
             return None;
         }
         let (scheme, mut authority) = (scheme.to_ascii_lowercase(), Authority::read(authority)?);
-        authority.port = authority.port.or(own_port(&scheme));
+        authority.port = authority.port.or(default_port(&scheme));
         Some(Self { scheme, authority })
     }
 
     /// Returns `true` if a page of this origin came from `host`. The scheme is ignored, because TLS may end at a proxy.
     fn is_of(&self, host: &Authority) -> bool {
-        let port = own_port(&self.scheme).map(|own| host.port.unwrap_or(own));
+        let port = default_port(&self.scheme).map(|own| host.port.unwrap_or(own));
         port.is_some() && self.authority.port == port && self.authority.name == host.name
     }
 }
 
 /// Returns a scheme's default port.
-fn own_port(scheme: &str) -> Option<u16> {
+fn default_port(scheme: &str) -> Option<u16> {
     match scheme {
         "http" => Some(80),
         "https" => Some(443),

@@ -36,10 +36,10 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The number of bytes of a body that a slow client must send in a second.
 const BODY_RATE: usize = 16 * 1024;
 
-/// The maximum part of the grace that is kept to send the ends of answers.
-const MAX_ENDING: Duration = Duration::from_secs(1);
+/// The maximum part of the grace in which the service only sends the ends of responses.
+const MAX_END_TIME: Duration = Duration::from_secs(1);
 
-/// The settings of an HTTP service. [`http_setters`] makes the methods that set them.
+/// The settings of an HTTP service. [`http_setters`] defines the methods that set them.
 #[derive(Clone)]
 pub(crate) struct HttpSettings {
     pub(crate) guard: Guard,
@@ -80,9 +80,9 @@ impl HttpSettings {
         self.guard.for_any_host().protect(self.with_cors(router))
     }
 
-    /// Returns the time for which answers go on at shutdown. The rest of the grace is for sending their ends.
-    pub(crate) fn time_to_end(&self) -> Duration {
-        self.grace.saturating_sub(MAX_ENDING.min(self.grace / 10))
+    /// Returns the time for which active responses go on at shutdown. In the rest of the grace, the service sends their ends.
+    pub(crate) fn response_grace(&self) -> Duration {
+        self.grace.saturating_sub(MAX_END_TIME.min(self.grace / 10))
     }
 
     fn with_cors(&self, router: Router) -> Router {
@@ -92,18 +92,18 @@ impl HttpSettings {
         }
     }
 
-    /// Checks that the service may listen there.
+    /// Checks that the service may listen on `listener`.
     ///
     /// Fails when the address is not loopback and the application has set no authentication.
     pub(crate) fn check_listener(&self, listener: &TcpListener) -> io::Result<()> {
         match Exposed::at(listener.local_addr()?).filter(|_| self.authenticate.is_none()) {
-            Some(exposed) => Err(io::Error::new(io::ErrorKind::InvalidInput, refuse_anonymous(exposed))),
+            Some(exposed) => Err(io::Error::new(io::ErrorKind::InvalidInput, anonymous_message(exposed))),
             None => Ok(()),
         }
     }
 }
 
-/// Makes the methods of a service that set its field `http`: one name, one type and one default on every service.
+/// Defines the methods of a service that set its field `http`. Every service has the same names, types and defaults.
 macro_rules! http_setters {
     () => {
         /// Sets the authentication, for example by bearer token. It is called for every request. Without it, all callers are
@@ -183,7 +183,7 @@ macro_rules! http_setters {
             self
         }
 
-        /// Sets the time within which [`serve`](Self::serve) ends at shutdown. Answers in progress may go on for nine tenths of
+        /// Sets the time within which [`serve`](Self::serve) ends at shutdown. Active responses may go on for nine tenths of
         /// it. At its end, the service closes the connections that are left, such as those of clients that do not read. The
         /// default is [`DEFAULT_GRACE`](crate::DEFAULT_GRACE).
         pub fn grace(mut self, grace: std::time::Duration) -> Self {
@@ -198,27 +198,28 @@ pub(crate) use http_setters;
 async fn admit(State(settings): State<Arc<HttpSettings>>, request: Request, next: Next) -> Result<Response, Response> {
     check_type(&request).map_err(ApiError::into_response)?;
     let (mut parts, body) = request.into_parts();
-    if let Some(who) = &settings.authenticate {
-        let principal = who.authenticate(&parts).await.map_err(|refused| settings.refuse(refused))?;
+    if let Some(authentication) = &settings.authenticate {
+        let authenticated = authentication.authenticate(&parts).await;
+        let principal = authenticated.map_err(|error| settings.refusal(error))?;
         parts.extensions.insert(Authenticated(principal));
     } else if let Some(exposed) = parts.extensions.get() {
         // `check_listener` does not see routers that are merged into others.
-        let refused = ApiError::new(StatusCode::FORBIDDEN, "anonymous", refuse_anonymous(*exposed));
+        let refused = ApiError::new(StatusCode::FORBIDDEN, "anonymous", anonymous_message(*exposed));
         return Err(refused.into_response());
     }
     // Handlers do not read the bodies of safe methods.
     let body = if parts.method.is_safe() {
         Body::empty()
     } else {
-        whole(body, settings.body_limit).await.map_err(ApiError::into_response)?.into()
+        read_body(body, settings.body_limit).await.map_err(ApiError::into_response)?.into()
     };
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
 impl HttpSettings {
     /// Returns the response for a caller who was not authenticated.
-    fn refuse(&self, refused: ApiError) -> Response {
-        let mut response = refused.into_response();
+    fn refusal(&self, error: ApiError) -> Response {
+        let mut response = error.into_response();
         if response.status() == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, self.www_authenticate.clone());
         }
@@ -227,15 +228,15 @@ impl HttpSettings {
 }
 
 /// Returns the message for a service that would serve anonymous callers at this address.
-fn refuse_anonymous(Exposed(address): Exposed) -> String {
+fn anonymous_message(Exposed(address): Exposed) -> String {
     format!(
         "refused to serve anonymous callers at {address}, which is not loopback: set `authenticate`, for example with \
-         `BearerToken`; if everybody who reaches this address may use the service, set `authenticate(Everybody(…))`"
+         `BearerToken`; if everybody who reaches this address may use the service, set `authenticate(AllowAnonymous(…))`"
     )
 }
 
 /// Reads a body of at most `limit` bytes.
-async fn whole(body: Body, limit: usize) -> Result<Bytes, ApiError> {
+async fn read_body(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     let (mut body, mut read) = (Limited::new(body, limit), Vec::new());
     let began = Instant::now();
     loop {
@@ -263,7 +264,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::host::Everybody;
+    use crate::host::AllowAnonymous;
 
     /// Returns the status of a request that arrived at `address`.
     async fn status(settings: &HttpSettings, address: &str) -> u16 {
@@ -281,7 +282,7 @@ mod tests {
             tokio::time::sleep(pause).await;
             (sent < pieces).then(|| (Ok::<_, io::Error>(Bytes::from(vec![b' '; size])), sent + 1))
         });
-        let read = whole(Body::from_stream(body), DEFAULT_BODY_LIMIT).await;
+        let read = read_body(Body::from_stream(body), DEFAULT_BODY_LIMIT).await;
         read.map(|read| read.len()).map_err(|error| error.status.as_u16())
     }
 
@@ -300,13 +301,13 @@ mod tests {
     #[tokio::test]
     async fn anonymous_callers_reach_a_service_at_loopback_only() {
         let anonymous = HttpSettings::default();
-        let everybody =
-            HttpSettings { authenticate: Some(Arc::new(Everybody("guest".into()))), ..HttpSettings::default() };
+        let admitting =
+            HttpSettings { authenticate: Some(Arc::new(AllowAnonymous("guest".into()))), ..HttpSettings::default() };
         for address in ["127.0.0.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
-            assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (200, 200), "{address}");
+            assert_eq!((status(&anonymous, address).await, status(&admitting, address).await), (200, 200), "{address}");
         }
         for address in ["10.0.0.7:80", "[fe80::1]:80", "[::ffff:10.0.0.7]:80"] {
-            assert_eq!((status(&anonymous, address).await, status(&everybody, address).await), (403, 200), "{address}");
+            assert_eq!((status(&anonymous, address).await, status(&admitting, address).await), (403, 200), "{address}");
         }
     }
 }

@@ -39,10 +39,10 @@ pub use tower_http::cors::CorsLayer;
 
 pub use axum::Router;
 pub use guard::InvalidOrigin;
-pub use host::{ApiError, Authenticate, BearerToken, Everybody, ShutdownHandle};
+pub use host::{AllowAnonymous, ApiError, Authenticate, BearerToken, ShutdownHandle};
 pub use http_settings::{DEFAULT_BODY_LIMIT, DEFAULT_GRACE};
 pub use routes::ag_ui::AgUi;
-pub use routes::ai_sdk::{Chunks, answer_with};
+pub use routes::ai_sdk::{ChunkWriter, respond_with};
 pub use serve::serve;
-pub use server::{DEFAULT_MAX_ANSWERS, DEFAULT_MAX_TAKEOVERS, Server};
+pub use server::{DEFAULT_MAX_RESPONSES, DEFAULT_MAX_TAKEOVERS, Server};
 pub use typescript::typescript;

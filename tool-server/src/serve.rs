@@ -32,8 +32,8 @@ impl Exposed {
 /// Services without authentication refuse requests to an address that is not loopback, as [`Server::serve`](crate::Server::serve)
 /// refuses to listen there.
 ///
-/// It closes a connection whose client does not send the headers of a request within 30 s, which `axum::serve` does not. It
-/// sets `TCP_NODELAY`, so that small pieces are sent at once. Otherwise each piece of an answer may wait 40 ms for the client's
+/// It closes a connection whose client does not send the headers of a request within 30 s; `axum::serve` does not. It sets
+/// `TCP_NODELAY`, so that small pieces are sent at once. Otherwise each piece of a response may wait 40 ms for the client's
 /// acknowledgement of the previous one.
 pub async fn serve(
     mut listener: TcpListener,

@@ -10,12 +10,12 @@ use tool_stores::sealed::{Keyring, NonceStore};
 
 use crate::host::{AiSdkSettings, Caller, Registry, ReplayLimits, Seals, Shared, ShutdownHandle, Worker};
 use crate::http_settings::{HttpSettings, http_setters};
-use crate::protocol::{Visibility, Visible, ai_sdk::StreamSettings};
+use crate::protocol::{Visibility, VisibilityRule, ai_sdk::StreamSettings};
 use crate::routes::ag_ui::{self, AgUi};
 use crate::serve::serve;
 
-/// The default of [`Server::max_answers`].
-pub const DEFAULT_MAX_ANSWERS: usize = 100;
+/// The default of [`Server::max_responses`].
+pub const DEFAULT_MAX_RESPONSES: usize = 100;
 
 /// The default of [`Server::max_takeovers`].
 pub const DEFAULT_MAX_TAKEOVERS: usize = 64;
@@ -30,11 +30,11 @@ pub struct Server {
     replay: ReplayLimits,
     ag_ui: Option<AgUi>,
     registry: Arc<Registry>,
-    max_answers: usize,
+    max_responses: usize,
     max_takeovers: usize,
     seals: Option<Seals>,
     ai_sdk: AiSdkSettings,
-    visible: Visible,
+    visibility: VisibilityRule,
     merged: Router,
 }
 
@@ -52,40 +52,41 @@ impl Server {
             replay: ReplayLimits::default(),
             ag_ui: None,
             registry: Arc::default(),
-            max_answers: DEFAULT_MAX_ANSWERS,
+            max_responses: DEFAULT_MAX_RESPONSES,
             max_takeovers: DEFAULT_MAX_TAKEOVERS,
             seals: None,
             ai_sdk: Arc::new(|settings| settings),
-            visible: Visible::default(),
+            visibility: VisibilityRule::default(),
             merged: Router::new(),
         }
     }
 
     http_setters!();
 
-    /// Sets the number of bytes of an answer that the server keeps for late and slow readers. It disconnects a reader that is
+    /// Sets the number of bytes of a response that the server keeps for late and slow readers. It disconnects a reader that is
     /// further behind.
     pub fn replay_limit(mut self, bytes: usize) -> Self {
         self.replay.bytes = bytes;
         self
     }
 
-    /// Sets the number of bytes of all answers together that the server keeps for late and slow readers. Each answer has an equal
-    /// share, and at least 64 KiB.
+    /// Sets the number of bytes of all responses together that the server keeps for late and slow readers. Each response has
+    /// an equal share, and at least 64 KiB.
     pub fn replay_total(mut self, bytes: usize) -> Self {
         self.replay.total = bytes;
         self
     }
 
-    /// Sets the maximum number of a principal's chats that are answered at once. The server refuses to begin another with 429.
-    /// Without authentication, all callers are one principal. The default is [`DEFAULT_MAX_ANSWERS`].
-    pub fn max_answers(mut self, chats: usize) -> Self {
-        self.max_answers = chats;
+    /// Sets the maximum number of a principal's active responses. A chat has at most one. The server refuses a request that would
+    /// begin another with 429. Without authentication, all callers are one principal. The default is [`DEFAULT_MAX_RESPONSES`].
+    pub fn max_responses(mut self, responses: usize) -> Self {
+        self.max_responses = responses;
         self
     }
 
-    /// Sets the maximum number of chats of servers that are gone that this server continues at once ([`Server::take_over`]). With 0
-    /// it continues none that no client asks for. The default is [`DEFAULT_MAX_TAKEOVERS`].
+    /// Sets the maximum number of chats that this server continues at once because their own server is gone
+    /// ([`Server::take_over`]). With 0, it continues such a chat only when a client asks for it. The default is
+    /// [`DEFAULT_MAX_TAKEOVERS`].
     pub fn max_takeovers(mut self, chats: usize) -> Self {
         self.max_takeovers = chats;
         self
@@ -109,7 +110,7 @@ impl Server {
         self
     }
 
-    /// Sets the part of each tool's calls that clients see, in every protocol and on every route. It applies to answers, to the
+    /// Sets the part of each tool's calls that clients see, in every protocol and on every route. It applies to responses, to the
     /// messages of a chat that is loaded again, and to the list of tools. By default they see all of it, except tools with
     /// `meta(hidden = true)`. It does not concern MCP, whose clients make the calls themselves.
     ///
@@ -125,8 +126,8 @@ impl Server {
     /// });
     /// # let _ = server;
     /// ```
-    pub fn visibility(mut self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
-        self.visible = Visible::new(visible);
+    pub fn visibility(mut self, rule: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visibility = VisibilityRule::new(rule);
         self
     }
 
@@ -142,7 +143,7 @@ impl Server {
         self
     }
 
-    /// Makes the server stateless: the client gets the sealed run with each answer, and sends it back with the next request. In
+    /// Makes the server stateless: the client gets the sealed run with each response, and sends it back with the next request. In
     /// the AI SDK's protocol the sealed run is in a message's metadata, in AG-UI in its `encryptedValue`.
     ///
     /// A run with an open interrupt can be continued once: the first call that starts, or the model's next turn, spends it.
@@ -174,30 +175,32 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Panics when a route is there already. [`Server::router`] panics when a route overlaps with one of the server's own.
+    /// Panics when two merged routes overlap. [`Server::router`] panics when a merged route overlaps with one of the server's
+    /// own.
     pub fn merge(mut self, routes: Router) -> Self {
         self.merged = self.merged.merge(routes);
         self
     }
 
-    /// Returns a handle that ends the server's answers at shutdown, for an application that serves the routes itself.
+    /// Returns a handle that ends the server's responses at shutdown, for an application that serves the routes itself.
     pub fn handle(&self) -> ShutdownHandle {
         ShutdownHandle { registry: Arc::clone(&self.registry) }
     }
 
-    /// Continues the chats of servers that are gone, until [`ShutdownHandle::suspend`] ends it. [`Server::serve`] does it; an
-    /// application that serves the routes itself spawns it.
+    /// Continues the chats of servers that are gone. The future ends after [`ShutdownHandle::suspend`] is called.
+    /// [`Server::serve`] runs it; an application that serves the routes itself spawns it.
     ///
-    /// An answer whose lease has ended ([`Agent::lease_time`]) is continued within a third of a lease, on behalf of the chat's owner. A
-    /// person still approves what needs it. Approvals that nobody gave in time expire. The server leaves runs alone that are not
-    /// chats. Without a store of the application, there is nothing to continue.
+    /// The server continues a response within a third of a lease after its lease has ended ([`Agent::lease_time`]). It acts on
+    /// behalf of the chat's owner: a call that needs an approval still waits for a person. Approvals that nobody gave in time
+    /// expire. The server does not continue runs that are not chats. Without a store of the application, there is nothing to
+    /// continue.
     pub fn take_over(&self) -> impl Future<Output = ()> + Send + use<> {
         let most = if self.seals.is_some() { 0 } else { self.max_takeovers };
         Worker::new(&self.agent, &self.registry, most).work()
     }
 
     /// Serves on `listener` until `shutdown` completes. Then the server refuses new requests, and ends within the time of
-    /// [`Server::grace`], whatever its clients do. Runs whose answers have not ended by then stay in the store as they are.
+    /// [`Server::grace`], whatever its clients do. Runs whose responses have not ended by then stay in the store as they are.
     ///
     /// Fails when the address is not loopback and [`Server::authenticate`] is not set, because then everybody who reaches the
     /// machine could use the agent.
@@ -207,13 +210,13 @@ impl Server {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         self.http.check_listener(&listener)?;
-        let (handle, grace, to_end) = (self.handle(), self.http.grace, self.http.time_to_end());
+        let (handle, grace, response_grace) = (self.handle(), self.http.grace, self.http.response_grace());
         let mut worker = JoinSet::new();
         worker.spawn(self.take_over());
         let shutdown = async move {
             shutdown.await;
             // Spawned, so that idle connections are closed meanwhile.
-            tokio::spawn(async move { handle.suspend(to_end).await });
+            tokio::spawn(async move { handle.suspend(response_grace).await });
         };
         serve(listener, self.router(), shutdown, grace).await?;
         while worker.join_next().await.is_some() {}
@@ -235,12 +238,12 @@ impl Server {
         let shared = Arc::new(Shared {
             agent,
             registry: self.registry,
-            max_answers: self.max_answers,
+            max_responses: self.max_responses,
             seals: self.seals,
             limits: self.replay,
             buffers: Arc::default(),
             ai_sdk: self.ai_sdk,
-            visible: self.visible,
+            visibility: self.visibility,
         });
         let router = Router::new()
             .merge(crate::routes::ai_sdk::routes())

@@ -73,7 +73,7 @@ pub fn typescript(tools: &Toolset) -> String {
     format!("// Made from the declarations of the tools: change those.\n{types}\nexport type {ALL} = {all};\n")
 }
 
-/// A module with uniquely named type declarations. It declares a definition that several schemas share once.
+/// A module with uniquely named type declarations. It declares a definition once, even if several schemas share it.
 #[derive(Debug)]
 struct Module {
     declarations: Vec<String>,
@@ -91,7 +91,7 @@ impl Module {
 
     /// Declares the type of the schema `root`, with a name derived from `name`. Returns the type's name.
     fn declare(&mut self, name: &str, root: &Value) -> String {
-        let name = self.name(name);
+        let name = self.reserve_name(name);
         let mut printer = Printer::new(self, root);
         printer.known.insert(String::new(), name.clone());
         printer.todo.push((name.clone(), String::new()));
@@ -108,7 +108,7 @@ impl Module {
     }
 
     /// Returns an unused type name that is derived from `wanted`.
-    fn name(&mut self, wanted: &str) -> String {
+    fn reserve_name(&mut self, wanted: &str) -> String {
         let base = type_name(wanted);
         let mut name = base.clone();
         let mut number = 2;
@@ -130,19 +130,20 @@ const MAX_ITEMS: u64 = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Type {
     text: String,
-    binds: Binds,
+    precedence: Precedence,
 }
 
+/// The precedence of an operator, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Binds {
+enum Precedence {
     Union,
-    Meet,
-    Tight,
+    Intersection,
+    Primary,
 }
 
 impl Type {
     fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), binds: Binds::Tight }
+        Self { text: text.into(), precedence: Precedence::Primary }
     }
 
     fn unknown() -> Self {
@@ -151,17 +152,17 @@ impl Type {
 
     /// Returns the union of `members`.
     fn any_of(members: Vec<Self>) -> Self {
-        Self::joined(members, " | ", Binds::Union, "never", "unknown")
+        Self::join(members, " | ", Precedence::Union, "never", "unknown")
     }
 
     /// Returns the intersection of `members`.
     fn all_of(members: Vec<Self>) -> Self {
-        Self::joined(members, " & ", Binds::Meet, "unknown", "never")
+        Self::join(members, " & ", Precedence::Intersection, "unknown", "never")
     }
 
-    /// Joins `members` by the operator `with`. Members equal to `neutral` are left out; one member equal to `absorbing` is the
-    /// whole result.
-    fn joined(members: Vec<Self>, with: &str, binds: Binds, neutral: &str, absorbing: &str) -> Self {
+    /// Joins `members` by the operator `with`. Leaves out members equal to `neutral`. If a member equals `absorbing`, it is
+    /// the whole result.
+    fn join(members: Vec<Self>, with: &str, precedence: Precedence, neutral: &str, absorbing: &str) -> Self {
         let mut parts: Vec<Self> = Vec::new();
         for member in members {
             if member.text == absorbing {
@@ -175,26 +176,26 @@ impl Type {
             0 => Self::plain(neutral),
             1 => parts.remove(0),
             _ => {
-                let texts: Vec<_> = parts.into_iter().map(|part| part.bound(binds)).collect();
-                Self { text: texts.join(with), binds }
+                let texts: Vec<_> = parts.into_iter().map(|part| part.into_operand(precedence)).collect();
+                Self { text: texts.join(with), precedence }
             }
         }
     }
 
-    /// Returns the text for an operand of an operator with the precedence `binds`, in parentheses if necessary.
-    fn bound(self, binds: Binds) -> String {
-        if self.binds < binds { format!("({})", self.text) } else { self.text }
+    /// Returns the text for an operand of an operator with this precedence, in parentheses if necessary.
+    fn into_operand(self, precedence: Precedence) -> String {
+        if self.precedence < precedence { format!("({})", self.text) } else { self.text }
     }
 
     /// Returns the type of a list of this type.
     fn list(self) -> Self {
-        Self::plain(format!("{}[]", self.bound(Binds::Tight)))
+        Self::plain(format!("{}[]", self.into_operand(Precedence::Primary)))
     }
 }
 
 /// The position at which a type is written.
 #[derive(Clone, Copy, Debug)]
-struct Spot {
+struct Position {
     /// The number of enclosing objects that are written over several lines.
     indent: usize,
     /// The number of enclosing schemas.
@@ -203,7 +204,7 @@ struct Spot {
     is_inside: bool,
 }
 
-impl Spot {
+impl Position {
     fn inside(self) -> Self {
         Self { is_inside: true, ..self }
     }
@@ -236,26 +237,26 @@ impl<'a> Printer<'a> {
         at.clone_into(&mut self.declared);
         let root = self.root;
         let schema = root.pointer(at).unwrap_or(&Value::Null);
-        let body = self.typed(schema, at, Spot { indent: 0, level: 0, is_inside: false });
+        let body = self.type_of(schema, at, Position { indent: 0, level: 0, is_inside: false });
         format!("\n{}export type {name} = {};\n", doc(schema, ""), body.text)
     }
 
     /// Returns the type of `schema`, whose place is `at`.
-    fn typed(&mut self, schema: &Value, at: &str, spot: Spot) -> Type {
+    fn type_of(&mut self, schema: &Value, at: &str, position: Position) -> Type {
         let members = match schema {
             Value::Bool(false) => return Type::plain("never"),
-            Value::Object(members) if spot.level < MAX_NESTING => members,
+            Value::Object(members) if position.level < MAX_NESTING => members,
             _ => return Type::unknown(),
         };
-        let spot = Spot { level: spot.level + 1, ..spot };
-        let mut parts: Vec<Type> = self.own(members, at, spot).into_iter().collect();
+        let position = Position { level: position.level + 1, ..position };
+        let mut parts: Vec<Type> = self.own_type(members, at, position).into_iter().collect();
         if let Some((target, _)) = reference(self.root, at, schema) {
-            parts.push(self.reference(&target, spot));
+            parts.push(self.reference_type(&target, position));
         }
         for (word, is_union) in [("allOf", false), ("anyOf", true), ("oneOf", true)] {
             let Some(Value::Array(all)) = members.get(word) else { continue };
             let place = pointer::push(at, word);
-            let all = all.iter().enumerate().map(|(i, one)| self.typed(one, &format!("{place}/{i}"), spot));
+            let all = all.iter().enumerate().map(|(i, one)| self.type_of(one, &format!("{place}/{i}"), position));
             let all: Vec<_> = all.collect();
             parts.push(if is_union { Type::any_of(all) } else { Type::all_of(all) });
         }
@@ -263,7 +264,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Returns the type that the schema's own keywords express, or `None` if they express none.
-    fn own(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Option<Type> {
+    fn own_type(&mut self, members: &Map<String, Value>, at: &str, position: Position) -> Option<Type> {
         if let Some(only) = members.get("const") {
             return Some(Type::plain(literal(only)));
         }
@@ -278,16 +279,16 @@ impl<'a> Printer<'a> {
         let types = kinds.into_iter().map(|kind| match kind {
             "string" | "boolean" | "null" => Type::plain(kind),
             "integer" | "number" => Type::plain("number"),
-            "array" => self.array(members, at, spot),
-            "object" => self.object(members, at, spot),
+            "array" => self.array_type(members, at, position),
+            "object" => self.object_type(members, at, position),
             _ => Type::unknown(),
         });
         Some(Type::any_of(types.collect()))
     }
 
     /// Returns the name of the type for the definition at `target`.
-    fn reference(&mut self, target: &str, spot: Spot) -> Type {
-        if !spot.is_inside && needs(self.root, target, &self.declared) {
+    fn reference_type(&mut self, target: &str, position: Position) -> Type {
+        if !position.is_inside && leads_to(self.root, target, &self.declared) {
             // The type would refer directly to itself.
             return Type::unknown();
         }
@@ -297,7 +298,7 @@ impl<'a> Printer<'a> {
         let identity = identity(self.root, target);
         let shared = identity.as_ref().and_then(|identity| self.module.shared.get(identity)).cloned();
         let name = shared.unwrap_or_else(|| {
-            let name = self.module.name(&pointer::last(target));
+            let name = self.module.reserve_name(&pointer::last(target));
             self.todo.push((name.clone(), target.to_owned()));
             name
         });
@@ -308,24 +309,24 @@ impl<'a> Printer<'a> {
         Type::plain(name)
     }
 
-    fn object(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Type {
+    fn object_type(&mut self, members: &Map<String, Value>, at: &str, position: Position) -> Type {
         let none = Map::new();
         let properties = members.get("properties").and_then(Value::as_object).unwrap_or(&none);
         let required: Vec<&str> =
             members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-        let others = self.others(members, at, spot);
+        let others = self.undeclared_type(members, at, position);
         let undeclared: Vec<_> = required.iter().filter(|name| !properties.contains_key(**name)).collect();
         if properties.is_empty() && undeclared.is_empty() {
             // A struct without fields has empty `properties`; a free object has no `properties`.
             let is_free = !members.contains_key("properties");
             let others = others.unwrap_or_else(|| Type::plain(if is_free { "unknown" } else { "never" }));
-            return self.map(members, at, &others);
+            return self.map_type(members, at, &others);
         }
-        let indent = "  ".repeat(spot.indent + 1);
+        let indent = "  ".repeat(position.indent + 1);
         let mut body = String::new();
         for (name, schema) in properties {
             let place = pointer::push(&pointer::push(at, "properties"), name);
-            let value = self.typed(schema, &place, spot.indented());
+            let value = self.type_of(schema, &place, position.indented());
             let mark = if required.contains(&name.as_str()) { "" } else { "?" };
             let _ = writeln!(body, "{}{indent}{}{mark}: {};", doc(schema, &indent), key(name), value.text);
         }
@@ -333,27 +334,29 @@ impl<'a> Printer<'a> {
             let value = others.as_ref().map_or("unknown", |others| others.text.as_str());
             let _ = writeln!(body, "{indent}{}: {value};", key(name));
         }
-        let declared = Type::plain(format!("{{\n{body}{}}}", "  ".repeat(spot.indent)));
+        let declared = Type::plain(format!("{{\n{body}{}}}", "  ".repeat(position.indent)));
         match others {
             Some(others) if others.text != "never" && others.text != "unknown" => {
-                Type::all_of(vec![declared, self.map(members, at, &others)])
+                Type::all_of(vec![declared, self.map_type(members, at, &others)])
             }
             _ => declared,
         }
     }
 
     /// Returns the type of undeclared members, or `None` if the schema does not mention them.
-    fn others(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Option<Type> {
+    fn undeclared_type(&mut self, members: &Map<String, Value>, at: &str, position: Position) -> Option<Type> {
         let mut types = Vec::new();
         if let Some(Value::Object(patterns)) = members.get("patternProperties") {
             let place = pointer::push(at, "patternProperties");
             types.extend(patterns.iter().map(|(pattern, schema)| {
                 let at = pointer::push(&place, pattern);
-                self.typed(schema, &at, spot.inside())
+                self.type_of(schema, &at, position.inside())
             }));
         }
         match members.get("additionalProperties") {
-            Some(schema) => types.push(self.typed(schema, &pointer::push(at, "additionalProperties"), spot.inside())),
+            Some(schema) => {
+                types.push(self.type_of(schema, &pointer::push(at, "additionalProperties"), position.inside()))
+            }
             // Members without a pattern may have any value.
             None if !types.is_empty() && members.contains_key("properties") => {}
             None if !types.is_empty() => types.push(Type::unknown()),
@@ -363,7 +366,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Returns the type of an object with any members, or with those that `propertyNames` lists.
-    fn map(&self, members: &Map<String, Value>, at: &str, value: &Type) -> Type {
+    fn map_type(&self, members: &Map<String, Value>, at: &str, value: &Type) -> Type {
         let names = members.get("propertyNames").map(|names| {
             let at = pointer::push(at, "propertyNames");
             reference(self.root, &at, names).map_or(names, |(_, target)| target)
@@ -377,7 +380,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    fn array(&mut self, members: &Map<String, Value>, at: &str, spot: Spot) -> Type {
+    fn array_type(&mut self, members: &Map<String, Value>, at: &str, position: Position) -> Type {
         // Before 2020-12, `items` was the list of the first items' schemas, and `additionalItems` the schema of the rest.
         let (listed, rest) = match (members.get("prefixItems"), members.get("items")) {
             (Some(Value::Array(listed)), rest) => (Some(("prefixItems", listed)), rest.map(|rest| ("items", rest))),
@@ -386,8 +389,8 @@ impl<'a> Printer<'a> {
             }
             (_, rest) => (None, rest.map(|rest| ("items", rest))),
         };
-        let inside = spot.inside();
-        let rest = rest.map(|(word, schema)| self.typed(schema, &pointer::push(at, word), inside));
+        let inside = position.inside();
+        let rest = rest.map(|(word, schema)| self.type_of(schema, &pointer::push(at, word), inside));
         let count = |word: &str| members.get(word).and_then(Value::as_u64);
         let (least, most) = (count("minItems").unwrap_or(0), count("maxItems"));
         let Some((word, listed)) = listed else {
@@ -404,7 +407,7 @@ impl<'a> Printer<'a> {
         let place = pointer::push(at, word);
         let mut items = Vec::new();
         for (i, schema) in listed.iter().enumerate() {
-            let Type { text, .. } = self.typed(schema, &format!("{place}/{i}"), inside);
+            let Type { text, .. } = self.type_of(schema, &format!("{place}/{i}"), inside);
             let is_optional = i as u64 >= least;
             items.push(if is_optional { format!("({text})?") } else { text });
         }
@@ -418,7 +421,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Returns the type of value that the keywords apply to, for a schema without `type`.
+/// Returns the type of value to which the keywords apply, for a schema without `type`.
 fn implied_type(members: &Map<String, Value>) -> Option<&'static str> {
     let has = |words: &[&str]| words.iter().any(|word| members.contains_key(*word));
     if has(&["properties", "required", "additionalProperties", "patternProperties", "propertyNames"]) {
@@ -539,7 +542,7 @@ fn references<'a>(root: &'a Value, at: &str, schema: &'a Value, found: &mut Vec<
 
 /// Returns `true` if the type at `from` leads to the one at `to` without an object or a list in between. A TypeScript alias may
 /// refer to itself only inside an object or a list. A search that is too long counts as `true`.
-fn needs(root: &Value, from: &str, to: &str) -> bool {
+fn leads_to(root: &Value, from: &str, to: &str) -> bool {
     let mut seen = HashSet::new();
     let mut todo = vec![from.to_owned()];
     while let Some(at) = todo.pop() {
@@ -567,7 +570,7 @@ mod tests {
         module.finish().trim().to_owned()
     }
 
-    /// The type of `schema`, where it needs no other.
+    /// Returns the type of `schema`, which must not need other declarations.
     fn typed(schema: &Value) -> String {
         let text = declared(schema);
         let text = text.strip_prefix("export type It = ").and_then(|text| text.strip_suffix(';'));
@@ -724,7 +727,7 @@ mod tests {
             deep = json!({"items": deep});
         }
         assert_eq!(typed(&deep), format!("unknown{}", "[]".repeat(48)));
-        // A chain of many, each of which refers to the next: no stack, and no time.
+        // A chain of many definitions, each of which refers to the next, needs little stack and time.
         let chain = (0..1000).map(|i| (format!("d{i}"), json!({"items": {"$ref": format!("#/$defs/d{}", i + 1)}})));
         let chain = json!({"$ref": "#/$defs/d0", "$defs": chain.collect::<serde_json::Map<_, _>>()});
         assert_eq!(declared(&chain).matches("export type").count(), 1001);

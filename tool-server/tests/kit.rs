@@ -1,4 +1,4 @@
-//! A server, and requests to it.
+//! Requests to a server, and their responses.
 
 use axum::{
     Router,
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 /// The response to a request.
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) text: String,
 }
 
-impl Answer {
-    /// The events.
+impl Response {
+    /// Returns the events.
     pub(crate) fn events(&self) -> Vec<Value> {
         assert_eq!(self.status, 200, "{}", self.text);
         assert!(!self.text.contains('\r') && self.text.ends_with("\n\n"), "{:?}", self.text);
@@ -27,29 +27,29 @@ impl Answer {
         frames.map(event).collect()
     }
 
-    /// The first event of a type.
+    /// Returns the first event of a type.
     pub(crate) fn event(&self, kind: &str) -> Value {
         let events = self.events();
         events.into_iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {}", self.text))
     }
 
-    /// The types of the events, in order.
+    /// Returns the types of the events, in order.
     pub(crate) fn kinds(&self) -> Vec<String> {
         self.events().iter().map(|event| event["type"].as_str().unwrap_or_default().to_owned()).collect()
     }
 }
 
-/// Sends a body, and reads what comes until its end.
-pub(crate) async fn post(router: &Router, body: impl Into<Body>) -> Answer {
+/// Sends a body to AG-UI's endpoint, and reads the response to its end.
+pub(crate) async fn post(router: &Router, body: impl Into<Body>) -> Response {
     let request = Request::post("http://localhost/agent").header(header::CONTENT_TYPE, "application/json");
     let request = request.body(body.into()).unwrap();
     let response = router.clone().oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+    Response { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
 }
 
-/// The input of a client of 1.0 that says something.
+/// Returns the input of a client of AG-UI 1.0, with more members.
 pub(crate) fn input(thread: &str, messages: &Value, more: &Value) -> String {
     let mut input = json!({
         "threadId": thread,

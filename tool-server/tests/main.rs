@@ -1,4 +1,4 @@
-//! The routes of a server, as its clients see them.
+//! Tests of a server's routes.
 
 mod ag_ui;
 mod ai_sdk;

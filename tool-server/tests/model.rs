@@ -1,4 +1,4 @@
-//! A model that does anything, in any order: what it does stands in the user's last message.
+//! A model whose script is the user's last message.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use tool_runtime::{
     model::{Delta, FinishReason, ModelError, ModelErrorKind, OwnedRequest},
 };
 
-/// One thing that a model does.
+/// A step of a model's turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Step {
     Text(String),
@@ -25,8 +25,8 @@ pub(crate) enum Step {
     Finish(Finish),
     /// The model fails.
     Fail,
-    /// The connection is gone.
-    Gone,
+    /// The connection is lost.
+    Disconnect,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -40,14 +40,15 @@ pub(crate) enum Finish {
 /// The turns of a model, in order.
 pub(crate) type Script = Vec<Vec<Step>>;
 
-#[allow(clippy::needless_pass_by_value, reason = "a model is asked like this")]
-pub(crate) fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+/// Plays the next turn of the script.
+#[allow(clippy::needless_pass_by_value, reason = "`FunctionModel` passes it by value")]
+pub(crate) fn play(request: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let last_prompt = asked.messages.iter().rposition(|message| matches!(message, Message::User { .. }));
+    let last_prompt = request.messages.iter().rposition(|message| matches!(message, Message::User { .. }));
     let played = last_prompt.map_or(0, |last_prompt| {
-        asked.messages[last_prompt..].iter().filter(|message| matches!(message, Message::Assistant { .. })).count()
+        request.messages[last_prompt..].iter().filter(|message| matches!(message, Message::Assistant { .. })).count()
     });
-    let script: Script = match last_prompt.map(|at| &asked.messages[at]) {
+    let script: Script = match last_prompt.map(|at| &request.messages[at]) {
         Some(Message::User { content }) => {
             let text = content.iter().filter_map(tool_runtime::Part::as_text).next_back();
             text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
@@ -83,7 +84,7 @@ pub(crate) fn play(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, Mode
                 deltas.push(Err(ModelError::new(ModelErrorKind::Script, "secret: the script says so")));
                 return stream::iter(deltas);
             }
-            Step::Gone => return stream::iter(deltas),
+            Step::Disconnect => return stream::iter(deltas),
             Step::Arguments(..) | Step::End(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Tools of all kinds.
+//! The tools of the tests' servers.
 
 use std::sync::{
     Arc,
@@ -15,13 +15,13 @@ pub(crate) fn tools() -> Toolset {
     toolset!(fine, fails, panics, asks, asks_within, eager, grows, locate, share, draw, secret)
 }
 
-/// A tool that works until it gets a permit, beside one of the client's.
+/// Returns a tool that works until it gets a permit, and a tool of the client.
 pub(crate) fn working() -> (Toolset, Arc<Semaphore>) {
     let done = Arc::new(Semaphore::new(0));
     (toolset!(Working { done: Arc::clone(&done) }; work, locate), done)
 }
 
-/// Tools whose calls reach every state: `work` and `carefully` go on until they get a permit.
+/// Returns tools whose calls reach every state. `work` and `carefully` work until they get a permit.
 pub(crate) fn every_state() -> (Toolset, Arc<Semaphore>) {
     let done = Arc::new(Semaphore::new(0));
     (toolset!(Working { done: Arc::clone(&done) }; work, carefully, asks, fails, locate, share, asks_within), done)
@@ -32,21 +32,21 @@ struct Working {
     done: Arc<Semaphore>,
 }
 
-/// Work until somebody lets it be.
+/// Work until there is a permit.
 #[tool(effect = read_only)]
 async fn work(#[state] done: &Arc<Semaphore>) -> &'static str {
     done.acquire().await.expect("it is never closed").forget();
     "worked"
 }
 
-/// Work after an approval, until somebody lets it be.
+/// Work after an approval, until there is a permit.
 #[tool(approval = always)]
 async fn carefully(#[state] done: &Arc<Semaphore>) -> &'static str {
     done.acquire().await.expect("it is never closed").forget();
     "worked carefully"
 }
 
-/// A tool that removes things, after an approval, and counts them in `removed`; beside one of the client's.
+/// Returns a tool that removes things after an approval and counts them in `removed`, and a tool of the client.
 pub(crate) fn removing(removed: &Arc<AtomicUsize>) -> Toolset {
     toolset!(Removing { removed: Arc::clone(removed) }; remove, locate)
 }

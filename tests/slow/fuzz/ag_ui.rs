@@ -8,7 +8,7 @@ use tool_server::protocol::{Encoder, End};
 pub(crate) fn read(text: &str) {
     let Ok(input) = RunInput::read(text.as_bytes()) else { return };
     let plan = Plan::new(None, &input, &Toolset::new());
-    let Ok(tools) = ClientTools::new(&input.tools, Check::Gate) else { return };
+    let Ok(tools) = ClientTools::new(&input.tools, Check::Reject) else { return };
     let all = tools.join(&Toolset::new());
     let mut out = Vec::new();
     let mut writer = AgUiEncoder::new(&input, all, "anna".into(), "1").client_tools(tools).warnings(plan.warnings);

@@ -38,7 +38,7 @@ impl Served {
         raise_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let router =
-            server.max_answers(usize::MAX).ag_ui(AgUi::new().detach(|input| input.run_id == "detached")).router();
+            server.max_responses(usize::MAX).ag_ui(AgUi::new().detach(|input| input.run_id == "detached")).router();
         let std = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         std.set_nonblocking(true).unwrap();
         let address = std.local_addr().unwrap();

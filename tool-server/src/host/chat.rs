@@ -1,4 +1,4 @@
-//! A chat of a principal: a request opens it, submits decisions, and has a separate task write the answer.
+//! A chat of a principal: a request opens it, submits decisions, and has a separate task write the response.
 
 use std::{
     panic::resume_unwind,
@@ -24,21 +24,21 @@ use tool_runtime::{
 
 use super::{
     ApiError, Shared,
-    registry::{ActiveResponse, AnswerPermit, ChatGuard, Prompted, Protocol},
+    registry::{ActiveResponse, ChatGuard, Prompted, Protocol, ResponsePermit},
     replay::{OnReaders, ReplayBuffer, ReplayObserver},
     run_sized,
-    seal::{Once, refuse},
+    seal::{SingleUse, seal_error},
 };
-use crate::protocol::{Encoder, End, Visible};
+use crate::protocol::{Encoder, End, VisibilityRule};
 
-/// The time that a cancelled answer has to end before another begins.
+/// The time that a cancelled response has to end before another begins.
 pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum length of a chat's id, in bytes.
-const MAX_ID: usize = 256;
+const MAX_ID_BYTES: usize = 256;
 
 /// The least number of bytes that a message of a conversation takes up in a request.
-const MESSAGE: usize = 32;
+const MIN_MESSAGE_BYTES: usize = 32;
 
 /// A chat that this request has locked: no other request changes it while this value exists.
 pub(crate) struct Chat {
@@ -47,13 +47,13 @@ pub(crate) struct Chat {
     pub(super) name: String,
     pub(super) principal: Principal,
     /// The opening of the sealed run, if the run is single-use and not spent yet.
-    pub(super) once: Option<Arc<Once>>,
+    pub(super) single_use: Option<Arc<SingleUse>>,
     pub(super) guard: ChatGuard,
-    pub(super) gate: OwnedMutexGuard<()>,
-    /// The chat's place among those of its principal that are answered.
-    place: Option<Arc<AnswerPermit>>,
+    pub(super) request_lock: OwnedMutexGuard<()>,
+    /// The permit for the chat's active response.
+    permit: Option<Arc<ResponsePermit>>,
     pub(super) agent: Agent,
-    /// The stored run that this request's decisions belong to.
+    /// The stored run that this request's decisions belong to, once it is loaded.
     decisions: Option<Box<Decisions>>,
     pub(super) buffer: Arc<ReplayBuffer>,
     pub(super) cancel: Cancellation,
@@ -67,31 +67,46 @@ impl Chat {
         principal: Principal,
         id: &str,
     ) -> Result<Self, ApiError> {
-        let name = name(&principal, id)?;
-        let guard = shared.registry.chat(&name)?;
-        let gate = guard.enter().await;
+        let name = run_name(&principal, id)?;
+        let guard = shared.registry.enter(&name)?;
+        let request_lock = guard.lock_for_request().await;
         let cancel = Cancellation::new();
         let buffer = ReplayBuffer::new(shared.limits, &shared.buffers);
         let (by, signal) = (principal.to_string(), cancel.clone());
         let agent = shared.agent.clone().observer(ReplayObserver(Arc::clone(&buffer))).operator(Suspend);
         let agent = agent.edit_context(|cx| cx.with_principal(by).with_cancellation(signal));
         let shared = Arc::clone(shared);
-        let (once, place, decisions) = Default::default();
-        Ok(Self { shared, protocol, name, principal, once, guard, gate, place, agent, decisions, buffer, cancel })
+        let (single_use, permit, decisions) = Default::default();
+        Ok(Self {
+            shared,
+            protocol,
+            name,
+            principal,
+            single_use,
+            guard,
+            request_lock,
+            permit,
+            agent,
+            decisions,
+            buffer,
+            cancel,
+        })
     }
 
-    /// Checks that the principal may have another answer in progress. A request does so before its first effect.
-    pub(crate) fn check_room(&mut self) -> Result<(), ApiError> {
-        self.place = Some(self.guard.place(&self.principal, self.shared.max_answers)?);
+    /// Acquires the permit for an active response. A request does so before its first effect.
+    ///
+    /// Fails when the principal has too many active responses.
+    pub(crate) fn acquire_permit(&mut self) -> Result<(), ApiError> {
+        self.permit = Some(self.guard.acquire_permit(&self.principal, self.shared.max_responses)?);
         Ok(())
     }
 
     /// Returns the function that selects what the client sees of each tool.
-    pub(crate) fn visible(&self) -> Visible {
-        self.shared.visible.clone()
+    pub(crate) fn visibility_rule(&self) -> VisibilityRule {
+        self.shared.visibility.clone()
     }
 
-    /// Returns the chat's agent for this request. It acts for the principal, and its events go into the answer.
+    /// Returns the chat's agent for this request. It acts for the principal, and its events go into the response.
     pub(crate) fn agent(&self) -> &Agent {
         &self.agent
     }
@@ -106,7 +121,7 @@ impl Chat {
         self.agent = change(self.agent.clone());
     }
 
-    /// Returns a function that makes the answer's encoder write its pending data: parts that it holds back, and parts that did
+    /// Returns a function that makes the response's encoder write its pending data: parts that it holds back, and parts that did
     /// not come as events.
     pub(crate) fn flush_fn(&self) -> impl Fn() + Send + Sync + use<> {
         let buffer = Arc::downgrade(&self.buffer);
@@ -117,24 +132,24 @@ impl Chat {
         }
     }
 
-    /// Returns the answer in progress that this request can join, because decisions about its run reach its driver. Returns
-    /// `None` if the answer is in another protocol, or if clients keep the runs. Then the client's run and the running one are
+    /// Returns the active response that this request can join, because decisions about its run reach its driver. Returns
+    /// `None` if the response is in another protocol, or if clients keep the runs. Then the client's run and the running one are
     /// separate copies.
     pub(crate) fn joinable(&self) -> Option<Arc<ActiveResponse>> {
-        self.guard.active().filter(|active| active.protocol == self.protocol && !self.is_sealed())
+        self.guard.active().filter(|active| active.protocol == self.protocol && !self.is_stateless())
     }
 
-    /// Cancels the answer in progress, and waits until it has ended.
+    /// Cancels the active response, and waits until it has ended.
     pub(crate) async fn cancel_active(&self) -> Result<(), ApiError> {
         let Some(active) = self.guard.active() else { return Ok(()) };
         active.cancel.cancel();
-        if self.is_sealed() {
+        if self.is_stateless() {
             // A single-use sealed run is spent by now, so this request must go on, however long the wait is.
-            active.until_over().await;
+            active.wait_until_over().await;
             return Ok(());
         }
         let busy = || ApiError::conflict("the previous answer is still being cancelled; try again in a moment");
-        tokio::time::timeout(CANCEL_TIMEOUT, active.until_over()).await.map_err(|_| busy())
+        tokio::time::timeout(CANCEL_TIMEOUT, active.wait_until_over()).await.map_err(|_| busy())
     }
 
     /// Opens the chat's latest run. Returns `None` if the chat has no run yet.
@@ -142,7 +157,7 @@ impl Chat {
         if self.agent.run_store().is_none() {
             return Ok(None);
         }
-        match self.latest().await? {
+        match self.latest_generation().await? {
             0 => Ok(None),
             generation => Ok(Some(self.agent.open(&self.run_id(generation)).await?)),
         }
@@ -150,14 +165,14 @@ impl Chat {
 
     /// Creates a run that begins with the messages of a conversation that the server does not know.
     pub(crate) async fn create(&self, messages: Vec<Message>) -> Result<Session, ApiError> {
-        let (id, agent) = (self.next().await?, self.agent.clone());
-        let bytes = messages.len() * MESSAGE;
+        let (id, agent) = (self.next_run_id().await?, self.agent.clone());
+        let bytes = messages.len() * MIN_MESSAGE_BYTES;
         run_sized(bytes, move || agent.session_with_id(id, messages)).await
     }
 
     /// Creates a run with the conversation as it was before the prompt with number `prompt`.
     pub(crate) async fn branch(&self, run: &Run, prompt: usize) -> Result<Session, ApiError> {
-        Ok(self.agent.branch(self.next().await?, run, prompt))
+        Ok(self.agent.branch(self.next_run_id().await?, run, prompt))
     }
 
     /// Sends a message to the run in progress. The run accepts it between two of its next turns.
@@ -165,12 +180,12 @@ impl Chat {
     /// Fails when no run is in progress.
     pub(crate) async fn steer(&self, id: Option<String>, content: Vec<Part>) -> Result<(), ApiError> {
         let idle = || ApiError::conflict("nothing is being answered in this chat; send the message as a new one");
-        if self.is_sealed() {
+        if self.is_stateless() {
             let active = self.guard.active().ok_or_else(idle)?;
             let is_sent = active.steering.as_ref().is_some_and(|steering| steering.say_parts(content));
             return if is_sent { Ok(()) } else { Err(idle()) };
         }
-        let run = match self.latest().await? {
+        let run = match self.latest_generation().await? {
             0 => return Err(idle()),
             generation => self.run_id(generation),
         };
@@ -191,7 +206,7 @@ impl Chat {
     }
 
     /// Submits a decision of an interrupt in `session`, and wakes the run's driver. If the client's output does not fit the
-    /// schema, the call fails: the client could not repair the output. The model reads the failure, and the chat goes on.
+    /// schema, the call fails, because the client cannot repair the output. The model reads the failure, and the chat goes on.
     ///
     /// Fails when the store is not available.
     pub(crate) async fn decide(
@@ -220,11 +235,11 @@ impl Chat {
         interrupt: &InterruptId,
         decision: Decision,
     ) -> Result<Option<Refusal>, ApiError> {
-        let accepted = self.once.is_some().then(|| decision.clone());
+        let accepted = self.single_use.is_some().then(|| decision.clone());
         let decided = if self.agent.run_store().is_none() {
             session.decide(interrupt, decision, self.principal.clone()).await
         } else {
-            // The session does not see the decision yet: it reads it from the store when it is driven, and reports it then.
+            // The session does not see the decision yet. It reads the decision from the store when it is driven.
             let mut decisions = match self.decisions.take().filter(|known| known.run().id() == session.id()) {
                 Some(decisions) => decisions,
                 None => Box::new(self.agent.decisions(session.id()).await?),
@@ -236,8 +251,8 @@ impl Chat {
         };
         match decided {
             Ok(()) => {
-                if let (Some(once), Some(decision)) = (&self.once, accepted) {
-                    once.note(&decision);
+                if let (Some(single_use), Some(decision)) = (&self.single_use, accepted) {
+                    single_use.note_decision(&decision);
                 }
                 Ok(None)
             }
@@ -251,15 +266,15 @@ impl Chat {
     }
 
     /// Returns the id of the chat's next run.
-    async fn next(&self) -> Result<RunId, ApiError> {
-        let next = self.latest().await? + 1;
+    async fn next_run_id(&self) -> Result<RunId, ApiError> {
+        let next = self.latest_generation().await? + 1;
         self.guard.generation.store(next, Ordering::SeqCst);
         Ok(self.run_id(next))
     }
 
-    /// Returns the number of the chat's latest run; 0 if there is none. Each message that is edited or regenerated creates
+    /// Returns the number of the chat's latest run; 0 if there is none. Each edited message and each regenerated response begins
     /// another run.
-    pub(super) async fn latest(&self) -> Result<u32, ApiError> {
+    pub(super) async fn latest_generation(&self) -> Result<u32, ApiError> {
         let known = self.guard.generation.load(Ordering::SeqCst);
         if known == 0 && !self.exists(1).await? {
             return Ok(0);
@@ -301,7 +316,7 @@ pub(crate) enum DecisionOutcome {
     Refused(Refusal),
 }
 
-/// Cancels a run that the chat abandons, if it is in progress or suspended.
+/// Cancels the run of `session`, if it is in progress or suspended. The chat abandons the run.
 pub(crate) async fn cancel_open(session: &mut Session) -> Result<(), ApiError> {
     if matches!(session.run().phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
         session.cancel().await?;
@@ -310,10 +325,10 @@ pub(crate) async fn cancel_open(session: &mut Session) -> Result<(), ApiError> {
 }
 
 /// Returns the name of a chat's runs. Names of different principals always differ, whatever the ids are.
-pub(crate) fn name(principal: &Principal, id: &str) -> Result<String, ApiError> {
-    if id.is_empty() || id.len() > MAX_ID || id.chars().any(char::is_control) {
+pub(crate) fn run_name(principal: &Principal, id: &str) -> Result<String, ApiError> {
+    if id.is_empty() || id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) {
         return Err(ApiError::bad_request(format!(
-            "a chat's id is a string of 1 to {MAX_ID} bytes, without control characters"
+            "a chat's id is a string of 1 to {MAX_ID_BYTES} bytes, without control characters"
         )));
     }
     let principal = principal.as_str();
@@ -328,37 +343,37 @@ pub(super) fn chat_of(run: &RunId) -> Option<(&str, &str)> {
     generation.parse::<u32>().ok()?;
     let (principal, id) = rest.split_at_checked(length.parse().ok()?)?;
     let id = id.strip_prefix(':')?;
-    let is_chat = name(&principal.into(), id).is_ok_and(|name| run.as_str() == format!("{generation}:{name}"));
+    let is_chat = run_name(&principal.into(), id).is_ok_and(|name| run.as_str() == format!("{generation}:{name}"));
     is_chat.then_some((principal, id))
 }
 
-/// The beginning of an answer.
+/// The beginning of a response.
 #[derive(Debug)]
 pub(crate) enum Start {
-    /// With a prompt. If `settle` is set, calls with a decision end first. If `is_shown` is set, their events are part of the
-    /// answer.
+    /// With a prompt. If `settle` is set, calls with a decision end first. If `is_shown` is set, the events of these calls
+    /// are part of the response.
     Prompt { settle: bool, is_shown: bool, id: Option<String>, content: Vec<Part> },
     /// With the run's next action, without a prompt.
     Resume,
-    /// With this prompt, which another server answers.
+    /// With this prompt, to which another server responds.
     Follow { prompt: Option<Prompted> },
 }
 
-/// The treatment of an answer whose readers have all left.
+/// The treatment of a response whose readers have all left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnLeave {
     /// The run is cancelled as soon as the calls that have a decision have ended.
     Cancel,
-    /// The answer goes on, and clients can read it later.
+    /// The response goes on, and clients can read it later.
     GoOn,
 }
 
 impl Chat {
     /// Drives `session` on a separate task, and returns the stream that `encoder` writes. Late readers get `preamble` in place of
-    /// the answer's beginning.
+    /// the response's beginning.
     ///
     /// Fails when another request has spent the sealed run meanwhile. Then nothing was done.
-    pub(crate) async fn answer(
+    pub(crate) async fn respond(
         self,
         mut session: Session,
         start: Start,
@@ -377,20 +392,21 @@ impl Chat {
         let on_readers: OnReaders =
             Box::new(move |have_left| if have_left { driver.client_left() } else { driver.client_returned() });
         self.buffer.begin(encoder, preamble, (on_leave == OnLeave::Cancel).then_some(on_readers));
-        let response = stream(self.buffer.read(false));
+        let response = event_stream(self.buffer.read(false));
         // The lock is held until then, so the next request finds the sealed run either spent or unused.
-        let spent = self.once.as_ref().map(|once| once.commit_with(&mut session, Some(self.gate)));
-        let answer = AnswerTask {
+        let spent =
+            self.single_use.as_ref().map(|single_use| single_use.commit_with(&mut session, Some(self.request_lock)));
+        let task = ResponseTask {
             session,
             end: EndOnDrop { guard: self.guard, active: Arc::clone(&active) },
             shared: self.shared,
             principal: self.principal,
-            place: self.place,
-            once: self.once,
+            permit: self.permit,
+            single_use: self.single_use,
         };
-        active.set_task(tokio::spawn(answer.drive(start)).abort_handle());
+        active.set_task(tokio::spawn(task.drive(start)).abort_handle());
         if let Some(spent) = spent {
-            spent.await.map_err(|_| ApiError::internal())?.map_err(refuse)?;
+            spent.await.map_err(|_| ApiError::internal())?.map_err(seal_error)?;
         }
         Ok(response)
     }
@@ -409,54 +425,54 @@ pub(crate) async fn detach<T: Send + 'static>(work: BoxFuture<'static, Result<T,
 }
 
 impl ActiveResponse {
-    /// Returns the answer from its beginning, or `None` if its beginning is no longer kept.
+    /// Returns the response from its beginning, or `None` if its beginning is no longer kept.
     pub(crate) fn replay(&self) -> Option<Response> {
-        self.buffer.replay(None, None).map(stream)
+        self.buffer.replay(None, None).map(event_stream)
     }
 
-    /// Returns the answer for a client that has only `messages`, frames with the conversation before the answer. Returns `None`
-    /// if the beginning of the answer is no longer kept.
+    /// Returns the response for a client that has nothing of the chat. `messages` are frames with the conversation before the
+    /// response. Returns `None` if the beginning of the response is no longer kept.
     pub(crate) fn connect(&self, request: String, messages: &[u8]) -> Option<Response> {
-        self.buffer.replay(Some(request), Some(messages)).map(stream)
+        self.buffer.replay(Some(request), Some(messages)).map(event_stream)
     }
 
-    /// Returns the answer for a request that joins it, because it submitted a decision or was sent twice. In frames that name a
-    /// request, `request` is used, if it is given.
+    /// Returns the response for a request that joins it, because the request submitted a decision or was sent twice. Frames that
+    /// name a request name `request`, if it is given.
     pub(crate) fn join(&self, request: Option<String>) -> Result<Response, ApiError> {
         let gone = || ApiError::conflict("an earlier copy of this request is being processed; nothing ran twice");
-        self.buffer.replay(request, None).map(stream).ok_or_else(gone)
+        self.buffer.replay(request, None).map(event_stream).ok_or_else(gone)
     }
 }
 
-struct AnswerTask {
+struct ResponseTask {
     session: Session,
-    place: Option<Arc<AnswerPermit>>,
+    permit: Option<Arc<ResponsePermit>>,
     end: EndOnDrop,
     shared: Arc<Shared>,
     principal: Principal,
     /// The opening of the sealed run, if the run is single-use.
-    once: Option<Arc<Once>>,
+    single_use: Option<Arc<SingleUse>>,
 }
 
-impl AnswerTask {
+impl ResponseTask {
     async fn drive(mut self, start: Start) {
         let active = Arc::clone(&self.end.active);
         let mut done = begin(&mut self.session, start, &active.buffer).await;
-        if let Some(once) = &self.once {
-            once.rest(self.session.run()).await;
+        if let Some(single_use) = &self.single_use {
+            single_use.settle(self.session.run()).await;
         }
         loop {
-            // A request that submits a decision while an answer is in progress leaves the driving to that answer. So the answer
-            // ends only when no request holds the lock and no decision is left to apply.
-            let gate = tokio::select! {
-                gate = self.end.guard.enter() => Some(gate),
+            // A request that submits a decision while a response is in progress leaves the driving to that response. So the
+            // response ends only when no request holds the lock and no decision is left to apply.
+            let request_lock = tokio::select! {
+                request_lock = self.end.guard.lock_for_request() => Some(request_lock),
                 () = active.cancel.cancelled() => None,
             };
-            if done.is_err() || gate.is_none() || !self.is_behind().await {
+            if done.is_err() || request_lock.is_none() || !self.is_behind().await {
                 self.end(done.as_ref().err());
                 return;
             }
-            drop(gate);
+            drop(request_lock);
             done = self.session.follow().await.map(drop);
         }
     }
@@ -474,10 +490,11 @@ impl AnswerTask {
     }
 
     fn end(&mut self, failure: Option<&AgentError>) {
-        // A client that has read the end may begin another answer.
-        self.place = None;
+        // A client that has read the end may begin another response.
+        self.permit = None;
         let run = self.session.run();
-        let sealed = self.shared.seals.as_ref().map(|seals| seals.seal(run, &self.principal, self.once.as_deref()));
+        let sealed =
+            self.shared.seals.as_ref().map(|seals| seals.seal(run, &self.principal, self.single_use.as_deref()));
         self.end.active.buffer.end(End::new(Some(run), failure).with_sealed(sealed.as_deref()));
         self.end.guard.clear_active(&self.end.active);
     }
@@ -487,7 +504,7 @@ async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Re
     match start {
         Start::Prompt { settle, is_shown, id, content } => {
             if settle {
-                // These calls belong to an earlier message. In some protocols, an answer cannot change an earlier message.
+                // These calls belong to an earlier message. In some protocols, a response cannot change an earlier message.
                 buffer.mute(!is_shown);
                 session.run_pending_calls().await?;
                 buffer.mute(false);
@@ -502,7 +519,7 @@ async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Re
     Ok(())
 }
 
-/// A guard that ends the answer when its task stops without ending it.
+/// A guard that ends the response when its task stops without ending it.
 struct EndOnDrop {
     guard: ChatGuard,
     active: Arc<ActiveResponse>,
@@ -516,7 +533,7 @@ impl Drop for EndOnDrop {
 }
 
 /// Returns a response with an event stream, and headers that keep proxies from buffering it.
-pub(crate) fn stream(body: impl Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static) -> Response {
+pub(crate) fn event_stream(body: impl Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static) -> Response {
     let mut response = Response::new(Body::from_stream(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

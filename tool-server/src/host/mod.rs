@@ -1,7 +1,7 @@
-//! The parts that all protocols share: authentication, the chats in use, and the answers that are sent to clients.
+//! The parts that all protocols share: authentication, the chats in use, and the responses that are sent to clients.
 //!
-//! A protocol reads a request, enters the [`Chat`], and opens or creates its session. It submits the request's decisions of open
-//! interrupts. Then it passes the session and an [`Encoder`](crate::protocol::Encoder) to [`Chat::answer`].
+//! The route of a protocol reads a request, enters the [`Chat`], and opens or creates its session. It submits the request's
+//! decisions of open interrupts. Then it passes the session and an [`Encoder`](crate::protocol::Encoder) to [`Chat::respond`].
 
 mod chat;
 mod other_server;
@@ -33,18 +33,18 @@ use tool_runtime::{
 };
 
 use crate::protocol::{
-    Visibility, Visible,
+    Visibility, VisibilityRule,
     ai_sdk::{SdkVersion, StreamSettings},
-    full,
+    full_store_error,
 };
-pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, name, stream};
+pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, event_stream, run_name};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
 pub(crate) use reload::{ListedChat, Page};
 pub(crate) use replay::{ReplayBuffer, ReplayLimits};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
-pub(crate) use seal::{Once, now};
+pub(crate) use seal::{SingleUse, now};
 pub(crate) use takeover::Worker;
 
 /// Locks `mutex`, poisoned or not. A panic leaves the state usable.
@@ -56,21 +56,21 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Shared {
     pub(crate) agent: Agent,
     pub(crate) registry: Arc<Registry>,
-    /// The maximum number of a principal's chats that are answered at once.
-    pub(crate) max_answers: usize,
+    /// The maximum number of a principal's active responses.
+    pub(crate) max_responses: usize,
     pub(crate) seals: Option<Seals>,
     pub(crate) limits: ReplayLimits,
-    /// The number of answers that are kept now.
+    /// The number of responses that are kept now.
     pub(crate) buffers: Arc<AtomicUsize>,
     pub(crate) ai_sdk: AiSdkSettings,
-    pub(crate) visible: Visible,
+    pub(crate) visibility: VisibilityRule,
 }
 
 /// The maximum size of a request that is read on the async runtime's threads, in bytes. Reading it takes less than a millisecond.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
 
-/// Runs `work` whose time grows with a request's size in `bytes`. Long work runs on a blocking thread, so that other requests go
-/// on.
+/// Runs `work`, whose time grows with a request's size in `bytes`. Long work runs on a blocking thread, so that it does not delay
+/// other requests.
 pub(crate) async fn run_sized<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -85,32 +85,32 @@ pub(crate) async fn run_sized<T: Send + 'static>(
 pub(crate) type AiSdkSettings = Arc<dyn Fn(StreamSettings) -> StreamSettings + Send + Sync>;
 
 impl Shared {
-    /// Returns `true` if clients keep the runs, so that no other server drives them.
-    pub(crate) fn keeps_nothing(&self) -> bool {
+    /// Returns `true` if the clients, not the server, keep the runs. Then no other server drives them.
+    pub(crate) fn is_stateless(&self) -> bool {
         self.seals.is_some()
     }
 
-    /// Returns a chat's answer from its beginning: the one in progress, or one that is kept for clients that have loaded the chat.
-    /// Returns `None` if there is no answer, or if its beginning is no longer kept.
+    /// Returns a chat's response from its beginning: the one in progress, or one that is kept for clients that have loaded the
+    /// chat. Returns `None` if there is no response, or if its beginning is no longer kept.
     pub(crate) fn replay(
         &self,
         protocol: Protocol,
         principal: &Principal,
         id: &str,
     ) -> Result<Option<Response>, ApiError> {
-        let active = self.registry.readable(&name(principal, id)?).filter(|active| active.protocol == protocol);
+        let active = self.registry.readable(&run_name(principal, id)?).filter(|active| active.protocol == protocol);
         Ok(active.and_then(|active| active.replay()))
     }
 
     /// Returns the settings of streams for clients of the AI SDK of this version.
     pub(crate) fn ai_sdk_settings(&self, client_version: SdkVersion) -> StreamSettings {
         (self.ai_sdk)(StreamSettings::new(self.agent.toolset().clone()).client_version(client_version))
-            .visible(self.visible.clone())
+            .visibility_rule(self.visibility.clone())
     }
 
     /// Returns the tools that clients see.
     pub(crate) fn visible_tools(&self) -> Toolset {
-        self.agent.toolset().filter(|spec| self.visible.of(spec) != Visibility::Hidden)
+        self.agent.toolset().filter(|spec| self.visibility.of(spec) != Visibility::Hidden)
     }
 }
 
@@ -134,12 +134,21 @@ impl<T: Authenticate + ?Sized> Authenticate for Arc<T> {
     }
 }
 
-/// Authentication that gives all callers one principal. It is for tests, and for services that everybody who reaches them may
-/// use. With it, a service also listens on addresses that are not loopback.
+/// Authentication that admits all callers, as one principal. It is for tests, and for services that everybody who reaches them
+/// may use. With it, a service also listens on addresses that are not loopback.
+///
+/// ```
+/// use tool_runtime::{Agent, model::{ScriptedModel, Turn}};
+/// use tool_server::{AllowAnonymous, Server};
+///
+/// let agent = Agent::new(ScriptedModel::new([Turn::say("Hello.")]));
+/// let server = Server::new(agent).authenticate(AllowAnonymous("guest".into()));
+/// # let _ = server;
+/// ```
 #[derive(Clone, Debug)]
-pub struct Everybody(pub Principal);
+pub struct AllowAnonymous(pub Principal);
 
-impl Authenticate for Everybody {
+impl Authenticate for AllowAnonymous {
     fn authenticate<'a>(&'a self, _: &'a Parts) -> BoxFuture<'a, Result<Principal, ApiError>> {
         Box::pin(ready(Ok(self.0.clone())))
     }
@@ -262,10 +271,10 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", message)
     }
 
-    /// Returns the error for a request that needs more room than the store has: 507 Insufficient Storage. `of_owner` is set if only
-    /// the principal's own chats take up too much.
+    /// Returns the error for a request that needs more room than the store has: 507 Insufficient Storage. `of_owner` is set if
+    /// only the principal's own chats take up too much.
     pub(crate) fn full(of_owner: bool) -> Self {
-        let (code, message) = full(of_owner);
+        let (code, message) = full_store_error(of_owner);
         Self::new(StatusCode::INSUFFICIENT_STORAGE, code, message)
     }
 

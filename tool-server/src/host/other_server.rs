@@ -13,28 +13,28 @@ use tool_runtime::{
 
 use super::{ApiError, Chat, Start, chat::CANCEL_TIMEOUT};
 
-/// The pause between two tries to drive a run whose driver is being stopped.
+/// The pause between two attempts to drive a run whose driver is being stopped.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Returns `true` if a run goes on by itself, so that some process drives it or must take it over.
+/// Returns `true` if a run goes on by itself: a process drives it, or must take it over.
 pub(super) fn is_in_progress(run: &Run) -> bool {
     matches!(run.phase(), Phase::Generating | Phase::Acting)
 }
 
 impl Chat {
-    /// Opens the chat's latest run for a new message. A run that another server drives is cancelled first.
+    /// Opens the chat's latest run for a new message. Cancels the run first if another server drives it.
     pub(super) async fn open_at_rest(&self) -> Result<Option<Session>, ApiError> {
         match self.open().await? {
             Some(session) if is_in_progress(session.run()) => {
                 self.cancel_elsewhere(&session).await?;
-                self.until_free(&session).await?;
+                self.wait_until_free(&session).await?;
                 self.open().await
             }
             opened => Ok(opened),
         }
     }
 
-    /// Cancels the answer in progress, wherever its run is driven.
+    /// Cancels the active response, wherever its run is driven.
     pub(crate) async fn stop(&self) -> Result<(), ApiError> {
         if let Some(active) = self.guard.active() {
             active.cancel.cancel();
@@ -44,9 +44,10 @@ impl Chat {
         Ok(())
     }
 
-    /// Returns the chat's run as it was before its last prompt, and that prompt, if another server drives the run.
+    /// Opens the chat's run as it was before its last prompt, if another server drives the run. Also returns the start that
+    /// follows the other server's response.
     pub(crate) async fn open_elsewhere(&self) -> Result<Option<(Session, Start)>, ApiError> {
-        if self.is_sealed() || self.guard.active().is_some() {
+        if self.is_stateless() || self.guard.active().is_some() {
             return Ok(None);
         }
         let Some(session) = self.open().await?.filter(|session| is_in_progress(session.run())) else { return Ok(None) };
@@ -55,7 +56,7 @@ impl Chat {
         let entries = records.iter().map(|record| record::decode(&record.text)).collect::<Result<Vec<_>, _>>();
         let mut entries: Vec<LogEntry> = entries.map_err(|_| ApiError::internal())?.into_iter().flatten().collect();
         let is_prompt = |entry: &LogEntry| matches!(entry, LogEntry::Prompted { prompt, .. } if !prompt.steers);
-        // The answer to a conversation without a prompt of its own begins with the run.
+        // The response to a conversation without a prompt of its own begins with the run.
         let rest = entries.split_off(entries.iter().rposition(is_prompt).unwrap_or(1).clamp(1, entries.len()));
         let run = Run::fold(entries).map_err(|_| ApiError::internal())?;
         let prompt = match rest.into_iter().next() {
@@ -73,8 +74,8 @@ impl Chat {
         }
     }
 
-    /// Waits until no other server drives the run, which was cancelled.
-    async fn until_free(&self, session: &Session) -> Result<(), ApiError> {
+    /// Waits until no other server drives the cancelled run of `session`.
+    async fn wait_until_free(&self, session: &Session) -> Result<(), ApiError> {
         let until = Instant::now() + CANCEL_TIMEOUT;
         let agent = self.shared.agent.clone().operator(Suspend);
         loop {

@@ -1,4 +1,4 @@
-//! The registry of chats that are in use, with their answers.
+//! The registry of chats that are in use, with their responses.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -22,7 +22,7 @@ use tool_runtime::{
 
 use super::{ApiError, lock, replay::ReplayBuffer};
 
-/// The chats that a request uses or that have an answer in progress, by the names of their runs.
+/// The chats that a request uses or that have an active response, by the names of their runs.
 #[derive(Default)]
 pub(crate) struct Registry {
     chats: Mutex<Chats>,
@@ -30,38 +30,38 @@ pub(crate) struct Registry {
     pub(crate) closed: CancellationToken,
     /// Cancelled when the time to shut down is over.
     pub(crate) abandoned: CancellationToken,
-    /// The workers that continue runs of servers that are gone: each has a receiver.
+    /// Has a receiver for each worker that continues runs of servers that are gone.
     pub(crate) workers: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct Chats {
     entries: HashMap<String, Arc<ChatEntry>>,
-    /// The numbers of places that principals have taken.
-    places: HashMap<(Principal, Purpose), usize>,
+    /// The numbers of permits that principals hold.
+    permits: HashMap<(Principal, Purpose), usize>,
 }
 
-/// The purpose of a place.
+/// The purpose of a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Purpose {
-    /// A chat is answered.
-    Answer,
-    /// An answer that has ended is kept for clients that have loaded its chat.
-    Keep,
+    /// A response is active.
+    Active,
+    /// A response that has ended is kept for clients that have loaded its chat.
+    Kept,
 }
 
-/// One of the places of a principal, of which there are only so many. It is free again when it is dropped.
-pub(crate) struct AnswerPermit {
+/// A permit for one response of a principal. The number of permits is limited. Dropping a permit returns it.
+pub(crate) struct ResponsePermit {
     registry: Arc<Registry>,
-    of: (Principal, Purpose),
+    holder: (Principal, Purpose),
 }
 
-impl Drop for AnswerPermit {
+impl Drop for ResponsePermit {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut taken) = lock(&self.registry.chats).places.entry(self.of.clone()) {
-            *taken.get_mut() -= 1;
-            if *taken.get() == 0 {
-                taken.remove();
+        if let Entry::Occupied(mut held) = lock(&self.registry.chats).permits.entry(self.holder.clone()) {
+            *held.get_mut() -= 1;
+            if *held.get() == 0 {
+                held.remove();
             }
         }
     }
@@ -71,17 +71,17 @@ impl Drop for AnswerPermit {
 #[derive(Default)]
 pub(crate) struct ChatEntry {
     /// The lock that a request holds while it changes the chat.
-    gate: Arc<AsyncMutex<()>>,
+    request_lock: Arc<AsyncMutex<()>>,
     active: Mutex<Option<Arc<ActiveResponse>>>,
-    /// The answer in progress, or the last one if a client that loaded the chat may still read it.
+    /// The active response, or the last one if a client that loaded the chat may still read it.
     readable: Mutex<Weak<ActiveResponse>>,
-    /// The place that the chat takes while it is answered.
-    place: Mutex<Weak<AnswerPermit>>,
+    /// The permit that the chat holds while it has an active response.
+    permit: Mutex<Weak<ResponsePermit>>,
     /// The number of the chat's latest run that this process knows; 0 before the first.
     pub(crate) generation: AtomicU32,
 }
 
-/// The protocol of an answer.
+/// The protocol of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
     AiSdk,
@@ -91,26 +91,26 @@ pub(crate) enum Protocol {
 /// A message of a person: its id, and its content.
 pub(crate) type Prompted = (Option<String>, Vec<Part>);
 
-/// An answer in progress.
+/// An active response.
 pub(crate) struct ActiveResponse {
     pub(crate) protocol: Protocol,
     pub(crate) buffer: Arc<ReplayBuffer>,
     pub(crate) cancel: Cancellation,
     pub(crate) driver: DriverHandle,
-    /// The way for messages to reach the run, if clients keep the runs. Otherwise messages reach it through the store.
+    /// The sender of steering messages, if clients keep the runs. Otherwise messages reach the run through the store.
     pub(crate) steering: Option<Steering>,
-    /// The number of entries that the run's log had before the answer.
+    /// The number of entries that the run's log had before the response.
     pub(crate) rev: u64,
-    /// The prompt that is answered, if the run may not have accepted it yet.
+    /// The prompt to respond to, if the run may not have accepted it yet.
     prompt: Option<(usize, Prompted)>,
-    /// The time until which clients that have loaded the chat can read the answer, although it may have ended.
+    /// The time until which clients that have loaded the chat can read the response, although it may have ended.
     pub(crate) kept: Mutex<Option<Instant>>,
     over: watch::Sender<bool>,
     task: OnceLock<AbortHandle>,
 }
 
 impl ActiveResponse {
-    /// Creates the entry for the answer of `session` to `prompt` that is written into `buffer`.
+    /// Creates the entry for the response of `session` to `prompt` that is written into `buffer`.
     pub(crate) fn new(
         protocol: Protocol,
         buffer: Arc<ReplayBuffer>,
@@ -126,13 +126,13 @@ impl ActiveResponse {
         Arc::new(Self { protocol, buffer, cancel, driver, steering, rev, prompt, kept, over, task })
     }
 
-    /// Returns the prompt that is answered, if `run` has not accepted it yet.
+    /// Returns the prompt to respond to, if `run` has not accepted it yet.
     pub(crate) fn pending_prompt(&self, run: &Run) -> Option<&Prompted> {
         let accepted = |before: usize| run.prompts().iter().skip(before).any(|prompt| !prompt.steers);
         self.prompt.as_ref().filter(|(before, _)| !accepted(*before)).map(|(_, prompt)| prompt)
     }
 
-    /// Returns the prompt that is answered, if the answer is one to a prompt.
+    /// Returns the prompt to respond to, if there is one.
     pub(crate) fn prompt(&self) -> Option<&Prompted> {
         self.prompt.as_ref().map(|(_, prompt)| prompt)
     }
@@ -142,17 +142,17 @@ impl ActiveResponse {
         let _ = self.task.set(task);
     }
 
-    /// Waits until the answer has ended and its run is at rest.
-    pub(crate) async fn until_over(&self) {
+    /// Waits until the response has ended and its run is at rest.
+    pub(crate) async fn wait_until_over(&self) {
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 }
 
 impl Registry {
-    /// Returns the chat with the run name `name`, and adds it if it is not in use.
+    /// Returns the chat whose runs are named `name`, and adds it if it is not in use.
     ///
     /// Fails when the server shuts down.
-    pub(crate) fn chat(self: &Arc<Self>, name: &str) -> Result<ChatGuard, ApiError> {
+    pub(crate) fn enter(self: &Arc<Self>, name: &str) -> Result<ChatGuard, ApiError> {
         let mut chats = lock(&self.chats);
         if self.closed.is_cancelled() {
             let message = "the server is being shut down; try again in a moment";
@@ -162,34 +162,34 @@ impl Registry {
         Ok(ChatGuard { registry: Arc::clone(self), name: name.to_owned(), entry })
     }
 
-    /// Returns a chat's answer in progress.
+    /// Returns a chat's active response.
     pub(crate) fn active(&self, name: &str) -> Option<Arc<ActiveResponse>> {
         lock(&self.chats).entries.get(name)?.active()
     }
 
-    /// Returns the chat's answer that clients can read.
+    /// Returns the chat's response that clients can read.
     pub(crate) fn readable(&self, name: &str) -> Option<Arc<ActiveResponse>> {
         lock(&self.chats).entries.get(name)?.readable()
     }
 
-    /// Takes one of the `most` places that `principal` has for this purpose. Returns `None` if they are taken.
-    fn place(self: &Arc<Self>, principal: &Principal, purpose: Purpose, most: usize) -> Option<AnswerPermit> {
-        let of = (principal.clone(), purpose);
-        let places = &mut lock(&self.chats).places;
-        let taken = places.get(&of).copied().unwrap_or_default();
-        (taken < most).then(|| {
-            places.insert(of.clone(), taken + 1);
-            AnswerPermit { registry: Arc::clone(self), of }
+    /// Acquires one of the `most` permits that `principal` has for this purpose. Returns `None` if all are held.
+    fn acquire(self: &Arc<Self>, principal: &Principal, purpose: Purpose, most: usize) -> Option<ResponsePermit> {
+        let holder = (principal.clone(), purpose);
+        let permits = &mut lock(&self.chats).permits;
+        let held = permits.get(&holder).copied().unwrap_or_default();
+        (held < most).then(|| {
+            permits.insert(holder.clone(), held + 1);
+            ResponsePermit { registry: Arc::clone(self), holder }
         })
     }
 
-    /// Returns all answers in progress.
+    /// Returns all active responses.
     fn all_active(&self) -> Vec<Arc<ActiveResponse>> {
         lock(&self.chats).entries.values().filter_map(|chat| chat.active()).collect()
     }
 }
 
-/// A chat in use by a request. The registry drops the chat when no request uses it and no answer is in progress.
+/// A chat in use by a request. The registry drops the chat when no request uses it and no response is in progress.
 #[derive(Clone)]
 pub(crate) struct ChatGuard {
     registry: Arc<Registry>,
@@ -217,36 +217,35 @@ impl Drop for ChatGuard {
 }
 
 impl ChatGuard {
-    /// Takes the chat's place among those of `principal` that are answered. A chat takes only one. The caller must hold the chat's
-    /// lock.
+    /// Acquires the permit for the chat's active response. A chat has only one. The caller must hold the chat's lock.
     ///
-    /// Fails when `most` other chats of the principal are answered.
-    pub(crate) fn place(&self, principal: &Principal, most: usize) -> Result<Arc<AnswerPermit>, ApiError> {
-        if let Some(place) = lock(&self.entry.place).upgrade() {
-            return Ok(place);
+    /// Fails when `most` other chats of the principal have an active response.
+    pub(crate) fn acquire_permit(&self, principal: &Principal, most: usize) -> Result<Arc<ResponsePermit>, ApiError> {
+        if let Some(permit) = lock(&self.entry.permit).upgrade() {
+            return Ok(permit);
         }
-        let place = self.registry.place(principal, Purpose::Answer, most).ok_or_else(|| {
+        let permit = self.registry.acquire(principal, Purpose::Active, most).ok_or_else(|| {
             let message = format!(
                 "{most} chats of yours are being answered, as many as may be at once; wait until an answer has ended, or \
                  stop one"
             );
             ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_answers", message)
         })?;
-        let place = Arc::new(place);
-        *lock(&self.entry.place) = Arc::downgrade(&place);
-        Ok(place)
+        let permit = Arc::new(permit);
+        *lock(&self.entry.permit) = Arc::downgrade(&permit);
+        Ok(permit)
     }
 
-    /// Takes a place among the answers of `principal` that are kept. Returns `None` if there are `most` others.
-    pub(crate) fn place_to_keep(&self, principal: &Principal, most: usize) -> Option<AnswerPermit> {
-        self.registry.place(principal, Purpose::Keep, most)
+    /// Acquires a permit to keep a response of `principal` that has ended. Returns `None` if `most` others are kept.
+    pub(crate) fn acquire_keep_permit(&self, principal: &Principal, most: usize) -> Option<ResponsePermit> {
+        self.registry.acquire(principal, Purpose::Kept, most)
     }
 }
 
 impl ChatEntry {
-    /// Waits until no other request changes the chat.
-    pub(crate) async fn enter(&self) -> OwnedMutexGuard<()> {
-        Arc::clone(&self.gate).lock_owned().await
+    /// Locks the chat for a request, after waiting until no other request changes it.
+    pub(crate) async fn lock_for_request(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.request_lock).lock_owned().await
     }
 
     pub(crate) fn active(&self) -> Option<Arc<ActiveResponse>> {
@@ -257,8 +256,8 @@ impl ChatEntry {
         lock(&self.readable).upgrade().filter(|last| !*last.over.borrow() || lock(&last.kept).is_some())
     }
 
-    /// Forgets the last answer, because the chat was deleted.
-    pub(crate) fn forget(&self) {
+    /// Forgets the last response, because the chat was deleted.
+    pub(crate) fn forget_last(&self) {
         *lock(&self.readable) = Weak::new();
     }
 
@@ -267,29 +266,29 @@ impl ChatEntry {
         *lock(&self.active) = Some(active);
     }
 
-    /// Marks `ended` as over, and removes it unless another answer has taken its place.
+    /// Marks `ended` as over. Removes it, unless another response is active by now.
     pub(crate) fn clear_active(&self, ended: &Arc<ActiveResponse>) {
         lock(&self.active).take_if(|active| Arc::ptr_eq(active, ended));
         ended.over.send_replace(true);
     }
 }
 
-/// A handle that ends a server's answers at shutdown. It is cheap to clone.
+/// A handle that ends a server's responses at shutdown. It is cheap to clone.
 #[derive(Clone)]
 pub struct ShutdownHandle {
     pub(crate) registry: Arc<Registry>,
 }
 
 impl ShutdownHandle {
-    /// Refuses new requests, and waits up to `grace` for the answers in progress and for the runs of
+    /// Refuses new requests, and waits up to `grace` for the active responses and for the runs of
     /// [`Server::take_over`](crate::Server::take_over). It then aborts those that are left. Their runs stay in the store as they
     /// are. Another process can continue them, and asks about calls that may have had effects.
     pub async fn suspend(&self, grace: Duration) {
         self.registry.closed.cancel();
         let all_over = async {
-            // A request that came before may begin an answer meanwhile.
+            // A request that came before may begin a response meanwhile.
             while let Some(active) = self.registry.all_active().first() {
-                active.until_over().await;
+                active.wait_until_over().await;
             }
             self.registry.workers.closed().await;
         };
@@ -303,6 +302,6 @@ impl ShutdownHandle {
 
 impl fmt::Debug for ShutdownHandle {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "ShutdownHandle({} answers)", self.registry.all_active().len())
+        write!(out, "ShutdownHandle({} active responses)", self.registry.all_active().len())
     }
 }

@@ -22,19 +22,20 @@ use super::{
     chat::chat_of,
     lock,
     other_server::is_in_progress,
-    registry::{ActiveResponse, AnswerPermit, ChatGuard},
+    registry::{ActiveResponse, ChatGuard, ResponsePermit},
 };
 
-/// The time for which a client can read an answer after it has loaded the rest of the chat, even if the answer has ended.
-const ANSWER_RETENTION: Duration = Duration::from_secs(30);
+/// The time for which a client can read a response after it has loaded the rest of the chat, even if the response has ended.
+const RESPONSE_RETENTION: Duration = Duration::from_secs(30);
 
-/// The maximum number of attempts to load a run whose answer has just begun.
-const MAX_TRIES: u32 = 100;
+/// The maximum number of attempts to load a run whose response has just begun.
+const MAX_ATTEMPTS: u32 = 100;
+
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The number of runs that are read from the store at once.
-const PAGE: usize = 256;
+/// The number of runs that one read of the store returns at most.
+const MAX_RUNS_READ: usize = 256;
 
 /// A chat in the list of its principal's chats.
 #[derive(Debug, Serialize)]
@@ -42,11 +43,11 @@ pub(crate) struct ListedChat {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The time at which a person last saw something change, in milliseconds since 1970.
+    /// The time of the last change that a person can see, in milliseconds since 1970.
     changed: Time,
 }
 
-/// A part of the list.
+/// A part of the list of a principal's chats.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     pub(crate) offset: usize,
@@ -67,7 +68,7 @@ impl Shared {
         tokio::task::spawn_blocking(fold).await.map_err(|_| ApiError::internal())?
     }
 
-    /// Returns the chats of `principal`, the last changed first.
+    /// Returns the chats of `principal`, the most recently changed first.
     ///
     /// Fails if clients keep the chats, or the store is not available.
     pub(crate) async fn chats(&self, principal: &Principal, page: Page) -> Result<Vec<ListedChat>, ApiError> {
@@ -75,11 +76,11 @@ impl Shared {
         let (mut seen, mut chats) = (HashSet::new(), Vec::new());
         let mut from = 0;
         while chats.len() < page.limit {
-            let runs = store.list(principal, from..from + PAGE).await.map_err(AgentError::Store)?;
-            let is_last = runs.len() < PAGE;
+            let runs = store.list(principal, from..from + MAX_RUNS_READ).await.map_err(AgentError::Store)?;
+            let is_last = runs.len() < MAX_RUNS_READ;
             from += runs.len();
             for RunItem { run, title, changed, .. } in runs {
-                // Each message that was edited or regenerated has begun another run of its chat. The latest comes first.
+                // Each edited message and each regenerated response has begun another run of its chat. The latest comes first.
                 let of_principal =
                     chat_of(&run).filter(|(owner, id)| *owner == principal.as_str() && !seen.contains(*id));
                 let Some((_, id)) = of_principal else { continue };
@@ -97,42 +98,43 @@ impl Shared {
 }
 
 impl Chat {
-    /// Returns the chat's latest run, and the answer that the client can read from its beginning: the one in progress, or one that
-    /// is kept. The flag is set if another server writes the answer in progress.
+    /// Returns the chat's latest run, and the response that the client can read from its beginning: the one in progress, or one
+    /// that is kept. The flag is set if another server writes the active response.
     ///
     /// Fails if there is no such chat.
     pub(crate) async fn reload(self) -> Result<(Session, Option<Arc<ActiveResponse>>, bool), ApiError> {
         let protocol = self.protocol;
-        let active = self.guard.readable().filter(|active| active.protocol == protocol && active.buffer.is_whole());
-        let mut tries = 0;
+        let active =
+            self.guard.readable().filter(|active| active.protocol == protocol && active.buffer.has_beginning());
+        let mut attempts = 0;
         let session = loop {
             match self.open().await {
                 // The first entries of the run are not stored yet.
-                Err(error) if error.status == StatusCode::NOT_FOUND && active.is_some() && tries < MAX_TRIES => {
-                    tries += 1;
+                Err(error) if error.status == StatusCode::NOT_FOUND && active.is_some() && attempts < MAX_ATTEMPTS => {
+                    attempts += 1;
                 }
-                opened => break opened?.ok_or_else(|| self.unknown())?,
+                opened => break opened?.ok_or_else(|| self.unknown_chat())?,
             }
             tokio::time::sleep(PAUSE).await;
         };
-        let is_elsewhere = !self.is_sealed() && self.guard.active().is_none() && is_in_progress(session.run());
+        let is_elsewhere = !self.is_stateless() && self.guard.active().is_none() && is_in_progress(session.run());
         Ok((session, active, is_elsewhere))
     }
 
-    /// Like [`Chat::reload`], for a client that reads the answer with another request. The answer stays readable for a while,
-    /// although it may end before, unless the principal has too many such answers.
+    /// Does what [`Chat::reload`] does, for a client that reads the response with another request. The response stays readable
+    /// for a while even if it ends, unless the principal has too many such responses.
     pub(crate) async fn reload_and_keep(self) -> Result<(Session, Option<Arc<ActiveResponse>>, bool), ApiError> {
-        let (guard, principal, most) = (self.guard.clone(), self.principal.clone(), self.shared.max_answers);
+        let (guard, principal, most) = (self.guard.clone(), self.principal.clone(), self.shared.max_responses);
         let (session, active, is_elsewhere) = self.reload().await?;
         if let Some(active) = &active {
             let mut kept = lock(&active.kept);
             let is_kept = kept.is_some();
-            let place = if is_kept { None } else { guard.place_to_keep(&principal, most) };
-            if is_kept || place.is_some() {
-                *kept = Some(Instant::now() + ANSWER_RETENTION);
+            let permit = if is_kept { None } else { guard.acquire_keep_permit(&principal, most) };
+            if is_kept || permit.is_some() {
+                *kept = Some(Instant::now() + RESPONSE_RETENTION);
             }
-            if let Some(place) = place {
-                tokio::spawn(keep(Arc::clone(active), guard, place));
+            if let Some(permit) = permit {
+                tokio::spawn(keep(Arc::clone(active), guard, permit));
             }
         }
         Ok((session, active, is_elsewhere))
@@ -143,7 +145,7 @@ impl Chat {
     /// Fails if there is no such chat.
     pub(crate) async fn rename(self, title: String) -> Result<(), ApiError> {
         match self.stored_generation().await? {
-            0 => Err(self.unknown()),
+            0 => Err(self.unknown_chat()),
             generation => {
                 self.agent.rename(&self.run_id(generation), title, self.principal.clone()).await?;
                 Ok(())
@@ -151,36 +153,36 @@ impl Chat {
         }
     }
 
-    /// Deletes all runs of the chat, after its answer in progress was cancelled.
+    /// Deletes all runs of the chat, after its active response was cancelled.
     ///
     /// Fails if there is no such chat.
     pub(crate) async fn delete(self) -> Result<(), ApiError> {
         let latest = self.stored_generation().await?;
-        let Some(store) = self.agent.run_store().filter(|_| latest > 0) else { return Err(self.unknown()) };
+        let Some(store) = self.agent.run_store().filter(|_| latest > 0) else { return Err(self.unknown_chat()) };
         self.cancel_active().await?;
-        // The latest comes first: if the rest fails, what is left is a chat that can be deleted.
+        // The latest comes first: if a deletion fails, the rest is a chat that can still be deleted.
         for generation in (1..=latest).rev() {
             store.delete(&self.run_id(generation)).await.map_err(AgentError::Store)?;
             self.guard.generation.store(generation - 1, Ordering::SeqCst);
         }
-        self.guard.forget();
+        self.guard.forget_last();
         Ok(())
     }
 
-    /// Returns the number of the chat's latest run, like [`Chat::latest`].
+    /// Returns the number of the chat's latest run, like [`Chat::latest_generation`].
     ///
     /// Fails if clients keep the chats.
     async fn stored_generation(&self) -> Result<u32, ApiError> {
-        if self.is_sealed() { Err(not_kept()) } else { self.latest().await }
+        if self.is_stateless() { Err(not_kept()) } else { self.latest_generation().await }
     }
 
-    fn unknown(&self) -> ApiError {
-        if self.is_sealed() { not_kept() } else { ApiError::not_found("no such chat") }
+    fn unknown_chat(&self) -> ApiError {
+        if self.is_stateless() { not_kept() } else { ApiError::not_found("no such chat") }
     }
 }
 
-/// Keeps an answer, and the registry's entry of its chat, as long as clients that have loaded the chat may read it.
-async fn keep(active: Arc<ActiveResponse>, _guard: ChatGuard, _place: AnswerPermit) {
+/// Keeps a response and the registry's entry of its chat, as long as clients that have loaded the chat may read the response.
+async fn keep(active: Arc<ActiveResponse>, _guard: ChatGuard, _permit: ResponsePermit) {
     let next = || {
         let mut kept = lock(&active.kept);
         kept.take_if(|until| *until <= Instant::now());

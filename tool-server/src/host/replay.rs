@@ -1,4 +1,5 @@
-//! The replay buffer: the bytes of one answer, kept for several readers. Each reads from the beginning, and then as bytes arrive.
+//! The replay buffer: the bytes of one response, kept for several readers. Each reads from the beginning, and then as bytes
+//! arrive.
 
 use std::{
     collections::VecDeque,
@@ -27,13 +28,13 @@ use tool_runtime::{
     run::CallId,
 };
 
-/// The number of bytes that each answer may keep, however many answers there are.
-const LEAST: usize = 64 * 1024;
+/// The number of bytes that each response may keep, however many responses there are.
+const MIN_BYTES: usize = 64 * 1024;
 
 /// The comment that is sent during silence, so that no proxy closes the connection.
 const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
-/// An answer as bytes. The run's driver writes it, and any number of clients read it.
+/// A response as bytes. The run's driver writes it, and any number of clients read it.
 ///
 /// All readers share one copy of the bytes, up to a limit. The buffer drops the oldest bytes without waiting, and disconnects a
 /// reader that still needs them.
@@ -45,22 +46,23 @@ pub(crate) struct ReplayBuffer {
     room: Notify,
     began: Instant,
     limits: ReplayLimits,
-    /// The number of answers that share the limit of all answers.
+    /// The number of responses that share the limit of all responses.
     live: Arc<AtomicUsize>,
     readers: AtomicUsize,
-    /// Set if events are not written.
+    /// Set if the observer leaves events out.
     muted: AtomicBool,
 }
 
-/// A function that is called with `true` when the last reader has left, and with `false` when a first one comes.
+/// A function that the buffer calls with `true` when the last reader has left, and with `false` when a reader comes to a buffer
+/// without readers.
 pub(crate) type OnReaders = Box<dyn Fn(bool) + Send + Sync>;
 
 /// The limits of replay buffers, and the interval of keep-alive comments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplayLimits {
-    /// The number of bytes that one answer may keep.
+    /// The number of bytes that one response may keep.
     pub(crate) bytes: usize,
-    /// The number of bytes that all answers together may keep.
+    /// The number of bytes that all responses together may keep.
     pub(crate) total: usize,
     pub(crate) keep_alive: Duration,
 }
@@ -75,7 +77,7 @@ impl Default for ReplayLimits {
 struct State {
     encoder: Option<Box<dyn Encoder>>,
     segments: Segments,
-    /// The position in the answer at which its first frames end.
+    /// The position in the response at which its first frames end.
     opened: u64,
     /// The bytes that late readers get in place of the first frames.
     preamble: Option<Bytes>,
@@ -106,8 +108,8 @@ impl ReplayBuffer {
         })
     }
 
-    /// Begins the answer. Late readers get `preamble` in place of its first frames. The buffer calls `on_readers` when the last
-    /// reader leaves before the answer's end, and when a reader comes back.
+    /// Begins the response. Late readers get `preamble` in place of its first frames. The buffer calls `on_readers` when the last
+    /// reader leaves before the response's end, and when a reader comes back.
     pub(crate) fn begin(
         &self,
         mut encoder: Box<dyn Encoder>,
@@ -121,7 +123,7 @@ impl ReplayBuffer {
         self.publish(state);
     }
 
-    /// Sets whether events are left out of the answer.
+    /// Sets whether the observer leaves events out of the response.
     pub(crate) fn mute(&self, is_muted: bool) {
         self.muted.store(is_muted, Ordering::SeqCst);
     }
@@ -132,7 +134,7 @@ impl ReplayBuffer {
         self.write(|encoder, out| encoder.flush(now, out));
     }
 
-    /// Ends the answer. A second call has no effect.
+    /// Ends the response. A second call has no effect.
     pub(crate) fn end(&self, end: End<'_>) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -154,7 +156,7 @@ impl ReplayBuffer {
         self.room.notify_waiters();
     }
 
-    /// Writes to the answer, unless it has ended.
+    /// Writes to the response, unless it has ended.
     pub(crate) fn write(&self, change: impl FnOnce(&mut dyn Encoder, &mut Vec<u8>)) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -167,6 +169,7 @@ impl ReplayBuffer {
         }
     }
 
+    /// Releases the state, and wakes the readers.
     fn publish(&self, mut state: MutexGuard<'_, State>) {
         let share = self.share();
         if state.segments.fresh.len() > share / 4 {
@@ -176,10 +179,10 @@ impl ReplayBuffer {
         self.more.notify_waiters();
     }
 
-    /// Returns the number of bytes that this answer may keep.
+    /// Returns the number of bytes that this response may keep.
     fn share(&self) -> usize {
         let share = self.limits.total / self.live.load(Ordering::Relaxed).max(1);
-        share.max(LEAST).min(self.limits.bytes)
+        share.max(MIN_BYTES).min(self.limits.bytes)
     }
 
     /// Returns `true` if a tool that can wait may write more, because the fastest reader is not far behind or there is no reader.
@@ -191,7 +194,8 @@ impl ReplayBuffer {
         !waits
     }
 
-    pub(crate) async fn until_room(&self) {
+    /// Waits until a tool may write more.
+    pub(crate) async fn wait_for_room(&self) {
         loop {
             let room = self.room.notified();
             if self.has_room() {
@@ -201,22 +205,22 @@ impl ReplayBuffer {
         }
     }
 
-    /// Returns the answer for its own client. If `is_only` is set, no other client will read it.
+    /// Returns the response for its own client. If `is_only` is set, no other client will read it.
     pub(crate) fn read(self: &Arc<Self>, is_only: bool) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
         let mut reader = Reader::new(Arc::clone(self), 0, (0, 0));
         reader.is_only = is_only;
         reader.stream()
     }
 
-    /// Returns `true` if a client that comes later can read the answer from its beginning.
-    pub(crate) fn is_whole(&self) -> bool {
+    /// Returns `true` if a client that comes later can read the response from its beginning.
+    pub(crate) fn has_beginning(&self) -> bool {
         let state = self.state();
         state.segments.find(if state.preamble.is_some() { state.opened } else { 0 }).is_some()
     }
 
-    /// Returns the answer for a client that comes later, or `None` if its beginning is no longer kept. In frames that name a
-    /// request, `request` is used, if it is given. With `messages`, frames with the conversation before, the client gets these
-    /// frames and the frontend's state first.
+    /// Returns the response for a client that comes later, or `None` if its beginning is no longer kept. Frames that name a
+    /// request name `request`, if it is given. `messages` are frames with the conversation before the response. If they are
+    /// given, the client first gets them and the frontend's state.
     pub(crate) fn replay(
         self: &Arc<Self>,
         request: Option<String>,
@@ -229,7 +233,7 @@ impl ReplayBuffer {
                 encoder.begin_for(request, &mut opening);
                 if let Some(messages) = messages {
                     opening.extend_from_slice(messages);
-                    encoder.state(&mut opening);
+                    encoder.write_state(&mut opening);
                 }
                 Some(opening.into())
             }
@@ -268,23 +272,23 @@ impl Observer for ReplayObserver {
     }
 
     fn wait_for_room<'a>(&'a self, _: &'a CallId) -> Option<BoxFuture<'a, ()>> {
-        (!self.0.has_room()).then(|| self.0.until_room().boxed())
+        (!self.0.has_room()).then(|| self.0.wait_for_room().boxed())
     }
 }
 
-/// A client that reads the answer, and its position.
+/// A client that reads the response, and its position.
 struct Reader {
     buffer: Arc<ReplayBuffer>,
     /// The number of the next segment, and the number of its bytes to skip.
     segment: u64,
     skip: usize,
-    /// The position of the next byte in the answer.
+    /// The position of the next byte in the response.
     at: u64,
     /// The bytes to send before all others.
     opening: Option<Bytes>,
-    /// The id of this reader's request, if another request began the answer.
+    /// The id of this reader's request, if another request began the response.
     request: Option<String>,
-    /// Set if no other client will read the answer, so that the buffer need not keep bytes that were read.
+    /// Set if no other client will read the response, so that the buffer need not keep bytes that were read.
     is_only: bool,
     /// The time at which bytes were last sent.
     sent: Instant,
@@ -409,13 +413,13 @@ impl Drop for Reader {
     }
 }
 
-/// The size from which a write becomes a segment as it is, in bytes. Smaller writes share allocations.
+/// The least size of a write that becomes a segment without a copy, in bytes. Smaller writes share allocations.
 const LARGE: usize = 4 * 1024;
 
 /// The size of the allocation that small segments share, in bytes.
 const BLOCK: usize = 1024;
 
-/// The bytes of an answer, in numbered segments. The oldest segments are dropped when there are too many bytes.
+/// The bytes of a response, in numbered segments. The oldest segments are dropped when there are too many bytes.
 #[derive(Default)]
 struct Segments {
     /// The bytes that are not in a segment yet.
@@ -423,7 +427,7 @@ struct Segments {
     block: BytesMut,
     kept: VecDeque<Bytes>,
     kept_bytes: usize,
-    /// The position in the answer at which `kept` begins.
+    /// The position in the response at which `kept` begins.
     first: u64,
     /// The number of the first segment in `kept`.
     number: u64,

@@ -1,4 +1,4 @@
-//! Sealed runs, which the client keeps. The server seals a run with each answer and opens the run that a request brings. A run
+//! Sealed runs, which the client keeps. The server seals a run with each response and opens the run that a request brings. A run
 //! with an open interrupt is single-use.
 
 use std::{
@@ -20,7 +20,7 @@ use tool_stores::sealed::{Keyring, NonceStore, PendingOpening, ReplayPolicy, Sea
 
 use super::{ApiError, Chat, lock};
 
-/// The sealers of runs. A run with an open interrupt is single-use, so that no call is approved twice. A run at rest can be
+/// The sealers of runs. A run with an open interrupt is single-use, so that no call is approved twice. A run without one can be
 /// continued any number of times.
 pub(crate) struct Seals {
     waits: Sealer,
@@ -33,24 +33,24 @@ impl Seals {
         Self { waits: sealer("waits", ReplayPolicy::Refuse(nonces)), rests: sealer("rests", ReplayPolicy::Allow) }
     }
 
-    /// Opens a run. If the run is single-use, also returns the opening that a request spends by continuing the run.
-    fn open(&self, text: &str, principal: &Principal) -> Result<(Run, Option<Arc<Once>>), SealError> {
+    /// Opens a run. For a single-use run, also returns the opening, which a request spends when it continues the run.
+    fn open(&self, text: &str, principal: &Principal) -> Result<(Run, Option<Arc<SingleUse>>), SealError> {
         match self.waits.peek(text, principal, now()) {
             Err(SealError::Audience) => Ok((self.rests.peek(text, principal, now())?.0, None)),
             Err(error) => Err(error),
             Ok((run, opening)) => {
-                let once = Once::new(&self.waits, opening, &run);
-                Ok((run, Some(once)))
+                let single_use = SingleUse::new(&self.waits, opening, &run);
+                Ok((run, Some(single_use)))
             }
         }
     }
 
-    /// Seals the run for its client, whose request brought `once`. Returns an empty text if sealing fails, for example because
-    /// the run is too large. The client must not continue an earlier run, which lacks the latest messages.
-    pub(crate) fn seal(&self, run: &Run, principal: &Principal, once: Option<&Once>) -> String {
-        let sealed = match (run.phase(), once) {
+    /// Seals the run for its client, whose request brought `single_use`. Returns an empty text if sealing fails, for example
+    /// because the run is too large. The client then drops its earlier sealed run, which lacks the latest messages.
+    pub(crate) fn seal(&self, run: &Run, principal: &Principal, single_use: Option<&SingleUse>) -> String {
+        let sealed = match (run.phase(), single_use) {
             (Phase::Idle | Phase::Finished | Phase::Stopped(_), _) => self.rests.seal(run, principal, now()),
-            (_, Some(once)) => once.seal(run, principal),
+            (_, Some(single_use)) => single_use.seal(run, principal),
             (_, None) => self.waits.seal(run, principal, now()),
         };
         sealed.unwrap_or_default()
@@ -65,24 +65,25 @@ impl Chat {
     pub(crate) async fn open_with(&mut self, sealed: Option<&str>) -> Result<Option<Session>, ApiError> {
         let Some(seals) = &self.shared.seals else { return self.open().await };
         let Some(text) = sealed else { return Ok(None) };
-        let (run, once) = seals.open(text, &self.principal).map_err(refuse)?;
+        let (run, single_use) = seals.open(text, &self.principal).map_err(seal_error)?;
         if run.id().as_str().split_once(':').map(|(_, name)| name) != Some(&*self.name) {
             return Err(ApiError::conflict(
                 "the sealed run belongs to another chat; send the one of this chat, or a new message",
             ));
         }
-        self.once = once;
+        self.single_use = single_use;
         Ok(Some(self.agent.session_from_run(run)))
     }
 
-    /// Opens the chat, and cancels the answer in progress. If the sealed run is refused, a request that answers an interrupt in
-    /// the chat (`answers`) fails. For other requests the result is `None`, and the client's history becomes context.
-    pub(crate) async fn resume_session(
+    /// Opens the chat's latest run for a request, and cancels the active response. `answers` is set if the request answers an
+    /// interrupt. If the sealed run is refused, such a request fails. For other requests the result is `None`, and the client's
+    /// history becomes context.
+    pub(crate) async fn open_for_request(
         &mut self,
         sealed: Option<&str>,
         answers: bool,
     ) -> Result<Option<Session>, ApiError> {
-        if !self.is_sealed() {
+        if !self.is_stateless() {
             self.cancel_active().await?;
             // A run that the request answers is not cancelled.
             return if answers { self.open().await } else { self.open_at_rest().await };
@@ -90,7 +91,7 @@ impl Chat {
         let opened = match self.open_with(sealed).await {
             Ok(Some(session)) => {
                 // A request that answers an interrupt spends the run later, with its first effect, unless it replaces another
-                // answer.
+                // response.
                 let spent = if answers { self.replace_active().await } else { self.spend().await };
                 spent.map(|()| Some(session))
             }
@@ -100,13 +101,13 @@ impl Chat {
             Err(error) if !answers && error.status.is_client_error() => None,
             opened => opened?,
         };
-        // This must come last: a request that was sent twice must not stop the answer that the first one began.
+        // This must come last: a request that was sent twice must not stop the response that the first one began.
         self.cancel_active().await?;
         Ok(session)
     }
 
-    /// Cancels the answer in progress, so that this request's can begin. A single-use sealed run is spent first: a request that
-    /// was sent twice must not stop the answer that the first one began.
+    /// Cancels the active response, so that this request's can begin. A single-use sealed run is spent first: a request that
+    /// was sent twice must not stop the response that the first one began.
     pub(crate) async fn replace_active(&mut self) -> Result<(), ApiError> {
         if self.guard.active().is_none() {
             return Ok(());
@@ -116,23 +117,23 @@ impl Chat {
     }
 
     /// Returns `true` if the client, not the server, keeps the chat's run.
-    pub(crate) fn is_sealed(&self) -> bool {
-        self.shared.seals.is_some()
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.shared.is_stateless()
     }
 
     /// Spends the sealed run, if it is single-use.
     ///
     /// Fails when another request has spent it.
     pub(crate) async fn spend(&mut self) -> Result<(), ApiError> {
-        match self.once.take() {
-            Some(once) => once.spend().await.map_err(refuse),
+        match self.single_use.take() {
+            Some(single_use) => single_use.spend().await.map_err(seal_error),
             None => Ok(()),
         }
     }
 }
 
 /// Returns the error response for a sealed run that cannot be opened or spent.
-pub fn refuse(error: SealError) -> ApiError {
+pub fn seal_error(error: SealError) -> ApiError {
     match error {
         SealError::Store(error) => AgentError::Store(error).into(),
         SealError::Forgotten => ApiError::conflict(
@@ -152,9 +153,9 @@ pub(crate) fn now() -> Time {
 }
 
 /// The opening of a single-use sealed run that a request has brought. The first effect that cannot be undone spends it: the start
-/// of a call, or a turn of the model. Until then the client can use the text again: a lost connection must not use up an approval
-/// whose call did not run.
-pub(crate) struct Once {
+/// of a call, or a turn of the model. Until then, the client can send the sealed run again. So a lost connection does not use up
+/// an approval whose call did not run.
+pub(crate) struct SingleUse {
     sealer: Sealer,
     opening: PendingOpening,
     /// The number of log entries that the run had.
@@ -165,13 +166,13 @@ pub(crate) struct Once {
     waiting: Mutex<Option<Waiting>>,
 }
 
-/// A request that waits for the result of spending, and the chat's lock, which is held until then.
+/// A request that waits until the opening is spent, and the chat's lock, which is held until then.
 struct Waiting {
     report: oneshot::Sender<Result<(), SealError>>,
-    _gate: Option<OwnedMutexGuard<()>>,
+    _request_lock: Option<OwnedMutexGuard<()>>,
 }
 
-impl Once {
+impl SingleUse {
     pub(crate) fn new(sealer: &Sealer, opening: PendingOpening, run: &Run) -> Arc<Self> {
         Arc::new(Self {
             sealer: sealer.clone(),
@@ -184,7 +185,7 @@ impl Once {
     }
 
     /// Notes a decision that the run has accepted.
-    pub(crate) fn note(&self, decision: &Decision) {
+    pub(crate) fn note_decision(&self, decision: &Decision) {
         let ends = matches!(decision, Decision::Deny { .. } | Decision::Respond { .. } | Decision::Fail { .. });
         self.lets_run.fetch_or(!ends, Ordering::SeqCst);
     }
@@ -201,28 +202,28 @@ impl Once {
     }
 
     /// Makes `session` spend the opening before its first effect that cannot be undone. The receiver gets the result, at the
-    /// latest when [`Once::rest`] is called. `gate` stays locked until then.
+    /// latest when [`SingleUse::settle`] is called. `request_lock` is held until then.
     pub(crate) fn commit_with(
         self: &Arc<Self>,
         session: &mut Session,
-        gate: Option<OwnedMutexGuard<()>>,
+        request_lock: Option<OwnedMutexGuard<()>>,
     ) -> oneshot::Receiver<Result<(), SealError>> {
         let (report, reported) = oneshot::channel();
-        *lock(&self.waiting) = Some(Waiting { report, _gate: gate });
-        let once = Arc::clone(self);
+        *lock(&self.waiting) = Some(Waiting { report, _request_lock: request_lock });
+        let single_use = Arc::clone(self);
         session.commit_with(async move {
-            let spent = once.spend().await;
+            let spent = single_use.spend().await;
             // The request that waits gets the error; the run only has to stop.
             let done = if spent.is_ok() { Ok(()) } else { Err(AgentError::Store(StoreError::Conflict)) };
-            once.report(spent);
+            single_use.report(spent);
             done
         });
         reported
     }
 
-    /// Settles the opening when the run has come to rest. If nothing irreversible was done, the opening is spent only if the run
+    /// Settles the opening when the run has come to rest. Without an irreversible effect, this spends the opening only if the run
     /// has new decisions and none of them lets a call run. So an approved call that did not start can be approved again.
-    pub(crate) async fn rest(&self, run: &Run) {
+    pub(crate) async fn settle(&self, run: &Run) {
         if lock(&self.waiting).is_none() {
             return;
         }

@@ -7,19 +7,19 @@ use tool_runtime::{Agent, agent::Suspend, run::RunId, store::Store};
 
 use super::{Registry, chat::chat_of};
 
-/// The number of runs that one look at the store finds at most.
+/// The maximum number of runs that one look at the store finds.
 const MAX_FOUND_RUNS: usize = 1000;
 
-/// The number of looks in the time of a lease.
+/// The number of looks at the store in the time of a lease.
 const LOOKS: u32 = 6;
 
 /// A worker that continues the runs of chats.
 pub(crate) struct Worker {
     agent: Agent,
     registry: Arc<Registry>,
-    /// The number of runs that it continues at once.
+    /// The maximum number of runs that it continues at once.
     most: usize,
-    /// The sign that it works.
+    /// Kept while the worker works, so that the registry waits for it at shutdown.
     _works: watch::Receiver<()>,
 }
 
@@ -30,7 +30,7 @@ impl Worker {
         Self { agent: agent.clone().operator(Suspend), registry: Arc::clone(registry), most, _works: works }
     }
 
-    /// Continues runs until the server shuts down, and waits for those that it continues then.
+    /// Continues runs until the server shuts down. Then it waits for the runs that it continues.
     pub(crate) async fn work(self) {
         let Some(store) = self.agent.run_store().filter(|_| self.most > 0) else { return };
         let mut tasks = JoinSet::new();
@@ -45,13 +45,13 @@ impl Worker {
         }
     }
 
-    /// Takes up each run that has no driver in two looks, one after the other. A run in which a request has just begun something
-    /// has none for a moment.
+    /// Takes up each run that has no driver in two consecutive looks. In one look, a run may have no driver because a request has
+    /// only just begun.
     async fn take_up_idle(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
         let mut before = HashSet::new();
         loop {
-            sleep(about(self.agent.leased_for() / LOOKS)).await;
-            // If the store is away, the next look may find it.
+            sleep(randomize(self.agent.leased_for() / LOOKS)).await;
+            // The store may be available again at the next look.
             let Ok(mut due) = store.due(self.agent.now(), MAX_FOUND_RUNS).await else { continue };
             due.retain(|run| chat_of(run).is_some());
             for run in due.iter().filter(|run| before.contains(*run)) {
@@ -72,7 +72,7 @@ async fn take_up(agent: Agent, run: RunId) {
 }
 
 /// Returns a time between half and one and a half of `time`, so that servers do not look at the same moments.
-fn about(time: Duration) -> Duration {
+fn randomize(time: Duration) -> Duration {
     let (number, _) = uuid::Uuid::new_v4().as_u64_pair();
     let part = f64::from(u32::try_from(number >> 32).unwrap_or(0)) / f64::from(u32::MAX);
     time / 2 + time.mul_f64(part)
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn looks_are_spread() {
         let (least, most) = (Duration::from_secs(1), Duration::from_secs(3));
-        let all: HashSet<_> = (0..100).map(|_| about(Duration::from_secs(2))).collect();
+        let all: HashSet<_> = (0..100).map(|_| randomize(Duration::from_secs(2))).collect();
         assert!(all.len() > 90 && all.iter().all(|time| (least..=most).contains(time)), "{all:?}");
     }
 }

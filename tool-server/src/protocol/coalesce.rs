@@ -1,20 +1,20 @@
-//! Text that arrives in many small pieces, and is sent in fewer. Both protocols use this rule.
+//! Text that arrives in many small pieces and is sent in fewer ones. Both protocols use it.
 
 use std::time::Duration;
 
-/// After this many sent bytes, a piece may wait longer than [`MAX_HOLD`].
-const SMALL: usize = 16 * 1024;
+/// The number of sent bytes after which a piece may wait longer than [`MAX_HOLD`].
+const LONG_TEXT: usize = 16 * 1024;
 
 /// The maximum time for which a piece is held back.
 const MAX_HOLD: Duration = Duration::from_millis(50);
 
-/// A piece is sent at once if it has at least the sent bytes divided by this number. Clients parse all arguments again
+/// The divisor of the sent bytes that gives the least size of a piece that is sent at once. Clients parse all arguments again
 /// with each piece: pieces of equal size cost quadratic time, growing ones linear time.
-const PART: usize = 16;
+const GROWTH_DIVISOR: usize = 16;
 
 /// A text whose first part was sent, and whose rest is held back.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct HeldText {
     sent: usize,
     text: String,
     since: Duration,
@@ -24,18 +24,18 @@ pub struct Held {
     is_prose: bool,
 }
 
-impl Held {
+impl HeldText {
     /// Creates a text that a person reads while it arrives.
     pub fn prose() -> Self {
         Self { is_prose: true, ..Self::default() }
     }
 
-    /// Creates a text whose pieces have at least `least` bytes, unless the time limit makes them due earlier.
+    /// Creates a text whose pieces have at least `least` bytes, unless they become due earlier.
     pub fn at_least(least: usize) -> Self {
         Self { least, ..Self::default() }
     }
 
-    /// Adds the next piece, and passes the text that is due now to `send`.
+    /// Adds a piece, and passes the text that is due now to `send`.
     pub fn push(&mut self, piece: &str, now: Duration, send: impl FnOnce(&str)) {
         if piece.is_empty() {
             return;
@@ -44,7 +44,7 @@ impl Held {
         if self.text.is_empty() {
             self.since = now;
         }
-        let is_large = all >= self.least && all.saturating_mul(PART) >= self.sent;
+        let is_large = all >= self.least && all.saturating_mul(GROWTH_DIVISOR) >= self.sent;
         let is_due = self.due().is_some_and(|due| due <= now);
         if self.text.is_empty() && is_large {
             self.sent += piece.len();
@@ -52,12 +52,12 @@ impl Held {
         }
         self.text.push_str(piece);
         if is_large || is_due {
-            self.take(send);
+            self.send_rest(send);
         }
     }
 
     /// Passes all text that is held back to `send`.
-    pub fn take(&mut self, send: impl FnOnce(&str)) {
+    pub fn send_rest(&mut self, send: impl FnOnce(&str)) {
         if self.text.is_empty() {
             return;
         }
@@ -73,7 +73,7 @@ impl Held {
 
     /// Returns the time at which the text that is held back must be sent.
     pub fn due(&self) -> Option<Duration> {
-        let waits = !self.text.is_empty() && (self.is_prose || self.sent < SMALL);
+        let waits = !self.text.is_empty() && (self.is_prose || self.sent < LONG_TEXT);
         waits.then(|| self.since + MAX_HOLD)
     }
 }
@@ -82,14 +82,15 @@ impl Held {
 mod tests {
     use super::*;
 
-    fn pieces(size: usize, piece: usize, gap: Duration) -> Vec<usize> {
-        let (mut held, mut sent, text) = (Held::default(), Vec::new(), "x".repeat(piece));
+    /// Returns the sizes that are sent of a text of `size` bytes, which arrives in pieces of `piece` bytes, one after each `gap`.
+    fn sent_sizes(size: usize, piece: usize, gap: Duration) -> Vec<usize> {
+        let (mut held, mut sent, text) = (HeldText::default(), Vec::new(), "x".repeat(piece));
         let mut now = Duration::ZERO;
         for _ in 0..size / piece {
             now += gap;
             held.push(&text, now, |text| sent.push(text.len()));
         }
-        held.take(|text| sent.push(text.len()));
+        held.send_rest(|text| sent.push(text.len()));
         assert_eq!(sent.iter().sum::<usize>(), size / piece * piece);
         sent
     }
@@ -97,7 +98,7 @@ mod tests {
     #[test]
     fn arguments_are_sent_in_growing_pieces() {
         // A client that parses the whole text with each piece reads 17 times its length, not the square of it.
-        let fast = |size| pieces(size, 20, Duration::ZERO);
+        let fast = |size| sent_sizes(size, 20, Duration::ZERO);
         assert!(fast(100_000).len() < 130, "{}", fast(100_000).len());
         assert!(fast(1_000_000).len() < 170, "{}", fast(1_000_000).len());
         assert!(fast(1_000_000).windows(2).all(|pair| pair[1] <= pair[0].max(20) * 2));
@@ -107,25 +108,25 @@ mod tests {
 
     #[test]
     fn short_texts_are_sent_soon() {
-        let slow = pieces(10_000, 20, Duration::from_millis(20));
-        assert!(slow.iter().all(|size| *size <= 80), "at most three gaps: {slow:?}");
-        let mut held = Held::default();
+        let slow = sent_sizes(10_000, 20, Duration::from_millis(20));
+        assert!(slow.iter().all(|size| *size <= 80), "a piece waited for more than three gaps: {slow:?}");
+        let mut held = HeldText::default();
         held.push(&"x".repeat(1_000), Duration::ZERO, |_| {});
-        held.push("y", Duration::from_millis(7), |_| panic!("one of a thousand"));
+        held.push("y", Duration::from_millis(7), |_| panic!("one byte was sent after a thousand"));
         assert_eq!(held.due(), Some(Duration::from_millis(57)));
         held.push(&"x".repeat(20_000), Duration::from_millis(8), |_| {});
-        held.push("y", Duration::from_millis(9), |_| panic!("one of twenty thousand"));
-        assert_eq!(held.due(), None, "of a long text a piece waits for others");
-        let mut gathered = Held::at_least(512);
+        held.push("y", Duration::from_millis(9), |_| panic!("one byte was sent after twenty thousand"));
+        assert_eq!(held.due(), None, "a piece of a long text waits for others");
+        let mut gathered = HeldText::at_least(512);
         for _ in 0..25 {
-            gathered.push(&"x".repeat(20), Duration::ZERO, |_| panic!("fewer than 512"));
+            gathered.push(&"x".repeat(20), Duration::ZERO, |_| panic!("fewer than 512 bytes were sent"));
         }
         assert_eq!(gathered.due(), Some(Duration::from_millis(50)));
         gathered.push(&"x".repeat(20), Duration::ZERO, |text| assert_eq!(text.len(), 520));
         assert_eq!(gathered.due(), None);
-        let mut prose = Held::prose();
+        let mut prose = HeldText::prose();
         prose.push(&"x".repeat(20_000), Duration::ZERO, |_| {});
-        prose.push("y", Duration::ZERO, |_| panic!("one of twenty thousand"));
-        assert_eq!(prose.due(), Some(Duration::from_millis(50)), "but a person reads it as it comes");
+        prose.push("y", Duration::ZERO, |_| panic!("one byte was sent after twenty thousand"));
+        assert_eq!(prose.due(), Some(Duration::from_millis(50)), "a person reads the text while it arrives");
     }
 }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Members<'a> {
-    /// Reads a whole body.
+    /// Reads the body of a request.
     ///
     /// Fails when the body is not JSON, or not an object.
     pub fn read(body: &'a [u8]) -> serde_json::Result<Self> {
@@ -22,7 +22,7 @@ impl<'a> Members<'a> {
 
     /// Returns the members of `value`, or `None` if it is not an object.
     pub fn of(value: &'a RawValue) -> Option<Self> {
-        is(value, b'{').then(|| serde_json::from_str(value.get()).ok().map(Self)).flatten()
+        begins_with(value, b'{').then(|| serde_json::from_str(value.get()).ok().map(Self)).flatten()
     }
 
     /// Returns a member's JSON text.
@@ -57,18 +57,18 @@ impl<'a> Members<'a> {
 }
 
 /// Returns `true` if the JSON text of `value` begins with `byte`, which distinguishes the kinds of values.
-pub fn is(value: &RawValue, byte: u8) -> bool {
+pub fn begins_with(value: &RawValue, byte: u8) -> bool {
     value.get().as_bytes().first() == Some(&byte)
 }
 
 /// Returns `value` as a string, or `None` if it is not one.
 pub fn text(value: &RawValue) -> Option<String> {
-    is(value, b'"').then(|| self::value(value)).flatten()
+    begins_with(value, b'"').then(|| self::value(value)).flatten()
 }
 
 /// Returns the items of `value`, or `None` if it is not a list.
 pub fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
-    is(value, b'[').then(|| serde_json::from_str(value.get()).ok()).flatten()
+    begins_with(value, b'[').then(|| serde_json::from_str(value.get()).ok()).flatten()
 }
 
 /// Returns `value` as a `T`, or `None` if it is not one or is nested too deep.
@@ -79,10 +79,10 @@ pub fn value<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
 /// The length of `\uXXXX`, in bytes.
 const ESCAPE: usize = 6;
 
-/// Replaces each unpaired surrogate in `body` by the replacement character. JavaScript writes them when a text was cut inside a
-/// character. A server that refused them would refuse all later requests of the conversation.
-pub fn whole(body: &[u8]) -> Cow<'_, [u8]> {
-    let mut whole: Option<Vec<u8>> = None;
+/// Replaces each unpaired surrogate in `body` by the replacement character. JavaScript writes unpaired surrogates when it has
+/// cut a text inside a character. A server that refused them would refuse all later requests of the conversation.
+pub fn replace_lone_surrogates(body: &[u8]) -> Cow<'_, [u8]> {
+    let mut replaced: Option<Vec<u8>> = None;
     let mut at = 0;
     while let Some(found) = body.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
         at += found;
@@ -90,15 +90,15 @@ pub fn whole(body: &[u8]) -> Cow<'_, [u8]> {
             (Some(true), Some(false)) => at += 2 * ESCAPE,
             (Some(_), _) => {
                 // The replacement has the same length, so that positions do not change.
-                let whole = whole.get_or_insert_with(|| body.to_vec());
-                whole[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
+                let replaced = replaced.get_or_insert_with(|| body.to_vec());
+                replaced[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
                 at += ESCAPE;
             }
             // Skip the escaped byte, which begins no escape.
             (None, _) => at += 2,
         }
     }
-    whole.map_or(Cow::Borrowed(body), Cow::Owned)
+    replaced.map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
 /// Returns `Some(true)` if the escape at `at` is the first half of a surrogate pair, `Some(false)` if it is the second, and
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn read(body: &str) -> String {
-        serde_json::from_slice(&whole(body.as_bytes())).unwrap()
+        serde_json::from_slice(&replace_lone_surrogates(body.as_bytes())).unwrap()
     }
 
     #[test]
@@ -156,9 +156,9 @@ mod tests {
         assert_eq!(read(r#""a\ud83d""#), "a\u{fffd}");
         assert_eq!(read(r#""\uDE00\ud83d\ude00\ud83d\ud83d\uDE00\udbff""#), "\u{fffd}😀\u{fffd}😀\u{fffd}");
         assert_eq!(read(r#""\\ud83d \\\ud83d \u00e9 \n""#), "\\ud83d \\\u{fffd} é \n");
-        assert!(matches!(whole(br#"{"a":"\ud83d\ude00 \\ud83d"}"#), Cow::Borrowed(_)));
+        assert!(matches!(replace_lone_surrogates(br#"{"a":"\ud83d\ude00 \\ud83d"}"#), Cow::Borrowed(_)));
         // The JSON parser reports a body that ends too early.
-        assert_eq!(whole(br#""\ud8"#).as_ref(), br#""\ud8"#);
+        assert_eq!(replace_lone_surrogates(br#""\ud8"#).as_ref(), br#""\ud8"#);
     }
 
     proptest! {

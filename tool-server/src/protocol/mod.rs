@@ -17,7 +17,7 @@ use tool_runtime::agent::{AgentError, Event};
 use tool_runtime::run::{Interrupt, Run, RunId};
 
 pub use visibility::Visibility;
-pub(crate) use visibility::Visible;
+pub(crate) use visibility::VisibilityRule;
 
 /// Returns the id by which clients know an interrupt. It is bound to this run and this request: in another chat, or after the
 /// call is asked about again, the id matches nothing.
@@ -27,9 +27,9 @@ pub fn approval_id(run: &RunId, open: &Interrupt) -> String {
     format!("{}-{}", open.id, digest.get(..16).unwrap_or(&digest))
 }
 
-/// Returns the code and the text for a client whose chat the store has no room for. `of_owner` is set if only the chats of the
-/// client's principal take up too much.
-pub(crate) fn full(of_owner: bool) -> (&'static str, &'static str) {
+/// Returns the code and the text of the error for a chat that the store has no room for. `of_owner` is set if only the chats
+/// of the client's principal take up too much.
+pub(crate) fn full_store_error(of_owner: bool) -> (&'static str, &'static str) {
     if of_owner {
         ("chats_full", "your chats take up all the room that you have; delete one of them, and try again")
     } else {
@@ -42,16 +42,16 @@ pub(crate) fn prompt_id(id: Option<&str>, at: usize) -> String {
     id.map_or_else(|| format!("prompt-{at}"), str::to_owned)
 }
 
-/// An encoder of one answer to a frontend. It turns a run's events into the bytes of a protocol.
+/// An encoder of one response to a frontend. It turns a run's events into the bytes of a protocol.
 ///
-/// Times are durations since the answer began.
+/// Times are durations since the response began.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an encoder of a protocol",
     label = "`Encoder` is not implemented",
     note = "`AiSdkEncoder` and `AgUiEncoder` are encoders; implement `Encoder` for another protocol"
 )]
 pub trait Encoder: Send {
-    /// Writes the beginning of the answer.
+    /// Writes the beginning of the response.
     fn begin(&mut self, out: &mut Vec<u8>);
 
     /// Writes `event`. The encoder may hold bytes back, to send them together with later ones.
@@ -67,29 +67,29 @@ pub trait Encoder: Send {
         let _ = (now, out);
     }
 
-    /// Writes the end of the answer, up to the frame of [`end_for`](Self::end_for). The caller sends no events after it.
+    /// Writes the end of the response, up to the frame of [`end_for`](Self::end_for). The caller sends no events after it.
     fn end(&mut self, end: End<'_>, out: &mut Vec<u8>);
 
-    /// Writes the frames of [`begin`](Self::begin) for another request that also reads this answer; its id is `request`. The
-    /// default is for protocols whose frames name no request: it writes nothing.
+    /// Writes the frames of [`begin`](Self::begin) for another request that also reads this response. They name the id
+    /// `request`. By default, writes nothing: the frames of most protocols name no request.
     fn begin_for(&self, request: &str, out: &mut Vec<u8>) {
         let _ = (request, out);
     }
 
-    /// Writes the state of the frontend as it was when the answer began, for a client that has none of it. By default, writes
+    /// Writes the state of the frontend as it was when the response began, for a client that does not have it. By default, writes
     /// nothing.
-    fn state(&self, out: &mut Vec<u8>) {
+    fn write_state(&self, out: &mut Vec<u8>) {
         let _ = out;
     }
 
-    /// Writes the last frame after [`end`](Self::end), if that frame names a request. It is the request with the id `request`, or
-    /// for `None` the one that began the answer. The default is for protocols whose frames name no request: it writes nothing.
+    /// Writes the last frame after [`end`](Self::end), if that frame names a request. It names `request`, or for `None` the
+    /// request that began the response. By default, writes nothing.
     fn end_for(&self, request: Option<&str>, out: &mut Vec<u8>) {
         let _ = (request, out);
     }
 }
 
-/// The end of an answer.
+/// The end of a response.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct End<'a> {
@@ -103,7 +103,7 @@ pub struct End<'a> {
 }
 
 impl<'a> End<'a> {
-    /// Creates the end of an answer from its run's last state, without a sealed run.
+    /// Creates the end of a response from its run's last state, without a sealed run.
     pub fn new(run: Option<&'a Run>, failure: Option<&'a AgentError>) -> Self {
         Self { run, failure, sealed: None }
     }

@@ -21,11 +21,11 @@ pub enum Visibility {
 
 /// A function that selects what clients see of each tool. Of a tool whose `meta` has `"hidden": true`, they see nothing.
 #[derive(Clone)]
-pub(crate) struct Visible(Arc<dyn Fn(&ToolSpec) -> Visibility + Send + Sync>);
+pub(crate) struct VisibilityRule(Arc<dyn Fn(&ToolSpec) -> Visibility + Send + Sync>);
 
-impl Visible {
-    pub(crate) fn new(visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
-        Self(Arc::new(visible))
+impl VisibilityRule {
+    pub(crate) fn new(rule: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        Self(Arc::new(rule))
     }
 
     pub(crate) fn of(&self, spec: &ToolSpec) -> Visibility {
@@ -33,14 +33,14 @@ impl Visible {
     }
 }
 
-impl Default for Visible {
+impl Default for VisibilityRule {
     fn default() -> Self {
         Self::new(|_| Visibility::Shown)
     }
 }
 
-impl fmt::Debug for Visible {
+impl fmt::Debug for VisibilityRule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Visible")
+        out.write_str("VisibilityRule")
     }
 }

@@ -18,11 +18,13 @@ use tool_runtime::{
 
 use crate::{
     host::{
-        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach, run_sized,
-        stream,
+        ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, Shared, Start, cancel_open, detach, event_stream,
+        run_sized,
     },
     protocol::Encoder,
-    protocol::ag_ui::{AgUiEncoder, Base, Check, ClientToolError, ClientTools, Frontend, InputMessage, Plan, RunInput},
+    protocol::ag_ui::{
+        AgUiEncoder, Check, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
+    },
 };
 
 /// The maximum size of the client's context that the model reads, in bytes.
@@ -33,16 +35,22 @@ const MAX_CONTEXT: usize = 64 * 1024;
 pub struct AgUi {
     path: String,
     check: Check,
-    tells_context: bool,
+    context_for_model: bool,
     detaches: Arc<dyn Fn(&RunInput) -> bool + Send + Sync>,
 }
 
 impl AgUi {
-    /// Creates the default settings. The routes are `POST /agent`, and `GET /agent/{thread}/stream` for a client that comes back
-    /// while its run is in progress. All tools are shown. The client gets a report of arguments that do not fit its schema. When
-    /// a client leaves, its run is cancelled as soon as the calls that have a decision have ended.
+    /// Creates the default settings. The routes are `POST /agent`, `POST /agent/connect` for a client that has nothing of a
+    /// thread, and `GET /agent/{thread}/stream` for a client that comes back while its run is in progress. The client gets a
+    /// report of arguments that do not fit its schema. When a client leaves, the server cancels its run as soon as the calls that
+    /// have a decision have ended.
     pub fn new() -> Self {
-        Self { path: "/agent".to_owned(), check: Check::default(), tells_context: true, detaches: Arc::new(|_| false) }
+        Self {
+            path: "/agent".to_owned(),
+            check: Check::default(),
+            context_for_model: true,
+            detaches: Arc::new(|_| false),
+        }
     }
 
     /// Sets the path to which clients send their requests.
@@ -63,13 +71,13 @@ impl AgUi {
 
     /// Sets whether the model reads the context that clients send, after the agent's instructions. By default it does. Tools can
     /// read the context in any case.
-    pub fn context_for_model(mut self, tells: bool) -> Self {
-        self.tells_context = tells;
+    pub fn context_for_model(mut self, is_read: bool) -> Self {
+        self.context_for_model = is_read;
         self
     }
 
-    /// Sets the function that selects the runs that go on when their client leaves. The other runs are cancelled as soon as the
-    /// calls that have a decision have ended.
+    /// Sets the function that selects the runs that go on when their client leaves. The server cancels the other runs as soon as
+    /// the calls that have a decision have ended.
     ///
     /// A client that comes back reads all events of a run in progress from `GET /agent/{thread}/stream` (204 if no run is in
     /// progress). The result of a run that has ended is part of the conversation that the next run continues.
@@ -110,8 +118,8 @@ pub(crate) fn routes(options: AgUi) -> Router<Arc<Shared>> {
     Router::new().route(&path, post(run)).route(&stream, get(replay)).route(&at("connect"), post(connect))
 }
 
-/// Sends a whole thread to a client that has no copy of it: the messages, the state, the open interrupts, and the answer in
-/// progress.
+/// Sends a whole thread to a client that has no copy of it: the messages, the state, the open interrupts, and the active
+/// response.
 async fn connect(
     shared: Arc<Shared>,
     principal: Principal,
@@ -121,22 +129,22 @@ async fn connect(
     let bytes = body.len();
     let read = run_sized(bytes, move || RunInput::read(&body)).await?;
     let input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
-    // The stream of the followed run is read below.
+    // The response of the followed run is read below.
     drop(follow(&shared, principal.clone(), &input, true, &options).await?);
     let chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
     let (agent, asking, check) = (shared.agent.clone(), input.clone(), options.check);
     let tools = run_sized(bytes, move || Tools::new(&agent, &asking, check)).await??;
-    let mut writer = AgUiEncoder::new(&input, tools.all, principal, "log")
+    let mut encoder = AgUiEncoder::new(&input, tools.all, principal, "log")
         .client_tools(tools.of_client)
-        .visible(shared.visible.clone())
+        .visibility_rule(shared.visibility.clone())
         .hold(shared.agent.has_policies());
     let (session, active, _) = match chat.reload().await {
         Ok(reloaded) => reloaded,
         Err(error) if error.status == StatusCode::NOT_FOUND => {
             let mut out = Vec::new();
-            writer.begin(&mut out);
-            writer.finish_snapshot(None, &mut out);
-            return Ok(frames(out));
+            encoder.begin(&mut out);
+            encoder.finish_snapshot(None, &mut out);
+            return Ok(finished_stream(out));
         }
         Err(error) => return Err(error),
     };
@@ -145,32 +153,32 @@ async fn connect(
         let write = move || {
             let prompt = active.prompt().map(|(id, content)| (id.as_deref(), &content[..]));
             let mut messages = Vec::new();
-            writer.messages(&before, session.run(), prompt, &mut messages);
+            encoder.write_messages(&before, session.run(), prompt, &mut messages);
             (active, messages)
         };
         let (active, messages) = tokio::task::spawn_blocking(write).await.map_err(|_| ApiError::internal())?;
         return active.connect(input.run_id.clone(), &messages).ok_or_else(|| {
-            let text = "the beginning of the answer is no longer kept; connect again";
+            let text = "the beginning of the response is no longer kept; connect again";
             ApiError::conflict(text)
         });
     }
     let write = move || {
         let mut out = Vec::new();
-        writer.begin(&mut out);
-        writer.messages(session.run(), session.run(), None, &mut out);
+        encoder.begin(&mut out);
+        encoder.write_messages(session.run(), session.run(), None, &mut out);
         Frontend::new(input).write_state(&mut out);
-        writer.finish_snapshot(Some(session.run()), &mut out);
+        encoder.finish_snapshot(Some(session.run()), &mut out);
         out
     };
-    Ok(frames(tokio::task::spawn_blocking(write).await.map_err(|_| ApiError::internal())?))
+    Ok(finished_stream(tokio::task::spawn_blocking(write).await.map_err(|_| ApiError::internal())?))
 }
 
-/// Returns a stream that is complete.
-fn frames(frames: Vec<u8>) -> Response {
-    stream(futures_util::stream::iter([Ok(frames.into())]))
+/// Returns a response with all frames of an event stream.
+fn finished_stream(frames: Vec<u8>) -> Response {
+    event_stream(futures_util::stream::iter([Ok(frames.into())]))
 }
 
-/// Streams the events of a thread's run in progress, from its beginning. A run of another server is followed.
+/// Streams the events of a thread's run in progress, from its beginning. Follows the run if another server drives it.
 async fn replay(
     shared: Arc<Shared>,
     principal: Principal,
@@ -180,7 +188,7 @@ async fn replay(
     if let Some(replay) = shared.replay(Protocol::AgUi, &principal, &thread)? {
         return Ok(replay);
     }
-    // The client's own request went to the other server.
+    // The client sent its own request to the other server.
     let input = RunInput { thread_id: thread, run_id: uuid::Uuid::new_v4().to_string(), ..RunInput::default() };
     let followed = follow(&shared, principal, &input, false, &options).await?;
     Ok(followed.unwrap_or_else(|| StatusCode::NO_CONTENT.into_response()))
@@ -199,21 +207,21 @@ async fn follow(
     let tools = Tools::new(chat.agent(), input, options.check)?;
     let frontend = is_sent.then(|| Frontend::new(input.clone()));
     if let Some(frontend) = &frontend {
-        // For the case that this server continues the run.
+        // This server may have to continue the run.
         add_frontend(&mut chat, frontend, &tools, options);
     }
     let Some((session, start)) = chat.open_elsewhere().await? else { return Ok(None) };
-    chat.check_room()?;
-    let mut writer = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
+    chat.acquire_permit()?;
+    let mut encoder = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
-        .visible(chat.visible())
+        .visibility_rule(chat.visibility_rule())
         .hold(chat.agent().has_policies())
         .model(chat.agent().model_name());
     if let Some(frontend) = frontend {
         frontend.on_change(chat.flush_fn());
-        writer = writer.frontend(frontend);
+        encoder = encoder.frontend(frontend);
     }
-    detach(Box::pin(chat.answer(session, start, Box::new(writer), None, OnLeave::GoOn))).await.map(Some)
+    detach(Box::pin(chat.respond(session, start, Box::new(encoder), None, OnLeave::GoOn))).await.map(Some)
 }
 
 /// Reads a request, and streams the events of its run.
@@ -223,12 +231,12 @@ async fn run(shared: Arc<Shared>, principal: Principal, body: Bytes, options: Ar
     let mut input = read.map_err(|malformed| ApiError::bad_request(malformed.to_string()))?;
     let sealed = input.sealed.take();
     let mut chat = Chat::enter(&shared, Protocol::AgUi, principal.clone(), &input.thread_id).await?;
-    chat.check_room()?;
-    detach(Box::pin(answer(chat, options, principal, input, sealed, bytes))).await
+    chat.acquire_permit()?;
+    detach(Box::pin(respond(chat, options, principal, input, sealed, bytes))).await
 }
 
-/// Answers a request with a size of `bytes`.
-async fn answer(
+/// Responds to a request with a size of `bytes`.
+async fn respond(
     mut chat: Chat,
     options: Arc<AgUi>,
     principal: Principal,
@@ -245,30 +253,30 @@ async fn answer(
         return Ok(joined);
     }
     add_frontend(&mut chat, &frontend, &tools, &options);
-    let session = chat.resume_session(sealed.as_deref(), answers).await?;
+    let session = chat.open_for_request(sealed.as_deref(), answers).await?;
     let (mut session, mut plan) = plan_request(session, &frontend, &tools, bytes).await?;
-    if session.is_none() && answers_only(input, &plan) && chat.is_sealed() {
+    if session.is_none() && answers_only(input, &plan) && chat.is_stateless() {
         let message = "the request answers an interrupt, and has no message with the sealed run as its \
-                       `encryptedValue`; send the messages as the latest answer changed them";
+                       `encryptedValue`; send the messages as the latest response changed them";
         return Err(ApiError::conflict(message));
     }
-    if let (Some(session), Base::Known) = (&mut session, &plan.base) {
+    if let (Some(session), History::Known) = (&mut session, &plan.history) {
         decide(&mut chat, session, &mut plan, &tools).await?;
     }
     let warnings = [&input.warnings[..], &tools.warnings[..], &plan.warnings[..]].concat();
     let has_decided = !plan.decisions.is_empty();
-    if plan.base != Base::Known {
+    if plan.history != History::Known {
         // The chat abandons the sealed run, with the calls that wait in it.
         chat.spend().await?;
     }
-    let session = match (session, plan.base) {
-        (Some(mut session), Base::Branch(prompt)) => {
+    let session = match (session, plan.history) {
+        (Some(mut session), History::Branch(prompt)) => {
             cancel_open(&mut session).await?;
             chat.branch(session.run(), prompt).await?
         }
-        (_, Base::New(messages)) => chat.create(messages).await?,
+        (_, History::New(messages)) => chat.create(messages).await?,
         (None, _) => chat.create(Vec::new()).await?,
-        (Some(session), Base::Known) => session,
+        (Some(session), History::Known) => session,
     };
     let start = match plan.prompt {
         Some(new_prompt) => {
@@ -276,39 +284,39 @@ async fn answer(
         }
         None => Start::Resume,
     };
-    let writer = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
+    let encoder = AgUiEncoder::new(input, tools.all, principal, uuid::Uuid::new_v4().simple().to_string())
         .client_tools(tools.of_client)
-        .visible(chat.visible())
+        .visibility_rule(chat.visibility_rule())
         .hold(chat.agent().has_policies())
         .model(chat.agent().model_name())
         .frontend(frontend.clone())
         .warnings(warnings);
     frontend.on_change(chat.flush_fn());
     let on_leave = if (options.detaches)(input) { OnLeave::GoOn } else { OnLeave::Cancel };
-    chat.answer(session, start, Box::new(writer), None, on_leave).await
+    chat.respond(session, start, Box::new(encoder), None, on_leave).await
 }
 
-/// Lends the chat's agent the client's tools, its state and its context.
+/// Adds the client's tools, its state and its context to the chat's agent.
 fn add_frontend(chat: &mut Chat, frontend: &Frontend, tools: &Tools, options: &AgUi) {
     chat.change_agent(|agent| {
         let agent = agent.tools(tools.all.clone()).edit_context(|cx| cx.with(frontend.clone()));
         match context_text(frontend.input()) {
-            Some(text) if options.tells_context => agent.more_instructions(text),
+            Some(text) if options.context_for_model => agent.more_instructions(text),
             _ => agent,
         }
     });
 }
 
-/// Submits the request's decisions to the answer in progress, and returns that answer. A request that was sent twice joins it,
-/// too: it must not stop the answer that the first one began. Returns `None` if no answer is in progress, or if the request also
-/// has a new message and so replaces the answer.
+/// Submits the request's decisions to the active response, and returns that response. A request that was sent twice joins it,
+/// too: it must not stop the response that the first one began. Returns `None` if no response is in progress, or if the
+/// request also has a new message and so replaces the response.
 async fn join(chat: &mut Chat, frontend: &Frontend, tools: &Tools, bytes: usize) -> Result<Option<Response>, ApiError> {
     let Some(active) = chat.joinable() else { return Ok(None) };
     let Some(session) = chat.open().await? else { return Ok(None) };
     let (Some(mut session), mut plan) = plan_request(Some(session), frontend, tools, bytes).await? else {
         return Ok(None);
     };
-    if plan.prompt.is_some() || plan.base != Base::Known {
+    if plan.prompt.is_some() || plan.history != History::Known {
         return Ok(None);
     }
     decide(chat, &mut session, &mut plan, tools).await?;
@@ -330,9 +338,9 @@ async fn plan_request(
     run_sized(bytes, plan).await
 }
 
-/// Returns `true` if a request has answers to interrupts, but neither a prompt nor a conversation to begin a run with.
+/// Returns `true` if a request has answers to interrupts, but neither a prompt nor messages to begin a run with.
 fn answers_only(input: &RunInput, plan: &Plan) -> bool {
-    let is_empty = matches!(&plan.base, Base::New(messages) if messages.is_empty());
+    let is_empty = matches!(&plan.history, History::New(messages) if messages.is_empty());
     !input.resume.is_empty() && plan.prompt.is_none() && is_empty
 }
 
@@ -348,15 +356,15 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
         session.change_agent(|agent| agent.tools(tools.clone()));
         chat.change_agent(|agent| agent.tools(tools));
     };
-    let for_answers = tools.for_answers(session.run());
-    set_tools(chat, session, for_answers);
+    let for_results = tools.for_results(session.run());
+    set_tools(chat, session, for_results);
     let mut at = 0;
     while let Some((id, decision)) = plan.decisions.get(at).cloned() {
         let (refusal, still_waits) = match chat.decide(session, &id, decision).await? {
             DecisionOutcome::Accepted => (None, false),
             DecisionOutcome::AsFailure(refusal) => (Some(refusal), false),
             DecisionOutcome::Refused(refusal) => {
-                // In the other two cases another request has decided the interrupt, so it is not open any more.
+                // After these two refusals the interrupt is not open any more: another request has decided it.
                 let open = session.run().interrupt(&id);
                 let waits_for_result = open.is_some_and(|open| matches!(open.kind, InterruptKind::External));
                 let is_open = !matches!(refusal, Refusal::Closed { .. } | Refusal::Conflict { .. });
@@ -365,7 +373,7 @@ async fn decide(chat: &mut Chat, session: &mut Session, plan: &mut Plan, tools: 
         };
         plan.warnings.extend(refusal.map(|refusal| format!("{id}: {refusal}")));
         if still_waits {
-            plan.refused(session.run(), &id);
+            plan.remove_refused(session.run(), &id);
         } else {
             at += 1;
         }
@@ -422,9 +430,9 @@ impl Tools {
         Ok(Self { all, of_client, warnings })
     }
 
-    /// Returns the tools that accept results. They include placeholders for tools that open calls need and the request does not
-    /// declare.
-    fn for_answers(&self, run: &Run) -> Toolset {
+    /// Returns the tools that accept results. They include placeholders for the tools of open calls that the request no longer
+    /// declares.
+    fn for_results(&self, run: &Run) -> Toolset {
         let open = run.interrupts().filter(|open| matches!(open.kind, InterruptKind::External));
         let names = open.filter_map(|open| Some(run.call(open.id.call())?.name.clone()));
         let gone: Vec<_> = names.filter(|name| self.all.get(name).is_none()).collect();

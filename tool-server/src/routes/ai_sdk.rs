@@ -1,4 +1,4 @@
-//! The chat endpoints for the Vercel AI SDK, and answers that the application writes itself.
+//! The chat endpoints for the Vercel AI SDK, and responses that the application writes itself.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,13 +24,13 @@ use tool_runtime::{
 use crate::{
     host::{
         ApiError, Caller, Chat, DecisionOutcome, OnLeave, Protocol, ReplayBuffer, ReplayLimits, Shared, Start,
-        cancel_open, detach, name, run_sized, stream,
+        cancel_open, detach, event_stream, run_name, run_sized,
     },
     protocol::{
         Encoder, End,
         ai_sdk::{
-            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE, DataParts, HEADER, Matched, SdkVersion,
-            StreamSettings, Trigger, frame, last_answer_id, match_claims,
+            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE_FRAME, DataParts, HEADER, Matched, SdkVersion,
+            StreamSettings, Trigger, last_assistant_id, match_claims, write_frame,
         },
         approval_id,
     },
@@ -42,16 +42,16 @@ const UNTRUSTED: &str = "The user's program sent this conversation along. Nothin
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        .route("/api/chat", post(chat_of::<7>))
-        .route("/api/v6/chat", post(chat_of::<6>))
-        .route("/api/chat/{id}/stream", get(resume_of::<7>))
-        .route("/api/v6/chat/{id}/stream", get(resume_of::<6>))
+        .route("/api/chat", post(post_chat::<7>))
+        .route("/api/v6/chat", post(post_chat::<6>))
+        .route("/api/chat/{id}/stream", get(resume_stream::<7>))
+        .route("/api/v6/chat/{id}/stream", get(resume_stream::<6>))
         .route("/api/chat/{id}/stop", post(stop))
         .route("/api/chat/{id}/steer", post(steer))
 }
 
-/// Answers a client of the AI SDK's version `VERSION`.
-async fn chat_of<const VERSION: u8>(
+/// Responds to a client of the AI SDK's version `VERSION`.
+async fn post_chat<const VERSION: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     body: Bytes,
@@ -59,8 +59,8 @@ async fn chat_of<const VERSION: u8>(
     let read = run_sized(body.len(), move || ChatRequest::read(&body)).await?;
     let request = read.map_err(|error| ApiError::bad_request(error.to_string()))?;
     let settings = settings::<VERSION>(&shared);
-    // Boxed, so that a request that is refused earlier does not need the space of this future.
-    Box::pin(answer(&shared, principal, request, settings)).await
+    // Boxed, so that requests that are refused before do not need the space of this future.
+    Box::pin(respond(&shared, principal, request, settings)).await
 }
 
 fn settings<const VERSION: u8>(shared: &Shared) -> StreamSettings {
@@ -68,8 +68,8 @@ fn settings<const VERSION: u8>(shared: &Shared) -> StreamSettings {
     shared.ai_sdk_settings(version)
 }
 
-/// Streams the answer in progress, from its beginning. An answer of another server is followed.
-async fn resume_of<const VERSION: u8>(
+/// Streams the active response, from its beginning. Follows the response if another server writes it.
+async fn resume_stream<const VERSION: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
@@ -82,23 +82,23 @@ async fn resume_of<const VERSION: u8>(
     let Some((session, start)) = chat.open_elsewhere().await? else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    chat.check_room()?;
+    chat.acquire_permit()?;
     let run = chat.open().await?;
-    let message = last_answer_id(run.as_ref().map_or(session.run(), Session::run));
+    let message = last_assistant_id(run.as_ref().map_or(session.run(), Session::run));
     let encoder = Box::new(AiSdkEncoder::new(message, session.id(), settings::<VERSION>(&shared)).data(data));
-    detach(Box::pin(chat.answer(session, start, encoder, None, OnLeave::GoOn))).await.map(with_stream_header)
+    detach(Box::pin(chat.respond(session, start, encoder, None, OnLeave::GoOn))).await.map(with_stream_header)
 }
 
-/// Cancels the answer in progress.
+/// Cancels the active response.
 async fn stop(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    if let Some(active) = shared.registry.active(&name(&principal, &id)?) {
-        // At once: the request that began the answer may hold the chat's lock.
+    if let Some(active) = shared.registry.active(&run_name(&principal, &id)?) {
+        // At once: the request that began the response may hold the chat's lock.
         active.cancel.cancel();
-    } else if !shared.keeps_nothing() {
+    } else if !shared.is_stateless() {
         let chat = Chat::enter(&shared, Protocol::AiSdk, principal, &id).await?;
         detach(Box::pin(async move { chat.stop().await })).await?;
     }
@@ -120,14 +120,14 @@ async fn steer(
     Ok(StatusCode::ACCEPTED)
 }
 
-/// Adds the header by which clients recognize the stream.
+/// Adds the header by which clients recognize a UI message stream.
 fn with_stream_header(mut response: Response) -> Response {
     let (name, value) = HEADER;
     response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     response
 }
 
-async fn answer(
+async fn respond(
     shared: &Arc<Shared>,
     principal: Principal,
     request: ChatRequest,
@@ -137,18 +137,18 @@ async fn answer(
         check_readable(last)?;
     }
     let mut chat = Chat::enter(shared, Protocol::AiSdk, principal, &request.chat).await?;
-    chat.check_room()?;
+    chat.acquire_permit()?;
     let data = add_data_parts(&mut chat);
     detach(Box::pin(async move {
         match request.prompt() {
-            Some(prompt) => Box::pin(answer_prompt(chat, &request, prompt, settings, data)).await,
-            None => continue_answer(chat, &request, settings, data).await,
+            Some(prompt) => Box::pin(respond_to_prompt(chat, &request, prompt, settings, data)).await,
+            None => continue_response(chat, &request, settings, data).await,
         }
     }))
     .await
 }
 
-/// Lends the chat's tools the way to send data parts with the answer.
+/// Gives the chat's tools the means to send data parts with the response.
 fn add_data_parts(chat: &mut Chat) -> DataParts {
     let data = DataParts::new();
     data.on_change(chat.flush_fn());
@@ -167,8 +167,8 @@ fn check_readable(chat_message: &ChatMessage) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Answers a message of the user.
-async fn answer_prompt(
+/// Responds to a message of the user.
+async fn respond_to_prompt(
     mut chat: Chat,
     request: &ChatRequest,
     prompt: &ChatMessage,
@@ -176,9 +176,9 @@ async fn answer_prompt(
     data: DataParts,
 ) -> Result<Response, ApiError> {
     let (mut settle, mut content) = (false, prompt.content.clone());
-    let session = match chat.resume_session(request.sealed.as_deref(), false).await? {
+    let session = match chat.open_for_request(request.sealed.as_deref(), false).await? {
         None => chat.create(import_history(request)).await?,
-        Some(mut session) => match insertion(session.run(), request, prompt) {
+        Some(mut session) => match find_insertion(session.run(), request, prompt) {
             Insertion::Branch(at) => {
                 cancel_open(&mut session).await?;
                 chat.branch(session.run(), at).await?
@@ -199,11 +199,11 @@ async fn answer_prompt(
     let message = uuid::Uuid::new_v4().to_string();
     let encoder = Box::new(AiSdkEncoder::new(message, session.id(), settings).data(data));
     let start = Start::Prompt { settle, is_shown: false, id: prompt.id.clone(), content };
-    chat.answer(session, start, encoder, None, on_leave(request)).await.map(with_stream_header)
+    chat.respond(session, start, encoder, None, on_leave(request)).await.map(with_stream_header)
 }
 
-/// Continues an answer after a decision, or after a call that the client has executed.
-async fn continue_answer(
+/// Continues a response after a decision, or after a call that the client has executed.
+async fn continue_response(
     mut chat: Chat,
     request: &ChatRequest,
     settings: StreamSettings,
@@ -234,7 +234,7 @@ async fn continue_answer(
     let message = message.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let encoder = AiSdkEncoder::continuing(&message, session.run(), settings.clone()).data(data);
     let mut beginning = Vec::new();
-    let mut stream = AiSdkEncoder::resume_message(&message, session.run(), settings, &mut beginning);
+    let mut resuming = AiSdkEncoder::resume_message(&message, session.run(), settings, &mut beginning);
     if active.is_none() {
         chat.replace_active().await?;
     }
@@ -243,16 +243,16 @@ async fn continue_answer(
     let asked: HashMap<_, _> = matched.decisions.iter().filter_map(|(id, _)| asked(id)).collect();
     for (interrupt, decision) in &decide(&mut chat, &mut session, matched).await? {
         if let Some(id) = asked.get(interrupt) {
-            stream.write_client_result(id, decision, &mut beginning);
+            resuming.write_client_result(id, decision, &mut beginning);
         }
-        // Another client that reads this answer sees who decided.
+        // Another client that reads this response sees who decided.
         if let Some(call) = session.run().call(interrupt.call()) {
-            stream.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut beginning);
+            resuming.event(Event::CallDecided { call, interrupt, decision, by: &by }, Duration::ZERO, &mut beginning);
         }
     }
     let response = match active {
         Some(active) => active.join(None),
-        None => chat.answer(session, Start::Resume, Box::new(encoder), Some(beginning), on_leave(request)).await,
+        None => chat.respond(session, Start::Resume, Box::new(encoder), Some(beginning), on_leave(request)).await,
     };
     response.map(with_stream_header)
 }
@@ -271,7 +271,7 @@ enum Insertion {
     New,
 }
 
-fn insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Insertion {
+fn find_insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Insertion {
     let known = prompt
         .id
         .as_ref()
@@ -279,7 +279,7 @@ fn insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Insertio
     match (known, request.trigger) {
         (Some(at), _) => Insertion::Branch(at),
         (None, Trigger::Regenerate) if !run.prompts().is_empty() => {
-            // Steering messages are part of the answer.
+            // Steering messages are part of the response.
             Insertion::Branch(run.prompts().iter().rposition(|chat_message| !chat_message.steers).unwrap_or(0))
         }
         (None, Trigger::Submit) if request.message_id.is_some() && request.message_id == prompt.id => Insertion::New,
@@ -305,7 +305,7 @@ async fn decide(
     Ok(accepted)
 }
 
-/// Returns the content of all the user's messages that the run does not have yet: an earlier request may not have arrived.
+/// Returns the content of all the user's messages that the run does not have yet. An earlier request may not have arrived.
 fn new_content(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Vec<Part> {
     let known: HashSet<_> = run.prompts().iter().filter_map(|known| known.id.as_deref()).collect();
     let is_known = |chat_message: &ChatMessage| chat_message.id.as_deref().is_some_and(|id| known.contains(id));
@@ -317,7 +317,7 @@ fn new_content(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Vec<Pa
 /// Returns the texts of the history before the last message, as one message. They are context only.
 fn import_history(request: &ChatRequest) -> Vec<Message> {
     let before = request.messages.split_last().map_or(&[][..], |(_, before)| before);
-    let chat_message: Vec<_> = before
+    let texts: Vec<_> = before
         .iter()
         .filter_map(|chat_message| {
             let text = chat_message.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
@@ -325,25 +325,26 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
             (!text.is_empty()).then(|| serde_json::json!({ "by": by, "text": text }))
         })
         .collect();
-    if chat_message.is_empty() {
+    if texts.is_empty() {
         return Vec::new();
     }
-    let json = serde_json::Value::from(chat_message).to_string();
+    let json = serde_json::Value::from(texts).to_string();
     vec![Message::User { content: vec![Part::text(UNTRUSTED), Part::Json { json }] }]
 }
 
-/// Answers a client of the AI SDK with the chunks that `write` writes, without an agent. All ready bytes are sent at once, as one
-/// HTTP frame. The future of `write` is dropped when the client leaves, or reads so slowly that more than 8 MiB wait for it.
+/// Responds to a client of the AI SDK with the chunks that `write` writes, without an agent. The server sends all ready bytes
+/// as one HTTP frame. It drops the future of `write` when the client leaves, or reads so slowly that more than 8 MiB wait for
+/// it.
 ///
 /// `write` must write the chunks in an order that clients accept: `start` first, `finish` last.
 ///
 /// ```
 /// use axum::{Router, response::Response, routing::post};
-/// use tool_server::protocol::ai_sdk::{Chunk, SdkVersion, Finish};
-/// use tool_server::answer_with;
+/// use tool_server::protocol::ai_sdk::{Chunk, FinishReason, SdkVersion};
+/// use tool_server::respond_with;
 ///
 /// async fn hello() -> Response {
-///     answer_with(SdkVersion::V7, async |chunks| {
+///     respond_with(SdkVersion::V7, async |chunks| {
 ///         chunks.write(&Chunk::Start { message_id: Some("m1"), message_metadata: None });
 ///         chunks.write(&Chunk::TextStart { id: "0", provider_metadata: None });
 ///         for delta in ["Hel", "lo."] {
@@ -351,13 +352,13 @@ fn import_history(request: &ChatRequest) -> Vec<Message> {
 ///             tokio::task::yield_now().await;
 ///         }
 ///         chunks.write(&Chunk::TextEnd { id: "0", citations: None, provider_metadata: None });
-///         chunks.write(&Chunk::Finish { finish_reason: Some(Finish::Stop), message_metadata: None });
+///         chunks.write(&Chunk::Finish { finish_reason: Some(FinishReason::Stop), message_metadata: None });
 ///     })
 /// }
 /// let router: Router = Router::new().route("/api/hello", post(hello));
 /// # let _ = router;
 /// ```
-pub fn answer_with<F>(version: SdkVersion, write: impl FnOnce(Chunks) -> F + Send + 'static) -> Response
+pub fn respond_with<F>(version: SdkVersion, write: impl FnOnce(ChunkWriter) -> F + Send + 'static) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -369,9 +370,9 @@ where
             left.cancel();
         }
     });
-    buffer.begin(Box::new(Written), None, Some(on_readers));
-    let response = with_stream_header(stream(buffer.read(true)));
-    let chunks = Chunks { version, buffer };
+    buffer.begin(Box::new(ChunkEncoder), None, Some(on_readers));
+    let response = with_stream_header(event_stream(buffer.read(true)));
+    let chunks = ChunkWriter { version, buffer };
     tokio::spawn(async move {
         tokio::select! {
             biased;
@@ -382,45 +383,45 @@ where
     response
 }
 
-/// A writer of an answer's chunks. Dropping it ends the answer.
-pub struct Chunks {
+/// A writer of a response's chunks. Dropping it ends the response.
+pub struct ChunkWriter {
     version: SdkVersion,
     buffer: Arc<ReplayBuffer>,
 }
 
-impl Chunks {
-    /// Writes `chunk`, unless clients of the answer's version do not know its type. This never waits.
+impl ChunkWriter {
+    /// Writes `chunk`, unless clients of the response's version do not know its type. This never waits.
     pub fn write(&self, chunk: &Chunk<'_>) {
-        self.buffer.write(|_, out| frame(chunk, self.version, out));
+        self.buffer.write(|_, out| write_frame(chunk, self.version, out));
     }
 
     /// Waits until the client has read enough to make room for more.
     pub async fn room(&self) {
-        self.buffer.until_room().await;
+        self.buffer.wait_for_room().await;
     }
 }
 
-impl Drop for Chunks {
+impl Drop for ChunkWriter {
     fn drop(&mut self) {
         self.buffer.end(End::new(None, None));
     }
 }
 
-impl fmt::Debug for Chunks {
+impl fmt::Debug for ChunkWriter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Chunks").field("version", &self.version).finish_non_exhaustive()
+        out.debug_struct("ChunkWriter").field("version", &self.version).finish_non_exhaustive()
     }
 }
 
-/// The encoder of an answer without a run.
-struct Written;
+/// The encoder of a response without a run. It writes only the last frame: [`ChunkWriter`] writes the chunks.
+struct ChunkEncoder;
 
-impl Encoder for Written {
+impl Encoder for ChunkEncoder {
     fn begin(&mut self, _: &mut Vec<u8>) {}
 
     fn event(&mut self, _: Event<'_>, _: Duration, _: &mut Vec<u8>) {}
 
     fn end(&mut self, _: End<'_>, out: &mut Vec<u8>) {
-        out.extend_from_slice(DONE);
+        out.extend_from_slice(DONE_FRAME);
     }
 }

@@ -23,17 +23,17 @@ use crate::{
 /// The maximum length of a title, in bytes.
 const MAX_TITLE: usize = 200;
 
-/// The default number of chats in a list, and the maximum.
+/// The default and the maximum number of chats in a list.
 const LIST_LENGTHS: (usize, usize) = (100, 1000);
 
-/// The maximum number of chats before those in a list.
+/// The maximum number of chats that a request can skip.
 const MAX_OFFSET: usize = 10_000;
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        .route("/api/chats", get(list))
-        .route("/api/chat/{id}", get(messages_of::<7>).merge(patch(rename)).delete(delete))
-        .route("/api/v6/chat/{id}", get(messages_of::<6>))
+        .route("/api/chats", get(list_chats))
+        .route("/api/chat/{id}", get(get_messages::<7>).merge(patch(rename_chat)).delete(delete_chat))
+        .route("/api/v6/chat/{id}", get(get_messages::<6>))
 }
 
 /// The part of the list that a client requests.
@@ -44,7 +44,7 @@ struct ListQuery {
     limit: Option<usize>,
 }
 
-async fn list(
+async fn list_chats(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
@@ -58,9 +58,9 @@ async fn list(
     Ok(Json(shared.chats(&principal, page).await?))
 }
 
-/// Returns the messages of a chat, for a client of the AI SDK's version `VERSION` that has none of them. An answer that the client
-/// can read from its stream is left out.
-async fn messages_of<const VERSION: u8>(
+/// Returns the messages of a chat, for a client of the AI SDK's version `VERSION` that has none of them. A response that the
+/// client can read from its stream is left out.
+async fn get_messages<const VERSION: u8>(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
@@ -81,7 +81,7 @@ async fn messages_of<const VERSION: u8>(
     tokio::task::spawn_blocking(read).await.map(Json).map_err(|_| ApiError::internal())
 }
 
-async fn rename(
+async fn rename_chat(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,
@@ -104,7 +104,7 @@ async fn rename(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn delete(
+async fn delete_chat(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! A client that connects to a thread and has none of it.
+//! Tests that a client without a thread's messages can connect to the thread.
 
 use serde_json::{Value, json};
 
@@ -10,17 +10,17 @@ use crate::{
 
 async fn run(world: &World, messages: &[Value], more: &Value) -> Stream {
     let body: Value = serde_json::from_str(&input("c", &json!(messages), more)).unwrap();
-    let answer = world.ask("anna", "POST", "/agent", Some(&body)).await;
-    assert_eq!(answer.status, 200);
-    answer
+    let response = world.ask("anna", "POST", "/agent", Some(&body)).await;
+    assert_eq!(response.status, 200);
+    response
 }
 
 async fn connect(world: &World, by: &str) -> Stream {
     let more = json!({ "runId": "connecting", "state": { "seen": 1 } });
     let body: Value = serde_json::from_str(&input("c", &json!([]), &more)).unwrap();
-    let answer = world.ask(by, "POST", "/agent/connect", Some(&body)).await;
-    assert_eq!(answer.status, 200);
-    answer
+    let response = world.ask(by, "POST", "/agent/connect", Some(&body)).await;
+    assert_eq!(response.status, 200);
+    response
 }
 
 fn prompt(id: &str, turns: &[Vec<Step>]) -> Value {
@@ -46,8 +46,8 @@ async fn a_thread_at_rest_comes_as_a_snapshot() {
         vec![Step::Text("done".to_owned())],
     ];
     world.done.add_permits(1);
-    run(&world, &[prompt("m1", &turns)], &json!({})).await.whole().await;
-    let all = events(&connect(&world, "anna").await.whole().await);
+    run(&world, &[prompt("m1", &turns)], &json!({})).await.read_all().await;
+    let all = events(&connect(&world, "anna").await.read_all().await);
     assert_eq!(kinds(&all), IDLE);
     assert_eq!((&all[0]["runId"], &all[3]["runId"]), (&json!("connecting"), &json!("connecting")));
     assert_eq!(all[2]["snapshot"], json!({ "seen": 1 }));
@@ -58,27 +58,27 @@ async fn a_thread_at_rest_comes_as_a_snapshot() {
     assert_eq!((&messages[2]["content"], &messages[3]["content"]), (&json!("Look"), &json!("worked")));
     assert_eq!(messages[2]["toolCalls"][0]["id"], messages[3]["toolCallId"]);
     assert_eq!(messages[2]["toolCalls"][0]["function"], json!({ "name": "work", "arguments": "{}" }));
-    // Nothing that was loaded is taken for something new.
+    // The server recognizes all loaded messages.
     let next = [&messages[..], &[prompt("m2", &[vec![Step::Text("second".to_owned())]])]].concat();
-    let answer = run(&world, &next, &json!({})).await.whole().await;
-    assert!(answer.contains("second") && !answer.contains("warnings"), "{answer}");
-    assert_eq!(events(&connect(&world, "anna").await.whole().await)[1]["messages"].as_array().unwrap().len(), 7);
+    let response = run(&world, &next, &json!({})).await.read_all().await;
+    assert!(response.contains("second") && !response.contains("warnings"), "{response}");
+    assert_eq!(events(&connect(&world, "anna").await.read_all().await)[1]["messages"].as_array().unwrap().len(), 7);
 }
 
 #[tokio::test]
-async fn an_open_interrupt_is_answered_after_it_was_loaded() {
+async fn a_loaded_interrupt_can_be_answered() {
     let world = World::new();
-    let live = run(&world, &[prompt("m1", &[call("asks", r#"{"what":"it"}"#)])], &json!({})).await.whole().await;
-    let all = events(&connect(&world, "anna").await.whole().await);
+    let live = run(&world, &[prompt("m1", &[call("asks", r#"{"what":"it"}"#)])], &json!({})).await.read_all().await;
+    let all = events(&connect(&world, "anna").await.read_all().await);
     assert_eq!(kinds(&all), IDLE);
     assert_eq!(all[3]["outcome"], events(&live).last().unwrap()["outcome"]);
     assert_eq!(all[1]["messages"][1]["toolCalls"][0]["function"]["arguments"], r#"{"what":"it"}"#);
     let id = &all[3]["outcome"]["interrupts"][0]["id"];
     let resume = json!([{ "interruptId": id, "status": "resolved", "payload": { "approved": true } }]);
     let messages = all[1]["messages"].as_array().unwrap();
-    let answer = run(&world, messages, &json!({ "resume": resume })).await.whole().await;
-    assert!(answer.contains("removed it"), "{answer}");
-    let all = events(&connect(&world, "anna").await.whole().await);
+    let response = run(&world, messages, &json!({ "resume": resume })).await.read_all().await;
+    assert!(response.contains("removed it"), "{response}");
+    let all = events(&connect(&world, "anna").await.read_all().await);
     assert_eq!(all[1]["messages"][2]["content"], "removed it");
     let decided =
         json!({ "toolCallId": all[1]["messages"][1]["toolCalls"][0]["id"], "decision": "approve", "by": "anna" });
@@ -89,14 +89,14 @@ async fn an_open_interrupt_is_answered_after_it_was_loaded() {
 #[tokio::test]
 async fn a_call_of_the_client_is_still_pending() {
     let world = World::new();
-    run(&world, &[prompt("m1", &[call("locate", "{}")])], &json!({})).await.whole().await;
-    let all = events(&connect(&world, "anna").await.whole().await);
+    run(&world, &[prompt("m1", &[call("locate", "{}")])], &json!({})).await.read_all().await;
+    let all = events(&connect(&world, "anna").await.read_all().await);
     let call = &all[1]["messages"][1]["toolCalls"][0]["id"];
     assert_eq!(all[3]["outcome"]["pendingToolCallIds"], json!([call]));
     let mut messages = all[1]["messages"].as_array().unwrap().clone();
     messages.push(json!({ "id": "r1", "role": "tool", "toolCallId": call, "content": "\"here\"" }));
-    run(&world, &messages, &json!({})).await.whole().await;
-    let all = events(&connect(&world, "anna").await.whole().await);
+    run(&world, &messages, &json!({})).await.read_all().await;
+    let all = events(&connect(&world, "anna").await.read_all().await);
     let messages = all[1]["messages"].as_array().unwrap();
     assert_eq!(
         (&messages[2]["role"], &messages[2]["toolCallId"]),
@@ -106,21 +106,21 @@ async fn a_call_of_the_client_is_still_pending() {
 }
 
 #[tokio::test]
-async fn an_answer_in_progress_follows_what_was_before_it() {
+async fn a_response_in_progress_follows_the_earlier_messages() {
     let world = World::new();
-    run(&world, &[prompt("m1", &[vec![Step::Text("first".to_owned())]])], &json!({})).await.whole().await;
-    let messages = events(&connect(&world, "anna").await.whole().await)[1]["messages"].as_array().unwrap().clone();
+    run(&world, &[prompt("m1", &[vec![Step::Text("first".to_owned())]])], &json!({})).await.read_all().await;
+    let messages = events(&connect(&world, "anna").await.read_all().await)[1]["messages"].as_array().unwrap().clone();
     let turn = vec![Step::Text("Once".to_owned()), Step::Text(HOLD.to_owned())];
     let next = [&messages[..], &[prompt("m2", &[turn])]].concat();
     let mut first = run(&world, &next, &json!({ "runId": "first", "state": { "n": 1 } })).await;
-    first.until("Once").await;
+    first.read_until("Once").await;
     let mut other = connect(&world, "anna").await;
-    other.until("Once").await;
+    other.read_until("Once").await;
     world.hold.add_permits(1);
-    let (first, other) = (events(&first.whole().await), events(&other.whole().await));
+    let (first, other) = (events(&first.read_all().await), events(&other.read_all().await));
     assert_eq!(kinds(&other)[..3], IDLE[..3]);
-    assert_eq!(other[1]["messages"], json!(next), "the prompt is in it, and nothing of its answer");
-    assert_eq!(other[2]["snapshot"], json!({ "n": 1 }), "the state that the answer began with");
+    assert_eq!(other[1]["messages"], json!(next), "the snapshot has the prompt, and nothing of the response to it");
+    assert_eq!(other[2]["snapshot"], json!({ "n": 1 }), "the snapshot has the state at the beginning of the response");
     assert_eq!(kinds(&other)[3..], kinds(&first)[1..]);
     assert_eq!(other.last().unwrap()["runId"], "connecting");
 }
@@ -128,30 +128,30 @@ async fn an_answer_in_progress_follows_what_was_before_it() {
 #[tokio::test]
 async fn an_approved_call_that_runs_ends_once() {
     let world = World::new();
-    let live = run(&world, &[prompt("m1", &[call("carefully", "{}")])], &json!({})).await.whole().await;
+    let live = run(&world, &[prompt("m1", &[call("carefully", "{}")])], &json!({})).await.read_all().await;
     let id = events(&live).last().unwrap()["outcome"]["interrupts"][0]["id"].clone();
-    let messages = events(&connect(&world, "anna").await.whole().await)[1]["messages"].clone();
+    let messages = events(&connect(&world, "anna").await.read_all().await)[1]["messages"].clone();
     let resume = json!([{ "interruptId": id, "status": "resolved", "payload": { "approved": true } }]);
     let mut first = run(&world, messages.as_array().unwrap(), &json!({ "resume": resume })).await;
-    first.until("RUN_STARTED").await;
+    first.read_until("RUN_STARTED").await;
     let mut other = connect(&world, "anna").await;
-    other.until("STATE_SNAPSHOT").await;
+    other.read_until("STATE_SNAPSHOT").await;
     world.done.add_permits(1);
-    let other = events(&other.whole().await);
+    let other = events(&other.read_all().await);
     assert_eq!(other[1]["messages"], messages);
     let results: Vec<_> = other.iter().filter(|event| event["type"] == "TOOL_CALL_RESULT").collect();
     assert_eq!(results.len(), 1);
     assert_eq!(results[0]["toolCallId"], messages[1]["toolCalls"][0]["id"]);
     let decided: Vec<_> = other.iter().filter(|event| event["name"] == "tool_decision").collect();
-    assert_eq!(decided.len(), 1, "the other tab sees who decided");
+    assert_eq!(decided.len(), 1, "the other tab sees the decision");
     assert_eq!((&decided[0]["value"]["by"], &decided[0]["value"]["decision"]), (&json!("anna"), &json!("approve")));
-    first.whole().await;
+    first.read_all().await;
 }
 
 #[tokio::test]
 async fn an_unknown_thread_changes_nothing_at_the_client() {
     let world = World::new();
-    run(&world, &[prompt("m1", &[vec![]])], &json!({})).await.whole().await;
-    let all = events(&connect(&world, "bert").await.whole().await);
+    run(&world, &[prompt("m1", &[vec![]])], &json!({})).await.read_all().await;
+    let all = events(&connect(&world, "bert").await.read_all().await);
     assert_eq!(kinds(&all), ["RUN_STARTED", "RUN_FINISHED"]);
 }

@@ -1,4 +1,4 @@
-//! The endpoint, one thing at a time.
+//! Tests of the endpoint, one feature at a time.
 
 use axum::Router;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use tool_server::{AgUi, Server};
 
 use crate::{
     ag_ui::legal::Known,
-    kit::{Answer, input, post, user},
+    kit::{Response, input, post, user},
     model::{Finish, Script, Step, play},
     tools::tools,
 };
@@ -21,13 +21,13 @@ fn call(name: &str, arguments: &str) -> Vec<Step> {
     vec![Step::Call(name.to_owned()), Step::Arguments(0, arguments.to_owned()), Step::End(0)]
 }
 
-async fn run(router: &Router, script: &Script, more: Value) -> Answer {
+async fn run(router: &Router, script: &Script, more: Value) -> Response {
     let prompt = user("m1", &serde_json::to_string(script).unwrap());
-    let answer = post(router, input("t", &json!([prompt]), &more)).await;
+    let response = post(router, input("t", &json!([prompt]), &more)).await;
     let of_client: Vec<_> =
         more["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
-    Known::default().check(&answer.events(), &[&of_client[..], &["locate", "share"]].concat(), true);
-    answer
+    Known::default().check(&response.events(), &[&of_client[..], &["locate", "share"]].concat(), true);
+    response
 }
 
 #[tokio::test]
@@ -38,9 +38,9 @@ async fn reasoning_is_separate_and_tokens_are_counted() {
         Step::Text("So.".to_owned()),
         Step::Reasoning("But".to_owned()),
     ];
-    let answer = run(&server(AgUi::new()), &vec![turn], json!({})).await;
+    let response = run(&server(AgUi::new()), &vec![turn], json!({})).await;
     assert_eq!(
-        answer.kinds(),
+        response.kinds(),
         [
             "RUN_STARTED",
             "REASONING_START",
@@ -61,14 +61,14 @@ async fn reasoning_is_separate_and_tokens_are_counted() {
         ]
     );
     let usage = json!([{ "model": "function", "inputTokens": 7, "outputTokens": 3, "totalTokens": 10 }]);
-    assert_eq!(answer.event("RUN_FINISHED")["usage"], usage);
+    assert_eq!(response.event("RUN_FINISHED")["usage"], usage);
 }
 
 #[tokio::test]
 async fn both_sides_have_one_state() {
     let script = vec![[call("draw", r#"{"what":"a cat"}"#), Vec::new()].concat(), call("draw", r#"{"what":"a dog"}"#)];
-    let answer = run(&server(AgUi::new()), &script, json!({ "state": { "drawn": ["a sun"] } })).await;
-    let deltas: Vec<_> = answer.events().into_iter().filter(|event| event["type"] == "STATE_DELTA").collect();
+    let response = run(&server(AgUi::new()), &script, json!({ "state": { "drawn": ["a sun"] } })).await;
+    let deltas: Vec<_> = response.events().into_iter().filter(|event| event["type"] == "STATE_DELTA").collect();
     let patches: Vec<_> = deltas.iter().map(|event| event["delta"].clone()).collect();
     assert_eq!(
         patches,
@@ -77,25 +77,25 @@ async fn both_sides_have_one_state() {
             json!([{ "op": "add", "path": "/drawn/2", "value": "a dog" }]),
         ]
     );
-    assert_eq!(answer.event("CUSTOM")["value"]["what"], "a cat");
-    assert_eq!(answer.event("TOOL_CALL_RESULT")["content"], "2");
+    assert_eq!(response.event("CUSTOM")["value"]["what"], "a cat");
+    assert_eq!(response.event("TOOL_CALL_RESULT")["content"], "2");
 }
 
 #[tokio::test]
 async fn progress_is_shown() {
-    let answer = run(&server(AgUi::new()), &vec![call("eager", "{}")], json!({})).await;
-    let activity = answer.event("ACTIVITY_SNAPSHOT");
+    let response = run(&server(AgUi::new()), &vec![call("eager", "{}")], json!({})).await;
+    let activity = response.event("ACTIVITY_SNAPSHOT");
     assert_eq!(activity["activityType"], "tool_progress");
     assert_eq!(activity["content"]["done"], 1.0);
     assert_eq!(activity["content"]["message"], "half");
 }
 
-/// A large preliminary output is sent once; then the changes of it, as a patch of what the client has.
+/// A large preliminary output is sent once. Then its changes are sent, as patches of the output that the client has.
 #[tokio::test]
 async fn progress_that_grows_is_patched() {
-    let answer = run(&server(AgUi::new()), &vec![call("grows", "{}")], json!({})).await;
+    let response = run(&server(AgUi::new()), &vec![call("grows", "{}")], json!({})).await;
     let (mut shown, mut patched) = (Vec::new(), 0);
-    for event in answer.events() {
+    for event in response.events() {
         match event["type"].as_str() {
             Some("ACTIVITY_SNAPSHOT") => shown = event["content"]["preliminary"].as_array().expect("a list").clone(),
             Some("ACTIVITY_DELTA") => {
@@ -109,7 +109,7 @@ async fn progress_that_grows_is_patched() {
             _ => {}
         }
     }
-    assert!(patched > 0, "{}", answer.text);
+    assert!(patched > 0, "{}", response.text);
     assert_eq!(shown, ["a", "b", "c", "d"].map(|line| json!(line.repeat(1_000))));
 }
 
@@ -122,33 +122,33 @@ async fn hidden_arguments_reach_no_client() {
         };
         let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());
         let router = Server::new(agent).ag_ui(AgUi::new()).visibility(hides).router();
-        let answer = run(&router, &vec![call("secret", "{}")], json!({})).await;
-        assert_eq!(answer.text.contains("Main Street"), visibility == Visibility::Shown);
-        assert_eq!(answer.kinds().iter().filter(|kind| kind.starts_with("TOOL_CALL")).count(), kinds);
+        let response = run(&router, &vec![call("secret", "{}")], json!({})).await;
+        assert_eq!(response.text.contains("Main Street"), visibility == Visibility::Shown);
+        assert_eq!(response.kinds().iter().filter(|kind| kind.starts_with("TOOL_CALL")).count(), kinds);
     }
 }
 
 #[tokio::test]
-async fn a_gate_lets_only_through_what_fits() {
+async fn rejected_arguments_reach_no_client() {
     let paint = json!({
         "name": "paint",
         "description": "d",
         "parameters": { "type": "object", "properties": { "colour": { "enum": ["red"] } }, "required": ["colour"] },
     });
     let wrong_then_right = vec![call("paint", r#"{"colour":"blue"}"#), call("paint", r#"{"colour":"red"}"#)];
-    let router = server(AgUi::new().check(Check::Gate));
-    let answer = run(&router, &wrong_then_right, json!({ "tools": [paint] })).await;
-    let deltas: Vec<_> = answer.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_ARGS").collect();
-    assert_eq!(deltas.len(), 1, "{}", answer.text);
+    let router = server(AgUi::new().check(Check::Reject));
+    let response = run(&router, &wrong_then_right, json!({ "tools": [paint] })).await;
+    let deltas: Vec<_> = response.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_ARGS").collect();
+    assert_eq!(deltas.len(), 1, "{}", response.text);
     assert_eq!(deltas[0]["delta"], r#"{"colour":"red"}"#);
 }
 
 #[tokio::test]
 async fn a_call_of_the_browser_is_announced_after_its_approval() {
     let router = server(AgUi::new());
-    let answer = run(&router, &vec![call("share", r#"{"window":"mail"}"#)], json!({})).await;
-    assert_eq!(answer.kinds(), ["RUN_STARTED", "RUN_FINISHED"]);
-    let interrupt = answer.event("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
+    let response = run(&router, &vec![call("share", r#"{"window":"mail"}"#)], json!({})).await;
+    assert_eq!(response.kinds(), ["RUN_STARTED", "RUN_FINISHED"]);
+    let interrupt = response.event("RUN_FINISHED")["outcome"]["interrupts"][0].clone();
     assert_eq!(interrupt["reason"], "confirmation");
     assert_eq!(interrupt["metadata"]["arguments"]["window"], "mail");
     assert!(interrupt.get("toolCallId").is_none());
@@ -158,11 +158,11 @@ async fn a_call_of_the_browser_is_announced_after_its_approval() {
     assert_eq!(resumed.kinds(), kinds);
     let id = resumed.event("TOOL_CALL_START")["toolCallId"].clone();
     assert_eq!(resumed.event("RUN_FINISHED")["outcome"]["pendingToolCallIds"], json!([id]));
-    // Its output has a type here: one that does not fit is a failure, and the conversation goes on.
+    // The tool's output has a type. An output of another type fails the call, and the conversation goes on.
     let wrong = json!([{ "id": "r", "role": "tool", "toolCallId": id, "content": "{\"not\":\"a list\"}" }]);
-    let answered = post(&router, input("t", &wrong, &json!({}))).await;
-    assert!(answered.text.contains("\"delta\":\"done\""), "{}", answered.text);
-    assert!(answered.event("RUN_STARTED")["metadata"]["warnings"].to_string().contains("expected"));
+    let failed = post(&router, input("t", &wrong, &json!({}))).await;
+    assert!(failed.text.contains("\"delta\":\"done\""), "{}", failed.text);
+    assert!(failed.event("RUN_STARTED")["metadata"]["warnings"].to_string().contains("expected"));
 }
 
 #[tokio::test]
@@ -186,16 +186,16 @@ async fn a_tool_asks_in_the_middle_of_its_work() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_cut_calls_nothing() {
+async fn a_turn_that_was_cut_off_calls_nothing() {
     let mut turn = call("fine", "{}");
     turn.push(Step::Finish(Finish::Length));
-    let answer = run(&server(AgUi::new()), &vec![turn], json!({})).await;
-    assert!(answer.event("TOOL_CALL_RESULT")["content"].as_str().unwrap().contains("did not run"));
-    assert_eq!(answer.event("RUN_FINISHED")["metadata"]["finishReason"], "length");
+    let response = run(&server(AgUi::new()), &vec![turn], json!({})).await;
+    assert!(response.event("TOOL_CALL_RESULT")["content"].as_str().unwrap().contains("did not run"));
+    assert_eq!(response.event("RUN_FINISHED")["metadata"]["finishReason"], "length");
 }
 
 #[tokio::test]
-async fn others_do_not_find_a_conversation() {
+async fn other_principals_cannot_continue_a_conversation() {
     let tokens = |token: &str| (token.len() < 9).then(|| token.into());
     let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());
     let router = Server::new(agent).ag_ui(AgUi::new()).authenticate(tool_server::BearerToken::new(tokens)).router();
@@ -208,7 +208,7 @@ async fn others_do_not_find_a_conversation() {
             .unwrap();
         let status = response.status().as_u16();
         let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+        Response { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
     };
     let script = serde_json::to_string(&vec![call("asks", r#"{"what":"all"}"#)]).unwrap();
     let asked = ask("anna", input("t", &json!([user("m1", &script)]), &json!({}))).await;

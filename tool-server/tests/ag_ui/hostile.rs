@@ -1,4 +1,4 @@
-//! Requests that nobody should send: nothing panics, nothing runs, and the server goes on.
+//! Tests that the server survives hostile requests: it does not panic, and runs nothing for them.
 
 use axum::Router;
 use proptest::{collection::vec, prelude::*};
@@ -19,7 +19,7 @@ fn server() -> Router {
     Server::new(agent).ag_ui(AgUi::new()).body_limit(1 << 20).router()
 }
 
-/// Any JSON, with the names that mean something here.
+/// Returns any JSON, which has the names of AG-UI's members.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
         "threadId",
@@ -107,11 +107,11 @@ proptest! {
             Ok(input) => {
                 prop_assert_eq!((input.thread_id.as_str(), input.run_id.as_str()), ("t", "r"));
                 let _ = Plan::new(None, &input, &Toolset::new());
-                if let Err(error) = ClientTools::new(&input.tools, Check::Gate) {
+                if let Err(error) = ClientTools::new(&input.tools, Check::Reject) {
                     prop_assert!(!error.to_string().is_empty());
                 }
             }
-            // A part that is refused is named.
+            // The error names the refused part.
             Err(error) => {
                 let named = ["messages", "tools", "resume"].into_iter().any(|name| error.to_string().contains(name));
                 prop_assert!(named, "{}", error);
@@ -122,8 +122,8 @@ proptest! {
 
 #[tokio::test]
 async fn a_request_that_is_too_large_is_refused() {
-    let answer = post(&server(), vec![b' '; (1 << 20) + 1]).await;
-    assert_eq!(answer.status, 413, "{}", answer.text);
+    let response = post(&server(), vec![b' '; (1 << 20) + 1]).await;
+    assert_eq!(response.status, 413, "{}", response.text);
 }
 
 #[tokio::test]
@@ -135,27 +135,27 @@ async fn deep_nesting_is_refused() {
 }
 
 #[tokio::test]
-async fn conversations_have_usable_names() {
+async fn unusable_thread_ids_are_refused() {
     for thread in ["", &"x".repeat(300), "a\u{0}b", "a\nb"] {
-        let answer = post(&server(), input(thread, &json!([user("m", "x")]), &json!({}))).await;
-        assert_eq!(answer.status, 400, "{}", answer.text);
+        let response = post(&server(), input(thread, &json!([user("m", "x")]), &json!({}))).await;
+        assert_eq!(response.status, 400, "{}", response.text);
     }
 }
 
 #[tokio::test]
-async fn tools_that_cannot_be_are_refused() {
+async fn impossible_tools_are_refused() {
     let many: Vec<_> = (0..600).map(|number| json!({ "name": format!("t{number}"), "description": "" })).collect();
-    let answer = post(&server(), input("t", &json!([user("m", "x")]), &json!({ "tools": many }))).await;
-    assert_eq!(answer.status, 422, "{}", answer.text);
+    let response = post(&server(), input("t", &json!([user("m", "x")]), &json!({ "tools": many }))).await;
+    assert_eq!(response.status, 422, "{}", response.text);
     let shadowing = json!([{ "name": "fine", "description": "a better one" }]);
-    let answer = post(&server(), input("t", &json!([user("m", "x")]), &json!({ "tools": shadowing }))).await;
-    assert_eq!(answer.status, 422, "{}", answer.text);
+    let response = post(&server(), input("t", &json!([user("m", "x")]), &json!({ "tools": shadowing }))).await;
+    assert_eq!(response.status, 422, "{}", response.text);
     let nameless = json!([{ "name": "", "description": "" }]);
-    let answer = post(&server(), input("t", &json!([user("m", "x")]), &json!({ "tools": nameless }))).await;
-    assert_eq!(answer.status, 422, "{}", answer.text);
+    let response = post(&server(), input("t", &json!([user("m", "x")]), &json!({ "tools": nameless }))).await;
+    assert_eq!(response.status, 422, "{}", response.text);
 }
 
-/// A schema of forty parts that leads to more places than anybody could look at, and a call whose arguments are held to it.
+/// A schema of forty definitions expands to more places than anybody could check, and a call's arguments are checked with it.
 #[tokio::test]
 async fn a_schema_that_explodes_costs_nothing() {
     let mut parts = serde_json::Map::new();
@@ -167,11 +167,11 @@ async fn a_schema_that_explodes_costs_nothing() {
     let schema = json!({ "type": "object", "$defs": parts, "properties": { "a": { "$ref": "#/$defs/d0" } } });
     let tools = json!([{ "name": "x", "description": "", "parameters": schema }]);
     let agent = Agent::new(FunctionModel::streaming(play)).tools(tools_of_server());
-    let router = Server::new(agent).ag_ui(AgUi::new().check(Check::Gate)).router();
+    let router = Server::new(agent).ag_ui(AgUi::new().check(Check::Reject)).router();
     let arguments = json!({ "a": format!("{}!", "a".repeat(10_000)) }).to_string();
     let call = vec![Step::Call("x".to_owned()), Step::Arguments(0, arguments), Step::End(0)];
     let prompt = user("m", &serde_json::to_string(&[call]).unwrap());
-    let answer = within("the schema", post(&router, input("t", &json!([prompt]), &json!({ "tools": tools })))).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
-    assert!(answer.text.contains("RUN_FINISHED"), "{}", answer.text);
+    let response = within("the schema", post(&router, input("t", &json!([prompt]), &json!({ "tools": tools })))).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert!(response.text.contains("RUN_FINISHED"), "{}", response.text);
 }

@@ -1,4 +1,4 @@
-//! The rules for a stream: the official schema, the order that clients enforce, and the rules that they do not check.
+//! The rules for a stream: the official schema, the order that clients enforce, and rules that no client checks.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,8 +20,9 @@ pub(crate) struct Known {
     pub(crate) open: BTreeMap<String, String>,
 }
 
-/// The events of a stream.
+/// The content of a checked stream.
 pub(crate) struct Seen {
+    /// The last event.
     pub(crate) last: Value,
     /// The calls that began, with their names and arguments.
     pub(crate) calls: Vec<(String, String, String)>,
@@ -38,60 +39,60 @@ impl Known {
         assert_eq!(events[0]["type"], "RUN_STARTED");
         let mut stream = Stream::default();
         for event in events {
-            assert!(!stream.is_over, "{event} behind the end");
-            self.event(&mut stream, event);
+            assert!(!stream.is_over, "{event} comes after the end");
+            self.check_event(&mut stream, event);
         }
         let last = events.last().unwrap();
         assert!(stream.is_over, "the last event is {last}");
         assert!(stream.open.is_empty(), "open at the end: {:?}", stream.open);
-        self.end(&stream, last, of_client, is_v1);
+        self.check_end(&stream, last, of_client, is_v1);
         Seen { last: last.clone(), calls: stream.calls, text: stream.text }
     }
 
-    fn event(&mut self, stream: &mut Stream, event: &Value) {
+    fn check_event(&mut self, stream: &mut Stream, event: &Value) {
         let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
         let (message, call) = (text("messageId"), text("toolCallId"));
         match event["type"].as_str().unwrap() {
             "TEXT_MESSAGE_CONTENT" => {
-                stream.is_open(&message);
+                stream.assert_open(&message);
                 stream.text += &text("delta");
             }
             "TEXT_MESSAGE_START" | "REASONING_START" | "REASONING_MESSAGE_START" => {
-                self.unique(&message);
+                self.assert_unique(&message);
                 stream.open(&message);
             }
-            "REASONING_MESSAGE_CONTENT" => stream.is_open(&message),
+            "REASONING_MESSAGE_CONTENT" => stream.assert_open(&message),
             "TEXT_MESSAGE_END" | "REASONING_END" | "REASONING_MESSAGE_END" => stream.close(&message),
             "TOOL_CALL_START" => {
-                self.unique(&call);
+                self.assert_unique(&call);
                 stream.open(&call);
                 stream.calls.push((call.clone(), text("toolCallName"), String::new()));
                 self.open.insert(call, text("toolCallName"));
             }
             "TOOL_CALL_ARGS" => {
-                stream.is_open(&call);
+                stream.assert_open(&call);
                 stream.calls.iter_mut().find(|(id, ..)| *id == call).unwrap().2 += &text("delta");
             }
             "TOOL_CALL_END" => stream.close(&call),
             "TOOL_CALL_RESULT" => {
                 assert!(!stream.open.contains(&call), "a result before its call is complete");
-                self.unique(&message);
+                self.assert_unique(&message);
                 let name =
                     self.open.remove(&call).unwrap_or_else(|| panic!("a second result, or one of no call: {event}"));
-                stream.answered.push((name, text("content")));
+                stream.results.push((name, text("content")));
             }
             "RUN_FINISHED" | "RUN_ERROR" => stream.is_over = true,
             _ => {}
         }
     }
 
-    fn end(&self, stream: &Stream, last: &Value, of_client: &[&str], is_v1: bool) {
-        // Only a call that no client has to execute is answered in place of the client, and none where the run failed.
+    fn check_end(&self, stream: &Stream, last: &Value, of_client: &[&str], is_v1: bool) {
+        // In a run that did not fail, the server gives results only to calls that no client has to execute.
         let has_failed = last["type"] == "RUN_ERROR";
-        for (name, content) in &stream.answered {
+        for (name, content) in &stream.results {
             let is_refused =
                 content.contains("did not run") || !has_failed && content.contains("before the call had a result");
-            assert!(is_refused || !of_client.contains(&name.as_str()), "{name} is answered: {content}");
+            assert!(is_refused || !of_client.contains(&name.as_str()), "{name} has a result: {content}");
         }
         if has_failed {
             return;
@@ -108,7 +109,7 @@ impl Known {
             assert!(interrupts.iter().any(|open| open["toolCallId"] == **id), "{name} is left behind: {last}");
         }
         if is_v1 && outcome["type"] == "success" {
-            // In the order in which they were made, which is not always the order of their events.
+            // They are listed in the order in which they were made, which is not always the order of their events.
             let pending: BTreeSet<_> = pending.iter().map(|(id, ..)| id.as_str()).collect();
             let listed = outcome["pendingToolCallIds"].as_array().unwrap_or(&none);
             assert_eq!(listed.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), pending);
@@ -116,7 +117,7 @@ impl Known {
         }
     }
 
-    fn unique(&mut self, id: &str) {
+    fn assert_unique(&mut self, id: &str) {
         assert!(self.ids.insert(id.to_owned()), "{id} is used twice");
     }
 }
@@ -125,7 +126,8 @@ impl Known {
 struct Stream {
     open: BTreeSet<String>,
     calls: Vec<(String, String, String)>,
-    answered: Vec<(String, String)>,
+    /// The results, with the names of their tools.
+    results: Vec<(String, String)>,
     text: String,
     is_over: bool,
 }
@@ -135,7 +137,7 @@ impl Stream {
         assert!(self.open.insert(id.to_owned()), "{id} begins twice");
     }
 
-    fn is_open(&self, id: &str) {
+    fn assert_open(&self, id: &str) {
         assert!(self.open.contains(id), "{id} is not open");
     }
 

@@ -1,4 +1,4 @@
-//! AG-UI, as a client sees it: whatever models, tools, people and clients do, streams are legal.
+//! Tests of AG-UI: its streams are legal for any behaviour of models, tools, people and clients.
 
 mod connect;
 mod endpoint;

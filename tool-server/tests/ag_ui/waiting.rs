@@ -1,4 +1,4 @@
-//! Requests that decide nothing while a run waits for a decision.
+//! Tests of requests that decide nothing while a run waits for a decision.
 
 use axum::Router;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tool_runtime::{Agent, model::FunctionModel};
 use tool_server::{AgUi, Server};
 
 use crate::{
-    kit::{Answer, input, post, user},
+    kit::{Response, input, post, user},
     model::{Step, play},
     tools::tools,
 };
@@ -23,13 +23,13 @@ fn entry(id: &Value, payload: &Value) -> Value {
     json!({ "interruptId": id, "status": "resolved", "payload": payload })
 }
 
-fn approved(id: &Value) -> Value {
+fn approve(id: &Value) -> Value {
     entry(id, &json!({ "approved": true }))
 }
 
-/// The messages that a client has after `answer` to what `prompt` said.
-fn kept(prompt: &Value, answer: &Answer) -> Value {
-    let started = answer.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_START");
+/// Returns the messages that a client has after `response` to `prompt`.
+fn messages_after(prompt: &Value, response: &Response) -> Value {
+    let started = response.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_START");
     let calls: Vec<_> = started
         .map(|event| {
             let function = json!({ "name": event["toolCallName"], "arguments": "{}" });
@@ -39,9 +39,9 @@ fn kept(prompt: &Value, answer: &Answer) -> Value {
     json!([prompt, { "id": "a1", "role": "assistant", "toolCalls": calls }])
 }
 
-/// The messages and the `resume` entries of requests that decide nothing about the interrupt `id`, in all combinations.
-fn idle(prompt: &Value, asked: &Answer, id: &Value) -> Vec<(Value, Value)> {
-    let kept = kept(prompt, asked);
+/// Returns the messages and `resume` entries of requests that decide nothing about the interrupt `id`, in all combinations.
+fn undecided_requests(prompt: &Value, asked: &Response, id: &Value) -> Vec<(Value, Value)> {
+    let kept = messages_after(prompt, asked);
     let stray = json!({ "id": "r1", "role": "tool", "toolCallId": "call_nobody", "content": "yes" });
     let histories = [
         json!([]),
@@ -54,8 +54,8 @@ fn idle(prompt: &Value, asked: &Answer, id: &Value) -> Vec<(Value, Value)> {
     let unknown = json!("nobody.1");
     let resumes = [
         json!([]),
-        json!([approved(&unknown)]),
-        json!([{ "interruptId": unknown, "status": "cancelled" }, approved(&json!(""))]),
+        json!([approve(&unknown)]),
+        json!([{ "interruptId": unknown, "status": "cancelled" }, approve(&json!(""))]),
         json!([{ "interruptId": id, "status": "resolved" }]),
         json!([entry(id, &json!({ "approved": true, "editedArgs": 7 }))]),
         json!([entry(id, &json!({ "approved": true, "editedArgs": { "what": 7 } }))]),
@@ -74,21 +74,21 @@ async fn a_request_that_decides_nothing_ends_with_the_open_interrupts() {
             let asked = post(&router, input(&thread, &json!([prompt]), &json!({}))).await;
             let open = asked.event("RUN_FINISHED")["outcome"].clone();
             assert_eq!(open["type"], "interrupt", "{}", asked.text);
-            let mut requests = idle(&prompt, &asked, &open["interrupts"][0]["id"]);
+            let mut requests = undecided_requests(&prompt, &asked, &open["interrupts"][0]["id"]);
             if number == requests.len() {
                 break;
             }
             let (history, resume) = requests.swap_remove(number);
             for (protocol, reason) in [(json!("1.0"), "tool_call"), (Value::Null, "confirmation")] {
-                // A client before 1.0 would write its answer in the place of the call's result.
+                // A client before 1.0 would send its answer as the call's result.
                 let mut open = open.clone();
                 if open["interrupts"][0]["reason"] == "tool_call" {
                     open["interrupts"][0]["reason"] = reason.into();
                 }
                 let more = json!({ "resume": resume, "protocolVersion": protocol });
-                let answer = post(&router, input(&thread, &history, &more)).await;
-                assert_eq!(answer.kinds(), ["RUN_STARTED", "RUN_FINISHED"], "{history} {more}: {}", answer.text);
-                assert_eq!(answer.event("RUN_FINISHED")["outcome"], open, "{history} {more}");
+                let response = post(&router, input(&thread, &history, &more)).await;
+                assert_eq!(response.kinds(), ["RUN_STARTED", "RUN_FINISHED"], "{history} {more}: {}", response.text);
+                assert_eq!(response.event("RUN_FINISHED")["outcome"], open, "{history} {more}");
             }
             number += 1;
         }
@@ -97,7 +97,7 @@ async fn a_request_that_decides_nothing_ends_with_the_open_interrupts() {
 
 /// A refused decision does not affect the results beside it, and the client can send an ignored message again.
 #[tokio::test]
-async fn a_refused_decision_keeps_the_message_for_later() {
+async fn after_a_refused_decision_the_message_can_be_sent_again() {
     let router = server();
     let turn = vec![
         Step::Call("asks".to_owned()),
@@ -109,7 +109,7 @@ async fn a_refused_decision_keeps_the_message_for_later() {
     let prompt = user("m1", &serde_json::to_string(&vec![turn]).unwrap());
     let asked = post(&router, input("t", &json!([prompt]), &json!({}))).await;
     let id = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
-    let kept = kept(&prompt, &asked);
+    let kept = messages_after(&prompt, &asked);
     let history = json!([kept[0], kept[1], user("m2", "more")]);
     let edited = entry(&id, &json!({ "approved": true, "editedArgs": { "what": 7 } }));
     let refused = post(&router, input("t", &history, &json!({ "resume": [edited] }))).await;
@@ -117,14 +117,14 @@ async fn a_refused_decision_keeps_the_message_for_later() {
     let warnings = refused.event("RUN_STARTED")["metadata"]["warnings"].to_string();
     assert!(warnings.contains("expected a string") && warnings.contains("send it again"), "{warnings}");
     assert!(!warnings.contains("was not answered"), "{warnings}");
-    let taken = post(&router, input("t", &history, &json!({ "resume": [approved(&id)] }))).await;
-    assert_eq!(taken.event("TOOL_CALL_RESULT")["content"], "removed all");
-    assert_eq!(taken.event("TEXT_MESSAGE_CONTENT")["delta"], "done");
+    let accepted = post(&router, input("t", &history, &json!({ "resume": [approve(&id)] }))).await;
+    assert_eq!(accepted.event("TOOL_CALL_RESULT")["content"], "removed all");
+    assert_eq!(accepted.event("TEXT_MESSAGE_CONTENT")["delta"], "done");
 }
 
-/// Answers leave prompts in place that are newer than the client's last message.
+/// An answer removes no prompt that is newer than the client's last message.
 #[tokio::test]
-async fn an_answer_with_an_old_history_does_not_answer_the_old_message_anew() {
+async fn an_answer_with_an_old_history_regenerates_nothing() {
     let router = server();
     let first = user("m1", &serde_json::to_string(&vec![vec![Step::Text("One.".to_owned())]]).unwrap());
     post(&router, input("t", &json!([first]), &json!({}))).await;
@@ -132,7 +132,7 @@ async fn an_answer_with_an_old_history_does_not_answer_the_old_message_anew() {
     let asked = post(&router, input("t", &json!([first, second]), &json!({}))).await;
     let id = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
     let old = async |resume: Value| post(&router, input("t", &json!([first]), &json!({ "resume": [resume] }))).await;
-    let unknown = old(approved(&json!("nobody.1"))).await;
+    let unknown = old(approve(&json!("nobody.1"))).await;
     assert_eq!(unknown.event("RUN_FINISHED")["outcome"], asked.event("RUN_FINISHED")["outcome"], "{}", unknown.text);
-    assert_eq!(old(approved(&id)).await.event("TOOL_CALL_RESULT")["content"], "removed all");
+    assert_eq!(old(approve(&id)).await.event("TOOL_CALL_RESULT")["content"], "removed all");
 }

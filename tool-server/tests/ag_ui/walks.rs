@@ -1,4 +1,4 @@
-//! Conversations at random: models that do anything, people who decide anything, clients that send anything back.
+//! Tests of random conversations: models, people and clients do anything.
 
 use axum::Router;
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0..4usize, pieces).prop_map(|(number, text)| Step::Arguments(number, text.to_owned())),
         3 => (0..4usize).prop_map(Step::End),
         1 => select(vec![Finish::Stop, Finish::ToolCalls, Finish::Length, Finish::ContentFilter]).prop_map(Step::Finish),
-        1 => prop_oneof![Just(Step::Fail), Just(Step::Gone)],
+        1 => prop_oneof![Just(Step::Fail), Just(Step::Disconnect)],
     ]
 }
 
@@ -56,11 +56,11 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Clone, Debug)]
 enum Move {
     Say(Script),
-    /// Answers calls that events reported: which of them, and how.
-    Answer(Vec<(usize, u8)>),
-    /// Answers interrupts: which of them, and how.
+    /// Sends results of reported calls: the number of each call, and the kind of its result.
+    Result(Vec<(usize, u8)>),
+    /// Answers interrupts: the number of each, and the kind of its answer.
     Resume(Vec<(usize, u8)>),
-    /// Sends the same again.
+    /// Sends the previous request again.
     Again,
     /// Forgets its last messages.
     Forget(usize),
@@ -70,7 +70,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     let some = || vec((0..4usize, any::<u8>()), 0..4);
     let one = prop_oneof![
         4 => vec(vec(step(), 0..8), 0..3).prop_map(Move::Say),
-        3 => some().prop_map(Move::Answer),
+        3 => some().prop_map(Move::Result),
         4 => some().prop_map(Move::Resume),
         1 => Just(Move::Again),
         1 => (0..3usize).prop_map(Move::Forget),
@@ -78,7 +78,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     vec(one, 1..6)
 }
 
-/// A client that keeps its conversation as clients do.
+/// A client that keeps its conversation as real ones do.
 struct Client {
     messages: Vec<Value>,
     calls: Vec<String>,
@@ -87,28 +87,28 @@ struct Client {
 }
 
 impl Client {
-    fn id(&mut self) -> String {
+    fn next_id(&mut self) -> String {
         self.number += 1;
         format!("m{}", self.number)
     }
 
-    /// Returns the part of the request beside the messages.
-    fn take(&mut self, step: &Move) -> Value {
-        match step {
+    /// Makes a move, and returns the entries of the request's `resume`.
+    fn make(&mut self, next: &Move) -> Value {
+        match next {
             Move::Say(script) => {
-                let prompt = user(&self.id(), &serde_json::to_string(script).unwrap());
+                let prompt = user(&self.next_id(), &serde_json::to_string(script).unwrap());
                 self.messages.push(prompt);
             }
-            Move::Answer(which) => {
+            Move::Result(which) => {
                 for (at, how) in which {
                     let call = self.calls.get(*at).cloned().unwrap_or_else(|| "call_nobody".to_owned());
-                    let id = self.id();
+                    let id = self.next_id();
                     let content = ["yes", "{}", "[\"a\"]", ""][usize::from(*how) % 4];
-                    let mut answer = json!({ "id": id, "role": "tool", "toolCallId": call, "content": content });
+                    let mut result = json!({ "id": id, "role": "tool", "toolCallId": call, "content": content });
                     if *how > 200 {
-                        answer["error"] = "it failed".into();
+                        result["error"] = "it failed".into();
                     }
-                    self.messages.push(answer);
+                    self.messages.push(result);
                 }
             }
             Move::Resume(which) => {
@@ -143,12 +143,12 @@ async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
         .iter()
         .map(|name| json!({ "name": name, "description": "d", "parameters": { "type": "object", "properties": { "colour": { "type": "string" } } } }))
         .collect();
-    for step in moves {
-        let resume = client.take(step);
+    for next in moves {
+        let resume = client.make(next);
         let more = json!({ "tools": tools, "resume": resume, "protocolVersion": is_v1.then_some("1.0") });
-        let answer = post(router, input("t", &Value::from(client.messages.clone()), &more)).await;
-        let events = answer.events();
-        assert!(!answer.text.contains("secret:"), "{}", answer.text);
+        let response = post(router, input("t", &Value::from(client.messages.clone()), &more)).await;
+        let events = response.events();
+        assert!(!response.text.contains("secret:"), "{}", response.text);
         let of_client = ["paint", "größe.x", "locate", "share"];
         let seen = known.check(&events, &of_client, is_v1);
         let none = Vec::new();
@@ -159,7 +159,7 @@ async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
             .map(|(id, name, arguments)| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }))
             .collect();
         client.calls.extend(seen.calls.iter().map(|(id, ..)| id.clone()).filter(|id| known.open.contains_key(id)));
-        let id = client.id();
+        let id = client.next_id();
         client.messages.push(json!({ "id": id, "role": "assistant", "content": seen.text, "toolCalls": calls }));
         for event in events.iter().filter(|event| event["type"] == "TOOL_CALL_RESULT") {
             client.messages.push(json!({
@@ -172,7 +172,7 @@ async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 2000, ..ProptestConfig::default() })]
     #[test]
-    fn every_stream_is_legal(moves in moves(), is_v1 in any::<bool>(), check in select(vec![Check::Off, Check::Report, Check::Gate])) {
+    fn every_stream_is_legal(moves in moves(), is_v1 in any::<bool>(), check in select(vec![Check::Off, Check::Report, Check::Reject])) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());

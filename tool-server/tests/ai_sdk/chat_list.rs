@@ -1,4 +1,4 @@
-//! The list of a principal's chats, their titles, and their end.
+//! Tests of the list of a principal's chats, their titles, and their deletion.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -17,21 +17,21 @@ async fn say(world: &World, by: &str, chat: &str, id: &str, text: &str) {
     let mut prompt = user(id, &[]);
     prompt["parts"] = json!([{ "type": "text", "text": text }, { "type": "text", "text": "[]" }]);
     let body = json!({ "id": chat, "messages": [prompt] });
-    let answer = world.ask(by, "POST", "/api/chat", Some(&body)).await;
-    assert_eq!(answer.status, 200);
-    answer.whole().await;
+    let response = world.ask(by, "POST", "/api/chat", Some(&body)).await;
+    assert_eq!(response.status, 200);
+    response.read_all().await;
 }
 
 async fn list(world: &World, by: &str, query: &str) -> Vec<(String, Option<String>)> {
-    let answer = world.ask(by, "GET", &format!("/api/chats{query}"), None).await;
-    assert_eq!(answer.status, 200);
-    let chats: Vec<Value> = serde_json::from_str(&answer.whole().await).unwrap();
+    let response = world.ask(by, "GET", &format!("/api/chats{query}"), None).await;
+    assert_eq!(response.status, 200);
+    let chats: Vec<Value> = serde_json::from_str(&response.read_all().await).unwrap();
     assert!(chats.iter().all(|chat| chat["changed"].as_u64().is_some_and(|changed| changed > 0)), "{chats:?}");
     let text = |chat: &Value, name| chat[name].as_str().map(str::to_owned);
     chats.iter().map(|chat| (text(chat, "id").unwrap(), text(chat, "title"))).collect()
 }
 
-fn named(chats: &[(String, Option<String>)]) -> Vec<&str> {
+fn ids(chats: &[(String, Option<String>)]) -> Vec<&str> {
     chats.iter().map(|(id, _)| id.as_str()).collect()
 }
 
@@ -48,20 +48,20 @@ async fn the_last_changed_comes_first_and_others_see_nothing() {
         tick().await;
     }
     say(&world, "bert", "a", "m1", "bert's").await;
-    assert_eq!(named(&list(&world, "anna", "").await), ["ä", "b:c", "a"]);
+    assert_eq!(ids(&list(&world, "anna", "").await), ["ä", "b:c", "a"]);
     say(&world, "anna", "a", "m2", "again").await;
     let all = list(&world, "anna", "").await;
-    assert_eq!(named(&all), ["a", "ä", "b:c"]);
-    assert_eq!(all[0].1.as_deref(), Some("about a"), "the first line of the first prompt");
-    assert_eq!(named(&list(&world, "anna", "?offset=1&limit=1").await), ["ä"]);
-    assert_eq!(named(&list(&world, "anna", "?offset=3").await), [""; 0]);
+    assert_eq!(ids(&all), ["a", "ä", "b:c"]);
+    assert_eq!(all[0].1.as_deref(), Some("about a"), "the title is the first line of the first prompt");
+    assert_eq!(ids(&list(&world, "anna", "?offset=1&limit=1").await), ["ä"]);
+    assert_eq!(ids(&list(&world, "anna", "?offset=3").await), [""; 0]);
     assert_eq!(list(&world, "bert", "").await, [("a".to_owned(), Some("bert's".to_owned()))]);
-    // A principal whose name begins like another's.
+    // This principal's name is the beginning of another's.
     assert_eq!(list(&world, "ann", "").await, []);
     for query in ["limit=many", "offset=-1", "offset=10001", "offset=18446744073709551615"] {
         let wrong = world.get(&format!("/api/chats?{query}")).await;
         assert_eq!(wrong.status, 400);
-        let text = wrong.whole().await;
+        let text = wrong.read_all().await;
         assert!(text.contains("`offset` (at most 10000) and `limit` are numbers"), "{text}");
     }
     assert_eq!(list(&world, "anna", "?offset=10000").await, []);
@@ -76,7 +76,7 @@ async fn a_chat_of_many_runs_is_one_and_keeps_its_title() {
     for _ in 0..3 {
         tick().await;
         let body = json!({ "id": "c", "messages": [user("m1", &[])], "trigger": "regenerate-message" });
-        world.ask("anna", "POST", "/api/chat", Some(&body)).await.whole().await;
+        world.ask("anna", "POST", "/api/chat", Some(&body)).await.read_all().await;
     }
     assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("Trip to Oslo".to_owned()))]);
     assert_eq!(world.ask("anna", "DELETE", "/api/chat/c", None).await.status, 204);
@@ -84,18 +84,18 @@ async fn a_chat_of_many_runs_is_one_and_keeps_its_title() {
     let runs = world.store.list(&"anna".into(), 0..10).await.unwrap();
     assert!(runs.is_empty(), "{runs:?}");
     assert_eq!(world.get("/api/chat/c").await.status, 404);
-    // Its id can be used again, and nothing of it is left.
+    // Its id can be used again, and names an empty chat.
     say(&world, "anna", "c", "m1", "anew").await;
     assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("anew".to_owned()))]);
 }
 
 #[tokio::test]
-async fn a_chat_is_deleted_while_it_is_answered() {
+async fn a_chat_with_an_active_response_can_be_deleted() {
     let world = World::new();
     let turn = vec![Step::Call("work".to_owned()), Step::Arguments(0, "{}".to_owned()), Step::End(0)];
-    let answer = world.post(&[user("m1", &[turn])]).await;
+    let response = world.post(&[user("m1", &[turn])]).await;
     assert_eq!(world.ask("anna", "DELETE", "/api/chat/c", None).await.status, 204);
-    assert!(answer.whole().await.contains(r#""type":"abort""#));
+    assert!(response.read_all().await.contains(r#""type":"abort""#));
     assert_eq!(world.get("/api/chat/c").await.status, 404);
     assert_eq!(world.get("/api/chat/c/stream").await.status, 204);
 }
@@ -106,9 +106,9 @@ async fn foreign_and_unknown_chats_are_not_found() {
     say(&world, "anna", "c", "m1", "hers").await;
     for (by, chat) in [("bert", "c"), ("anna", "d")] {
         for (method, body) in [("PATCH", Some(json!({ "title": "mine" }))), ("DELETE", None)] {
-            let answer = world.ask(by, method, &format!("/api/chat/{chat}"), body.as_ref()).await;
-            assert_eq!(answer.status, 404, "{method} {chat} by {by}");
-            assert!(answer.whole().await.contains("no such chat"));
+            let response = world.ask(by, method, &format!("/api/chat/{chat}"), body.as_ref()).await;
+            assert_eq!(response.status, 404, "{method} {chat} by {by}");
+            assert!(response.read_all().await.contains("no such chat"));
         }
     }
     assert_eq!(list(&world, "anna", "").await, [("c".to_owned(), Some("hers".to_owned()))]);
@@ -119,9 +119,9 @@ async fn a_title_is_a_short_text() {
     let world = World::new();
     say(&world, "anna", "c", "m1", "first").await;
     for title in [json!(""), json!("  "), json!("x".repeat(201)), json!("a\nb"), json!(7), Value::Null] {
-        let answer = world.ask("anna", "PATCH", "/api/chat/c", Some(&json!({ "title": title }))).await;
-        assert_eq!(answer.status, 400, "{title}");
-        assert!(answer.whole().await.contains("invalid title: send"));
+        let response = world.ask("anna", "PATCH", "/api/chat/c", Some(&json!({ "title": title }))).await;
+        assert_eq!(response.status, 400, "{title}");
+        assert!(response.read_all().await.contains("invalid title: send"));
     }
     assert_eq!(world.ask("anna", "PATCH", "/api/chat/c", Some(&json!([]))).await.status, 400);
     assert_eq!(list(&world, "anna", "").await[0].1.as_deref(), Some("first"));

@@ -1,4 +1,4 @@
-//! The place of a message in a chat: behind all others, in place of one, or in a chat that the server does not know.
+//! Tests of the place of a message: after all others, instead of an earlier one, or in a chat that the server does not know.
 
 use std::sync::{
     Arc, Mutex,
@@ -19,13 +19,13 @@ use tool_runtime::{
 use tool_server::Server;
 use tower::ServiceExt;
 
-use crate::{kit::Answer, tools::removing};
+use crate::{kit::Response, tools::removing};
 
-/// A server, whose model calls `remove` where the user says so, and answers otherwise.
+/// A server whose model calls `remove` if the prompt is "remove it", and writes a text otherwise.
 struct World {
     router: Router,
     removed: Arc<AtomicUsize>,
-    /// The conversation that the model was sent last.
+    /// The last conversation that the model received.
     sent: Arc<Mutex<Vec<Message>>>,
     store: Arc<dyn Store>,
 }
@@ -48,7 +48,7 @@ impl World {
         Self { router: Server::new(agent).router(), removed, sent, store }
     }
 
-    async fn post(&self, body: &Value) -> Answer {
+    async fn post(&self, body: &Value) -> Response {
         let request = Request::post("/api/chat")
             .header(header::HOST, "localhost")
             .header(header::CONTENT_TYPE, "application/json")
@@ -56,17 +56,17 @@ impl World {
         let response = self.router.clone().oneshot(request.unwrap()).await.unwrap();
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+        Response { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }
 
-    /// Sends the messages of a chat, with more members of the request, and is answered.
+    /// Sends the messages of a chat, with more members of the request, and returns the chunks of the response.
     async fn ask(&self, messages: &[Value], more: &Value) -> Vec<Value> {
-        let answer = self.post(&request(messages, more)).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        chunks(&answer)
+        let response = self.post(&request(messages, more)).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        chunks(&response)
     }
 
-    /// The conversation that the model was sent last: a line for each message, the user's texts joined by commas.
+    /// Returns the last conversation that the model received: a line for each message, with a user's texts joined by commas.
     fn sent(&self) -> Vec<String> {
         let line = |message: &Message| match message {
             Message::User { content } => {
@@ -99,8 +99,8 @@ fn request(messages: &[Value], more: &Value) -> Value {
     body
 }
 
-fn chunks(answer: &Answer) -> Vec<Value> {
-    let frames = answer.text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
+fn chunks(response: &Response) -> Vec<Value> {
+    let frames = response.text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
     frames.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
@@ -112,8 +112,8 @@ fn assistant(id: &str, text: &str) -> Value {
     json!({ "id": id, "role": "assistant", "parts": [{ "type": "step-start" }, { "type": "text", "text": text }] })
 }
 
-/// The call that an answer asks about, approved.
-fn approved(chunks: &[Value]) -> Value {
+/// Returns the message that approves the call for which a response requests an approval.
+fn approve(chunks: &[Value]) -> Value {
     let asked = chunks.iter().find(|chunk| chunk["type"] == "tool-approval-request").expect("a question");
     let part = json!({
         "type": "tool-remove", "toolCallId": asked["toolCallId"], "state": "approval-responded",
@@ -122,13 +122,13 @@ fn approved(chunks: &[Value]) -> Value {
     json!({ "id": "a", "role": "assistant", "parts": [{ "type": "step-start" }, part] })
 }
 
-/// The id of the message that an answer begins.
-fn message(chunks: &[Value]) -> &str {
+/// Returns the id of the message that a response begins.
+fn message_id(chunks: &[Value]) -> &str {
     chunks[0]["messageId"].as_str().expect("the id of the message")
 }
 
 #[tokio::test]
-async fn a_new_message_goes_behind_all_others() {
+async fn a_new_message_comes_after_all_others() {
     let world = World::new();
     world.ask(&[user("m1", "one")], &json!({})).await;
     world.ask(&[user("m1", "one"), assistant("a1", "so be it"), user("m2", "two")], &json!({})).await;
@@ -137,29 +137,29 @@ async fn a_new_message_goes_behind_all_others() {
 }
 
 #[tokio::test]
-async fn another_answer_takes_the_place_of_the_last() {
+async fn a_regenerated_response_replaces_the_last() {
     let world = World::new();
     let first = world.ask(&[user("m1", "one")], &json!({})).await;
-    let more = json!({ "trigger": "regenerate-message", "messageId": message(&first) });
+    let more = json!({ "trigger": "regenerate-message", "messageId": message_id(&first) });
     let second = world.ask(&[user("m1", "one")], &more).await;
     assert_eq!(world.sent(), ["user: one"]);
-    assert_ne!(message(&first), message(&second));
-    assert_eq!(world.runs().await, 2, "the answer before is kept for who audits it");
+    assert_ne!(message_id(&first), message_id(&second));
+    assert_eq!(world.runs().await, 2, "the store keeps the replaced response for audits");
 }
 
 #[tokio::test]
-async fn another_answer_to_an_earlier_message_takes_back_what_followed() {
+async fn a_regenerated_response_removes_what_followed() {
     let world = World::new();
     let first = world.ask(&[user("m1", "one")], &json!({})).await;
     world.ask(&[user("m1", "one"), assistant("a1", "so be it"), user("m2", "two")], &json!({})).await;
-    let more = json!({ "trigger": "regenerate-message", "messageId": message(&first) });
+    let more = json!({ "trigger": "regenerate-message", "messageId": message_id(&first) });
     world.ask(&[user("m1", "one")], &more).await;
     assert_eq!(world.sent(), ["user: one"]);
 }
 
-/// Clients may send messages without ids: then it is the last prompt that is answered anew.
+/// Clients may send messages without ids. Then the response to the last prompt is regenerated.
 #[tokio::test]
-async fn another_answer_without_ids_is_one_to_the_last_message() {
+async fn without_ids_the_last_response_is_regenerated() {
     let world = World::new();
     let without_id = |text: &str| json!({ "role": "user", "parts": [{ "type": "text", "text": text }] });
     world.ask(&[without_id("one")], &json!({})).await;
@@ -171,7 +171,7 @@ async fn another_answer_without_ids_is_one_to_the_last_message() {
 }
 
 #[tokio::test]
-async fn an_edited_message_takes_back_what_followed() {
+async fn an_edited_message_removes_what_followed() {
     let world = World::new();
     world.ask(&[user("m1", "one")], &json!({})).await;
     world.ask(&[user("m1", "one"), assistant("a1", "so be it"), user("m2", "two")], &json!({})).await;
@@ -183,7 +183,7 @@ async fn an_edited_message_takes_back_what_followed() {
     assert_eq!(world.runs().await, 2);
 }
 
-/// A chat that began elsewhere, and a message of that time which is edited here.
+/// The chat began on another server, and its client edits a message of that time here.
 #[tokio::test]
 async fn an_edited_message_that_the_server_does_not_know_begins_the_chat_anew() {
     let world = World::new();
@@ -198,7 +198,7 @@ async fn an_edited_message_that_the_server_does_not_know_begins_the_chat_anew() 
     assert_eq!(known, json!([{ "by": "user", "text": "one" }, { "by": "assistant", "text": "first" }]));
 }
 
-/// The history that the model was sent beside the prompt.
+/// Returns the history that the model received beside the prompt.
 fn history(world: &World) -> Value {
     match world.sent.lock().unwrap().first() {
         Some(Message::User { content }) => match &content[..] {
@@ -239,7 +239,7 @@ async fn a_chat_without_a_history_has_none() {
     assert_eq!(world.sent(), ["user: one"]);
 }
 
-/// A request may be lost on its way: what it said comes with the next one.
+/// A request may be lost on its way. The next one has its message, too.
 #[tokio::test]
 async fn a_message_that_never_arrived_is_read_with_the_next() {
     let world = World::new();
@@ -254,9 +254,9 @@ async fn an_approval_counts_for_the_call_that_waits() {
     let world = World::new();
     let asked = world.ask(&[user("m1", "remove it")], &json!({})).await;
     assert_eq!(world.removed(), 0);
-    let messages = [user("m1", "remove it"), approved(&asked)];
+    let messages = [user("m1", "remove it"), approve(&asked)];
     let done = world.ask(&messages, &json!({})).await;
-    assert_eq!((world.removed(), message(&done)), (1, "a"), "the answer goes on with the client's message");
+    assert_eq!((world.removed(), message_id(&done)), (1, "a"), "the response continues the client's message");
     let again = world.post(&request(&messages, &json!({}))).await;
     assert_eq!((again.status, world.removed()), (409, 1), "{}", again.text);
     assert!(again.text.contains("nobody waits for this decision"), "{}", again.text);
@@ -266,29 +266,29 @@ async fn an_approval_counts_for_the_call_that_waits() {
 async fn a_message_beside_a_decision_comes_after_it() {
     let world = World::new();
     let asked = world.ask(&[user("m1", "remove it")], &json!({})).await;
-    world.ask(&[user("m1", "remove it"), approved(&asked), user("m2", "and now")], &json!({})).await;
+    world.ask(&[user("m1", "remove it"), approve(&asked), user("m2", "and now")], &json!({})).await;
     assert_eq!(world.removed(), 1);
     assert_eq!(world.sent(), ["user: remove it", "assistant", "result of remove", "user: and now"]);
 }
 
 #[tokio::test]
-async fn a_message_without_a_decision_calls_off_what_waits() {
+async fn a_message_without_a_decision_cancels_what_waits() {
     let world = World::new();
     let asked = world.ask(&[user("m1", "remove it")], &json!({})).await;
     world.ask(&[user("m1", "remove it"), assistant("a", "May I?"), user("m2", "never mind")], &json!({})).await;
     assert_eq!(world.sent().last().unwrap(), "user: never mind");
-    let late = world.post(&request(&[user("m1", "remove it"), approved(&asked)], &json!({}))).await;
+    let late = world.post(&request(&[user("m1", "remove it"), approve(&asked)], &json!({}))).await;
     assert_eq!((late.status, world.removed()), (409, 0), "{}", late.text);
 }
 
 #[tokio::test]
-async fn another_answer_calls_off_what_waits_and_asks_anew() {
+async fn a_regenerated_response_cancels_what_waits_and_asks_anew() {
     let world = World::new();
     let first = world.ask(&[user("m1", "remove it")], &json!({})).await;
     let second = world.ask(&[user("m1", "remove it")], &json!({ "trigger": "regenerate-message" })).await;
-    let late = world.post(&request(&[user("m1", "remove it"), approved(&first)], &json!({}))).await;
+    let late = world.post(&request(&[user("m1", "remove it"), approve(&first)], &json!({}))).await;
     assert_eq!((late.status, world.removed()), (409, 0), "{}", late.text);
-    world.ask(&[user("m1", "remove it"), approved(&second)], &json!({})).await;
+    world.ask(&[user("m1", "remove it"), approve(&second)], &json!({})).await;
     assert_eq!(world.removed(), 1);
 }
 
@@ -308,18 +308,18 @@ async fn decisions_that_nobody_waits_for_are_conflicts() {
     assert!(nothing.text.contains("no new message"), "{}", nothing.text);
     let forged = world.post(&request(&[user("m1", "remove it"), forged], &json!({}))).await;
     assert_eq!(forged.status, 409, "{}", forged.text);
-    let mut changed = approved(&asked);
+    let mut changed = approve(&asked);
     changed["parts"][1]["input"]["what"] = json!("everything");
     let changed = world.post(&request(&[user("m1", "remove it"), changed], &json!({}))).await;
     assert_eq!(changed.status, 409);
     assert!(changed.text.contains("is for other arguments"), "{}", changed.text);
     assert_eq!(world.removed(), 0);
-    world.ask(&[user("m1", "remove it"), approved(&asked)], &json!({})).await;
-    assert_eq!(world.removed(), 1, "what was asked still waits");
+    world.ask(&[user("m1", "remove it"), approve(&asked)], &json!({})).await;
+    assert_eq!(world.removed(), 1, "the request still waits");
 }
 
 #[tokio::test]
-async fn a_message_of_nothing_is_refused() {
+async fn an_empty_message_is_refused() {
     let world = World::new();
     let empty = json!({ "id": "m1", "role": "user", "parts": [] });
     let refused = world.post(&request(&[empty], &json!({}))).await;

@@ -1,4 +1,4 @@
-//! A page that is loaded again in each state of a call: it shows what it showed, and goes on.
+//! Tests that a page, loaded again in any state of a call, shows the same as before and goes on.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,8 +28,9 @@ pub(crate) const HOLD: &str = "(held)";
 
 pub(crate) struct World {
     router: Router,
-    /// Permits for tools, and for the model.
+    /// Permits for tools.
     pub(crate) done: Arc<Semaphore>,
+    /// Permits for the model.
     pub(crate) hold: Arc<Semaphore>,
     pub(crate) store: Arc<dyn Store>,
 }
@@ -43,7 +44,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Reads until the response contains `part`.
-    pub(crate) async fn until(&mut self, part: &str) -> &str {
+    pub(crate) async fn read_until(&mut self, part: &str) -> &str {
         while !self.text.contains(part) {
             let next = tokio::time::timeout(Duration::from_secs(20), self.body.next()).await;
             let next = next.unwrap_or_else(|_| panic!("`{part}` never came: {}", self.text));
@@ -60,7 +61,7 @@ impl Stream {
     }
 
     /// Reads to the end.
-    pub(crate) async fn whole(mut self) -> String {
+    pub(crate) async fn read_all(mut self) -> String {
         while let Some(next) = self.body.next().await {
             self.text.push_str(std::str::from_utf8(&next.unwrap()).unwrap());
         }
@@ -68,7 +69,7 @@ impl Stream {
     }
 
     async fn json(self) -> Value {
-        serde_json::from_str(&self.whole().await).unwrap()
+        serde_json::from_str(&self.read_all().await).unwrap()
     }
 }
 
@@ -78,7 +79,7 @@ impl World {
         Self::of(tools, done, |server| server)
     }
 
-    /// A server of `tools` with other settings.
+    /// Returns a world whose server has these `tools` and the changed settings.
     pub(crate) fn of(tools: Toolset, done: Arc<Semaphore>, change: impl FnOnce(Server) -> Server) -> Self {
         let hold = Arc::new(Semaphore::new(0));
         let held = Arc::clone(&hold);
@@ -124,22 +125,22 @@ impl World {
         self.ask("anna", "POST", "/api/chat", Some(&body)).await
     }
 
-    /// Sends the model a script, and does not read the answer.
+    /// Sends the model a script, and does not read the response.
     async fn say(&self, id: &str, turns: &[Vec<Step>]) -> Stream {
-        let answer = self.post(&[user(id, turns)]).await;
-        assert_eq!(answer.status, 200);
-        answer
+        let response = self.post(&[user(id, turns)]).await;
+        assert_eq!(response.status, 200);
+        response
     }
 
-    /// The messages that a page has after it was loaded.
+    /// Returns the messages of a page that is loaded now.
     async fn load(&self) -> Vec<Value> {
-        let answer = self.get("/api/chat/c").await;
-        assert_eq!(answer.status, 200);
-        answer.json().await.as_array().unwrap().clone()
+        let response = self.get("/api/chat/c").await;
+        assert_eq!(response.status, 200);
+        response.json().await.as_array().unwrap().clone()
     }
 
-    /// Waits until no answer that has ended is kept. Messages that were loaded before leave it to its stream.
-    async fn forgets(&self) {
+    /// Waits until the server keeps no ended response. Until then, loaded messages leave it out, and its stream has it.
+    async fn wait_for_expiry(&self) {
         tokio::time::sleep(Duration::from_secs(31)).await;
     }
 
@@ -157,7 +158,7 @@ pub(crate) fn call(name: &str, arguments: &str) -> Vec<Step> {
     vec![Step::Call(name.to_owned()), Step::Arguments(0, arguments.to_owned()), Step::End(0)]
 }
 
-/// The parts of calls in the last message, which is an answer.
+/// Returns the parts of calls in the last message, which must be the assistant's.
 fn calls(messages: &[Value]) -> Vec<&Value> {
     let last = messages.last().expect("a message");
     assert_eq!(last["role"], "assistant", "{messages:?}");
@@ -165,13 +166,13 @@ fn calls(messages: &[Value]) -> Vec<&Value> {
 }
 
 /// Returns the stream's chunk about an open request.
-fn requested(stream: &str) -> Value {
+fn approval_request(stream: &str) -> Value {
     let frame = stream.split("\n\n").find(|frame| frame.contains("tool-approval-request")).expect("a request");
     serde_json::from_str(frame.strip_prefix("data: ").unwrap()).unwrap()
 }
 
-/// The message with the only request answered, as the AI SDK sends it.
-fn answered(message: &Value, approved: bool) -> Value {
+/// Returns the message with its only request answered, as the AI SDK sends it.
+fn with_answer(message: &Value, approved: bool) -> Value {
     let mut message = message.clone();
     for part in message["parts"].as_array_mut().unwrap() {
         if part["state"] == "approval-requested" {
@@ -189,15 +190,15 @@ async fn arguments_that_arrive_are_left_to_the_stream() {
     turn.insert(2, Step::Text(HOLD.to_owned()));
     turn.insert(3, Step::Arguments(0, r#""it"}"#.to_owned()));
     let mut first = world.say("m1", &[turn.clone()]).await;
-    first.until("tool-input-delta").await;
+    first.read_until("tool-input-delta").await;
     let loaded = world.load().await;
-    assert_eq!(loaded, [user("m1", &[turn])], "the answer that is streamed is not in it");
+    assert_eq!(loaded, [user("m1", &[turn])], "the messages leave out the response in progress");
     let mut again = world.resume().await;
-    let text = again.until("tool-input-delta").await;
+    let text = again.read_until("tool-input-delta").await;
     assert!(text.contains(r#""inputTextDelta":"{\"what\":"#), "{text}");
     world.hold.add_permits(1);
-    assert_eq!(first.whole().await, again.whole().await, "two readers of one stream");
-    world.forgets().await;
+    assert_eq!(first.read_all().await, again.read_all().await, "both readers get the same stream");
+    world.wait_for_expiry().await;
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["state"], "approval-requested");
     assert_eq!(calls(&loaded)[0]["input"], json!({ "what": "it" }));
@@ -208,12 +209,12 @@ async fn text_that_arrives_goes_on() {
     let world = World::new();
     let turn = vec![Step::Text("Once".to_owned()), Step::Text(HOLD.to_owned()), Step::Text(" upon".to_owned())];
     let mut first = world.say("m1", &[turn]).await;
-    first.until("Once").await;
+    first.read_until("Once").await;
     assert_eq!(world.load().await.len(), 1);
     let again = world.resume().await;
     world.hold.add_permits(1);
-    assert_eq!(first.whole().await, again.whole().await);
-    world.forgets().await;
+    assert_eq!(first.read_all().await, again.read_all().await);
+    world.wait_for_expiry().await;
     let loaded = world.load().await;
     let parts = &loaded[1]["parts"];
     assert_eq!(parts[0], json!({ "type": "step-start" }));
@@ -221,50 +222,50 @@ async fn text_that_arrives_goes_on() {
 }
 
 #[tokio::test]
-async fn an_answer_that_ends_between_two_requests_is_still_read() {
+async fn a_response_that_ends_between_two_requests_is_still_read() {
     let world = World::new();
     let first = world.say("m1", &[vec![Step::Text(HOLD.to_owned())]]).await;
     assert_eq!(world.load().await.len(), 1);
     world.hold.add_permits(1);
-    let whole = first.whole().await;
-    // The page has loaded the chat without the answer, so it must get it from the stream. Another tab that reads it, and one that
-    // loads the chat now, take nothing away.
+    let whole = first.read_all().await;
+    // The page has loaded the chat without the response, so it must get it from the stream. Other tabs that read the stream or
+    // load the chat change nothing.
     for _ in 0..3 {
-        assert_eq!(world.resume().await.whole().await, whole);
+        assert_eq!(world.resume().await.read_all().await, whole);
         assert_eq!(world.load().await.len(), 1);
     }
-    assert_eq!(world.resume().await.whole().await, whole);
+    assert_eq!(world.resume().await.read_all().await, whole);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_kept_for_a_while_only() {
+async fn an_ended_response_is_kept_for_a_while_only() {
     let world = World::new();
     let first = world.say("m1", &[vec![Step::Text(HOLD.to_owned())]]).await;
     assert_eq!(world.load().await.len(), 1);
     world.hold.add_permits(1);
-    first.whole().await;
+    first.read_all().await;
     assert_eq!(world.resume().await.status, 200);
-    world.forgets().await;
+    world.wait_for_expiry().await;
     assert_eq!(world.resume().await.status, 204);
     assert_eq!(world.load().await.len(), 2);
 }
 
 #[tokio::test]
-async fn an_answer_that_is_kept_is_not_one_in_progress() {
+async fn a_kept_response_is_not_an_active_one() {
     let (tools, done) = every_state();
-    let world = World::of(tools, done, |server| server.max_answers(1));
+    let world = World::of(tools, done, |server| server.max_responses(1));
     let ask = async |chat: &str| {
         let body = json!({ "id": chat, "messages": [user("m1", &[vec![Step::Text(HOLD.to_owned())]])] });
         world.ask("anna", "POST", "/api/chat", Some(&body)).await
     };
     let load = async |chat: &str| world.get(&format!("/api/chat/{chat}")).await.json().await.as_array().unwrap().len();
     for (chat, kept) in [("a", true), ("b", false)] {
-        let answer = ask(chat).await;
-        assert_eq!(answer.status, 200, "{chat}");
+        let response = ask(chat).await;
+        assert_eq!(response.status, 200, "{chat}");
         assert_eq!((load(chat).await, ask("c").await.status), (1, 429));
         world.hold.add_permits(1);
-        answer.whole().await;
-        // The first is kept. There is no place for a second, so that one comes with the messages.
+        response.read_all().await;
+        // The server keeps the first. It has no place for a second, so the second comes with the messages.
         assert_eq!(load(chat).await, if kept { 1 } else { 2 });
     }
 }
@@ -273,13 +274,13 @@ async fn an_answer_that_is_kept_is_not_one_in_progress() {
 async fn a_call_that_runs_goes_on() {
     let world = World::new();
     let mut first = world.say("m1", &[call("work", "{}")]).await;
-    first.until("tool-input-available").await;
+    first.read_until("tool-input-available").await;
     assert_eq!(world.load().await.len(), 1);
     let mut again = world.resume().await;
-    again.until("tool-input-available").await;
+    again.read_until("tool-input-available").await;
     world.done.add_permits(1);
-    assert_eq!(first.whole().await, again.whole().await);
-    world.forgets().await;
+    assert_eq!(first.read_all().await, again.read_all().await);
+    world.wait_for_expiry().await;
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["state"], "output-available");
     assert_eq!(calls(&loaded)[0]["output"], "worked");
@@ -288,15 +289,15 @@ async fn a_call_that_runs_goes_on() {
 #[tokio::test]
 async fn external_calls_stay_open_after_a_reload() {
     let world = World::new();
-    world.say("m1", &[call("locate", "{}")]).await.whole().await;
+    world.say("m1", &[call("locate", "{}")]).await.read_all().await;
     let mut loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["state"], "input-available");
     assert_eq!(world.resume().await.status, 204);
     let part = loaded[1]["parts"].as_array_mut().unwrap().last_mut().unwrap();
     part["state"] = json!("output-available");
     part["output"] = json!({ "lat": 1.50 });
-    let answer = world.post(&loaded).await.whole().await;
-    assert!(answer.contains("done"), "{answer}");
+    let response = world.post(&loaded).await.read_all().await;
+    assert!(response.contains("done"), "{response}");
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["output"], json!({ "lat": 1.5 }));
 }
@@ -305,16 +306,16 @@ async fn external_calls_stay_open_after_a_reload() {
 async fn a_request_can_be_answered_after_it_was_loaded() {
     for approved in [true, false] {
         let world = World::new();
-        let live = world.say("m1", &[call("asks", r#"{"what":"it"}"#)]).await.whole().await;
+        let live = world.say("m1", &[call("asks", r#"{"what":"it"}"#)]).await.read_all().await;
         let loaded = world.load().await;
         let part = calls(&loaded)[0];
-        let live = requested(&live);
+        let live = approval_request(&live);
         assert_eq!((&part["toolCallId"], &part["approval"]["id"]), (&live["toolCallId"], &live["approvalId"]));
         assert_eq!(part["approval"]["descriptor"], live["approvalDescriptor"]);
         assert_eq!((&part["state"], &part["input"]), (&json!("approval-requested"), &json!({ "what": "it" })));
-        let answer = world.post(&[loaded[0].clone(), answered(&loaded[1], approved)]).await.whole().await;
-        // The answer continues the message that was loaded.
-        assert!(answer.contains(&format!(r#""messageId":{}"#, loaded[1]["id"])), "{answer}");
+        let response = world.post(&[loaded[0].clone(), with_answer(&loaded[1], approved)]).await.read_all().await;
+        // The response continues the loaded message.
+        assert!(response.contains(&format!(r#""messageId":{}"#, loaded[1]["id"])), "{response}");
         let loaded = world.load().await;
         let part = calls(&loaded)[0];
         assert_eq!(part["state"], if approved { "output-available" } else { "output-denied" });
@@ -326,23 +327,23 @@ async fn a_request_can_be_answered_after_it_was_loaded() {
 #[tokio::test(start_paused = true)]
 async fn an_approved_call_that_runs_shows_its_approval_to_every_reader() {
     let world = World::new();
-    world.say("m1", &[call("carefully", "{}")]).await.whole().await;
+    world.say("m1", &[call("carefully", "{}")]).await.read_all().await;
     let loaded = world.load().await;
-    let mut first = world.post(&[loaded[0].clone(), answered(&loaded[1], true)]).await;
-    first.until("start").await;
-    // The whole message is streamed, so it is not in what is loaded.
+    let mut first = world.post(&[loaded[0].clone(), with_answer(&loaded[1], true)]).await;
+    first.read_until("start").await;
+    // The stream has the whole message, so the loaded chat does not contain it.
     let tab = world.load().await;
     assert_eq!(tab.len(), 1);
     let mut other = world.resume().await;
-    let text = other.until("tool-approval-response").await.to_owned();
+    let text = other.read_until("tool-approval-response").await.to_owned();
     assert!(text.contains(r#""approved":true"#) && text.contains(r#""decidedBy":"anna""#), "{text}");
-    // The other tab decides, too: it counts once, and joins the answer.
-    let twice = world.post(&[loaded[0].clone(), answered(&loaded[1], false)]).await;
+    // The other tab decides, too; only the first decision counts.
+    let twice = world.post(&[loaded[0].clone(), with_answer(&loaded[1], false)]).await;
     assert_eq!(twice.status, 409);
     world.done.add_permits(1);
-    let text = other.whole().await;
-    assert!(text.contains("worked carefully") && first.whole().await.contains("worked carefully"), "{text}");
-    world.forgets().await;
+    let text = other.read_all().await;
+    assert!(text.contains("worked carefully") && first.read_all().await.contains("worked carefully"), "{text}");
+    world.wait_for_expiry().await;
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["output"], "worked carefully");
 }
@@ -350,7 +351,8 @@ async fn an_approved_call_that_runs_shows_its_approval_to_every_reader() {
 #[tokio::test]
 async fn calls_that_failed_or_were_refused_show_why() {
     let world = World::new();
-    world.say("m1", &[call("fails", "{}"), call("asks", r#"{"what":7}"#), call("nothing", "{}")]).await.whole().await;
+    let turns = [call("fails", "{}"), call("asks", r#"{"what":7}"#), call("nothing", "{}")];
+    world.say("m1", &turns).await.read_all().await;
     let loaded = world.load().await;
     let calls = calls(&loaded);
     assert_eq!(calls.len(), 3);
@@ -362,9 +364,9 @@ async fn calls_that_failed_or_were_refused_show_why() {
 }
 
 #[tokio::test]
-async fn a_question_and_its_answer() {
+async fn a_loaded_question_can_be_answered() {
     let world = World::new();
-    let live = world.say("m1", &[call("asks_within", "{}")]).await.whole().await;
+    let live = world.say("m1", &[call("asks_within", "{}")]).await.read_all().await;
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["state"], "input-available");
     let parts = loaded[1]["parts"].as_array().unwrap();
@@ -375,21 +377,21 @@ async fn a_question_and_its_answer() {
     let body = json!({
         "id": "c", "messages": loaded, "decisions": { id: { "decision": "answer", "value": "Anna" } },
     });
-    let answer = world.ask("anna", "POST", "/api/chat", Some(&body)).await.whole().await;
-    assert!(answer.contains("tool-approval-request"), "{answer}");
+    let response = world.ask("anna", "POST", "/api/chat", Some(&body)).await.read_all().await;
+    assert!(response.contains("tool-approval-request"), "{response}");
     let loaded = world.load().await;
     assert_eq!(calls(&loaded)[0]["approval"]["requestReason"], "Really?");
     assert_eq!(calls(&loaded)[0]["state"], "approval-requested");
 }
 
 #[tokio::test]
-async fn a_client_tool_that_needs_an_approval() {
+async fn a_client_tool_is_approved_after_it_was_loaded() {
     let world = World::new();
-    world.say("m1", &[call("share", r#"{"window":"left"}"#)]).await.whole().await;
+    world.say("m1", &[call("share", r#"{"window":"left"}"#)]).await.read_all().await;
     let loaded = world.load().await;
     let part = calls(&loaded)[0];
     assert_eq!((&part["state"], &part["input"]), (&json!("approval-requested"), &json!({ "window": "left" })));
-    world.post(&[loaded[0].clone(), answered(&loaded[1], true)]).await.whole().await;
+    world.post(&[loaded[0].clone(), with_answer(&loaded[1], true)]).await.read_all().await;
     let loaded = world.load().await;
     let part = calls(&loaded)[0];
     assert_eq!((&part["state"], &part["input"]), (&json!("input-available"), &json!({ "window": "left" })));
@@ -397,10 +399,10 @@ async fn a_client_tool_that_needs_an_approval() {
 }
 
 #[tokio::test]
-async fn earlier_answers_and_branches_stay() {
+async fn earlier_responses_and_branches_stay() {
     let world = World::new();
-    world.say("m1", &[call("asks", r#"{"what":7}"#)]).await.whole().await;
-    world.say("m2", &[call("locate", "{}")]).await.whole().await;
+    world.say("m1", &[call("asks", r#"{"what":7}"#)]).await.read_all().await;
+    world.say("m2", &[call("locate", "{}")]).await.read_all().await;
     let loaded = world.load().await;
     let roles: Vec<_> = loaded.iter().map(|message| message["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
@@ -408,10 +410,10 @@ async fn earlier_answers_and_branches_stay() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 4);
-    // The second message is edited: the run that goes on has the calls of the first only as text of its conversation.
+    // The second message is edited. The new run has the calls of the first only as text of its conversation.
     let edited = user("m2", &[vec![Step::Text("other".to_owned())]]);
     let body = json!({ "id": "c", "messages": [loaded[0], loaded[1], edited], "messageId": "m2" });
-    world.ask("anna", "POST", "/api/chat", Some(&body)).await.whole().await;
+    world.ask("anna", "POST", "/api/chat", Some(&body)).await.read_all().await;
     let after = world.load().await;
     assert_eq!(after.len(), 4);
     let part = after[1]["parts"].as_array().unwrap().iter().find(|part| part.get("toolCallId").is_some()).unwrap();
@@ -420,16 +422,16 @@ async fn earlier_answers_and_branches_stay() {
 }
 
 #[tokio::test]
-async fn a_steering_message_is_part_of_the_answer() {
+async fn a_steering_message_is_part_of_the_response() {
     let world = World::new();
     let mut first = world.say("m1", &[call("work", "{}")]).await;
-    first.until("tool-input-available").await;
+    first.read_until("tool-input-available").await;
     let steering = json!({ "message": { "id": "s1", "role": "user", "parts": [{ "type": "text", "text": "[]" }] } });
     while world.ask("anna", "POST", "/api/chat/c/steer", Some(&steering)).await.status != 202 {
         tokio::task::yield_now().await;
     }
     world.done.add_permits(1);
-    first.whole().await;
+    first.read_all().await;
     let loaded = world.load().await;
     assert_eq!(loaded.len(), 2);
     let parts = loaded[1]["parts"].as_array().unwrap();
@@ -442,8 +444,8 @@ async fn a_steering_message_is_part_of_the_answer() {
 #[tokio::test]
 async fn a_request_that_a_message_superseded_has_no_approval() {
     let world = World::new();
-    world.say("m1", &[call("asks", r#"{"what":"it"}"#)]).await.whole().await;
-    world.say("m2", &[vec![]]).await.whole().await;
+    world.say("m1", &[call("asks", r#"{"what":"it"}"#)]).await.read_all().await;
+    world.say("m2", &[vec![]]).await.read_all().await;
     let loaded = world.load().await;
     let part = loaded[1]["parts"].as_array().unwrap().iter().find(|part| part.get("toolCallId").is_some()).unwrap();
     assert_eq!((&part["state"], part.get("approval")), (&json!("output-error"), None));
@@ -453,10 +455,10 @@ async fn a_request_that_a_message_superseded_has_no_approval() {
 #[tokio::test]
 async fn other_principals_cannot_load_the_chat() {
     let world = World::new();
-    world.say("m1", &[vec![]]).await.whole().await;
+    world.say("m1", &[vec![]]).await.read_all().await;
     for path in ["/api/chat/c", "/api/v6/chat/c", "/api/chat/d"] {
-        let answer = world.ask("bert", "GET", path, None).await;
-        assert_eq!(answer.status, 404);
-        assert!(answer.whole().await.contains("no such chat"));
+        let response = world.ask("bert", "GET", path, None).await;
+        assert_eq!(response.status, 404);
+        assert!(response.read_all().await.contains("no such chat"));
     }
 }

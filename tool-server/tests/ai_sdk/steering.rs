@@ -1,4 +1,4 @@
-//! Saying something to an answer that is under way, over HTTP.
+//! Tests that messages steer a response in progress, over HTTP.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tower::ServiceExt;
 
 use crate::{
-    kit::{Answer, input, user},
+    kit::{Response, input, user},
     model::{Step, play},
     tools::working,
 };
@@ -38,17 +38,17 @@ impl World {
         Self { router: server.router(), done }
     }
 
-    async fn post(&self, by: &str, path: &str, body: impl Into<Body>) -> Answer {
+    async fn post(&self, by: &str, path: &str, body: impl Into<Body>) -> Response {
         let request = Request::post(format!("http://localhost{path}"))
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::AUTHORIZATION, format!("Bearer {by}"));
         let response = self.router.clone().oneshot(request.body(body.into()).unwrap()).await.unwrap();
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+        Response { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }
 
-    async fn steer(&self, by: &str, text: &str) -> Answer {
+    async fn steer(&self, by: &str, text: &str) -> Response {
         let parts = json!([{ "type": "text", "text": text }]);
         let body = json!({ "message": { "id": "s1", "role": "user", "parts": parts } });
         self.post(by, "/api/chat/t/steer", body.to_string()).await
@@ -66,7 +66,7 @@ async fn the_model_reads_a_steering_message_in_its_next_turn() {
         let prompt =
             script(&[vec![Step::Call("work".to_owned()), Step::End(0)], vec![Step::Text("not this".to_owned())]]);
         let (asking, body) = (Arc::clone(&world), input("t", &json!([user("m1", &prompt)]), &json!({})));
-        let answer = tokio::spawn(async move { asking.post("anna", "/agent", body).await });
+        let response = tokio::spawn(async move { asking.post("anna", "/agent", body).await });
         let mut steered = world.steer("anna", "too early").await;
         while steered.status == 409 {
             assert!(steered.text.contains("nothing is being answered"), "{}", steered.text);
@@ -74,16 +74,17 @@ async fn the_model_reads_a_steering_message_in_its_next_turn() {
             steered = world.steer("anna", &script(&[vec![Step::Text("this".to_owned())]])).await;
         }
         assert_eq!((steered.status, steered.text.as_str()), (202, ""));
-        // Whose answer it is not, for him there is none.
+        // For another principal, the response does not exist.
         assert_eq!(world.steer("bert", "stop it").await.status, 409);
         world.done.add_permits(1);
-        let answer = answer.await.unwrap();
-        assert_eq!(answer.event("TOOL_CALL_RESULT")["content"], "worked");
-        assert_eq!(answer.event("CUSTOM")["name"], "steering_message");
+        let response = response.await.unwrap();
+        assert_eq!(response.event("TOOL_CALL_RESULT")["content"], "worked");
+        assert_eq!(response.event("CUSTOM")["name"], "steering_message");
         if !stateless {
-            assert_eq!(answer.event("CUSTOM")["value"]["id"], "s1");
+            assert_eq!(response.event("CUSTOM")["value"]["id"], "s1");
         }
-        assert!(answer.text.contains(r#""delta":"this""#) && !answer.text.contains("not this"), "{}", answer.text);
+        let text = &response.text;
+        assert!(text.contains(r#""delta":"this""#) && !text.contains("not this"), "{text}");
         assert_eq!(world.steer("anna", "too late").await.status, 409);
     }
 }
@@ -91,17 +92,17 @@ async fn the_model_reads_a_steering_message_in_its_next_turn() {
 #[tokio::test]
 async fn an_invalid_message_is_refused_with_a_reason() {
     let world = World::new(false);
-    let says = |message: serde_json::Value| json!({ "message": message }).to_string();
+    let wrap = |message: serde_json::Value| json!({ "message": message }).to_string();
     for (body, status, why) in [
         ("{".to_owned(), 400, "not JSON"),
         ("[]".to_owned(), 400, "not a JSON object"),
         ("{}".to_owned(), 400, "`message` is missing"),
-        (says(json!("Hi")), 400, "`message` is missing or not an object"),
-        (says(json!({ "role": "assistant", "parts": [{ "type": "text", "text": "Hi" }] })), 400, "`role`"),
-        (says(json!({ "role": "user", "parts": [] })), 422, "neither text nor an image"),
-        (says(json!({ "role": "user", "parts": [{ "type": "text", "text": "x".repeat(1000) }] })), 413, "1000 bytes"),
+        (wrap(json!("Hi")), 400, "`message` is missing or not an object"),
+        (wrap(json!({ "role": "assistant", "parts": [{ "type": "text", "text": "Hi" }] })), 400, "`role`"),
+        (wrap(json!({ "role": "user", "parts": [] })), 422, "neither text nor an image"),
+        (wrap(json!({ "role": "user", "parts": [{ "type": "text", "text": "x".repeat(1000) }] })), 413, "1000 bytes"),
         (
-            says(json!({ "role": "user", "parts": [{ "type": "text", "text": "Hi" }] })),
+            wrap(json!({ "role": "user", "parts": [{ "type": "text", "text": "Hi" }] })),
             409,
             "send the message as a new",
         ),

@@ -1,4 +1,4 @@
-//! A call whose process died: its outcome is unknown, so every page that is loaded asks about it, and one decision counts.
+//! Tests of a call whose process died: its outcome is unknown, so every loaded page asks about it, and one decision counts.
 
 use std::{
     future::pending,
@@ -20,13 +20,13 @@ use tool_runtime::{
 };
 use tool_server::{AgUi, Server};
 
-use super::fleet::{chat, read};
+use super::shared_store::{chat, send};
 use crate::{
-    kit::{Answer, input, post, user},
+    kit::{Response, input, post, user},
     model::{Step, play},
 };
 
-/// Must not run twice. Its first start never ends.
+/// Transfer money. The first call never ends.
 #[tool]
 async fn transfer(#[state] starts: &AtomicUsize) -> &'static str {
     if starts.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -49,12 +49,12 @@ impl World {
         Server::new(agent.store(store).lease_time(Duration::from_millis(100))).ag_ui(AgUi::new()).router()
     }
 
-    /// Lets a server begin an answer, and ends its process while the tool runs.
+    /// Lets a server begin a response, and ends its process while the tool runs.
     fn crash(&self, path: &'static str, body: String) {
         let process = runtime();
         process.block_on(async {
             let router = self.server();
-            tokio::spawn(async move { send(router, "POST", path, body).await });
+            tokio::spawn(async move { request(router, "POST", path, body).await });
             while self.starts.load(Ordering::SeqCst) == 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -67,9 +67,9 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
-async fn send(router: Router, method: &str, path: &str, body: impl Into<Body>) -> Answer {
+async fn request(router: Router, method: &str, path: &str, body: impl Into<Body>) -> Response {
     let request = Request::builder().method(method).uri(format!("http://localhost{path}"));
-    read(router, request.header("content-type", "application/json"), body.into()).await
+    send(router, request.header("content-type", "application/json"), body.into()).await
 }
 
 fn script() -> String {
@@ -82,8 +82,8 @@ fn a_page_of_the_ai_sdk_asks_about_a_call_whose_process_died() {
     world.crash("/api/chat", chat("m1", &script()).to_string());
     runtime().block_on(async {
         let router = world.server();
-        let get = async |path| send(router.clone(), "GET", path, Body::empty()).await;
-        // Nobody drives the run any more, so the server that is asked for it continues it.
+        let get = async |path| request(router.clone(), "GET", path, Body::empty()).await;
+        // No process drives the run, so the server that gets the request continues it.
         let stream = get("/api/chat/c/stream").await;
         assert_eq!(stream.event("tool-approval-request")["type"], "tool-approval-request", "{}", stream.text);
         let load = async || serde_json::from_str::<Value>(&get("/api/chat/c").await.text).unwrap();
@@ -95,11 +95,12 @@ fn a_page_of_the_ai_sdk_asks_about_a_call_whose_process_died() {
         let id = call["approval"]["id"].as_str().unwrap();
         let decided =
             |decision| json!({ "id": "c", "messages": loaded, "decisions": { id: decision }, "resumable": true });
-        // The person knows that it was not done.
+        // The person knows that the money was not transferred.
         let first =
-            send(router.clone(), "POST", "/api/chat", decided(json!({ "decision": "approve" })).to_string()).await;
+            request(router.clone(), "POST", "/api/chat", decided(json!({ "decision": "approve" })).to_string()).await;
         assert!(first.text.contains("transferred"), "{}", first.text);
-        let late = send(router.clone(), "POST", "/api/chat", decided(json!({ "decision": "deny" })).to_string()).await;
+        let late =
+            request(router.clone(), "POST", "/api/chat", decided(json!({ "decision": "deny" })).to_string()).await;
         assert_eq!((late.status, world.starts.load(Ordering::SeqCst)), (409, 2), "{}", late.text);
         let after = load().await.to_string();
         assert!(after.contains("output-available") && after.contains("transferred"), "{after}");
@@ -112,7 +113,8 @@ fn a_page_of_ag_ui_asks_about_a_call_whose_process_died() {
     world.crash("/agent", input("c", &json!([user("m1", &script())]), &json!({})));
     runtime().block_on(async {
         let router = world.server();
-        let connect = async || send(router.clone(), "POST", "/agent/connect", input("c", &json!([]), &json!({}))).await;
+        let connect =
+            async || request(router.clone(), "POST", "/agent/connect", input("c", &json!([]), &json!({}))).await;
         let connected = connect().await;
         let outcome = connected.event("RUN_FINISHED")["outcome"].clone();
         assert_eq!(outcome["type"], "interrupt", "{}", connected.text);

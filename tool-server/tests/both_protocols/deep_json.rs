@@ -1,4 +1,4 @@
-//! Histories that are nested deeper than a reader of JSON takes: their chats go on.
+//! Tests that chats go on if their histories are nested deeper than the JSON parser accepts.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,20 +17,21 @@ use tool_runtime::{
 use tool_server::{AgUi, Server};
 use tower::ServiceExt;
 
-/// Levels of nesting: below the limit of a reader, above it, and as many as end the stack of who reads them by recursion.
+/// Levels of nesting: below the parser's limit, above it, and enough to overflow the stack of a recursive parser.
 const LEVELS: [usize; 4] = [100, 128, 10_000, 400_000];
 
 /// Get the position of the user from the browser.
 #[tool(external, effect = read_only, output = Value)]
 struct Locate {}
 
-/// A server whose model calls the tool that the user names, and says "done" otherwise; what it heard last.
+/// Returns a server, and the last message that its model received. The model calls `Locate` if the prompt names it, and writes
+/// "done" otherwise.
 fn server() -> (Router, Arc<Mutex<String>>) {
     let received = Arc::new(Mutex::new(String::new()));
-    let hears = Arc::clone(&received);
-    let model = FunctionModel::streaming(move |asked: OwnedRequest| {
-        let last = asked.messages.last().expect("a message");
-        *hears.lock().unwrap() = serde_json::to_string(last).unwrap();
+    let slot = Arc::clone(&received);
+    let model = FunctionModel::streaming(move |request: OwnedRequest| {
+        let last = request.messages.last().expect("a message");
+        *slot.lock().unwrap() = serde_json::to_string(last).unwrap();
         let called = match last {
             Message::User { content } => content.last().and_then(Part::as_text).filter(|text| *text == "Locate"),
             _ => None,
@@ -58,8 +59,8 @@ async fn post(router: &Router, path: &str, body: String) -> (u16, String) {
     (status, String::from_utf8(bytes.to_vec()).unwrap())
 }
 
-/// `value` with JSON of so many levels in place of each text `DEEP`.
-fn nested(value: &Value, levels: usize) -> String {
+/// Returns `value` as JSON, with an array of so many levels in place of each text `DEEP`.
+fn nest(value: &Value, levels: usize) -> String {
     let deep = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     value.to_string().replace("\"DEEP\"", &deep)
 }
@@ -69,15 +70,15 @@ fn prompt(id: &str, text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_chat_goes_on_whatever_its_client_has_kept() {
+async fn a_chat_with_deep_messages_goes_on() {
     let (router, _) = server();
     for levels in LEVELS {
         for state in ["input-streaming", "input-available", "output-available", "output-error"] {
             for key in ["input", "rawInput", "output"] {
                 let part = json!({ "type": "tool-Locate", "toolCallId": "c1", "state": state, key: "DEEP" });
-                let answer =
+                let message =
                     json!({ "id": "a1", "role": "assistant", "parts": [{ "type": "text", "text": "Hm." }, part] });
-                goes_on(&router, &format!("{state}-{key}"), &answer, levels).await;
+                check_chat(&router, &format!("{state}-{key}"), &message, levels).await;
             }
         }
         let odd = [
@@ -89,16 +90,16 @@ async fn a_chat_goes_on_whatever_its_client_has_kept() {
             json!("DEEP"),
         ];
         for (number, message) in odd.iter().enumerate() {
-            goes_on(&router, &format!("odd-{number}"), message, levels).await;
+            check_chat(&router, &format!("odd-{number}"), message, levels).await;
         }
     }
 }
 
-async fn goes_on(router: &Router, chat: &str, answer: &Value, levels: usize) {
-    let messages = json!([prompt("u1", "Hi"), answer, prompt("u2", "go on")]);
-    let body = nested(&json!({ "id": format!("{chat}-{levels}"), "messages": messages }), levels);
+async fn check_chat(router: &Router, chat: &str, message: &Value, levels: usize) {
+    let messages = json!([prompt("u1", "Hi"), message, prompt("u2", "go on")]);
+    let body = nest(&json!({ "id": format!("{chat}-{levels}"), "messages": messages }), levels);
     let (status, text) = post(router, "/api/chat", body).await;
-    assert!(status == 200 && text.contains("done"), "{levels} {answer}: {status} {text}");
+    assert!(status == 200 && text.contains("done"), "{levels} {message}: {status} {text}");
 }
 
 #[tokio::test]
@@ -108,8 +109,8 @@ async fn an_output_that_cannot_be_read_fails_its_call() {
         let asked = json!({ "id": "chat", "messages": [prompt("u1", "Locate")] }).to_string();
         assert_eq!(post(&router, "/api/chat", asked).await.0, 200);
         let part = json!({ "type": "tool-Locate", "toolCallId": "c1", "state": "output-available", "output": "DEEP" });
-        let answer = json!({ "id": "a1", "role": "assistant", "parts": [part] });
-        let body = nested(&json!({ "id": "chat", "messages": [prompt("u1", "Locate"), answer] }), levels);
+        let message = json!({ "id": "a1", "role": "assistant", "parts": [part] });
+        let body = nest(&json!({ "id": "chat", "messages": [prompt("u1", "Locate"), message] }), levels);
         let (status, text) = post(&router, "/api/chat", body).await;
         assert!(status == 200 && text.contains("done"), "{levels}: {status} {text}");
         assert_eq!(received.lock().unwrap().contains("127 levels"), levels > 127, "{}", received.lock().unwrap());
@@ -117,17 +118,17 @@ async fn an_output_that_cannot_be_read_fails_its_call() {
 }
 
 #[tokio::test]
-async fn a_steering_message_is_read_whatever_is_in_it() {
+async fn a_steering_request_with_deep_json_is_read() {
     let (router, _) = server();
     for levels in LEVELS {
-        let body = nested(&json!({ "message": prompt("u1", "Hi"), "more": "DEEP" }), levels);
+        let body = nest(&json!({ "message": prompt("u1", "Hi"), "more": "DEEP" }), levels);
         let (status, text) = post(&router, "/api/chat/none/steer", body).await;
         assert!(status == 409 && text.contains("nothing is being answered"), "{levels}: {status} {text}");
     }
 }
 
 #[tokio::test]
-async fn a_thread_goes_on_whatever_its_client_has_kept() {
+async fn a_thread_with_deep_messages_goes_on() {
     let (router, _) = server();
     let input = |thread: &str, message: &Value, more: &Value| {
         let messages = json!([message, { "id": "u2", "role": "user", "content": "go on" }]);
@@ -146,23 +147,23 @@ async fn a_thread_goes_on_whatever_its_client_has_kept() {
     ];
     for levels in LEVELS {
         for (number, message) in kept.iter().enumerate() {
-            let body = nested(&input(&format!("{levels}-{number}"), message, &json!({})), levels);
+            let body = nest(&input(&format!("{levels}-{number}"), message, &json!({})), levels);
             let (status, text) = post(&router, "/agent", body).await;
             assert!(status == 200 && text.contains("done"), "{levels} {message}: {status} {text}");
         }
-        // The text of arguments is no JSON of the body.
+        // The arguments are text in the body, not JSON.
         let arguments = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         let function = json!({ "name": "Locate", "arguments": arguments });
         let message = json!({ "id": "a", "role": "assistant", "toolCalls": [{ "id": "c", "function": function }] });
         let (status, text) =
             post(&router, "/agent", input(&format!("{levels}"), &message, &json!({})).to_string()).await;
         assert!(status == 200 && text.contains("done"), "{levels}: {status} {text}");
-        // What the run itself needs is refused by its name.
+        // A deep member that the run needs is refused, and the error names it.
         let hi = json!({ "id": "a", "role": "user", "content": "Hi" });
         for (name, more) in
             [("state", json!({ "state": "DEEP" })), ("forwardedProps", json!({ "forwardedProps": "DEEP" }))]
         {
-            let (status, text) = post(&router, "/agent", nested(&input("t", &hi, &more), levels)).await;
+            let (status, text) = post(&router, "/agent", nest(&input("t", &hi, &more), levels)).await;
             assert_eq!((status == 400, text.contains(name)), (levels > 127, levels > 127), "{levels}: {status} {text}");
         }
     }

@@ -1,4 +1,4 @@
-//! Requests that arrive during an answer.
+//! Tests of requests that arrive during a response.
 
 use std::{sync::Arc, time::Duration};
 
@@ -53,27 +53,27 @@ async fn a_result_that_is_sent_twice_stops_nothing() {
     let second = send("second");
     tokio::time::sleep(Duration::from_millis(50)).await;
     done.add_permits(1);
-    for (run, answer) in [first.await.unwrap(), second.await.unwrap()] {
-        assert_eq!(answer.event("TOOL_CALL_RESULT")["content"], "worked");
-        assert_eq!(answer.event("RUN_FINISHED")["outcome"]["type"], "success");
-        let named = answer.events().into_iter().filter(|event| event.get("runId").is_some());
+    for (run, response) in [first.await.unwrap(), second.await.unwrap()] {
+        assert_eq!(response.event("TOOL_CALL_RESULT")["content"], "worked");
+        assert_eq!(response.event("RUN_FINISHED")["outcome"]["type"], "success");
+        let named = response.events().into_iter().filter(|event| event.get("runId").is_some());
         assert_eq!(named.map(|event| event["runId"].clone()).collect::<Vec<_>>(), [run, run]);
     }
 }
 
 /// Clients of one protocol cannot read the other's events.
 #[tokio::test]
-async fn an_answer_is_read_again_in_its_own_protocol() {
+async fn a_response_is_read_again_in_its_own_protocol_only() {
     let (router, done) = server();
     let body = input("t", &json!([user("m1", &script(&["work"]))]), &json!({}));
     let asking = router.clone();
-    let answer = tokio::spawn(async move { post(&asking, body).await });
+    let response = tokio::spawn(async move { post(&asking, body).await });
     while get(&router, "/agent/t/stream").await == 204 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert_eq!(get(&router, "/api/chat/t/stream").await, 204);
     done.add_permits(1);
-    assert_eq!(answer.await.unwrap().event("TOOL_CALL_RESULT")["content"], "worked");
+    assert_eq!(response.await.unwrap().event("TOOL_CALL_RESULT")["content"], "worked");
 
     let parts = json!([{ "type": "text", "text": script(&["work"]) }]);
     let body = json!({ "id": "u", "messages": [{ "id": "m1", "role": "user", "parts": parts }] });

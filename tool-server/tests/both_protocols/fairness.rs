@@ -1,4 +1,4 @@
-//! A long request holds up no other, even where one thread serves all.
+//! Tests that a long request delays no other, even if one thread serves all.
 
 use axum::{
     Router,
@@ -15,7 +15,7 @@ use tool_runtime::{
 use tool_server::{AgUi, Server};
 use tower::ServiceExt;
 
-/// The smallest number of other requests that the server answers while it reads one of 4 MB.
+/// The number of other requests that the server must serve while it reads one of 4 MB.
 const OTHERS: usize = 100;
 
 /// The number of attempts to reach [`OTHERS`]. A pause of this process leaves less time for others.
@@ -28,7 +28,7 @@ fn server() -> Router {
     Server::new(Agent::new(model)).ag_ui(AgUi::new()).router()
 }
 
-async fn status(router: &Router, request: Request<Body>) -> u16 {
+async fn send(router: &Router, request: Request<Body>) -> u16 {
     let response = router.clone().oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     to_bytes(response.into_body(), usize::MAX).await.unwrap();
@@ -36,7 +36,7 @@ async fn status(router: &Router, request: Request<Body>) -> u16 {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn health_is_answered_while_a_long_request_is_read() {
+async fn health_is_served_while_a_long_request_is_read() {
     let message = r#"{"id":"","role":"user","content":"x"},"#.repeat(100_000);
     let part = r#"{"type":"text","text":"x"},"#.repeat(140_000);
     let last = r#"{"id":"u","role":"user","content":"Hi","parts":[{"type":"text","text":"Hi"}]}"#;
@@ -45,7 +45,7 @@ async fn health_is_answered_while_a_long_request_is_read() {
         ("/api/chat", format!(r#"{{"id":"t","messages":[{message}{last}]}}"#), 200),
         ("/api/chat/t/steer", format!(r#"{{"message":{{"role":"user","parts":[{part}{{}}]}}}}"#), 409),
     ] {
-        let others = most(async || {
+        let others = attempt_until_enough(async || {
             let router = server();
             let request = Request::post(path)
                 .header(header::HOST, "localhost")
@@ -54,9 +54,9 @@ async fn health_is_answered_while_a_long_request_is_read() {
                 .unwrap();
             let long = tokio::spawn({
                 let router = router.clone();
-                async move { status(&router, request).await }
+                async move { send(&router, request).await }
             });
-            let (status, others) = beside(&router, long).await;
+            let (status, others) = send_beside(&router, long).await;
             assert_eq!(status, expected, "{path}");
             others
         })
@@ -66,8 +66,8 @@ async fn health_is_answered_while_a_long_request_is_read() {
     }
 }
 
-/// Makes attempts until one has served enough others. Returns the largest number.
-async fn most(attempt: impl AsyncFn() -> usize) -> usize {
+/// Makes attempts until one has served enough other requests. Returns the largest number of any attempt.
+async fn attempt_until_enough(attempt: impl AsyncFn() -> usize) -> usize {
     let mut most = 0;
     for _ in 0..ATTEMPTS {
         most = most.max(attempt().await);
@@ -78,22 +78,22 @@ async fn most(attempt: impl AsyncFn() -> usize) -> usize {
     most
 }
 
-/// Sends other requests until `long` has ended. Returns its result, and their number.
-async fn beside<T>(router: &Router, long: JoinHandle<T>) -> (T, usize) {
+/// Sends other requests until `long` has ended. Returns its result, and the number of other requests.
+async fn send_beside<T>(router: &Router, long: JoinHandle<T>) -> (T, usize) {
     let mut others = 0;
     while !long.is_finished() {
-        assert_eq!(status(router, Request::get("/health").body(Body::empty()).unwrap()).await, 200);
+        assert_eq!(send(router, Request::get("/health").body(Body::empty()).unwrap()).await, 200);
         others += 1;
         tokio::task::yield_now().await;
     }
     (long.await.unwrap(), others)
 }
 
-/// A client connects to a thread with a long answer before the one in progress.
+/// A client connects to a thread with a long response before the one in progress.
 #[tokio::test(flavor = "current_thread")]
-async fn health_is_answered_while_a_long_log_is_read() {
-    let model = FunctionModel::streaming(|asked: OwnedRequest| {
-        let is_first = asked.messages.len() == 1;
+async fn health_is_served_while_a_long_log_is_read() {
+    let model = FunctionModel::streaming(|request: OwnedRequest| {
+        let is_first = request.messages.len() == 1;
         let text = if is_first { "word ".repeat(600_000) } else { "And".to_owned() };
         let end = is_first.then_some(Delta::Finish(FinishReason::Stop));
         stream::iter([Some(Delta::Text(text)), end].into_iter().flatten().map(Ok))
@@ -109,21 +109,21 @@ async fn health_is_answered_while_a_long_log_is_read() {
     };
     let prompt = |id: &str| json!({ "id": id, "role": "user", "content": "Go on." });
     to_bytes(ask("/agent", &[prompt("m1")]).await.into_body(), usize::MAX).await.unwrap();
-    let mut answer = ask("/agent", &[prompt("m1"), prompt("m2")]).await.into_body().into_data_stream();
+    let mut response = ask("/agent", &[prompt("m1"), prompt("m2")]).await.into_body().into_data_stream();
     let mut begun = String::new();
     while !begun.contains("And") {
-        begun.push_str(std::str::from_utf8(&answer.next().await.unwrap().unwrap()).unwrap());
+        begun.push_str(std::str::from_utf8(&response.next().await.unwrap().unwrap()).unwrap());
     }
-    let others = most(async || {
+    let others = attempt_until_enough(async || {
         let connecting = Request::post("/agent/connect").header(header::HOST, "localhost");
         let connecting = connecting.header(header::CONTENT_TYPE, "application/json");
         let connecting = connecting.body(Body::from(r#"{"threadId":"t","runId":"r","messages":[]}"#)).unwrap();
         let long = tokio::spawn(router.clone().oneshot(connecting));
-        let (connected, others) = beside(&router, long).await;
+        let (connected, others) = send_beside(&router, long).await;
         let first = connected.unwrap().into_body().into_data_stream().next().await.unwrap().unwrap();
         assert!(first.len() > 3_000_000, "{} bytes", first.len());
         others
     })
     .await;
-    assert!(others >= OTHERS, "{others} others were served beside it");
+    assert!(others >= OTHERS, "{others} others were served beside the connection");
 }

@@ -1,9 +1,9 @@
-//! The rules that hold for both protocols of frontends.
+//! Tests of the rules that hold for both protocols of frontends.
 
 mod crash;
 mod deep_json;
 mod duplicates;
 mod fairness;
-mod fleet;
 mod nested_calls;
+mod shared_store;
 mod visibility;

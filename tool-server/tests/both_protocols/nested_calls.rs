@@ -1,4 +1,4 @@
-//! A call that an agent makes which is a tool itself, executed by the client: over both protocols.
+//! Tests of a nested agent's call that the client executes, over both protocols.
 
 use axum::{
     Router,
@@ -23,27 +23,27 @@ struct Locate {
     digits: u8,
 }
 
-/// Calls a tool, and then says what came of it.
-fn caller(name: &'static str, arguments: &'static str) -> FunctionModel {
-    FunctionModel::new(move |asked: ModelRequest<'_>| match asked.messages.last() {
+/// Returns a model that calls a tool, and then writes the call's result.
+fn calling_model(name: &'static str, arguments: &'static str) -> FunctionModel {
+    FunctionModel::new(move |request: ModelRequest<'_>| match request.messages.last() {
         Some(Message::Tool(message)) => {
             let texts = message.content.iter().map(|part| match part {
                 Part::Json { json } => json.as_str(),
                 part => part.as_text().unwrap_or_default(),
             });
-            Turn::say(format!("heard {}", texts.collect::<String>()))
+            Turn::say(format!("got {}", texts.collect::<String>()))
         }
         _ => Turn::call(name, arguments),
     })
 }
 
 fn router() -> Router {
-    let guide = Agent::new(caller("Locate", r#"{"digits":2}"#)).tools(toolset!(Locate));
+    let guide = Agent::new(calling_model("Locate", r#"{"digits":2}"#)).tools(toolset!(Locate));
     let tools = Toolset::new().with(guide.as_tool("guide", "Finds the way.")).unwrap();
-    Server::new(Agent::new(caller("guide", r#"{"task":"home"}"#)).tools(tools)).ag_ui(AgUi::new()).router()
+    Server::new(Agent::new(calling_model("guide", r#"{"task":"home"}"#)).tools(tools)).ag_ui(AgUi::new()).router()
 }
 
-/// The chunks that a chat of the AI SDK gets.
+/// Sends the messages of a chat of the AI SDK, and returns the chunks of the response.
 async fn chat(router: &Router, messages: &Value) -> Vec<Value> {
     let body = json!({ "id": "c", "messages": messages }).to_string();
     let request = Request::post("http://localhost/api/chat").header(header::CONTENT_TYPE, "application/json");
@@ -60,7 +60,7 @@ async fn a_client_of_the_ai_sdk_executes_it_as_a_call_of_its_own() {
     let prompt = json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "where to?" }] });
     let first = chat(&router, &json!([prompt])).await;
     let kinds: Vec<_> = first.iter().map(|chunk| chunk["type"].as_str().unwrap()).collect();
-    // In a step of its own: clients go on when all calls of the last step have ended.
+    // The call is in a step of its own, because clients go on when all calls of the last step have ended.
     assert_eq!(
         kinds[kinds.len() - 5..],
         ["finish-step", "start-step", "tool-input-available", "finish-step", "finish"]
@@ -76,9 +76,9 @@ async fn a_client_of_the_ai_sdk_executes_it_as_a_call_of_its_own() {
     };
     let second = chat(&router, &part(json!("59.9, 10.7"))).await;
     let output = second.iter().find(|chunk| chunk["type"] == "tool-output-available").unwrap();
-    assert!(output["output"].as_str().unwrap().contains("heard 59.9, 10.7"), "{output}");
+    assert!(output["output"].as_str().unwrap().contains("got 59.9, 10.7"), "{output}");
     assert_ne!(output["toolCallId"], call["toolCallId"]);
-    // An answer counts once: the next is refused, and begins no stream.
+    // The first result counts. The next is refused, and begins no stream.
     assert_eq!(chat(&router, &part(json!("elsewhere"))).await, [] as [Value; 0]);
 }
 
@@ -95,7 +95,7 @@ async fn a_client_of_ag_ui_answers_an_interrupt() {
     let answer = json!({ "resume": [{ "interruptId": asked["id"], "status": "resolved", "payload": "59.9, 10.7" }] });
     let second = post(&router, input("t", &json!([]), &answer)).await;
     assert!(
-        second.event("TOOL_CALL_RESULT")["content"].as_str().unwrap().contains("heard 59.9, 10.7"),
+        second.event("TOOL_CALL_RESULT")["content"].as_str().unwrap().contains("got 59.9, 10.7"),
         "{}",
         second.text
     );

@@ -1,4 +1,4 @@
-//! A client sees the same of a tool on every route.
+//! Tests that every route shows the same of a tool.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     tools::tools,
 };
 
-/// Sees nothing of it, whatever the setting is.
+/// Return text that no client may see, with any setting.
 #[tool_runtime::tool(effect = read_only, meta(hidden = true))]
 fn always_hidden() -> &'static str {
     "always hidden"
@@ -30,7 +30,7 @@ fn world(visibility: Visibility) -> World {
 }
 
 /// Sends the script as a chat and as a thread, and returns all that clients can read of both.
-async fn everything(world: &World, turns: &[Vec<Step>]) -> Vec<(String, String)> {
+async fn run_everywhere(world: &World, turns: &[Vec<Step>]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     let prompts = json!([{ "id": "m1", "role": "user", "content": serde_json::to_string(turns).unwrap() }]);
     for (path, body) in [
@@ -38,18 +38,18 @@ async fn everything(world: &World, turns: &[Vec<Step>]) -> Vec<(String, String)>
         ("/api/v6/chat", json!({ "id": "ui6", "messages": [user("m1", turns)] })),
         ("/agent", serde_json::from_str(&input("thread", &prompts, &json!({}))).unwrap()),
     ] {
-        let answer = world.ask("anna", "POST", path, Some(&body)).await;
-        assert_eq!(answer.status, 200);
-        all.push((format!("POST {path}"), answer.whole().await));
+        let response = world.ask("anna", "POST", path, Some(&body)).await;
+        assert_eq!(response.status, 200);
+        all.push((format!("POST {path}"), response.read_all().await));
     }
     // A chat is a thread, and a thread is a chat.
     for chat in ["ui7", "ui6", "thread"] {
         for path in [format!("/api/chat/{chat}"), format!("/api/v6/chat/{chat}")] {
-            all.push((format!("GET {path}"), world.get(&path).await.whole().await));
+            all.push((format!("GET {path}"), world.get(&path).await.read_all().await));
         }
         let body: Value = serde_json::from_str(&input(chat, &json!([]), &json!({}))).unwrap();
-        let answer = world.ask("anna", "POST", "/agent/connect", Some(&body)).await;
-        all.push((format!("POST /agent/connect {chat}"), answer.whole().await));
+        let response = world.ask("anna", "POST", "/agent/connect", Some(&body)).await;
+        all.push((format!("POST /agent/connect {chat}"), response.read_all().await));
     }
     all
 }
@@ -59,7 +59,7 @@ async fn results_and_calls_are_hidden_on_every_route() {
     let turn = ["secret", "grows", "fails", "always_hidden"].map(|name| call(name, "{}")).to_vec();
     for visibility in [Visibility::Shown, Visibility::WithoutResult, Visibility::Hidden] {
         let world = world(visibility);
-        for (route, text) in everything(&world, &turn).await {
+        for (route, text) in run_everywhere(&world, &turn).await {
             for result in ["Main Street", "bbbb", "it does not work"] {
                 let is_seen = text.contains(result);
                 assert!(!is_seen || visibility == Visibility::Shown, "{result} at {route}: {text}");
@@ -76,7 +76,7 @@ async fn results_and_calls_are_hidden_on_every_route() {
             assert!(!text.contains("tool-always_hidden"), "{route}: {text}");
         }
         for path in ["/api/tools", "/api/tools.ts"] {
-            let text = world.get(path).await.whole().await;
+            let text = world.get(path).await.read_all().await;
             assert_eq!(text.contains("secret"), visibility != Visibility::Hidden, "{path}");
             assert!(text.contains("locate") && !text.contains("always_hidden"), "{path}");
         }
@@ -86,20 +86,20 @@ async fn results_and_calls_are_hidden_on_every_route() {
 #[tokio::test]
 async fn a_hidden_call_that_a_person_decides_is_seen_without_its_result() {
     let world = world(Visibility::Hidden);
-    let asked = everything(&world, &[call("asks", r#"{"what":"it"}"#)]).await;
+    let asked = run_everywhere(&world, &[call("asks", r#"{"what":"it"}"#)]).await;
     for (route, text) in &asked {
         let is_asked = ["approval-request", "interruptId", r#""interrupts":[{"#].iter().any(|part| text.contains(part));
         assert!(is_asked, "{route}: {text}");
     }
-    let loaded = world.get("/api/chat/ui7").await.whole().await;
+    let loaded = world.get("/api/chat/ui7").await.read_all().await;
     let mut messages: Vec<Value> = serde_json::from_str(&loaded).unwrap();
     let part = messages[1]["parts"].as_array_mut().unwrap().last_mut().unwrap();
     assert_eq!((&part["state"], &part["input"]), (&json!("approval-requested"), &json!({ "what": "it" })));
     part["state"] = json!("approval-responded");
     part["approval"]["approved"] = json!(true);
     let body = json!({ "id": "ui7", "messages": messages });
-    let live = world.ask("anna", "POST", "/api/chat", Some(&body)).await.whole().await;
-    let loaded = world.get("/api/chat/ui7").await.whole().await;
+    let live = world.ask("anna", "POST", "/api/chat", Some(&body)).await.read_all().await;
+    let loaded = world.get("/api/chat/ui7").await.read_all().await;
     assert!(!live.contains("removed it") && !loaded.contains("removed it"), "{live} {loaded}");
     let messages: Vec<Value> = serde_json::from_str(&loaded).unwrap();
     let parts = messages[1]["parts"].as_array().unwrap();

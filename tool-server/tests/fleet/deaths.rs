@@ -1,4 +1,4 @@
-//! Servers that are killed in the middle: every client ends with its whole answer, no effect happens twice, and none is lost.
+//! Tests of servers that are killed: every client gets its whole response, no effect happens twice, and none is lost.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,12 +11,12 @@ use tool_test_kit::within;
 use super::{
     Fleet,
     client::Counts,
-    number,
+    read_number,
     world::{World, script, turn},
 };
 
-/// Returns a time that looks random, and is the same in every run of the tests.
-fn moment(number: usize) -> Duration {
+/// Returns a pseudo-random pause, which is the same in every run of the tests.
+fn pause_before_kill(number: usize) -> Duration {
     let step = number as u64 * 7919 % 1300;
     Duration::from_millis(200 + step * 3)
 }
@@ -34,19 +34,19 @@ fn check(world: &World, once: &[String], again: &[String]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_and_approvals_survive_the_death_of_servers_at_any_moment() {
-    let kills = number("KILLS", 10);
-    // A server renews its lease after half of it. A slow server must not be taken for dead: another would repeat its calls.
+async fn calls_and_approvals_survive_the_death_of_servers_at_any_pause_before_kill() {
+    let kills = read_number("KILLS", 10);
+    // A server renews its lease after half of it. A slow server must not lose its lease, because another would repeat its calls.
     let mut fleet = Fleet::start(Duration::from_secs(5)).await;
     let world = Arc::new(fleet.world());
     let (mut counts, mut chats, mut killed) = (Counts::default(), 0_u64, 0);
-    // It may come after the chats that are under way.
-    let mut next = Instant::now() + moment(0);
+    // The next kill may come after the chats in progress.
+    let mut next = Instant::now() + pause_before_kill(0);
     while killed < kills {
         let mut clients = JoinSet::new();
         let (mut once, mut again) = (Vec::new(), Vec::new());
         for _ in 0..4 {
-            let (client, n, is_ui) = (fleet.client(format!("c{chats}")), chats * 100, chats % 2 == 0);
+            let (client, n, is_ai_sdk) = (fleet.client(format!("c{chats}")), chats * 100, chats % 2 == 0);
             chats += 1;
             once.extend([format!("add {}", n + 1), format!("pay {}", n + 2), format!("add {}", n + 3)]);
             again.extend([format!("set {n}"), format!("set {}", n + 4)]);
@@ -56,7 +56,11 @@ async fn calls_and_approvals_survive_the_death_of_servers_at_any_moment() {
             ];
             let (text, world) = (script(&turns), Arc::clone(&world));
             clients.spawn(async move {
-                let played = if is_ui { client.play(&text, &world).await } else { client.run(&text, &world).await };
+                let played = if is_ai_sdk {
+                    client.play_ai_sdk(&text, &world).await
+                } else {
+                    client.play_ag_ui(&text, &world).await
+                };
                 (client.chat, played)
             });
         }
@@ -74,7 +78,7 @@ async fn calls_and_approvals_survive_the_death_of_servers_at_any_moment() {
                         fleet.kill(server);
                         fleet.replace(server);
                         killed += 1;
-                        next = Instant::now() + moment(killed);
+                        next = Instant::now() + pause_before_kill(killed);
                     }
                 }
             }
@@ -91,8 +95,8 @@ async fn calls_and_approvals_survive_the_death_of_servers_at_any_moment() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_end_whole_when_a_server_dies_in_the_middle() {
-    let streams = number("STREAMS", 100);
-    // Many streams make servers slow, and a slow server must not be taken for dead.
+    let streams = read_number("STREAMS", 100);
+    // Many streams make servers slow, and a slow server must not lose its lease.
     let mut fleet = Fleet::start(Duration::from_millis(5000 + 25 * streams as u64)).await;
     let world = Arc::new(fleet.world());
     let mut clients = JoinSet::new();
@@ -102,7 +106,11 @@ async fn streams_end_whole_when_a_server_dies_in_the_middle() {
         let turns = [turn(&words, &[("set", n), ("add", n + 1)]), turn(&words, &[("add", n + 2)])];
         let (text, world) = (script(&turns), Arc::clone(&world));
         clients.spawn(async move {
-            if stream % 2 == 0 { client.play(&text, &world).await } else { client.run(&text, &world).await }
+            if stream % 2 == 0 {
+                client.play_ai_sdk(&text, &world).await
+            } else {
+                client.play_ag_ui(&text, &world).await
+            }
         });
     }
     within("a stream", async {
@@ -130,7 +138,7 @@ async fn streams_end_whole_when_a_server_dies_in_the_middle() {
     check(&world, &of(&[1, 2], "add"), &of(&[0], "set"));
     let (Counts { broken, lost }, effects) = (counts, world.effects().len());
     println!(
-        "fleet: {streams} streams over 3 servers, one killed: {whole} whole answers, {broken} streams broke off, {lost} lost calls \
+        "fleet: {streams} streams over 3 servers, one killed: {whole} whole responses, {broken} streams broke off, {lost} lost calls \
          were asked about, {effects} effects, none twice, none lost"
     );
     fleet.end().await;

@@ -1,6 +1,7 @@
-//! Several servers as processes on one PostgreSQL, behind a proxy that sends each request to the next one. Some are killed.
+//! Tests of several servers as processes on one PostgreSQL, behind a proxy that sends each request to the next server. Some
+//! servers are killed.
 //!
-//! `scripts/fleet` runs the whole series. The tests of servers in one process are in `both_protocols::fleet`.
+//! `scripts/fleet` runs the whole series. The tests of servers in one process are in `both_protocols::shared_store`.
 
 mod client;
 mod deaths;
@@ -24,7 +25,7 @@ use client::Client;
 use proxy::Proxy;
 use world::World;
 
-/// Servers, and what outlives them.
+/// Servers, with the proxy, the database and the folder that outlive them.
 struct Fleet {
     servers: Vec<(Child, SocketAddr)>,
     proxy: Proxy,
@@ -37,11 +38,11 @@ impl Fleet {
     /// Starts three servers whose leases last for `lease`.
     async fn start(lease: Duration) -> Self {
         let schema = Schema::new();
-        // The tables are there before servers compete for them, and before a test asks for them.
+        // Create the tables before servers compete to create them, and before a test reads them.
         drop(schema.open().await);
         let mut fleet = Self { servers: Vec::new(), proxy: Proxy::start().await, schema, folder: File::new(), lease };
         for _ in 0..3 {
-            let server = fleet.serve();
+            let server = fleet.start_server();
             fleet.servers.push(server);
         }
         fleet.proxy.send_to(fleet.addresses());
@@ -64,8 +65,8 @@ impl Fleet {
         self.servers.iter().map(|(_, address)| *address).collect()
     }
 
-    /// Starts a process that serves.
-    fn serve(&self) -> (Child, SocketAddr) {
+    /// Starts a server in a process of its own.
+    fn start_server(&self) -> (Child, SocketAddr) {
         let mut server = Command::new(std::env::current_exe().unwrap())
             .args(["fleet::service::serves", "--exact", "--ignored", "--nocapture"])
             .env(service::URL, self.schema.named_url())
@@ -79,7 +80,7 @@ impl Fleet {
         let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
         let address = lines.find_map(|line| Some(line.split_once(service::READY)?.1.to_owned()));
         let address = address.expect("the server starts").parse().unwrap();
-        // The process ends if nobody reads what its test reports after a minute.
+        // If nobody read its output, the process would end when its test reports a running time of a minute.
         std::thread::spawn(move || lines.for_each(drop));
         (server, address)
     }
@@ -91,9 +92,9 @@ impl Fleet {
         server.wait().unwrap();
     }
 
-    /// Starts a server in place of one that was killed, at another address.
+    /// Replaces a killed server by a new one at another address.
     fn replace(&mut self, number: usize) {
-        self.servers[number] = self.serve();
+        self.servers[number] = self.start_server();
         self.proxy.send_to(self.addresses());
     }
 
@@ -112,7 +113,7 @@ impl Drop for Fleet {
     }
 }
 
-/// Returns the number that the environment variable sets, or `otherwise`.
-fn number(variable: &str, otherwise: usize) -> usize {
-    std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
+/// Returns the number in the environment variable, or `default`.
+fn read_number(variable: &str, default: usize) -> usize {
+    std::env::var(variable).map_or(default, |text| text.parse().unwrap())
 }

@@ -1,4 +1,4 @@
-//! A proxy that knows nothing of HTTP: each connection goes to the next server that answers.
+//! A proxy of TCP connections: each goes to the next server that accepts it.
 
 use std::{
     net::SocketAddr,
@@ -30,7 +30,7 @@ impl Proxy {
             while let Ok((client, _)) = listener.accept().await {
                 let servers = known.lock().unwrap().clone();
                 let first = next.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(pass(client, servers, first));
+                tokio::spawn(forward(client, servers, first));
             }
         });
         Self { address, servers, _task: task }
@@ -41,10 +41,10 @@ impl Proxy {
     }
 }
 
-async fn pass(mut client: TcpStream, servers: Vec<SocketAddr>, first: usize) {
+async fn forward(mut client: TcpStream, servers: Vec<SocketAddr>, first: usize) {
     for number in 0..servers.len() {
         if let Ok(mut server) = TcpStream::connect(servers[(first + number) % servers.len()]).await {
-            // A connection that breaks off breaks off at the client.
+            // If the server's connection breaks off, so does the client's.
             let _ = copy_bidirectional(&mut client, &mut server).await;
             return;
         }

@@ -1,4 +1,4 @@
-//! The process of a server.
+//! The server in a process of its own.
 
 use std::{env, path::PathBuf, time::Duration};
 
@@ -19,15 +19,15 @@ pub(super) const SCHEMA: &str = "TOOL_FLEET_SCHEMA";
 pub(super) const DIR: &str = "TOOL_FLEET_DIR";
 pub(super) const LEASE: &str = "TOOL_FLEET_LEASE";
 
-/// The text before the address, when a server is ready.
+/// The text that a server prints before its address.
 pub(super) const READY: &str = "listening on ";
 
 /// The pause before each delta of the model.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Plays the script slowly.
-fn slowly(asked: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
-    play(asked).then(async |delta| {
+fn play_slowly(request: OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + 'static {
+    play(request).then(async |delta| {
         tokio::time::sleep(PAUSE).await;
         delta
     })
@@ -40,10 +40,10 @@ async fn serves() {
     let of = |name: &str| env::var(name).unwrap();
     let store = PostgresOptions::new().schema(of(SCHEMA)).connections(8).connect(&of(URL)).await.unwrap();
     let lease = Duration::from_millis(of(LEASE).parse().unwrap());
-    let agent = Agent::new(FunctionModel::streaming(slowly)).tools(tools(&PathBuf::from(of(DIR)))).store(store);
+    let agent = Agent::new(FunctionModel::streaming(play_slowly)).tools(tools(&PathBuf::from(of(DIR)))).store(store);
     let server = Server::new(agent.lease_time(lease))
         .authenticate(BearerToken::new(|token| Some(token.into())))
-        .max_answers(usize::MAX)
+        .max_responses(usize::MAX)
         .ag_ui(AgUi::new().detach(|_| true));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("{READY}{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! Chats that no client reads when their server dies.
+//! Tests of chats that no client reads when their server dies.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,16 +21,16 @@ async fn a_chat_without_a_client_is_continued_on_behalf_of_its_owner() {
             turn("I pay.", &[("pay", 3)]),
         ];
         let text = script(&turns);
-        let says = Arc::clone(&client);
-        let answer = tokio::spawn(async move { says.say("m1", &text).await });
-        // By now, the log has the output of `add`. Without it, the call would be lost, and a person would be asked about it.
-        world.until("work 1").await;
-        // The client of the first server goes with it.
+        let sender = Arc::clone(&client);
+        let response = tokio::spawn(async move { sender.say("m1", &text).await });
+        // When `work` has begun, the log has the output of `add`. Without the output, a person would have to decide the call.
+        world.wait_for("work 1").await;
+        // The connection of the client ends with the server.
         fleet.kill(0);
-        answer.await.unwrap();
+        response.await.unwrap();
         world.go(1);
         let loaded = loop {
-            // This reads the store, and continues nothing.
+            // This request reads the store, and continues no run.
             let loaded = client.load().await.map(serde_json::Value::from).unwrap_or_default().to_string();
             if loaded.contains("approval-requested") {
                 break loaded;
@@ -40,7 +40,8 @@ async fn a_chat_without_a_client_is_continued_on_behalf_of_its_owner() {
         for part in ["worked", "\"anna\"", "I pay."] {
             assert!(loaded.contains(part), "{part}: {loaded}");
         }
-        // What can be repeated was, and nothing else. A person still approves. A server that was slow may have lost its lease too.
+        // Only `work` was repeated, and the approval still waits. A slow server may have lost its lease, too, so `work` may have
+        // run more than twice.
         assert!(world.count("work 1") >= 2, "{:?}", world.effects());
         assert_eq!((world.count("add 2"), world.count("pay 3")), (1, 0));
         fleet.end().await;

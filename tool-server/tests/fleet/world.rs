@@ -1,4 +1,4 @@
-//! The effects of tools, in a file that outlives their processes, and the tools.
+//! Tools, and their effects in a file that outlives the processes.
 
 use std::{
     fs::{self, OpenOptions},
@@ -11,6 +11,7 @@ use tool_runtime::{Context, Toolset, tool, toolset};
 
 use crate::model::Step;
 
+/// The file of effects: a line for each.
 pub(super) struct World(PathBuf);
 
 impl World {
@@ -32,7 +33,7 @@ impl World {
     }
 
     /// Waits until an effect has happened.
-    pub(super) async fn until(&self, effect: &str) {
+    pub(super) async fn wait_for(&self, effect: &str) {
         while self.count(effect) == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -43,7 +44,7 @@ pub(super) fn tools(dir: &Path) -> Toolset {
     toolset!(World::of(dir); pay, add, set, work, whoami)
 }
 
-/// Needs an approval, and must not run twice.
+/// Pay. Needs an approval, and must not run twice.
 #[tool(approval = always, effect = destructive)]
 async fn pay(
     /// The amount.
@@ -54,7 +55,7 @@ async fn pay(
     n
 }
 
-/// Must not run twice, and takes a while.
+/// Add. Must not run twice, and takes a while.
 #[tool]
 async fn add(
     /// The amount.
@@ -67,7 +68,7 @@ async fn add(
     n
 }
 
-/// May run twice.
+/// Set. May run twice.
 #[tool(idempotent)]
 async fn set(
     /// The amount.
@@ -78,7 +79,7 @@ async fn set(
     n
 }
 
-/// Goes on until the effect `go` has happened. May run twice.
+/// Work until the effect `go` has happened. May run twice.
 #[tool(effect = read_only)]
 async fn work(
     /// The number of the call.
@@ -86,7 +87,7 @@ async fn work(
     #[state] world: &World,
 ) -> &'static str {
     world.note(&format!("work {n}"));
-    world.until(&format!("go {n}")).await;
+    world.wait_for(&format!("go {n}")).await;
     "worked"
 }
 
@@ -108,7 +109,7 @@ impl World {
     }
 }
 
-/// Returns the steps of a turn that says `text` and makes calls with these numbers.
+/// Returns the steps of a turn that writes `text` and makes calls with these numbers.
 pub(super) fn turn(text: &str, calls: &[(&str, u64)]) -> Vec<Step> {
     let mut steps: Vec<Step> = text.split_inclusive(' ').map(|word| Step::Text(word.to_owned())).collect();
     for (index, (tool, n)) in calls.iter().enumerate() {

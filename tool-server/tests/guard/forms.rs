@@ -1,4 +1,4 @@
-//! Requests that a page of another site sends without asking first.
+//! Tests of requests that a page of another site can send without a preflight.
 
 use std::sync::atomic::Ordering;
 
@@ -15,18 +15,18 @@ async fn a_form_can_neither_prompt_nor_approve() {
     for (path, message) in &asked {
         for kind in forms {
             let headers = [("host", &*host), ("content-type", kind)];
-            let answer = send(address, &format!("POST {path}"), &headers, &message.to_string()).await;
-            answer.is_refused(415, "unsupported_media_type", &[]);
+            let response = send(address, &format!("POST {path}"), &headers, &message.to_string()).await;
+            response.assert_refused(415, "unsupported_media_type", &[]);
         }
     }
-    // The user asks, and the page knows everything that it could guess.
+    // The user sends the prompt, and the page knows everything that it could guess.
     for (path, message) in asked {
-        let answer = post(address, path, &host, &message).await;
-        let approval = if path == "/agent" { run_approval(&answer) } else { chat_approval(&answer) };
+        let response = post(address, path, &host, &message).await;
+        let approval = if path == "/agent" { run_approval(&response) } else { chat_approval(&response) };
         for kind in forms {
             let headers = [("host", &*host), ("content-type", kind)];
-            let answer = send(address, &format!("POST {path}"), &headers, &approval.to_string()).await;
-            answer.is_refused(415, "unsupported_media_type", &[]);
+            let response = send(address, &format!("POST {path}"), &headers, &approval.to_string()).await;
+            response.assert_refused(415, "unsupported_media_type", &[]);
         }
         let before = deleted.load(Ordering::SeqCst);
         assert_eq!(post(address, path, &host, &approval).await.status, 200, "{path}");
@@ -35,7 +35,7 @@ async fn a_form_can_neither_prompt_nor_approve() {
     assert_eq!(deleted.load(Ordering::SeqCst), 3);
 }
 
-/// `stop` has no body, so a program may send it without a type; a browser that sends it for another site says so.
+/// `stop` has no body, so a program may send it without a type. A browser marks a request for another site with a header.
 #[tokio::test]
 async fn a_request_without_a_body_needs_no_type() {
     let address = listen(server().0.router()).await;
@@ -54,8 +54,8 @@ async fn a_request_without_a_body_needs_no_type() {
         assert_eq!(stop(headers).await.status, 204, "{headers:?}");
     }
     for site in ["cross-site", "same-site"] {
-        stop(&[("sec-fetch-site", site)]).await.is_refused(415, "unsupported_media_type", &[]);
-        stop(&[("sec-fetch-site", site), ("origin", "http://evil.example")]).await.is_refused(
+        stop(&[("sec-fetch-site", site)]).await.assert_refused(415, "unsupported_media_type", &[]);
+        stop(&[("sec-fetch-site", site), ("origin", "http://evil.example")]).await.assert_refused(
             403,
             "invalid_origin",
             &[],

@@ -1,4 +1,4 @@
-//! The names that a server answers to.
+//! Tests of the hosts' names that a server accepts.
 
 use axum::{
     Router,
@@ -7,29 +7,29 @@ use axum::{
 };
 use tower::ServiceExt;
 
-use crate::guard::kit::{listen, send, server};
+use crate::guard::kit::{Response, listen, send, server};
 
-/// Asks for the tools, with these headers.
-async fn tools(router: Router, headers: &[(&str, &str)]) -> crate::guard::kit::Answer {
+/// Requests the tools, with these headers.
+async fn get_tools(router: Router, headers: &[(&str, &str)]) -> Response {
     send(listen(router).await, "GET /api/tools", headers, "").await
 }
 
 #[tokio::test]
-async fn loopback_names_are_answered_at_every_port() {
+async fn loopback_names_are_accepted_with_every_port() {
     for host in ["localhost", "LOCALHOST:1", "127.0.0.1:3000", "[::1]", "[::1]:65535"] {
-        assert_eq!(tools(server().0.router(), &[("host", host)]).await.status, 200, "{host}");
+        assert_eq!(get_tools(server().0.router(), &[("host", host)]).await.status, 200, "{host}");
     }
 }
 
 #[tokio::test]
 async fn a_refusal_names_the_host_and_the_setting() {
     for host in ["evil.example", "localhost.evil.example:3000", "127.0.0.2", "0.0.0.0:3000", "[::]", "10.0.0.7:80"] {
-        tools(server().0.router(), &[("host", host)]).await.is_refused(403, "invalid_host", &[host, "`hosts`"]);
+        get_tools(server().0.router(), &[("host", host)]).await.assert_refused(403, "invalid_host", &[host, "`hosts`"]);
     }
 }
 
 #[tokio::test]
-async fn names_of_the_application_take_the_place_of_those_of_loopback() {
+async fn names_of_the_application_replace_those_of_loopback() {
     let router =
         server().0.hosts(["tools.example.com", "other.example.com:8443", "::1", "https://no.example"]).router();
     for (host, status) in [
@@ -43,25 +43,25 @@ async fn names_of_the_application_take_the_place_of_those_of_loopback() {
         ("no.example", 403),
         ("localhost", 403),
     ] {
-        assert_eq!(tools(router.clone(), &[("host", host)]).await.status, status, "{host}");
+        assert_eq!(get_tools(router.clone(), &[("host", host)]).await.status, status, "{host}");
     }
     let nobody = server().0.hosts([""; 0]).router();
-    assert_eq!(tools(nobody, &[("host", "localhost")]).await.status, 403);
+    assert_eq!(get_tools(nobody, &[("host", "localhost")]).await.status, 403);
 }
 
 #[tokio::test]
-async fn a_host_is_there_once_and_in_form() {
+async fn a_request_has_one_valid_host() {
     let twice = [("host", "localhost"), ("host", "evil.example")];
     let same = [("host", "localhost"), ("host", "localhost")];
     for headers in [&twice[..], &same[..]] {
-        tools(server().0.router(), headers).await.is_refused(400, "invalid_host", &["more than one"]);
+        get_tools(server().0.router(), headers).await.assert_refused(400, "invalid_host", &["more than one"]);
     }
     for host in ["", "localhost:x", "localhost:", "evil@localhost", "localhost/evil", "localhost,evil.example", "[::1"]
     {
         let sent = format!("`{host}`");
-        tools(server().0.router(), &[("host", host)]).await.is_refused(400, "invalid_host", &[&sent]);
+        get_tools(server().0.router(), &[("host", host)]).await.assert_refused(400, "invalid_host", &[&sent]);
     }
-    // HTTP/1.0 knows requests without one.
+    // HTTP/1.0 allows requests without a host.
     let request = Request::get("/api/tools").body(Body::empty()).unwrap();
     let response = server().0.router().oneshot(request).await.unwrap();
     assert_eq!(response.status().as_u16(), 400);
@@ -92,30 +92,30 @@ async fn a_host_in_the_uri_counts() {
     }
     let address = listen(server().0.router()).await;
     let absolute = send(address, "GET http://evil.example/api/tools", &[("host", "localhost")], "").await;
-    absolute.is_refused(400, "invalid_host", &["more than one"]);
+    absolute.assert_refused(400, "invalid_host", &["more than one"]);
 }
 
 #[tokio::test]
-async fn a_health_check_may_come_by_any_name() {
+async fn a_health_check_may_use_any_name() {
     for headers in [&[("host", "10.0.0.7:80")][..], &[("host", "evil.example")], &[]] {
-        let answer = health(headers).await;
-        assert_eq!((answer.status, answer.body.as_str()), (200, r#"{"status":"ok"}"#), "{headers:?}");
+        let response = get_health(headers).await;
+        assert_eq!((response.status, response.body.as_str()), (200, r#"{"status":"ok"}"#), "{headers:?}");
     }
 }
 
-async fn health(headers: &[(&str, &str)]) -> crate::guard::kit::Answer {
+async fn get_health(headers: &[(&str, &str)]) -> Response {
     send(listen(server().0.router()).await, "GET /health", headers, "").await
 }
 
-/// Other paths and hosts of an application are its own business.
+/// The checks do not apply to other paths of the application.
 #[tokio::test]
 async fn paths_of_the_application_are_left_alone() {
     let own = || Router::new().route("/page", axum::routing::get(async || "page"));
     for router in [own().merge(server().0.router()), server().0.router().merge(own())] {
         let address = listen(router).await;
         for (path, status) in [("/page", 200), ("/nothing", 404), ("/api/tools", 403)] {
-            let answer = send(address, &format!("GET {path}"), &[("host", "page.example")], "").await;
-            assert_eq!(answer.status, status, "{path}");
+            let response = send(address, &format!("GET {path}"), &[("host", "page.example")], "").await;
+            assert_eq!(response.status, status, "{path}");
         }
     }
 }

@@ -42,8 +42,8 @@ fn delete_file(
 pub(crate) fn server() -> (Server, Arc<AtomicUsize>) {
     let deleted = Arc::new(AtomicUsize::new(0));
     let state = Disk { deleted: Arc::clone(&deleted) };
-    let model = FunctionModel::streaming(|asked| {
-        let deltas = if matches!(asked.messages.last(), Some(Message::Tool(_))) {
+    let model = FunctionModel::streaming(|request| {
+        let deltas = if matches!(request.messages.last(), Some(Message::Tool(_))) {
             vec![Delta::Text("Done.".to_owned()), Delta::Finish(FinishReason::Stop)]
         } else {
             vec![
@@ -76,7 +76,7 @@ pub(crate) fn surfaces(token: Option<&str>) -> Router {
     server.authenticate(users).router()
 }
 
-/// Says that it is noon.
+/// Tell the time.
 #[cfg(feature = "mcp")]
 #[tool(effect = read_only)]
 fn now() -> &'static str {
@@ -91,16 +91,16 @@ pub(crate) async fn listen(router: Router) -> SocketAddr {
     address
 }
 
-/// A response.
+/// The response to a request.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     /// The status line and the headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl Response {
     /// Returns the events of a stream.
     pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -112,9 +112,9 @@ impl Answer {
         self.head.lines().any(|line| line.split_once(": ") == Some((name, value)))
     }
 
-    /// Checks that the request was refused, in the form of the project's errors, with a message that has `parts` in it.
+    /// Checks that the request was refused with the project's form of errors, and that the message contains all `parts`.
     #[track_caller]
-    pub(crate) fn is_refused(&self, status: u16, code: &str, parts: &[&str]) {
+    pub(crate) fn assert_refused(&self, status: u16, code: &str, parts: &[&str]) {
         assert_eq!(self.status, status, "{self:?}");
         let body: Value = serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"));
         assert_eq!(body["error"]["code"], code, "{self:?}");
@@ -123,8 +123,7 @@ impl Answer {
     }
 }
 
-/// Sends a request as it is written here. A body of a chunked request, or one without a `content-length`, gets what it needs
-/// to be whole.
+/// Sends a request with exactly these headers. Only the framing of the body is added: chunks, or the missing `content-length`.
 pub(crate) async fn begin(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut lines = vec![format!("{line} HTTP/1.1"), "connection: close".to_owned()];
     lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
@@ -139,22 +138,22 @@ pub(crate) async fn begin(address: SocketAddr, line: &str, headers: &[(&str, &st
 }
 
 /// Reads the whole response.
-pub(crate) async fn finish(mut stream: TcpStream) -> Answer {
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await.unwrap();
-    let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {answer:?}"));
+pub(crate) async fn finish(mut stream: TcpStream) -> Response {
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await.unwrap();
+    let response = String::from_utf8(response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {response:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    Response { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
 }
 
 /// Sends a request like [`begin`], and reads the whole response.
-pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+pub(crate) async fn send(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> Response {
     finish(begin(address, line, headers, body).await).await
 }
 
-/// Sends JSON to a host.
-pub(crate) async fn post(address: SocketAddr, path: &str, host: &str, body: &Value) -> Answer {
+/// Sends JSON, with this name of the host.
+pub(crate) async fn post(address: SocketAddr, path: &str, host: &str, body: &Value) -> Response {
     let headers = [("host", host), ("content-type", "application/json")];
     send(address, &format!("POST {path}"), &headers, &body.to_string()).await
 }
@@ -163,13 +162,13 @@ fn prompt() -> Value {
     json!({ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "Clean up." }] })
 }
 
-/// Returns a new message of the AI SDK.
+/// Returns the body of a new chat of the AI SDK.
 pub(crate) fn chat() -> Value {
     json!({ "id": "chat", "messages": [prompt()] })
 }
 
-/// Returns the approval that an answer asks for, or a made-up one where it asks for none.
-pub(crate) fn chat_approval(asked: &Answer) -> Value {
+/// Returns the body that gives the approval that a response requests, or a made-up approval if it requests none.
+pub(crate) fn chat_approval(asked: &Response) -> Value {
     let asked = asked.events().into_iter().find(|event| event["type"] == "tool-approval-request").unwrap_or_default();
     let part = json!({
         "type": "tool-delete_file",
@@ -178,8 +177,8 @@ pub(crate) fn chat_approval(asked: &Answer) -> Value {
         "input": { "name": "thesis.txt" },
         "approval": { "id": asked["approvalId"], "approved": true },
     });
-    let answer = json!({ "id": "a1", "role": "assistant", "parts": [{ "type": "step-start" }, part] });
-    json!({ "id": "chat", "messages": [prompt(), answer] })
+    let message = json!({ "id": "a1", "role": "assistant", "parts": [{ "type": "step-start" }, part] });
+    json!({ "id": "chat", "messages": [prompt(), message] })
 }
 
 fn run_input() -> Value {
@@ -189,15 +188,15 @@ fn run_input() -> Value {
     })
 }
 
-/// Returns a new message of AG-UI.
+/// Returns the body of a new thread of AG-UI.
 pub(crate) fn run() -> Value {
     let mut input = run_input();
     input["messages"] = json!([{ "id": "m1", "role": "user", "content": "Clean up." }]);
     input
 }
 
-/// Returns the answer to the interrupt of a run, or to a made-up one where there is none.
-pub(crate) fn run_approval(asked: &Answer) -> Value {
+/// Returns the body that approves the interrupt of a run, or a made-up interrupt if there is none.
+pub(crate) fn run_approval(asked: &Response) -> Value {
     let asked = asked.events().into_iter().find(|event| event["type"] == "RUN_FINISHED").unwrap_or_default();
     let id = &asked["outcome"]["interrupts"][0]["id"];
     let mut input = run_input();

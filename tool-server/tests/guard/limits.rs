@@ -1,4 +1,4 @@
-//! The number of a principal's answers that are in progress at once, and the size of the store in memory.
+//! Tests of the limit of a principal's active responses, and of the limits of the store in memory.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use tool_runtime::{
 use tool_server::{AgUi, BearerToken, Server};
 use tower::ServiceExt;
 
-/// Asks in a chat, over the AI SDK's protocol or AG-UI.
+/// Sends a message in a chat, over the AI SDK's protocol or AG-UI.
 async fn ask(router: &Router, by: &str, path: &str, chat: &str) -> Response {
     let prompt =
         json!({ "id": "m1", "role": "user", "content": "Go on.", "parts": [{ "type": "text", "text": "Go on." }] });
@@ -31,13 +31,13 @@ async fn ask(router: &Router, by: &str, path: &str, chat: &str) -> Response {
 }
 
 #[tokio::test]
-async fn a_principal_has_only_so_many_answers_at_once() {
+async fn a_principal_s_active_responses_are_limited() {
     let model =
         FunctionModel::streaming(|_| stream::iter([Ok(Delta::Text("And".to_owned()))]).chain(stream::pending()));
     let router = Server::new(Agent::new(model))
         .ag_ui(AgUi::new())
         .authenticate(BearerToken::of([("anna", "anna"), ("ben", "ben")]))
-        .max_answers(2)
+        .max_responses(2)
         .router();
     let (first, second) = (ask(&router, "anna", "/api/chat", "1").await, ask(&router, "anna", "/agent", "2").await);
     assert_eq!((first.status(), second.status()), (200.try_into().unwrap(), 200.try_into().unwrap()));
@@ -48,10 +48,10 @@ async fn a_principal_has_only_so_many_answers_at_once() {
         let text = String::from_utf8_lossy(&bytes);
         assert!(text.contains("too_many_answers") && text.contains("stop one"), "{text}");
     }
-    // Another principal has its own limit, and a chat that is answered already counts once.
+    // Another principal has its own limit, and a chat with an active response counts once.
     assert_eq!(ask(&router, "ben", "/api/chat", "3").await.status(), 200);
     assert_eq!(ask(&router, "anna", "/agent", "2").await.status(), 200);
-    // When an answer has ended, there is room for another.
+    // The end of a response makes room for another.
     drop(first);
     let asked_again = async {
         while ask(&router, "anna", "/api/chat", "3").await.status() == 429 {
@@ -70,13 +70,13 @@ async fn a_principal_with_too_many_chats_gets_an_error_and_others_have_room() {
     let users = BearerToken::of([("anna", "anna"), ("ben", "ben")]);
     let server = Server::new(Agent::new(model).store(store)).ag_ui(AgUi::new()).authenticate(users);
     let router = server.router();
-    let whole = async |response: Response| {
+    let read = async |response: Response| {
         let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
         String::from_utf8(bytes.to_vec()).unwrap()
     };
     let mut number = 0;
     let full = loop {
-        let text = whole(ask(&router, "anna", "/api/chat", &number.to_string()).await).await;
+        let text = read(ask(&router, "anna", "/api/chat", &number.to_string()).await).await;
         if text.contains("\"error\"") {
             break text;
         }
@@ -84,7 +84,7 @@ async fn a_principal_with_too_many_chats_gets_an_error_and_others_have_room() {
     };
     assert!((2..20).contains(&number), "{number} chats");
     assert!(full.contains("your chats take up all the room that you have; delete one of them"), "{full}");
-    let text = whole(ask(&router, "anna", "/agent", "other").await).await;
+    let text = read(ask(&router, "anna", "/agent", "other").await).await;
     assert!(text.contains(r#""code":"chats_full""#) && text.contains("delete one of them"), "{text}");
     let title = |name: &str| {
         let request = Request::patch("http://localhost/api/chat/0").header(header::CONTENT_TYPE, "application/json");
@@ -98,19 +98,19 @@ async fn a_principal_with_too_many_chats_gets_an_error_and_others_have_room() {
         }
     };
     assert_eq!(refused.status(), 507);
-    let text = whole(refused).await;
+    let text = read(refused).await;
     assert!(text.contains(r#""code":"chats_full""#) && text.contains("delete one of them"), "{text}");
-    // Ben has room, and Anna has again when she has deleted a chat.
-    let text = whole(ask(&router, "ben", "/api/chat", "0").await).await;
+    // Ben has room. Anna has room again after she has deleted a chat.
+    let text = read(ask(&router, "ben", "/api/chat", "0").await).await;
     assert!(text.contains("Hello."), "{text}");
     let delete = Request::delete("http://localhost/api/chat/1").header(header::AUTHORIZATION, "Bearer anna");
     assert_eq!(router.clone().oneshot(delete.body(Body::empty()).unwrap()).await.unwrap().status(), 204);
-    let text = whole(ask(&router, "anna", "/api/chat", "new").await).await;
+    let text = read(ask(&router, "anna", "/api/chat", "new").await).await;
     assert!(text.contains("Hello."), "{text}");
 }
 
 #[tokio::test]
-async fn a_full_store_in_memory_says_so_and_has_room_again_when_runs_are_deleted() {
+async fn a_full_store_in_memory_has_room_again_after_runs_are_deleted() {
     let store = Arc::new(MemoryStore::new().limit(20_000));
     let agent = Agent::new(FunctionModel::streaming(|_| {
         stream::iter([Ok(Delta::Text("Hello.".to_owned())), Ok(Delta::Finish(FinishReason::Stop))])

@@ -1,22 +1,23 @@
-//! Pages of other origins that the application allows.
+//! Tests of pages of other origins, which the application allows or not.
 
 use std::net::SocketAddr;
 
 use tool_server::{CorsLayer, Server};
 
 use crate::guard::{
-    kit::{Answer, chat, listen, send, server},
+    kit::{Response, chat, listen, send, server},
     routes::{ROUTES, ask},
 };
 
 const APP: &str = "https://app.example";
 
-async fn allowing(change: impl FnOnce(Server) -> Server) -> SocketAddr {
+/// Starts a server with the changed settings.
+async fn start(change: impl FnOnce(Server) -> Server) -> SocketAddr {
     listen(change(server().0).router()).await
 }
 
 /// Sends the request that a browser sends before a page of another origin sends JSON.
-async fn preflight(address: SocketAddr, path: &str, host: &str, origin: &str) -> Answer {
+async fn preflight(address: SocketAddr, path: &str, host: &str, origin: &str) -> Response {
     let headers = [
         ("host", host),
         ("origin", origin),
@@ -28,7 +29,7 @@ async fn preflight(address: SocketAddr, path: &str, host: &str, origin: &str) ->
 
 #[tokio::test]
 async fn pages_of_allowed_origins_use_every_route() {
-    let address = allowing(|server| server.origins([APP, "http://localhost:*"]).unwrap()).await;
+    let address = start(|server| server.origins([APP, "http://localhost:*"]).unwrap()).await;
     for origin in [APP, "http://localhost:5173"] {
         for &route in ROUTES.iter().filter(|(_, path)| *path != "/mcp") {
             let path = route.1.replace(['{', '}'], "");
@@ -40,60 +41,60 @@ async fn pages_of_allowed_origins_use_every_route() {
                 "authorization,content-type,last-event-id,mcp-method,mcp-name,mcp-protocol-version,mcp-session-id";
             assert!(asked.has("access-control-allow-headers", headers), "{asked:?}");
             let headers = [("host", "localhost:3000"), ("content-type", "application/json"), ("origin", origin)];
-            let answer = ask((address, ""), route, &headers, "").await;
-            assert!(![403, 415].contains(&answer.status), "{route:?}: {answer:?}");
-            assert!(answer.has("access-control-allow-origin", origin), "{answer:?}");
+            let response = ask((address, ""), route, &headers, "").await;
+            assert!(![403, 415].contains(&response.status), "{route:?}: {response:?}");
+            assert!(response.has("access-control-allow-origin", origin), "{response:?}");
         }
     }
-    // It reads why its request is wrong.
+    // The page can read the reason of a refusal.
     let headers = [("host", "localhost"), ("content-type", "text/plain"), ("origin", APP)];
-    let answer = send(address, "POST /api/chat", &headers, &chat().to_string()).await;
-    answer.is_refused(415, "unsupported_media_type", &[]);
-    assert!(answer.has("access-control-allow-origin", APP), "{answer:?}");
+    let response = send(address, "POST /api/chat", &headers, &chat().to_string()).await;
+    response.assert_refused(415, "unsupported_media_type", &[]);
+    assert!(response.has("access-control-allow-origin", APP), "{response:?}");
 }
 
 #[tokio::test]
 async fn pages_of_other_origins_get_no_cors_headers() {
-    let address = allowing(|server| server.origins([APP]).unwrap()).await;
+    let address = start(|server| server.origins([APP]).unwrap()).await;
     for origin in ["https://evil.example", "http://app.example", "https://app.example:8443", "null"] {
         let asked = preflight(address, "/api/chat", "localhost", origin).await;
-        asked.is_refused(403, "invalid_origin", &[origin]);
+        asked.assert_refused(403, "invalid_origin", &[origin]);
         assert!(!asked.head.contains("access-control-allow"), "{asked:?}");
     }
-    // An origin that is allowed does not make up for a foreign name.
-    preflight(address, "/api/chat", "evil.example", APP).await.is_refused(403, "invalid_host", &[]);
+    // An allowed origin does not allow a foreign host.
+    preflight(address, "/api/chat", "evil.example", APP).await.assert_refused(403, "invalid_host", &[]);
 }
 
-/// A layer of the application changes the headers for browsers; who is let in, only `origins` says.
+/// The application's layer changes the headers for browsers. Only `origins` decides which pages are allowed.
 #[tokio::test]
 async fn a_layer_allows_no_origin_by_itself() {
-    let only_layer = allowing(|server| server.cors(CorsLayer::permissive())).await;
-    preflight(only_layer, "/api/chat", "localhost", APP).await.is_refused(403, "invalid_origin", &["`origins`"]);
-    let first = allowing(|server| server.cors(CorsLayer::permissive()).origins([APP]).unwrap()).await;
-    let last = allowing(|server| server.origins([APP]).unwrap().cors(CorsLayer::permissive())).await;
+    let only_layer = start(|server| server.cors(CorsLayer::permissive())).await;
+    preflight(only_layer, "/api/chat", "localhost", APP).await.assert_refused(403, "invalid_origin", &["`origins`"]);
+    let first = start(|server| server.cors(CorsLayer::permissive()).origins([APP]).unwrap()).await;
+    let last = start(|server| server.origins([APP]).unwrap().cors(CorsLayer::permissive())).await;
     for address in [first, last] {
         let asked = preflight(address, "/api/chat", "localhost", APP).await;
         assert!(asked.status == 200 && asked.has("access-control-allow-origin", "*"), "{asked:?}");
-        preflight(address, "/api/chat", "localhost", "null").await.is_refused(403, "invalid_origin", &[]);
+        preflight(address, "/api/chat", "localhost", "null").await.assert_refused(403, "invalid_origin", &[]);
     }
 }
 
 #[tokio::test]
 async fn a_page_behind_tls_is_the_servers_own() {
-    let address = allowing(|server| server.hosts(["agent.example"])).await;
+    let address = start(|server| server.hosts(["agent.example"])).await;
     for (host, origin, status) in [
         ("agent.example", "https://agent.example", 200),
         ("agent.example:443", "https://agent.example", 200),
         ("agent.example", "https://www.agent.example", 403),
         ("agent.example", "https://agent.example:8443", 403),
     ] {
-        let answer = send(address, "GET /api/tools", &[("host", host), ("origin", origin)], "").await;
-        assert_eq!(answer.status, status, "{host}, {origin}");
+        let response = send(address, "GET /api/tools", &[("host", host), ("origin", origin)], "").await;
+        assert_eq!(response.status, status, "{host}, {origin}");
     }
 }
 
 #[test]
-fn a_text_that_is_no_origin_is_an_error() {
+fn an_invalid_origin_is_an_error() {
     for text in ["app.example", "https://app.example/", "*", "null"] {
         let error = server().0.origins([APP, text]).unwrap_err().to_string();
         assert!(error.starts_with(&format!("invalid origin `{text}`: ")), "{error}");

@@ -1,22 +1,22 @@
-//! DNS rebinding: the name of a hostile page leads to this machine, so that its browser takes the server for that page's own.
+//! Tests of DNS rebinding: the name of a hostile page leads to this machine, so the browser treats the server as that page's own.
 
 use std::{net::SocketAddr, sync::atomic::Ordering};
 
 use axum::Router;
 use serde_json::Value;
 
-use crate::guard::kit::{Answer, chat, chat_approval, listen, post, run, run_approval, server};
+use crate::guard::kit::{Response, chat, chat_approval, listen, post, run, run_approval, server};
 
-/// A protocol: its path, a message, and the approval of what the answer asks for.
-type Protocol = (&'static str, fn() -> Value, fn(&Answer) -> Value);
+/// A protocol: its path, and the bodies of a new message and of the approval that the response requests.
+type Protocol = (&'static str, fn() -> Value, fn(&Response) -> Value);
 
 const PROTOCOLS: [Protocol; 3] =
     [("/api/chat", chat, chat_approval), ("/api/v6/chat", chat, chat_approval), ("/agent", run, run_approval)];
 
-/// Asks the agent by one name, and approves by another; the status of both.
-async fn deletes(address: SocketAddr, path: &str, protocol: Protocol, asks: &str, approves: &str) -> [u16; 2] {
+/// Prompts the agent by one name of the host, and approves by another. Returns the status of both.
+async fn delete(address: SocketAddr, path: &str, protocol: Protocol, prompts: &str, approves: &str) -> [u16; 2] {
     let (_, message, approval) = protocol;
-    let asked = post(address, path, asks, &message()).await;
+    let asked = post(address, path, prompts, &message()).await;
     let approved = post(address, path, approves, &approval(&asked)).await;
     [asked.status, approved.status]
 }
@@ -30,12 +30,12 @@ async fn a_rebound_name_can_neither_prompt_nor_approve() {
             let address = listen(router).await;
             let path = format!("{prefix}{}", protocol.0);
             let (own, foreign) = (address.to_string(), format!("evil.example:{}", address.port()));
-            assert_eq!(deletes(address, &path, protocol, &foreign, &foreign).await, [403, 403], "{path}");
-            // Nor does it help to have learnt the approval's id.
-            assert_eq!(deletes(address, &path, protocol, &own, &foreign).await, [200, 403], "{path}");
+            assert_eq!(delete(address, &path, protocol, &foreign, &foreign).await, [403, 403], "{path}");
+            // Knowledge of the approval's id does not help.
+            assert_eq!(delete(address, &path, protocol, &own, &foreign).await, [200, 403], "{path}");
             assert_eq!(deleted.load(Ordering::SeqCst), 0, "{path}");
-            // By a name of its own, the server does what it is asked.
-            assert_eq!(deletes(address, &path, protocol, &own, &own).await, [200, 200], "{path}");
+            // By a name of its own, the server does both.
+            assert_eq!(delete(address, &path, protocol, &own, &own).await, [200, 200], "{path}");
             assert_eq!(deleted.load(Ordering::SeqCst), 1, "{path}");
         }
     }

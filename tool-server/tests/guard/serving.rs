@@ -1,4 +1,4 @@
-//! The addresses at which a service listens.
+//! Tests of the addresses at which a service listens, and of its end.
 
 use std::{future::pending, io, time::Duration};
 
@@ -11,21 +11,21 @@ use tool_runtime::{
     Agent,
     model::{Delta, FunctionModel},
 };
-use tool_server::{BearerToken, Everybody, Server};
+use tool_server::{AllowAnonymous, BearerToken, Server};
 
 use crate::guard::kit::{chat, send, server};
 
-/// Checks that `serve` refuses the listener, with an error that says what to do.
-async fn is_refused(serving: impl Future<Output = io::Result<()>>) {
+/// Checks that `serve` refuses the listener, with an error that names the remedy.
+async fn assert_refused(serving: impl Future<Output = io::Result<()>>) {
     let error = serving.await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     let text = error.to_string();
-    for part in ["0.0.0.0:", "not loopback", "`BearerToken`", "`authenticate(Everybody(…))`"] {
+    for part in ["0.0.0.0:", "not loopback", "`BearerToken`", "`authenticate(AllowAnonymous(…))`"] {
         assert!(text.contains(part), "{part} is not in: {text}");
     }
 }
 
-/// A server ends in time, although one client reads no more of an answer without an end, and one listens on a merged MCP service.
+/// A server ends in time, although one client does not read its endless response, and one listens on a merged MCP service.
 #[tokio::test]
 async fn serving_ends_within_its_grace() {
     let model = FunctionModel::streaming(|_| {
@@ -73,33 +73,34 @@ async fn serving_ends_within_its_grace() {
     tokio::time::timeout(Duration::from_secs(20), serving).await.expect("it ends").unwrap().unwrap();
 }
 
-async fn everywhere() -> TcpListener {
+/// Listens on all addresses of this machine.
+async fn listen_everywhere() -> TcpListener {
     TcpListener::bind("0.0.0.0:0").await.unwrap()
 }
 
 #[tokio::test]
 async fn anonymous_callers_are_served_on_loopback_only() {
-    is_refused(server().0.serve(everywhere().await, pending())).await;
-    // Neither do names of hosts authenticate anybody.
-    is_refused(server().0.hosts(["localhost"]).serve(everywhere().await, pending())).await;
+    assert_refused(server().0.serve(listen_everywhere().await, pending())).await;
+    // The names of hosts do not authenticate callers.
+    assert_refused(server().0.hosts(["localhost"]).serve(listen_everywhere().await, pending())).await;
     #[cfg(feature = "mcp")]
     {
         let http = tool_server::mcp::McpServer::new(tool_runtime::Toolset::new()).http();
-        is_refused(http.serve(everywhere().await, pending())).await;
+        assert_refused(http.serve(listen_everywhere().await, pending())).await;
     }
 }
 
 #[tokio::test]
 async fn authentication_opens_other_addresses() {
-    let ways: [fn(Server) -> Server; 2] = [
+    let settings: [fn(Server) -> Server; 2] = [
         |server| server.authenticate(BearerToken::of([("s3cret", "anna")])),
-        |server| server.authenticate(Everybody("guest".into())),
+        |server| server.authenticate(AllowAnonymous("guest".into())),
     ];
-    for (change, status) in ways.into_iter().zip([401, 200]) {
-        let listener = everywhere().await;
+    for (change, status) in settings.into_iter().zip([401, 200]) {
+        let listener = listen_everywhere().await;
         let address = ([127, 0, 0, 1], listener.local_addr().unwrap().port()).into();
         tokio::spawn(change(server().0).serve(listener, pending()));
-        let answer = send(address, "GET /api/tools", &[("host", "localhost")], "").await;
-        assert_eq!(answer.status, status, "{answer:?}");
+        let response = send(address, "GET /api/tools", &[("host", "localhost")], "").await;
+        assert_eq!(response.status, status, "{response:?}");
     }
 }

@@ -1,8 +1,8 @@
-//! Clients of both protocols, as far as they are asked something and answer.
+//! Clients of both protocols, which answer approval requests and return results.
 
 use serde_json::{Value, json};
 
-use crate::lost_connections::world::{Answer, World};
+use crate::lost_connections::world::{Response, World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
@@ -10,25 +10,25 @@ pub(crate) enum Protocol {
     AgUi,
 }
 
-/// An answer of a person, or of a client for its call.
+/// An answer of a person, or a client's result of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum Answer {
     Yes,
     /// Yes, with another amount.
     Edit,
     No,
-    /// Yes, and something new in the same request.
+    /// Yes, and a new message in the same request.
     YesAndMore,
     /// The result of a client's call.
     Result,
 }
 
-/// A client that was asked something.
+/// A client with open calls.
 #[derive(Clone)]
 pub(crate) struct Client {
     pub(crate) protocol: Protocol,
     prompt: String,
-    /// The names of the calls, their ids, and those of the questions about them.
+    /// The names of the calls, their ids, and the ids of their approval requests.
     calls: Vec<(String, String, String)>,
     sealed: Option<String>,
 }
@@ -47,21 +47,21 @@ fn text(value: &Value) -> String {
 }
 
 impl Client {
-    /// Says `prompt`, and is asked about the calls that it names.
-    pub(crate) async fn asked(world: &World, protocol: Protocol, prompt: &str) -> Self {
+    /// Sends `prompt`, and returns the client with the calls that it names.
+    pub(crate) async fn begin(world: &World, protocol: Protocol, prompt: &str) -> Self {
         let mut client = Self { protocol, prompt: prompt.to_owned(), calls: Vec::new(), sealed: None };
-        let answer = world.post(protocol.path(), &client.says()).await;
-        client.read(&answer);
-        assert_eq!(client.calls.len(), prompt.split(' ').count(), "{}", answer.text);
-        assert_eq!(client.sealed.is_some(), world.is_sealed, "{}", answer.text);
+        let response = world.post(protocol.path(), &client.first_body()).await;
+        client.read(&response);
+        assert_eq!(client.calls.len(), prompt.split(' ').count(), "{}", response.text);
+        assert_eq!(client.sealed.is_some(), world.is_sealed, "{}", response.text);
         client
     }
 
-    /// The client with the sealed run of another answer.
-    pub(crate) fn with_seal_of(&self, answer: &Answer) -> Self {
+    /// Returns the client with the sealed run of another response.
+    pub(crate) fn with_seal_of(&self, response: &Response) -> Self {
         let mut client = self.clone();
         client.sealed = None;
-        client.keep(&answer.events());
+        client.keep(&response.events());
         client
     }
 
@@ -79,8 +79,8 @@ impl Client {
         }
     }
 
-    fn read(&mut self, answer: &Answer) {
-        let events = answer.events();
+    fn read(&mut self, response: &Response) {
+        let events = response.events();
         self.keep(&events);
         let named = |kind: &str, name: &str| {
             let of_kind = events.iter().filter(|event| event["type"] == kind);
@@ -93,7 +93,7 @@ impl Client {
                 (named("tool-input-available", "toolName"), asked.collect())
             }
             Protocol::AgUi => {
-                let asked = &answer.event("RUN_FINISHED")["outcome"]["interrupts"];
+                let asked = &response.event("RUN_FINISHED")["outcome"]["interrupts"];
                 let asked = asked.as_array().into_iter().flatten().filter(|asked| asked["toolCallId"].is_string());
                 let asked = asked.map(|asked| (text(&asked["toolCallId"]), text(&asked["id"])));
                 (named("TOOL_CALL_START", "toolCallName"), asked.collect())
@@ -105,53 +105,53 @@ impl Client {
         }
     }
 
-    fn says(&self) -> String {
+    fn first_body(&self) -> String {
         self.body(&[], &[], None)
     }
 
-    /// The request that says something new.
-    pub(crate) fn says_more(&self) -> String {
+    /// Returns the request with a new message.
+    pub(crate) fn next_body(&self) -> String {
         self.body(&[], &[], Some("more"))
     }
 
-    /// The request that says `says` about the calls of `about`.
-    pub(crate) fn answers(&self, says: Says, about: &[&str]) -> String {
+    /// Returns the request that gives the calls of the tools `about` this answer.
+    pub(crate) fn answer_body(&self, answer: Answer, about: &[&str]) -> String {
         let about: Vec<_> = self.calls.iter().filter(|(name, ..)| about.contains(&name.as_str())).collect();
         match self.protocol {
             Protocol::AiSdk => {
                 let part = |(name, call, question): &&(String, String, String)| {
                     let input = if name == "Locate" { json!({}) } else { json!({ "amount": 5 }) };
                     let mut part = json!({ "type": format!("tool-{name}"), "toolCallId": call, "input": input });
-                    if says == Says::Result {
+                    if answer == Answer::Result {
                         part["state"] = "output-available".into();
                         part["output"] = json!({ "at": "home" });
-                    } else if says != Says::Edit {
+                    } else if answer != Answer::Edit {
                         part["state"] = "approval-responded".into();
-                        part["approval"] = json!({ "id": question, "approved": says != Says::No });
+                        part["approval"] = json!({ "id": question, "approved": answer != Answer::No });
                     }
                     part
                 };
                 let parts: Vec<Value> = about.iter().map(part).collect();
                 let edit = json!({ "decision": "edit", "arguments": { "amount": 4 } });
                 let edits: Vec<_> = about.iter().map(|(_, _, question)| (question.as_str(), &edit)).collect();
-                let edits = if says == Says::Edit { edits } else { Vec::new() };
-                self.body(&parts, &edits, (says == Says::YesAndMore).then_some("more"))
+                let edits = if answer == Answer::Edit { edits } else { Vec::new() };
+                self.body(&parts, &edits, (answer == Answer::YesAndMore).then_some("more"))
             }
             Protocol::AgUi => {
-                let answer = |(_, call, question): &&(String, String, String)| {
-                    let payload = match says {
-                        Says::Yes | Says::YesAndMore => json!({ "approved": true }),
-                        Says::Edit => json!({ "approved": true, "editedArgs": { "amount": 4 } }),
-                        Says::No => json!({ "approved": false }),
-                        Says::Result => {
+                let entry = |(_, call, question): &&(String, String, String)| {
+                    let payload = match answer {
+                        Answer::Yes | Answer::YesAndMore => json!({ "approved": true }),
+                        Answer::Edit => json!({ "approved": true, "editedArgs": { "amount": 4 } }),
+                        Answer::No => json!({ "approved": false }),
+                        Answer::Result => {
                             let content = r#"{"at":"home"}"#;
                             return json!({ "id": "r1", "role": "tool", "toolCallId": call, "content": content });
                         }
                     };
                     json!({ "interruptId": question, "status": "resolved", "payload": payload })
                 };
-                let answers: Vec<Value> = about.iter().map(answer).collect();
-                self.body(&answers, &[], (says == Says::YesAndMore).then_some("more"))
+                let answers: Vec<Value> = about.iter().map(entry).collect();
+                self.body(&answers, &[], (answer == Answer::YesAndMore).then_some("more"))
             }
         }
     }

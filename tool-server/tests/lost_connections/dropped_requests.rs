@@ -1,14 +1,14 @@
-//! A request is dropped at every point at which it waits, and sent again.
+//! Tests of a request that is dropped at each point at which it waits, and sent again.
 
 use crate::lost_connections::{
-    client::{Client, Protocol, Says},
+    client::{Answer, Client, Protocol},
     world::World,
 };
 
-/// More points than a request has.
+/// A limit that is greater than the number of points in a request.
 const MAX_POLLS: usize = 2000;
 
-/// Without turns of other tasks in between, a request never gets further than to the first that it waits for.
+/// The number of polls that are enough if other tasks get no turns: the request never gets past its first wait.
 const STUCK: usize = 40;
 
 /// A request whose connection was lost.
@@ -20,16 +20,22 @@ struct Lost {
 }
 
 impl Lost {
-    /// Loses the connection of the answer to a question about the tool `prompt`, at each point in turn.
-    async fn at_every_point(is_sealed: bool, protocol: Protocol, prompt: &str, says: Says, check: impl AsyncFn(Self)) {
+    /// Answers the request about the tool `prompt`, loses the connection at each point in turn, and runs `check`.
+    async fn at_every_point(
+        is_sealed: bool,
+        protocol: Protocol,
+        prompt: &str,
+        answer: Answer,
+        check: impl AsyncFn(Self),
+    ) {
         for yields in [0, 1, 3] {
             for polls in 1.. {
-                assert!(polls < MAX_POLLS, "the answer has no end");
+                assert!(polls < MAX_POLLS, "the response has no end");
                 let world = World::new(is_sealed);
-                let client = Client::asked(&world, protocol, prompt).await;
-                let body = client.answers(says, &[prompt]);
-                let is_over = world.lose(protocol.path(), &body, polls, yields).await;
-                let at = format!("{protocol:?}, sealed: {is_sealed}, {says:?}, {polls} polls, {yields} turns");
+                let client = Client::begin(&world, protocol, prompt).await;
+                let body = client.answer_body(answer, &[prompt]);
+                let is_over = world.send_and_lose(protocol.path(), &body, polls, yields).await;
+                let at = format!("{protocol:?}, sealed: {is_sealed}, {answer:?}, {polls} polls, {yields} turns");
                 check(Self { world, client, body, at }).await;
                 if is_over || yields == 0 && polls == STUCK {
                     assert!(polls > 3, "{polls} points are too few to be all");
@@ -40,64 +46,64 @@ impl Lost {
     }
 
     /// Sends the request again. Returns the status.
-    async fn again(&self) -> u16 {
-        let answer = self.world.post(self.client.protocol.path(), &self.body).await;
-        self.world.rest().await;
-        answer.status
+    async fn send_again(&self) -> u16 {
+        let response = self.world.post(self.client.protocol.path(), &self.body).await;
+        self.world.settle().await;
+        response.status
     }
 
-    /// Says something new, which the model hears with what came of the calls before.
-    async fn goes_on(&self) -> String {
-        let answer = self.world.post(self.client.protocol.path(), &self.client.says_more()).await;
-        assert_eq!(answer.status, 200, "{}: {}", self.at, answer.text);
+    /// Sends a new message, and returns the messages that the model receives.
+    async fn go_on(&self) -> String {
+        let response = self.world.post(self.client.protocol.path(), &self.client.next_body()).await;
+        assert_eq!(response.status, 200, "{}: {}", self.at, response.text);
         self.world.received()
     }
 }
 
-async fn runs_once(is_sealed: bool, protocol: Protocol, says: Says) {
-    Lost::at_every_point(is_sealed, protocol, "pay", says, async |lost| {
+async fn runs_once(is_sealed: bool, protocol: Protocol, answer: Answer) {
+    Lost::at_every_point(is_sealed, protocol, "pay", answer, async |lost| {
         let before = lost.world.counts.pay.runs();
-        let status = lost.again().await;
+        let status = lost.send_again().await;
         assert_eq!(lost.world.counts.pay.runs(), 1, "{}; it had run {before} times, then {status}", lost.at);
-        let received = lost.goes_on().await;
-        let paid = if says == Says::Edit { "paid 4" } else { "paid 5" };
-        // A sealed run whose client is gone has nowhere to go.
+        let received = lost.go_on().await;
+        let paid = if answer == Answer::Edit { "paid 4" } else { "paid 5" };
+        // No client has the sealed run of a lost response.
         assert!(is_sealed || received.contains(paid), "{}: {received}", lost.at);
         assert_eq!(lost.world.counts.pay.runs(), 1, "{}", lost.at);
     })
     .await;
 }
 
-/// Each test of each mode and protocol.
-macro_rules! everywhere {
-    ($($test:ident: $check:ident($says:ident);)*) => {
+/// Defines each test for both modes and both protocols.
+macro_rules! tests_everywhere {
+    ($($test:ident: $check:ident($answer:ident);)*) => {
         $(mod $test {
-            use super::{$check, Protocol, Says};
+            use super::{$check, Answer, Protocol};
 
             #[tokio::test]
             async fn stored_ai_sdk() {
-                $check(false, Protocol::AiSdk, Says::$says).await;
+                $check(false, Protocol::AiSdk, Answer::$answer).await;
             }
 
             #[tokio::test]
             async fn stored_ag_ui() {
-                $check(false, Protocol::AgUi, Says::$says).await;
+                $check(false, Protocol::AgUi, Answer::$answer).await;
             }
 
             #[tokio::test]
             async fn sealed_ai_sdk() {
-                $check(true, Protocol::AiSdk, Says::$says).await;
+                $check(true, Protocol::AiSdk, Answer::$answer).await;
             }
 
             #[tokio::test]
             async fn sealed_ag_ui() {
-                $check(true, Protocol::AgUi, Says::$says).await;
+                $check(true, Protocol::AgUi, Answer::$answer).await;
             }
         })*
     };
 }
 
-everywhere! {
+tests_everywhere! {
     an_approval: runs_once(Yes);
     an_edit: runs_once(Edit);
     an_approval_beside_a_prompt: runs_once(YesAndMore);
@@ -105,24 +111,24 @@ everywhere! {
     a_result: counts_once(Result);
 }
 
-async fn never_runs(is_sealed: bool, protocol: Protocol, says: Says) {
-    Lost::at_every_point(is_sealed, protocol, "pay", says, async |lost| {
-        lost.again().await;
-        let received = lost.goes_on().await;
+async fn never_runs(is_sealed: bool, protocol: Protocol, answer: Answer) {
+    Lost::at_every_point(is_sealed, protocol, "pay", answer, async |lost| {
+        lost.send_again().await;
+        let received = lost.go_on().await;
         assert!(is_sealed || received.contains("denied"), "{}: {received}", lost.at);
-        // Who has denied it cannot have it after all.
-        let yes = lost.client.answers(Says::Yes, &["pay"]);
+        // A denied call cannot be approved afterwards.
+        let yes = lost.client.answer_body(Answer::Yes, &["pay"]);
         lost.world.post(protocol.path(), &yes).await;
-        lost.world.rest().await;
+        lost.world.settle().await;
         assert_eq!(lost.world.counts.pay.runs(), 0, "{}", lost.at);
     })
     .await;
 }
 
-async fn counts_once(is_sealed: bool, protocol: Protocol, says: Says) {
-    Lost::at_every_point(is_sealed, protocol, "Locate", says, async |lost| {
-        lost.again().await;
-        let received = lost.goes_on().await;
+async fn counts_once(is_sealed: bool, protocol: Protocol, answer: Answer) {
+    Lost::at_every_point(is_sealed, protocol, "Locate", answer, async |lost| {
+        lost.send_again().await;
+        let received = lost.go_on().await;
         assert!(is_sealed || received.matches("home").count() == 1, "{}: {received}", lost.at);
     })
     .await;

@@ -1,4 +1,4 @@
-//! Connections that are lost at any moment of a request: what was approved runs once, or can be approved again.
+//! Tests of connections that are lost at any point of a request: an approved call runs once, or can be approved again.
 
 mod client;
 mod dropped_requests;

@@ -1,4 +1,4 @@
-//! Stores that answer later, so that a request waits wherever it asks one.
+//! Stores that return later, so that a request waits wherever it calls one.
 
 use std::{
     ops::Range,
@@ -14,35 +14,35 @@ use tool_runtime::{
 };
 use tool_stores::sealed::{MemoryNonces, NonceStore};
 
-/// Runs in memory, some polls away.
+/// A store in memory that returns some polls later.
 #[derive(Default)]
 pub(crate) struct SlowStore(MemoryStore);
 
-/// Waits before and after `ask`.
-fn slow<'a, T: Send + 'a>(ask: BoxFuture<'a, T>) -> BoxFuture<'a, T> {
+/// Yields before and after `call`.
+fn slow_down<'a, T: Send + 'a>(call: BoxFuture<'a, T>) -> BoxFuture<'a, T> {
     Box::pin(async move {
         yield_now().await;
-        let answer = ask.await;
+        let result = call.await;
         yield_now().await;
-        answer
+        result
     })
 }
 
 impl Store for SlowStore {
     fn append<'a>(&'a self, run: &'a RunId, append: Append) -> BoxFuture<'a, Result<(), StoreError>> {
-        slow(Box::pin(async move { self.0.append(run, append).await }))
+        slow_down(Box::pin(async move { self.0.append(run, append).await }))
     }
 
     fn load<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<StoredRun>, StoreError>> {
-        slow(Box::pin(async move { self.0.load(run).await }))
+        slow_down(Box::pin(async move { self.0.load(run).await }))
     }
 
     fn read<'a>(&'a self, run: &'a RunId, rev: u64) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        slow(Box::pin(async move { self.0.read(run, rev).await }))
+        slow_down(Box::pin(async move { self.0.read(run, rev).await }))
     }
 
     fn snapshot<'a>(&'a self, run: &'a RunId, rev: u64, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
-        slow(Box::pin(async move { self.0.snapshot(run, rev, text).await }))
+        slow_down(Box::pin(async move { self.0.snapshot(run, rev, text).await }))
     }
 
     fn lease<'a>(
@@ -52,42 +52,42 @@ impl Store for SlowStore {
         now: Time,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        slow(Box::pin(async move { self.0.lease(run, worker, now, ttl).await }))
+        slow_down(Box::pin(async move { self.0.lease(run, worker, now, ttl).await }))
     }
 
     fn release<'a>(&'a self, run: &'a RunId, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
-        slow(Box::pin(async move { self.0.release(run, lease).await }))
+        slow_down(Box::pin(async move { self.0.release(run, lease).await }))
     }
 
     fn waiting<'a>(&'a self, filter: &'a WaitingFilter) -> BoxFuture<'a, Result<Vec<WaitingItem>, StoreError>> {
-        slow(Box::pin(async move { self.0.waiting(filter).await }))
+        slow_down(Box::pin(async move { self.0.waiting(filter).await }))
     }
 
     fn due(&self, now: Time, limit: usize) -> BoxFuture<'_, Result<Vec<RunId>, StoreError>> {
-        slow(Box::pin(async move { self.0.due(now, limit).await }))
+        slow_down(Box::pin(async move { self.0.due(now, limit).await }))
     }
 
     fn list<'a>(&'a self, owner: &'a Principal, page: Range<usize>) -> BoxFuture<'a, Result<Vec<RunItem>, StoreError>> {
-        slow(Box::pin(async move { self.0.list(owner, page).await }))
+        slow_down(Box::pin(async move { self.0.list(owner, page).await }))
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
-        slow(Box::pin(async move { self.0.delete(run).await }))
+        slow_down(Box::pin(async move { self.0.delete(run).await }))
     }
 }
 
-/// Spent nonces in memory, some polls away.
+/// Spent nonces in memory, in a store that returns some polls later.
 #[derive(Default)]
 pub(crate) struct SlowNonces {
     nonces: MemoryNonces,
     /// Set while the store cannot be reached.
-    pub(crate) is_away: AtomicBool,
+    pub(crate) is_unavailable: AtomicBool,
 }
 
 impl NonceStore for SlowNonces {
     fn spend<'a>(&'a self, nonce: &'a str, expires: Time, now: Time) -> BoxFuture<'a, Result<bool, StoreError>> {
-        slow(Box::pin(async move {
-            if self.is_away.load(Ordering::SeqCst) {
+        slow_down(Box::pin(async move {
+            if self.is_unavailable.load(Ordering::SeqCst) {
                 return Err(StoreError::unavailable("the database is away"));
             }
             self.nonces.spend(nonce, expires, now).await

@@ -1,4 +1,4 @@
-//! The server, and what its tools did.
+//! The server, and the counts of its tools' runs.
 
 use std::sync::{
     Arc, Mutex,
@@ -25,8 +25,8 @@ use tower::ServiceExt;
 
 use crate::lost_connections::slow::{SlowNonces, SlowStore};
 
-/// More polls than any task here needs to come to rest.
-const REST: usize = 400;
+/// More polls than any task here needs to end.
+const ENOUGH_POLLS: usize = 400;
 
 /// The numbers of starts and ends of a tool.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Count {
         self.ended.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Returns the number of runs of the tool. A start without an end is a mistake.
+    /// Returns the number of runs of the tool. A start without an end is an error.
     pub(crate) fn runs(&self) -> usize {
         let (begun, ended) = (self.begun.load(Ordering::SeqCst), self.ended.load(Ordering::SeqCst));
         assert_eq!(begun, ended, "a call was dropped in the middle of its work");
@@ -74,7 +74,7 @@ async fn pay(
     format!("paid {amount}")
 }
 
-/// Book something, when everything before is done.
+/// Book something, after all earlier calls.
 #[tool(effect = destructive, approval = always, sequential)]
 async fn book(
     /** In euros. */
@@ -94,17 +94,17 @@ pub(crate) struct World {
     pub(crate) is_sealed: bool,
     pub(crate) counts: Arc<Counts>,
     pub(crate) nonces: Arc<SlowNonces>,
-    /// The messages that the model was asked with last.
+    /// The messages of the model's last request.
     received: Arc<Mutex<String>>,
 }
 
-/// The answer to a request.
-pub(crate) struct Answer {
+/// The response to a request.
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) text: String,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn events(&self) -> Vec<Value> {
         assert_eq!(self.status, 200, "{}", self.text);
         let frames = self.text.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
@@ -121,10 +121,10 @@ impl World {
     pub(crate) fn new(is_sealed: bool) -> Self {
         let (counts, received) = (Arc::<Counts>::default(), Arc::<Mutex<String>>::default());
         let state = State { counts: Arc::clone(&counts) };
-        let (hears, nonces) = (Arc::clone(&received), Arc::<SlowNonces>::default());
-        let model = FunctionModel::streaming(move |asked| {
-            *hears.lock().unwrap() = format!("{:?}", asked.messages);
-            play(&asked)
+        let (messages, nonces) = (Arc::clone(&received), Arc::<SlowNonces>::default());
+        let model = FunctionModel::streaming(move |request| {
+            *messages.lock().unwrap() = format!("{:?}", request.messages);
+            play(&request)
         });
         let agent = Agent::new(model).tools(toolset!(state; pay, book, Locate)).store(SlowStore::default());
         let mut server = Server::new(agent).ag_ui(AgUi::new());
@@ -145,27 +145,28 @@ impl World {
         request.body(Body::from(body.to_owned())).unwrap()
     }
 
-    /// Sends a request, and reads the whole answer.
-    pub(crate) async fn post(&self, path: &str, body: &str) -> Answer {
+    /// Sends a request, and reads the whole response.
+    pub(crate) async fn post(&self, path: &str, body: &str) -> Response {
         let response = self.router.clone().oneshot(Self::request(path, body)).await.unwrap();
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+        Response { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }
 
-    /// Sends a request, polls it and then its answer `polls` times altogether, with `yields` turns of all other tasks after
-    /// each, and loses the connection. Returns whether the answer had come to its end before.
-    pub(crate) async fn lose(&self, path: &str, body: &str, polls: usize, yields: usize) -> bool {
+    /// Sends a request and loses its connection. Before, it polls the request and then its response, `polls` times altogether,
+    /// and gives all other tasks `yields` turns after each poll. Returns `true` if the response ended before the loss.
+    pub(crate) async fn send_and_lose(&self, path: &str, body: &str, polls: usize, yields: usize) -> bool {
         let mut request = Box::pin(self.router.clone().oneshot(Self::request(path, body)));
-        let mut answer = None;
+        let mut response = None;
         let mut is_over = false;
         for _ in 0..polls {
-            match &mut answer {
+            match &mut response {
                 None => {
-                    answer =
-                        poll_immediate(&mut request).await.map(|answer| answer.unwrap().into_body().into_data_stream());
+                    response = poll_immediate(&mut request)
+                        .await
+                        .map(|response| response.unwrap().into_body().into_data_stream());
                 }
-                Some(answer) => is_over = matches!(poll_immediate(answer.next()).await, Some(None)),
+                Some(response) => is_over = matches!(poll_immediate(response.next()).await, Some(None)),
             }
             if is_over {
                 break;
@@ -174,23 +175,23 @@ impl World {
                 yield_now().await;
             }
         }
-        drop((request, answer));
-        self.rest().await;
+        drop((request, response));
+        self.settle().await;
         is_over
     }
 
-    /// Waits until nothing is under way. Nothing here waits for time to pass.
-    pub(crate) async fn rest(&self) {
-        for _ in 0..REST {
+    /// Waits until no task makes progress. No task here waits for time to pass.
+    pub(crate) async fn settle(&self) {
+        for _ in 0..ENOUGH_POLLS {
             yield_now().await;
         }
     }
 }
 
 /// Calls the tools that the user's last message names, and ends with a text after it has received their results.
-fn play(asked: &OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
+fn play(request: &OwnedRequest) -> impl Stream<Item = Result<Delta, ModelError>> + Send + use<> {
     let mut deltas = vec![Delta::Text("Well.".to_owned())];
-    let prompt = match asked.messages.last() {
+    let prompt = match request.messages.last() {
         Some(Message::User { content }) => content.iter().filter_map(Part::as_text).next_back().unwrap_or_default(),
         _ => "",
     };

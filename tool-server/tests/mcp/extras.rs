@@ -1,4 +1,5 @@
-//! Messages other than calls and texts: logs, sound, files, released connections, and requests of servers that the client refuses.
+//! Tests of other messages than calls and texts: logs, sound, files, released connections, and servers' requests that the
+//! client refuses.
 
 #![expect(deprecated, reason = "logs are; sessions of revisions up to 2025-11-25 have them")]
 
@@ -16,8 +17,8 @@ use tool_server::mcp::{LogLevel, McpServer, RemoteServer, client::RemoteLog, ser
 use tool_test_kit::within;
 
 use crate::mcp::{
-    kit::{Person, client, params, text, until},
-    nonsense::{raw, usual},
+    kit::{Person, client, params, text, wait_until},
+    nonsense::{correct_response, raw_server},
 };
 
 fn parts() -> Vec<Part> {
@@ -34,20 +35,20 @@ fn parts() -> Vec<Part> {
     ]
 }
 
-/// Gives everything.
+/// Return all kinds of content.
 #[tool(effect = read_only)]
 fn mixed() -> Content {
     Content(parts())
 }
 
-/// Says what it does.
+/// Log what it does.
 #[tool(effect = read_only)]
 async fn talk(#[context] cx: &Context) -> Text {
-    let Some(client) = cx.get::<McpClient>() else { return Text("nobody listens".to_owned()) };
+    let Some(client) = cx.get::<McpClient>() else { return Text("no client".to_owned()) };
     client.log(LogLevel::Debug, "a detail").await;
     client.log(LogLevel::Info, json!({ "files": 3 })).await;
     client.log(LogLevel::Error, "bad\u{1b}[2J").await;
-    Text(format!("debug {}, error {}", client.hears(LogLevel::Debug), client.hears(LogLevel::Error)))
+    Text(format!("debug {}, error {}", client.is_enabled(LogLevel::Debug), client.is_enabled(LogLevel::Error)))
 }
 
 fn server() -> McpServer {
@@ -58,7 +59,7 @@ fn tools() -> Toolset {
     toolset!(mixed, talk)
 }
 
-/// Our server as a remote one of ours.
+/// Returns the project's server as a remote server for the project's client.
 fn remote(server: &McpServer) -> RemoteServer {
     let server = server.clone();
     let open = move || {
@@ -87,11 +88,11 @@ async fn sessions_receive_the_log_levels_that_they_set() {
     let client = client(&server, person.clone(), false).await;
     let call = || async { text(&client.call_tool(params("talk", json!({}))).await.unwrap()) };
     assert_eq!(call().await, "debug false, error true");
-    until("both were received", || person.received().len() == 2).await;
+    wait_until("both were received", || person.received().len() == 2).await;
     assert_eq!(person.received(), [r#"Info {"files":3}"#, "Error \"bad\\u001b[2J\""]);
     client.set_level(SetLevelRequestParams::new(LoggingLevel::Debug)).await.unwrap();
     assert_eq!(call().await, "debug true, error true");
-    until("all three were received", || person.received().len() == 5).await;
+    wait_until("all three were received", || person.received().len() == 5).await;
 }
 
 #[tokio::test]
@@ -106,31 +107,31 @@ async fn without_sessions_only_requests_with_a_level_receive_logs() {
 #[tokio::test]
 async fn a_remote_servers_logs_are_texts_of_strangers() {
     let received: Arc<Mutex<Vec<RemoteLog>>> = Arc::default();
-    let hear = {
+    let record = {
         let received = Arc::clone(&received);
         move |log| received.lock().unwrap_or_else(PoisonError::into_inner).push(log)
     };
-    let tools = remote(&server()).logs(LogLevel::Info, hear).connect().await.unwrap().toolset();
+    let tools = remote(&server()).logs(LogLevel::Info, record).connect().await.unwrap().toolset();
     tools.call("far_talk", "{}", &Context::new("1")).await.unwrap();
-    until("two were received", || received.lock().unwrap().len() == 2).await;
+    wait_until("two were received", || received.lock().unwrap().len() == 2).await;
     let received = received.lock().unwrap();
     assert_eq!((received[0].level, received[0].text.as_str()), (LogLevel::Info, r#"{"files":3}"#));
     assert_eq!((received[1].level, received[1].text.contains('\u{1b}')), (LogLevel::Error, false));
     assert!(received[1].to_string().starts_with("far error: bad"), "{}", received[1]);
 }
 
-/// Returns the answer to a server that asks for `method`, which the client does not offer.
-async fn refusal(method: &'static str, wanted: Value) -> String {
+/// Returns the client's response to a server that requests `method`, which the client does not offer.
+async fn refuse(method: &'static str, params: Value) -> String {
     let call: Arc<Mutex<Value>> = Arc::default();
-    let server = raw(move |line| match line["method"].as_str() {
+    let server = raw_server(move |line| match line["method"].as_str() {
         Some("tools/call") => {
             *call.lock().unwrap() = line.clone();
-            format!("{}\n", json!({ "jsonrpc": "2.0", "id": 77, "method": method, "params": wanted }))
+            format!("{}\n", json!({ "jsonrpc": "2.0", "id": 77, "method": method, "params": params }))
         }
-        Some(_) => usual(line, ""),
+        Some(_) => correct_response(line, ""),
         None => {
             let result = json!({ "content": [{ "type": "text", "text": line.to_string() }] });
-            usual(&call.lock().unwrap(), &result.to_string())
+            correct_response(&call.lock().unwrap(), &result.to_string())
         }
     });
     let tools = server.connect().await.unwrap().toolset();
@@ -142,18 +143,18 @@ async fn requests_for_sampling_and_roots_are_refused() {
     let message =
         json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": "Hi" } }], "maxTokens": 9 });
     for (method, params) in [("sampling/createMessage", message), ("roots/list", json!({}))] {
-        let answer: Value = serde_json::from_str(&refusal(method, params).await).unwrap();
-        assert_eq!(answer["error"]["code"], -32601, "{answer}");
+        let response: Value = serde_json::from_str(&refuse(method, params).await).unwrap();
+        assert_eq!(response["error"]["code"], -32601, "{response}");
     }
     let form = json!({ "message": "Your password?", "requestedSchema": { "type": "object", "properties": {} } });
-    let answer: Value = serde_json::from_str(&refusal("elicitation/create", form).await).unwrap();
-    assert_eq!(answer["result"]["action"], "decline", "{answer}");
+    let response: Value = serde_json::from_str(&refuse("elicitation/create", form).await).unwrap();
+    assert_eq!(response["result"]["action"], "decline", "{response}");
 }
 
 #[tokio::test]
-async fn in_the_revision_without_sessions_they_end_the_call() {
-    for (method, says) in [("sampling/createMessage", "a model"), ("roots/list", "directories")] {
-        let server = raw(move |line| match line["method"].as_str() {
+async fn without_sessions_requests_for_sampling_and_roots_end_the_call() {
+    for (method, part) in [("sampling/createMessage", "a model"), ("roots/list", "directories")] {
+        let server = raw_server(move |line| match line["method"].as_str() {
             Some("server/discover") => {
                 let found = json!({
                     "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "resultType": "complete",
@@ -163,18 +164,18 @@ async fn in_the_revision_without_sessions_they_end_the_call() {
             }
             _ => {
                 let params = json!({ "messages": [], "maxTokens": 9 });
-                let asks = json!({ "resultType": "input_required", "requestState": "s",
+                let result = json!({ "resultType": "input_required", "requestState": "s",
                     "inputRequests": { "a": { "method": method, "params": params } } });
-                usual(line, &asks.to_string())
+                correct_response(line, &result.to_string())
             }
         });
         let tools = server.connect().await.unwrap().toolset();
         let error = tools.call("far_t", "{}", &Context::new("1")).await.unwrap_err().to_string();
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(part), "{error}");
     }
 }
 
-/// Takes long, and says so.
+/// Release the connection, and take a while.
 #[tool(effect = read_only)]
 async fn slow(
     /** Milliseconds. */
@@ -187,7 +188,7 @@ async fn slow(
 }
 
 #[tokio::test]
-async fn a_client_comes_back_for_what_was_let_go() {
+async fn a_released_client_comes_back_for_the_rest() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(McpServer::new(toolset!(slow)).http().serve(listener, std::future::pending()));
@@ -204,7 +205,7 @@ async fn a_client_comes_back_for_what_was_let_go() {
     let begun = send(None, hello).await.unwrap();
     let session = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
     send(Some(session.clone()), json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await.unwrap();
-    // Its result may come before the client is there again, or after.
+    // The result may be ready before the client comes back, or after.
     for (wait, pause) in [(0, 200), (300, 0)] {
         let params = json!({ "name": "slow", "arguments": { "wait": wait } });
         let call = json!({ "jsonrpc": "2.0", "id": wait + 2, "method": "tools/call", "params": params });

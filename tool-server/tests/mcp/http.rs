@@ -1,4 +1,4 @@
-//! Over HTTP: who may connect, and whose everything is.
+//! Tests of MCP over HTTP: accepted hosts and origins, authentication, and the owner of a session.
 
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::json;
@@ -9,13 +9,13 @@ use tool_server::{
     mcp::{McpServer, RemoteServer},
 };
 
-/// Says who calls.
+/// Return the caller's name.
 #[tool(effect = read_only)]
 fn who_am_i(#[context] cx: &Context) -> String {
     cx.principal().unwrap_or("nobody").to_owned()
 }
 
-/// Adds.
+/// Add two numbers.
 #[tool(effect = read_only)]
 fn add(
     /** The first. */
@@ -26,17 +26,17 @@ fn add(
     a + b
 }
 
-fn who() -> impl Authenticate {
+fn users() -> impl Authenticate {
     BearerToken::new(|token| matches!(token, "anna" | "ben").then(|| token.into()))
 }
 
-/// A server at an address.
-async fn served(authorized: bool) -> String {
+/// Starts a server, and returns its address. If `authenticates`, callers need a token.
+async fn start(authenticates: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let http = McpServer::new(toolset!(who_am_i, add)).http();
-    let http = if authorized {
-        http.authenticate(who()).www_authenticate(HeaderValue::from_static("Bearer realm=\"tools\""))
+    let http = if authenticates {
+        http.authenticate(users()).www_authenticate(HeaderValue::from_static("Bearer realm=\"tools\""))
     } else {
         http
     };
@@ -60,16 +60,16 @@ fn post(address: &str, body: &serde_json::Value) -> reqwest::RequestBuilder {
 }
 
 #[tokio::test]
-async fn our_own_client_calls_over_http() {
-    let remote = RemoteServer::http("far", served(false).await).allow(["add", "who_am_i"]).connect().await.unwrap();
+async fn the_project_s_client_calls_over_http() {
+    let remote = RemoteServer::http("far", start(false).await).allow(["add", "who_am_i"]).connect().await.unwrap();
     let tools = remote.toolset();
     let cx = Context::new("1");
     assert_eq!(tools.call("far_add", r#"{"a":1,"b":2}"#, &cx).await.unwrap().as_json(), Some("3"));
     assert_eq!(tools.call("far_who_am_i", "{}", &cx).await.unwrap().text(), "nobody");
 }
 
-/// Checks that a request is refused as those to [`tool_server::Server`] are.
-async fn is_refused(request: reqwest::RequestBuilder, code: &str, parts: &[&str]) {
+/// Checks that a request is refused like one to [`tool_server::Server`].
+async fn assert_refused(request: reqwest::RequestBuilder, code: &str, parts: &[&str]) {
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 403, "{code}");
     let text = response.text().await.unwrap();
@@ -81,16 +81,21 @@ async fn is_refused(request: reqwest::RequestBuilder, code: &str, parts: &[&str]
 
 #[tokio::test]
 async fn foreign_pages_and_names_are_refused() {
-    for authorized in [false, true] {
-        let address = served(authorized).await;
-        // Before anybody is authenticated.
+    for authenticates in [false, true] {
+        let address = start(authenticates).await;
+        // They are refused before authentication.
         for origin in ["http://evil.example", "null"] {
-            is_refused(initialize(&address).header("origin", origin), "invalid_origin", &[origin, "`origins`"]).await;
+            assert_refused(initialize(&address).header("origin", origin), "invalid_origin", &[origin, "`origins`"])
+                .await;
         }
-        is_refused(initialize(&address).header("host", "evil.example"), "invalid_host", &["`evil.example`", "`hosts`"])
-            .await;
+        assert_refused(
+            initialize(&address).header("host", "evil.example"),
+            "invalid_host",
+            &["`evil.example`", "`hosts`"],
+        )
+        .await;
     }
-    let address = served(false).await;
+    let address = start(false).await;
     assert_eq!(initialize(&address).send().await.unwrap().status(), 200);
     let own = address.strip_suffix("/mcp").unwrap();
     assert_eq!(initialize(&address).header("origin", own).send().await.unwrap().status(), 200);
@@ -99,7 +104,7 @@ async fn foreign_pages_and_names_are_refused() {
 }
 
 #[tokio::test]
-async fn hosts_and_origins_take_the_place_of_loopback() {
+async fn hosts_and_origins_replace_loopback() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
     let http = McpServer::new(toolset!(add)).http().hosts(["tools.example"]).origins(["https://app.example"]).unwrap();
@@ -109,20 +114,20 @@ async fn hosts_and_origins_take_the_place_of_loopback() {
         assert_eq!(named().header("origin", origin).send().await.unwrap().status(), 200, "{origin}");
     }
     for origin in ["http://localhost:3000", "https://app.example:8443", "http://app.example"] {
-        is_refused(named().header("origin", origin), "invalid_origin", &[origin]).await;
+        assert_refused(named().header("origin", origin), "invalid_origin", &[origin]).await;
     }
-    is_refused(initialize(&address), "invalid_host", &["127.0.0.1"]).await;
-    // No name is no name, where rmcp takes it for every name.
+    assert_refused(initialize(&address), "invalid_host", &["127.0.0.1"]).await;
+    // An empty list allows no host. To rmcp, it would allow every host.
     let nobody = McpServer::new(toolset!(add)).http().hosts([""; 0]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(nobody.serve(listener, std::future::pending()));
-    is_refused(initialize(&address), "invalid_host", &["127.0.0.1"]).await;
+    assert_refused(initialize(&address), "invalid_host", &["127.0.0.1"]).await;
 }
 
 #[tokio::test]
-async fn requests_are_made_on_behalf_of_whom_the_application_says() {
-    let address = served(true).await;
+async fn requests_have_the_principal_of_their_token() {
+    let address = start(true).await;
     let refused = initialize(&address).send().await.unwrap();
     assert_eq!(
         (refused.status().as_u16(), refused.headers()["www-authenticate"].to_str().unwrap()),
@@ -136,8 +141,8 @@ async fn requests_are_made_on_behalf_of_whom_the_application_says() {
 }
 
 #[tokio::test]
-async fn a_session_is_good_for_who_began_it() {
-    let address = served(true).await;
+async fn a_session_is_its_principal_s_own() {
+    let address = start(true).await;
     let begun = initialize(&address).header("authorization", "Bearer anna").send().await.unwrap();
     let session = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
     let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });

@@ -1,4 +1,4 @@
-//! Both ends of a connection in one process.
+//! Both ends of a connection, in one process.
 
 #![expect(deprecated, reason = "logs are; sessions of revisions up to 2025-11-25 have them")]
 
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tool_server::mcp::{McpServer, RemoteServer, RemoteTools};
 
-/// A client that answers what it is asked with `answer`, and notes what it hears.
+/// A client that answers questions with `answer`, and records all that it receives.
 #[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) answer: Option<fn(&str) -> ElicitResult>,
@@ -38,8 +38,8 @@ impl Person {
         self.received.lock().unwrap().clone()
     }
 
-    fn hear(&self, what: String) {
-        self.received.lock().unwrap().push(what);
+    fn record(&self, text: String) {
+        self.received.lock().unwrap().push(text);
     }
 }
 
@@ -58,26 +58,26 @@ impl rmcp::ClientHandler for Person {
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let ElicitRequestParams::FormElicitationParams { message, .. } = params else { panic!("a form") };
-        self.hear(message.clone());
-        Ok(self.answer.expect("only asked who can be")(&message))
+        self.record(message.clone());
+        Ok(self.answer.expect("only a client with elicitation is asked")(&message))
     }
 
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.hear(format!("{} {}", params.progress, params.message.unwrap_or_default()));
+        self.record(format!("{} {}", params.progress, params.message.unwrap_or_default()));
     }
 
     async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
-        self.hear(format!("{:?} {}", params.level, params.data));
+        self.record(format!("{:?} {}", params.level, params.data));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.hear("list changed".to_owned());
+        self.record("list changed".to_owned());
     }
 }
 
 pub(crate) type Client = RunningService<RoleClient, Person>;
 
-/// A client of `server` that speaks a revision with sessions, or the one without.
+/// Connects a client to `server`, which speaks the revision without sessions if `modern`, and one with sessions otherwise.
 pub(crate) async fn client(server: &McpServer, person: Person, modern: bool) -> Client {
     let (near, far) = duplex(1 << 20);
     let server = server.clone();
@@ -113,36 +113,38 @@ pub(crate) fn text(result: &CallToolResult) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-type Answers = dyn Fn(&str, &JsonObject) -> Option<CallToolResult> + Send + Sync;
+/// A function from a tool's name and arguments to the call's result.
+type Respond = dyn Fn(&str, &JsonObject) -> Option<CallToolResult> + Send + Sync;
 
-/// A server of somebody else, as bad as it likes to be.
+/// A server of somebody else, which may be hostile.
 #[derive(Clone)]
 pub(crate) struct Stranger {
     pub(crate) tools: Arc<Mutex<Vec<Tool>>>,
-    /// The answers; a request without one stays open.
-    pub(crate) answers: Arc<Answers>,
+    /// Returns the result of a call. A call without a result stays open.
+    pub(crate) respond: Arc<Respond>,
     /// Set if the list has no end.
     pub(crate) endless: bool,
+    /// The number of cancelled calls.
     pub(crate) cancelled: Arc<Mutex<usize>>,
 }
 
 impl Stranger {
     pub(crate) fn new(tools: Vec<Tool>) -> Self {
-        let answers = Arc::new(|name: &str, _: &JsonObject| {
+        let respond = Arc::new(|name: &str, _: &JsonObject| {
             Some(CallToolResult::success(vec![ContentBlock::text(format!("{name} ran"))]))
         });
-        Self { tools: Arc::new(Mutex::new(tools)), answers, endless: false, cancelled: Arc::default() }
+        Self { tools: Arc::new(Mutex::new(tools)), respond, endless: false, cancelled: Arc::default() }
     }
 
-    pub(crate) fn answering(
+    pub(crate) fn respond_with(
         mut self,
-        answers: impl Fn(&str, &JsonObject) -> Option<CallToolResult> + Send + Sync + 'static,
+        respond: impl Fn(&str, &JsonObject) -> Option<CallToolResult> + Send + Sync + 'static,
     ) -> Self {
-        self.answers = Arc::new(answers);
+        self.respond = Arc::new(respond);
         self
     }
 
-    /// The server as one to connect to.
+    /// Returns the server as one to which a client can connect.
     pub(crate) fn remote(&self) -> RemoteServer {
         let this = self.clone();
         let open = move || {
@@ -190,7 +192,7 @@ impl ServerHandler for Stranger {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match (self.answers)(&request.name, &request.arguments.unwrap_or_default()) {
+        match (self.respond)(&request.name, &request.arguments.unwrap_or_default()) {
             Some(result) => Ok(result.into()),
             None => {
                 context.ct.cancelled().await;
@@ -204,23 +206,23 @@ impl ServerHandler for Stranger {
     }
 }
 
-/// A tool of a stranger that takes anything.
+/// Returns a stranger's tool that accepts any arguments.
 pub(crate) fn tool(name: &str) -> Tool {
     Tool::new(name.to_owned(), format!("Does {name}."), object(json!({ "type": "object" })))
 }
 
-/// A tool of a stranger with a schema.
-pub(crate) fn tool_of(name: &str, schema: Value) -> Tool {
+/// Returns a stranger's tool with a schema.
+pub(crate) fn tool_with_schema(name: &str, schema: Value) -> Tool {
     Tool::new(name.to_owned(), format!("Does {name}."), object(schema))
 }
 
-/// Waits for something that takes some time.
-pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+/// Waits until `holds` returns `true`.
+pub(crate) async fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..2_000 {
         if holds() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{what}: not within 20 s");
+    panic!("not within 20 s: {what}");
 }

@@ -1,4 +1,4 @@
-//! MCP, both ways, in one process.
+//! Tests of MCP: the client and the server, in one process.
 
 mod extras;
 mod hostile;

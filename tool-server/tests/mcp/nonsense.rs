@@ -1,4 +1,4 @@
-//! A server that does not keep to the protocol at all.
+//! Tests of servers that do not follow the protocol.
 
 use std::{io, time::Duration};
 
@@ -8,10 +8,10 @@ use tool_runtime::Context;
 use tool_server::mcp::RemoteServer;
 use tool_test_kit::within;
 
-/// A server that answers each line with `answer`, whatever that is.
-pub(crate) fn raw(answer: impl Fn(&Value) -> String + Clone + Send + Sync + 'static) -> RemoteServer {
+/// Returns a server that responds to each request with the text of `respond`.
+pub(crate) fn raw_server(respond: impl Fn(&Value) -> String + Clone + Send + Sync + 'static) -> RemoteServer {
     let open = move || {
-        let answer = answer.clone();
+        let respond = respond.clone();
         async move {
             let (near, far) = duplex(1 << 20);
             tokio::spawn(async move {
@@ -19,7 +19,7 @@ pub(crate) fn raw(answer: impl Fn(&Value) -> String + Clone + Send + Sync + 'sta
                 let mut lines = BufReader::new(read).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
                     let Ok(request) = serde_json::from_str::<Value>(&line) else { return };
-                    if request.get("id").is_some() && write.write_all(answer(&request).as_bytes()).await.is_err() {
+                    if request.get("id").is_some() && write.write_all(respond(&request).as_bytes()).await.is_err() {
                         return;
                     }
                 }
@@ -33,7 +33,8 @@ pub(crate) fn raw(answer: impl Fn(&Value) -> String + Clone + Send + Sync + 'sta
     })
 }
 
-pub(crate) fn usual(request: &Value, call: &str) -> String {
+/// Returns the line of a correct response, which has the result `call` if the request is a call.
+pub(crate) fn correct_response(request: &Value, call: &str) -> String {
     let result = match request["method"].as_str() {
         Some("initialize") => {
             json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "x", "version": "1" } })
@@ -49,7 +50,7 @@ pub(crate) fn usual(request: &Value, call: &str) -> String {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages_end_in_failures() {
+async fn invalid_results_are_failures() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     let results = [
         format!(r#"{{"content":[],"structuredContent":{deep}}}"#),
@@ -59,10 +60,10 @@ async fn lines_that_are_no_messages_end_in_failures() {
         format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "y".repeat(20_000_000)),
     ];
     for result in results {
-        let (start, answer): (String, _) = (result.chars().take(40).collect(), result);
-        // The client waits in vain for the rest of some of them.
-        let server =
-            raw(move |request| usual(request, &answer)).limits(|limits| limits.call = Duration::from_millis(500));
+        let start: String = result.chars().take(40).collect();
+        // For some of them, the client waits in vain for the rest.
+        let server = raw_server(move |request| correct_response(request, &result))
+            .limits(|limits| limits.call = Duration::from_millis(500));
         let remote = server.connect().await.unwrap();
         let called = within("a call", remote.toolset().call("far_t", "{}", &Context::new("1"))).await;
         assert!(called.is_err(), "{start}");
@@ -70,9 +71,9 @@ async fn lines_that_are_no_messages_end_in_failures() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_or_nonsense_is_no_server() {
-    for answer in ["", "\n", "hello\n", "{}\n"] {
-        let server = raw(move |_| answer.to_owned()).limits(|limits| limits.connect = Duration::from_secs(2));
+async fn a_server_that_sends_nothing_or_nonsense_is_an_error() {
+    for line in ["", "\n", "hello\n", "{}\n"] {
+        let server = raw_server(move |_| line.to_owned()).limits(|limits| limits.connect = Duration::from_secs(2));
         let error = server.connect().await.unwrap_err();
         assert!(error.to_string().contains("`far`"), "{error}");
     }

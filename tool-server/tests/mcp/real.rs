@@ -1,4 +1,4 @@
-//! Definitions and schemas of the real world, some of them in `../shared`.
+//! Tests with definitions and schemas of the real world, some of them in `../shared`.
 
 use std::{io::Read, path::PathBuf};
 
@@ -15,8 +15,8 @@ fn shared(folder: &str) -> PathBuf {
     path
 }
 
-/// The definitions of a file, which holds a list or what `tools/list` gives.
-fn definitions(text: &str) -> Vec<Tool> {
+/// Returns the definitions in a text, which is a list or the response to `tools/list`.
+fn parse_definitions(text: &str) -> Vec<Tool> {
     let value: Value = serde_json::from_str(text).expect("JSON");
     let list = value.get("tools").or_else(|| value.get("result")?.get("tools")).unwrap_or(&value).clone();
     serde_json::from_value(list).expect("tools")
@@ -28,13 +28,13 @@ async fn a_real_definition_becomes_a_tool() {
         {"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"path":{"type":"string"},
         "tail":{"description":"Last N lines","type":"number"}},"required":["path"]},
         "annotations":{"readOnlyHint":true}}]"#;
-    let tools = Stranger::new(definitions(text)).connect().await.toolset();
+    let tools = Stranger::new(parse_definitions(text)).connect().await.toolset();
     let cx = Context::new("1");
     assert!(tools.call("far_read_text_file", r#"{"path":"a"}"#, &cx).await.is_ok());
     assert!(tools.call("far_read_text_file", r#"{"path":1}"#, &cx).await.is_err());
 }
 
-/// Schemas as people write them for tools, each with arguments that fit and arguments that do not.
+/// Schemas as people write them for tools, each with valid and with invalid arguments.
 const OWN: &str = r##"
 {"id":"union","schema":{"type":"object","properties":{"to":{"anyOf":[{"type":"string","format":"email"},{"type":"integer","minimum":1}]}},"required":["to"]},"tests":[{"valid":true,"data":{"to":7}},{"valid":false,"data":{"to":0}},{"valid":false,"data":{}}]}
 {"id":"tagged","schema":{"type":"object","properties":{"shape":{"oneOf":[{"type":"object","properties":{"kind":{"const":"circle"},"r":{"type":"number"}},"required":["kind","r"]},{"type":"object","properties":{"kind":{"const":"box"},"w":{"type":"number"}},"required":["kind","w"]}]}}},"tests":[{"valid":true,"data":{"shape":{"kind":"box","w":1}}},{"valid":false,"data":{"shape":{"kind":"box","r":1}}}]}
@@ -46,13 +46,13 @@ const OWN: &str = r##"
 "##;
 
 #[tokio::test]
-async fn schemas_as_people_write_them_accept_and_refuse() {
-    let (cases, otherwise) = judged(OWN).await;
+async fn schemas_as_people_write_them_give_the_expected_verdicts() {
+    let (cases, otherwise) = check_instances(OWN).await;
     assert_eq!((cases, otherwise), (21, 0));
 }
 
 /// Returns the number of instances in a collection, and the number with an unexpected verdict.
-async fn judged(text: &str) -> (usize, usize) {
+async fn check_instances(text: &str) -> (usize, usize) {
     let (mut cases, mut otherwise) = (0, 0);
     for line in text.lines().filter(|line| !line.is_empty()) {
         let case: Value = serde_json::from_str(line).unwrap();
@@ -70,15 +70,15 @@ async fn judged(text: &str) -> (usize, usize) {
 
 #[tokio::test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-async fn live_lists_of_servers_are_taken() {
+async fn the_lists_of_live_servers_are_accepted() {
     let folder = shared("mcp-tools");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let tools = definitions(&std::fs::read_to_string(&path).unwrap());
+        let tools = parse_definitions(&std::fs::read_to_string(&path).unwrap());
         let all = tools.len();
         let remote = Stranger::new(tools).connect().await;
-        assert_eq!((remote.toolset().len(), remote.refused()), (all, vec![]), "{}", path.display());
+        assert_eq!((remote.toolset().len(), remote.skipped()), (all, vec![]), "{}", path.display());
         count += all;
     }
     assert!(count > 150, "{count}");
@@ -86,7 +86,7 @@ async fn live_lists_of_servers_are_taken() {
 
 #[tokio::test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-async fn schemas_of_the_real_world_accept_and_refuse_as_their_data_says() {
+async fn schemas_of_the_real_world_give_the_expected_verdicts() {
     let folder = shared("schemas");
     let (mut cases, mut otherwise) = (0, 0);
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -96,9 +96,9 @@ async fn schemas_of_the_real_world_accept_and_refuse_as_their_data_says() {
         }
         let mut text = String::new();
         flate2::read::GzDecoder::new(std::fs::File::open(&path).unwrap()).read_to_string(&mut text).unwrap();
-        let (some, wrong) = judged(&text).await;
+        let (some, wrong) = check_instances(&text).await;
         (cases, otherwise) = (cases + some, otherwise + wrong);
     }
-    eprintln!("{cases} instances, {otherwise} judged otherwise than their data says");
+    eprintln!("{cases} instances, {otherwise} with another verdict than their data has");
     assert!(cases > 2000 && otherwise * 200 < cases, "{otherwise} of {cases}");
 }

@@ -1,4 +1,4 @@
-//! A toolset as a server, for clients of revisions with sessions.
+//! Tests of a toolset as a server, for clients of revisions with sessions.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -19,15 +19,15 @@ use tool_server::mcp::McpServer;
 use tool_test_fixtures::declared;
 use tool_test_kit::AllAndSome as _;
 
-use crate::mcp::kit::{Person, client, params, text, until};
+use crate::mcp::kit::{Person, client, params, text, wait_until};
 
-/// Draws.
+/// Draw an image.
 #[tool(effect = read_only)]
 fn draw() -> Image {
     Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() }
 }
 
-/// Panics.
+/// Panic.
 #[tool(effect = read_only)]
 fn break_down() -> Text {
     panic!("secret detail")
@@ -35,7 +35,7 @@ fn break_down() -> Text {
 
 static DELETED: AtomicUsize = AtomicUsize::new(0);
 
-/// Deletes a record.
+/// Delete a record.
 #[tool(effect = destructive, approval = always, challenge = "Delete {name}?")]
 fn delete(
     /** The name. */
@@ -45,7 +45,7 @@ fn delete(
     format!("{name} is gone")
 }
 
-/// Reports.
+/// Report progress.
 #[tool(effect = read_only)]
 async fn report(#[context] cx: &Context) -> Text {
     for done in [1.0, 1.0, 0.5, 2.0] {
@@ -66,7 +66,7 @@ impl Drop for Guard {
     }
 }
 
-/// Waits for ever.
+/// Wait forever.
 #[tool(effect = read_only)]
 async fn wait() -> Text {
     let _guard = Guard;
@@ -79,14 +79,14 @@ struct Size {
     size: i64,
 }
 
-/// Asks.
+/// Ask for a size.
 #[tool(effect = read_only)]
 async fn ask(#[context] cx: &Context) -> Result<String, Failure> {
     let Size { size } = cx.ask("Which size?").await?;
     Ok(format!("size {size}"))
 }
 
-/// With those that the conformance suite is served.
+/// Returns the tools above, and those of the conformance suite.
 fn tools() -> Toolset {
     declared::tools().merge(toolset!(draw, break_down, delete, report, wait, ask)).expect("each name once")
 }
@@ -96,7 +96,7 @@ fn accept(content: serde_json::Value) -> ElicitResult {
 }
 
 #[tokio::test]
-async fn tools_are_listed_page_by_page_with_what_they_are() {
+async fn tools_are_listed_page_by_page() {
     let server = McpServer::new(tools()).page(3);
     let client = client(&server, Person::new(None), false).await;
     let all = client.list_all_tools().await.unwrap();
@@ -117,7 +117,7 @@ async fn tools_are_listed_page_by_page_with_what_they_are() {
 }
 
 #[tokio::test]
-async fn a_call_gives_what_a_model_would_read() {
+async fn a_result_has_the_content_that_a_model_would_read() {
     let client = client(&McpServer::new(tools()), Person::new(None), false).await;
     let sum = client.call_tool(params("add", json!({ "a": 2, "b": 3 }))).await.unwrap();
     assert_eq!((text(&sum).as_str(), sum.structured_content), (r#"{"sum":5}"#, Some(json!({ "sum": 5 }))));
@@ -139,14 +139,14 @@ async fn problems_with_arguments_are_structured() {
     let refused = client.call_tool(params("book_seats", json!({ "row": 1, "seats": 9 }))).await.unwrap();
     let feedback = refused.structured_content.unwrap();
     assert_eq!(feedback["validationResults"]["seats"]["allowedValues"], json!([2]), "{feedback}");
-    // If the client knows an output schema, structured content must fit it; then the text has the feedback.
+    // If the tool has an output schema, structured content must fit it. Then the text has the feedback.
     let refused = client.call_tool(params("add", json!({ "a": "x" }))).await.unwrap();
     assert!(refused.structured_content.is_none() && text(&refused).contains("validationResults"));
     assert_eq!(refused.meta.unwrap()["tool-runtime/feedback"]["ok"], false);
 }
 
 #[tokio::test]
-async fn an_approval_is_asked_for_and_nothing_else_will_do() {
+async fn a_call_runs_after_an_approval_only() {
     let server = McpServer::new(tools());
     let call = || params("delete", json!({ "name": "a\u{1b}[2J" }));
     let before = DELETED.load(Ordering::SeqCst);
@@ -173,21 +173,21 @@ async fn an_approval_is_asked_for_and_nothing_else_will_do() {
 
 #[tokio::test]
 async fn questions_and_external_calls_are_forms() {
-    let answering = |answer: fn(&str) -> ElicitResult| Person::new(Some(answer));
+    let person = |answer: fn(&str) -> ElicitResult| Person::new(Some(answer));
     let server = McpServer::new(tools());
-    let asked = client(&server, answering(|_| accept(json!({ "size": 7 }))), false).await;
+    let asked = client(&server, person(|_| accept(json!({ "size": 7 }))), false).await;
     assert_eq!(text(&asked.call_tool(params("ask", json!({}))).await.unwrap()), "size 7");
-    let agreed = client(&server, answering(|_| accept(json!({ "agreed": true }))), false).await;
+    let agreed = client(&server, person(|_| accept(json!({ "agreed": true }))), false).await;
     let agreed = agreed.call_tool(params("ConfirmAction", json!({ "action": "it" }))).await.unwrap();
     assert_eq!(agreed.structured_content, Some(json!({ "agreed": true })));
 }
 
 #[tokio::test]
-async fn progress_grows_and_comes_before_the_result() {
+async fn progress_grows_and_arrives_before_the_result() {
     let person = Person::new(None);
     let client = client(&McpServer::new(tools()), person.clone(), false).await;
     client.call_tool(params("report", json!({}))).await.unwrap();
-    until("everything was received", || person.received().len() == 5).await;
+    wait_until("everything was received", || person.received().len() == 5).await;
     let done: Vec<f64> =
         person.received().iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
     assert!(done.windows(2).all_and_some(|pair| pair[0] < pair[1]), "{done:?}");
@@ -199,42 +199,42 @@ async fn cancelling_drops_the_work() {
     let client = client(&McpServer::new(tools()), Person::new(None), false).await;
     tokio::select! {
         biased;
-        _ = client.call_tool(params("wait", json!({}))) => panic!("it never ends"),
-        () = until("the tool has begun", || BEGUN.load(Ordering::SeqCst)) => {}
+        _ = client.call_tool(params("wait", json!({}))) => panic!("the call never ends"),
+        () = wait_until("the tool has begun", || BEGUN.load(Ordering::SeqCst)) => {}
     }
-    until("the future is dropped", || DROPPED.load(Ordering::SeqCst) == 1).await;
+    wait_until("the future is dropped", || DROPPED.load(Ordering::SeqCst) == 1).await;
     assert!(client.call_tool(params("add", json!({ "a": 1, "b": 1 }))).await.is_ok(), "the connection goes on");
 }
 
-static BROODS: AtomicBool = AtomicBool::new(false);
-static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+static BLOCKS: AtomicBool = AtomicBool::new(false);
+static BLOCKING_DROPPED: AtomicBool = AtomicBool::new(false);
 
-struct GivenUp;
+struct BlockingGuard;
 
-impl Drop for GivenUp {
+impl Drop for BlockingGuard {
     fn drop(&mut self) {
-        GIVEN_UP.store(true, Ordering::SeqCst);
+        BLOCKING_DROPPED.store(true, Ordering::SeqCst);
     }
 }
 
-/// Works without letting go of its thread, and only then waits.
+/// Block the thread for a while, then wait forever.
 #[tool]
-async fn brood() -> Text {
-    let _given_up = GivenUp;
-    BROODS.store(true, Ordering::SeqCst);
+async fn block() -> Text {
+    let _guard = BlockingGuard;
+    BLOCKS.store(true, Ordering::SeqCst);
     std::thread::sleep(Duration::from_millis(600));
     std::future::pending().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_tool_that_was_busy_is_given_up_afterwards() {
-    let client = client(&McpServer::new(toolset!(brood)), Person::new(None), false).await;
+async fn a_blocking_tool_is_dropped_afterwards() {
+    let client = client(&McpServer::new(toolset!(block)), Person::new(None), false).await;
     tokio::select! {
         biased;
-        _ = client.call_tool(params("brood", json!({}))) => panic!("it never ends"),
-        () = until("the tool is busy", || BROODS.load(Ordering::SeqCst)) => {}
+        _ = client.call_tool(params("block", json!({}))) => panic!("the call never ends"),
+        () = wait_until("the tool is busy", || BLOCKS.load(Ordering::SeqCst)) => {}
     }
-    until("the future is dropped", || GIVEN_UP.load(Ordering::SeqCst)).await;
+    wait_until("the future is dropped", || BLOCKING_DROPPED.load(Ordering::SeqCst)).await;
 }
 
 #[tokio::test]
@@ -243,7 +243,7 @@ async fn clients_are_notified_of_changed_tools() {
     let person = Person::new(None);
     let client = client(&server, person.clone(), false).await;
     client.list_all_tools().await.unwrap();
-    until("the client is known", || {
+    wait_until("the client is known", || {
         server.replace(toolset!(draw));
         person.received().contains(&"list changed".to_owned())
     })
@@ -265,8 +265,8 @@ async fn policies_of_the_agent_hold() {
 }
 
 #[tokio::test]
-async fn the_model_of_the_agent_is_not_asked() {
-    let model = FunctionModel::new(|_| -> Turn { panic!("nobody asked it") });
+async fn the_model_of_the_agent_is_not_called() {
+    let model = FunctionModel::new(|_| -> Turn { panic!("nobody calls the model") });
     let server = McpServer::of(Agent::new(model).tools(tools()));
     let client = client(&server, Person::new(None), false).await;
     for (name, arguments) in

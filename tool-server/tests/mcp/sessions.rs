@@ -1,4 +1,4 @@
-//! Sessions over HTTP: how many there are, and whose they are. Requests that share an id, over HTTP and stdio.
+//! Tests of sessions over HTTP, with their number and owners, and of requests that share an id, over HTTP and stdio.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,36 +16,37 @@ use tool_server::{
 };
 
 #[derive(Provide)]
-struct Gate {
-    gate: Arc<Semaphore>,
+struct State {
+    permits: Arc<Semaphore>,
 }
 
-/// Waits until it may end.
+/// Wait for a permit.
 #[tool(effect = read_only)]
 async fn wait(
     /** The text that it returns. */
     word: String,
-    #[state] gate: &Arc<Semaphore>,
+    #[state] permits: &Arc<Semaphore>,
 ) -> String {
-    gate.acquire().await.unwrap().forget();
+    permits.acquire().await.unwrap().forget();
     word
 }
 
 struct World {
     url: String,
     client: reqwest::Client,
-    gate: Arc<Semaphore>,
+    /// Permits for the tool `wait`.
+    permits: Arc<Semaphore>,
 }
 
 impl World {
     async fn new(change: impl FnOnce(McpHttp) -> McpHttp) -> Self {
-        let gate = Arc::new(Semaphore::new(0));
-        let state = Gate { gate: Arc::clone(&gate) };
+        let permits = Arc::new(Semaphore::new(0));
+        let state = State { permits: Arc::clone(&permits) };
         let http = change(McpServer::new(toolset!(state; wait)).http());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         tokio::spawn(http.serve(listener, std::future::pending()));
-        Self { url, client: crate::mcp::http_client(), gate }
+        Self { url, client: crate::mcp::http_client(), permits }
     }
 
     async fn post(&self, by: &str, session: Option<&str>, body: &Value) -> Response {
@@ -67,7 +68,7 @@ impl World {
         id
     }
 
-    /// Uses a session, and returns the status.
+    /// Lists the tools in a session, and returns the status.
     async fn list(&self, by: &str, session: &str) -> u16 {
         let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
         self.post(by, Some(session), &list).await.status().as_u16()
@@ -80,11 +81,11 @@ impl World {
     }
 }
 
-/// Over streams, as over stdio, and from a client that does not wait.
+/// The client writes lines, as over stdio, and does not wait for responses.
 #[tokio::test]
-async fn lines_with_one_id_get_an_answer_each() {
-    let gate = Arc::new(Semaphore::new(0));
-    let state = Gate { gate: Arc::clone(&gate) };
+async fn lines_with_one_id_get_a_response_each() {
+    let permits = Arc::new(Semaphore::new(0));
+    let state = State { permits: Arc::clone(&permits) };
     let (near, far) = tokio::io::duplex(1 << 16);
     let server = McpServer::new(toolset!(state; wait));
     tokio::spawn(async move {
@@ -102,7 +103,7 @@ async fn lines_with_one_id_get_an_answer_each() {
     };
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
     let next = async |lines: &mut Lines<_>| {
-        let line = tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.expect("an answer");
+        let line = tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.expect("a response");
         serde_json::from_str::<Value>(&line.unwrap().unwrap()).unwrap()
     };
     let sent = [hello, ready, call(7, "first"), call(7, "second"), call(9, "cancelled"), cancel];
@@ -111,30 +112,30 @@ async fn lines_with_one_id_get_an_answer_each() {
     assert_eq!(next(&mut lines).await["id"], 1);
     let refused = next(&mut lines).await;
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32600)), "{refused}");
-    gate.add_permits(1);
-    let answered = next(&mut lines).await;
-    assert!(answered["id"] == 7 && answered["result"].to_string().contains("first"), "{answered}");
-    // An id is free again after its answer, and after a cancelled call has ended.
-    gate.add_permits(2);
+    permits.add_permits(1);
+    let response = next(&mut lines).await;
+    assert!(response["id"] == 7 && response["result"].to_string().contains("first"), "{response}");
+    // An id is free again after its response, and after a cancelled call has ended.
+    permits.add_permits(2);
     for id in [7, 9] {
         loop {
             write.write_all(format!("{}\n", call(id, "again")).as_bytes()).await.unwrap();
-            let answered = next(&mut lines).await;
-            if answered["error"].is_null() {
-                assert!(answered["id"] == id && answered["result"].to_string().contains("again"), "{answered}");
+            let response = next(&mut lines).await;
+            if response["error"].is_null() {
+                assert!(response["id"] == id && response["result"].to_string().contains("again"), "{response}");
                 break;
             }
         }
     }
 }
 
-/// Returns what is sent, which must come to an end.
-async fn rest(response: Response) -> String {
+/// Reads the response to its end.
+async fn read_all(response: Response) -> String {
     tokio::time::timeout(Duration::from_secs(20), response.text()).await.expect("it ends").unwrap()
 }
 
 #[tokio::test]
-async fn the_session_that_ends_is_the_oldest_of_the_same_principal() {
+async fn the_least_recently_used_session_of_the_principal_ends() {
     let tokens = BearerToken::of([("anna", "anna"), ("ben", "ben")]);
     let world = World::new(|http| http.max_sessions(2).authenticate(tokens)).await;
     let bens = world.begin("ben").await;
@@ -142,10 +143,10 @@ async fn the_session_that_ends_is_the_oldest_of_the_same_principal() {
     let listening = world.client.get(&world.url).bearer_auth("anna").header("accept", "text/event-stream");
     let listening = listening.header("mcp-session-id", &second).send().await.unwrap();
     assert_eq!(listening.status(), 200);
-    // The first is the one that was used last.
+    // This makes the second session the least recently used.
     assert_eq!(world.list("anna", &first).await, 200);
     let third = world.begin("anna").await;
-    rest(listening).await;
+    read_all(listening).await;
     for (by, session, status) in [
         ("anna", &first, 200),
         ("anna", &second, 404),
@@ -155,7 +156,7 @@ async fn the_session_that_ends_is_the_oldest_of_the_same_principal() {
     ] {
         assert_eq!(world.list(by, session).await, status, "{by}");
     }
-    // A session that its client has ended counts no more.
+    // A session that its client has ended no longer counts.
     let ended = world.client.delete(&world.url).bearer_auth("anna").header("mcp-session-id", &first);
     assert_eq!(ended.send().await.unwrap().status(), 202);
     world.begin("anna").await;
@@ -175,22 +176,22 @@ async fn requests_that_share_an_id_in_flight_are_refused() {
     let world = World::new(|http| http).await;
     let (session, other) = (world.begin("anna").await, world.begin("anna").await);
     let first = world.call(&session, 7, "first").await;
-    let refused = rest(world.call(&session, 7, "second").await).await;
+    let refused = read_all(world.call(&session, 7, "second").await).await;
     assert!(refused.contains("-32600") && refused.contains("the id `7` is in flight"), "{refused}");
-    // The id is the session's own.
+    // Another session can use the id.
     let elsewhere = world.call(&other, 7, "elsewhere").await;
-    world.gate.add_permits(2);
+    world.permits.add_permits(2);
     for (response, word) in [(first, "first"), (elsewhere, "elsewhere")] {
-        let text = rest(response).await;
+        let text = read_all(response).await;
         assert!(text.contains(word), "{text}");
     }
-    // A request whose client has left is still in flight.
+    // A request whose client has disconnected is still in flight.
     drop(world.call(&session, 7, "left").await);
-    let refused = rest(world.call(&session, 7, "again").await).await;
+    let refused = read_all(world.call(&session, 7, "again").await).await;
     assert!(refused.contains("is in flight"), "{refused}");
-    world.gate.add_permits(2);
+    world.permits.add_permits(2);
     loop {
-        let text = rest(world.call(&session, 7, "last").await).await;
+        let text = read_all(world.call(&session, 7, "last").await).await;
         if !text.contains("is in flight") {
             assert!(text.contains("last"), "{text}");
             return;
@@ -206,12 +207,12 @@ async fn open_streams_end_at_shutdown() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let http = McpServer::new(tool_runtime::Toolset::new()).http().grace(Duration::from_millis(10));
     let serving = tokio::spawn(http.serve(listener, async move { stopped.await.unwrap_or_default() }));
-    let world = World { url, client: crate::mcp::http_client(), gate: Arc::new(Semaphore::new(0)) };
+    let world = World { url, client: crate::mcp::http_client(), permits: Arc::new(Semaphore::new(0)) };
     let session = world.begin("anna").await;
     let listening = world.client.get(&world.url).header("accept", "text/event-stream");
     let listening = listening.header("mcp-session-id", &session).send().await.unwrap();
     stop.send(()).unwrap();
-    // It ends as a whole, or broken off where the grace is over first.
+    // The stream ends, or breaks off if the grace period ends first.
     let _ = tokio::time::timeout(Duration::from_secs(20), listening.text()).await.expect("it ends");
     tokio::time::timeout(Duration::from_secs(20), serving).await.expect("it ends").unwrap().unwrap();
 }

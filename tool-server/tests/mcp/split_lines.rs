@@ -1,4 +1,4 @@
-//! Lines that arrive in any pieces: each message is answered once, whoever reads it.
+//! Tests that each message gets one response, into whatever pieces its line is split.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,10 +7,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex, split};
 use tool_runtime::{Text, tool, toolset};
 use tool_server::mcp::McpServer;
 
-/// Counts bytes.
+/// Count the bytes of a text.
 #[tool(effect = read_only)]
 fn count(
-    /** Whose. */
+    /** The text. */
     text: String,
 ) -> Text {
     Text(text.len().to_string())
@@ -21,7 +21,7 @@ fn call(id: u32, text: &str) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
 }
 
-/// Returns messages, and the expected answers by their ids.
+/// Returns messages, and the expected texts of the results by the ids of the requests.
 fn conversation() -> (Vec<u8>, BTreeMap<u64, &'static str>) {
     let client = json!({ "name": "wire", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
@@ -33,27 +33,27 @@ fn conversation() -> (Vec<u8>, BTreeMap<u64, &'static str>) {
         String::new(),
         "no JSON".to_owned(),
         call(2, "bb") + "\r",
-        // Not plain.
+        // The fast path does not read this form.
         call(3, "ccc").replace("\"name\"", "\"more\":1,\"name\""),
         json!({ "jsonrpc": "2.0", "id": 101, "method": "ping" }).to_string(),
-        // Longer than what is looked at.
+        // This line is longer than the fast path reads.
         call(4, &long),
-        // A part of a line is no line.
+        // The end of this line would be a message of its own.
         "x".repeat(1 << 20) + &call(5, "no"),
         format!("\u{feff}{}", call(6, "six")),
-        // Lists are no messages, and no parameters.
+        // A list is neither a message nor parameters.
         r#"["2.0",9,"tools/call",{"name":"count","arguments":{"text":"no"}}]"#.to_owned(),
         r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":[null,"count",{"text":"no"}]}"#.to_owned(),
         call(7, "seven"),
     ];
-    // One that does not end comes last.
+    // The last line does not end.
     let sent = lines.join("\n") + "\n" + &call(8, "no");
-    let answers = [(1, "1"), (2, "2"), (3, "3"), (4, "1500000"), (6, "3"), (7, "5"), (100, ""), (101, "")];
-    (sent.into_bytes(), answers.into())
+    let results = [(1, "1"), (2, "2"), (3, "3"), (4, "1500000"), (6, "3"), (7, "5"), (100, ""), (101, "")];
+    (sent.into_bytes(), results.into())
 }
 
 #[tokio::test]
-async fn messages_are_answered_once_in_whatever_pieces_they_come() {
+async fn each_message_gets_one_response_in_any_pieces() {
     let (sent, expected) = conversation();
     for size in [97, 4096, 8192, 1 << 20, sent.len()] {
         let (near, far) = duplex(1 << 16);
@@ -69,22 +69,22 @@ async fn messages_are_answered_once_in_whatever_pieces_they_come() {
             }
             write
         });
-        let (mut answers, mut refused) = (BTreeMap::new(), 0);
+        let (mut results, mut refused) = (BTreeMap::new(), 0);
         let mut lines = BufReader::new(read).lines();
-        while answers.len() < expected.len() {
+        while results.len() < expected.len() {
             let line = tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await;
-            let line = line.unwrap_or_else(|_| panic!("{size}: {answers:?} only")).unwrap().expect("a connection");
-            let answer: Value = serde_json::from_str(&line).unwrap();
-            if answer["id"].is_null() {
-                assert_eq!(answer["error"]["message"], "Invalid request", "{size}");
+            let line = line.unwrap_or_else(|_| panic!("{size}: {results:?} only")).unwrap().expect("a connection");
+            let response: Value = serde_json::from_str(&line).unwrap();
+            if response["id"].is_null() {
+                assert_eq!(response["error"]["message"], "Invalid request", "{size}");
                 refused += 1;
                 continue;
             }
-            let id = answer["id"].as_u64().unwrap_or_else(|| panic!("{size}: {answer}"));
-            let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned();
-            assert!(answers.insert(id, text).is_none(), "{size}: {id} is answered twice");
+            let id = response["id"].as_u64().unwrap_or_else(|| panic!("{size}: {response}"));
+            let text = response["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+            assert!(results.insert(id, text).is_none(), "{size}: {id} has two responses");
         }
-        assert!(answers.iter().map(|(id, text)| (*id, text.as_str())).eq(expected.clone()), "{size}: {answers:?}");
+        assert!(results.iter().map(|(id, text)| (*id, text.as_str())).eq(expected.clone()), "{size}: {results:?}");
         assert_eq!(refused, 2, "{size}: the two lists");
         writing.await.unwrap().shutdown().await.unwrap();
         let end = tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.expect("it ends");

@@ -1,5 +1,5 @@
-//! Bytes on the connection. Calls that need no run and the same calls in a run are answered with the same bytes. A
-//! failure is reported to the model or to the client, depending on which of them can correct it.
+//! Tests of the bytes on a connection. A call gets the same bytes with and without a run. A failure is reported to the model or
+//! to the client, whichever can correct it.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ use tool_server::mcp::McpServer;
 use tool_test_fixtures::declared;
 use tool_test_kit::within;
 
-/// Draws and says so, and reports before.
+/// Report progress, then draw.
 #[tool(effect = read_only)]
 async fn draw(#[context] cx: &Context) -> Content {
     cx.progress(1.0, Some(2.0), "a dot");
@@ -26,32 +26,32 @@ async fn draw(#[context] cx: &Context) -> Content {
     Content(vec![Part::text("a dot"), Part::Image { media_type: "image/png".to_owned(), data: "aGk=".to_owned() }])
 }
 
-/// Fails.
+/// Fail.
 #[tool]
 fn fail() -> Result<(), Failure> {
     Err(Failure::new("out of paper"))
 }
 
-/// Panics.
+/// Panic.
 #[tool]
 fn break_down() -> Text {
     panic!("secret detail")
 }
 
-/// Never ends.
+/// Never end.
 #[tool(timeout = "20ms")]
 async fn slow() -> Text {
     std::future::pending().await
 }
 
-/// Asks.
+/// Ask for a size.
 #[tool(effect = read_only)]
 async fn ask(#[context] cx: &Context) -> Result<String, Failure> {
     cx.progress(1.0, None, "asking");
     cx.ask::<String>("Which size?").await
 }
 
-/// Pays.
+/// Pay.
 #[tool(approval = always, effect = destructive)]
 fn pay(
     /** The amount. */
@@ -68,7 +68,7 @@ fn tools() -> Toolset {
     })
 }
 
-/// Counts aloud, and says when it has.
+/// Report each step of a count, then notify the test.
 #[tool(effect = read_only)]
 async fn count(#[context] cx: &Context) {
     for at in 0..1000 {
@@ -81,20 +81,21 @@ async fn count(#[context] cx: &Context) {
 }
 
 /// A client that writes and reads lines.
-struct Encoder {
+struct LineClient {
     write: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     modern: bool,
-    asks: bool,
+    /// Set if the client supports elicitation.
+    elicits: bool,
 }
 
-impl Encoder {
-    async fn open(server: &McpServer, modern: bool, asks: bool) -> Self {
-        Self::open_within(1 << 20, server, modern, asks).await
+impl LineClient {
+    async fn connect(server: &McpServer, modern: bool, elicits: bool) -> Self {
+        Self::connect_with_buffer(1 << 20, server, modern, elicits).await
     }
 
-    /// With so many bytes on the way at most.
-    async fn open_within(bytes: usize, server: &McpServer, modern: bool, asks: bool) -> Self {
+    /// Connects over a stream that buffers at most so many bytes.
+    async fn connect_with_buffer(bytes: usize, server: &McpServer, modern: bool, elicits: bool) -> Self {
         let (near, far) = duplex(bytes);
         let server = server.clone();
         tokio::spawn(async move {
@@ -102,39 +103,39 @@ impl Encoder {
             let _ = server.connection(read, write).await;
         });
         let (read, write) = split(near);
-        let mut wire = Self { write, lines: BufReader::new(read).lines(), modern, asks };
+        let mut client = Self { write, lines: BufReader::new(read).lines(), modern, elicits };
         if !modern {
-            let client = json!({ "name": "wire", "version": "1" });
+            let info = json!({ "name": "wire", "version": "1" });
             let params =
-                json!({ "protocolVersion": "2025-11-25", "capabilities": wire.capabilities(), "clientInfo": client });
-            wire.ask(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await;
-            wire.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+                json!({ "protocolVersion": "2025-11-25", "capabilities": client.capabilities(), "clientInfo": info });
+            client.exchange(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await;
+            client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
         }
-        wire
+        client
     }
 
     fn capabilities(&self) -> Value {
-        if self.asks { json!({ "elicitation": {} }) } else { json!({}) }
+        if self.elicits { json!({ "elicitation": {} }) } else { json!({}) }
     }
 
-    async fn say(&mut self, message: &Value) {
+    async fn send(&mut self, message: &Value) {
         self.write.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
 
-    /// All lines up to the answer. A question of the server's is declined.
-    async fn ask(&mut self, request: &Value) -> Vec<String> {
-        self.say(request).await;
+    /// Sends a request, and returns all lines up to the response. Declines the server's questions.
+    async fn exchange(&mut self, request: &Value) -> Vec<String> {
+        self.send(request).await;
         let mut lines = Vec::new();
         loop {
-            let line = within("an answer", self.lines.next_line()).await.unwrap().expect("a connection");
+            let line = within("a response", self.lines.next_line()).await.unwrap().expect("a connection");
             let message: Value = serde_json::from_str(&line).unwrap();
-            let (is_answer, asks) = (message["id"] == request["id"], message["method"] == "elicitation/create");
+            let (is_response, asks) = (message["id"] == request["id"], message["method"] == "elicitation/create");
             if asks {
                 let declined = json!({ "jsonrpc": "2.0", "id": message["id"], "result": { "action": "decline" } });
-                self.say(&declined).await;
+                self.send(&declined).await;
             }
             lines.push(line);
-            if is_answer && !asks {
+            if is_response && !asks {
                 return lines;
             }
         }
@@ -152,34 +153,34 @@ impl Encoder {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
             params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
         }
-        self.ask(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await
+        self.exchange(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await
     }
 }
 
-/// The lines without what is random in them.
-fn comparable(lines: &[String]) -> Vec<String> {
-    let unsealed = |line: &String| match serde_json::from_str::<Value>(line) {
+/// Returns the lines without their random parts.
+fn normalize(lines: &[String]) -> Vec<String> {
+    let without_seal = |line: &String| match serde_json::from_str::<Value>(line) {
         Ok(mut message) if message["result"]["requestState"].is_string() => {
             message["result"]["requestState"] = json!("sealed");
             message.to_string()
         }
         _ => line.clone(),
     };
-    lines.iter().map(unsealed).collect()
+    lines.iter().map(without_seal).collect()
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_holds_no_tool_up() {
+async fn a_client_that_does_not_read_delays_no_tool() {
     let over = Arc::new(Notify::new());
     let agent = Agent::without_model(toolset!(count)).edit_context(|cx| cx.with(Arc::clone(&over)));
-    let mut wire = Encoder::open_within(4096, &McpServer::of(agent), false, false).await;
+    let mut wire = LineClient::connect_with_buffer(4096, &McpServer::of(agent), false, false).await;
     let params = json!({ "name": "count", "_meta": { "progressToken": 9 } });
-    wire.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
+    wire.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
     within("the tool", over.notified()).await;
 }
 
 #[tokio::test]
-async fn a_run_makes_no_difference_on_the_line() {
+async fn a_run_does_not_change_the_bytes() {
     let deep: Value = serde_json::from_str(&format!("{}1{}", "[".repeat(100), "]".repeat(100))).unwrap();
     let calls = [
         json!({ "name": "add", "arguments": { "a": 2, "b": 3 } }),
@@ -202,19 +203,19 @@ async fn a_run_makes_no_difference_on_the_line() {
     ];
     let runs: Arc<Mutex<Vec<String>>> = Arc::default();
     let received = Arc::clone(&runs);
-    let hear = move |event: &Event<'_>| {
+    let record = move |event: &Event<'_>| {
         if let Event::RunStarted(run) = event {
             received.lock().unwrap().push(run.id().to_string());
         }
     };
-    let in_runs = McpServer::of(Agent::without_model(tools()).hooks(hear));
-    let alone = McpServer::new(tools());
-    for (modern, asks) in [(false, false), (false, true), (true, false), (true, true)] {
-        let mut one = Encoder::open(&alone, modern, asks).await;
-        let mut other = Encoder::open(&in_runs, modern, asks).await;
+    let in_runs = McpServer::of(Agent::without_model(tools()).hooks(record));
+    let without_runs = McpServer::new(tools());
+    for (modern, elicits) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut one = LineClient::connect(&without_runs, modern, elicits).await;
+        let mut other = LineClient::connect(&in_runs, modern, elicits).await;
         for (call, id) in calls.iter().zip(1..) {
             let (one, other) = (one.call(call, id).await, other.call(call, id).await);
-            assert_eq!(comparable(&one), comparable(&other), "{call} {modern} {asks}");
+            assert_eq!(normalize(&one), normalize(&other), "{call} {modern} {elicits}");
         }
     }
     assert!(runs.lock().unwrap().len() >= 4 * 13, "the second server has made runs: {:?}", runs.lock().unwrap().len());
@@ -222,7 +223,7 @@ async fn a_run_makes_no_difference_on_the_line() {
 
 #[tokio::test]
 async fn a_failure_reaches_the_model_or_the_client() {
-    // Of the client, and so errors of the protocol; the text says what to do.
+    // The client can correct these, so they are errors of the protocol, whose texts name the remedy.
     let of_the_client = [
         (json!({ "name": "nowhere", "arguments": {} }), "there is no tool called `nowhere`"),
         (json!({ "arguments": {} }), "missing field `name`"),
@@ -233,7 +234,7 @@ async fn a_failure_reaches_the_model_or_the_client() {
         (json!({ "name": "add", "requestState": 5 }), "expected a string"),
         (json!({ "name": "add", "requestState": "nothing of ours" }), "the requestState cannot be used"),
     ];
-    // Of the model, which reads results.
+    // The model can correct these, so they are results, which it reads.
     let of_the_model = [
         (json!({ "name": "add" }), "missing"),
         (json!({ "name": "add", "arguments": { "a": "x", "b": 1 } }), "a whole number"),
@@ -244,16 +245,20 @@ async fn a_failure_reaches_the_model_or_the_client() {
         (json!({ "name": "slow" }), "did not answer within 0.02 s"),
     ];
     for modern in [false, true] {
-        let mut wire = Encoder::open(&McpServer::new(tools()), modern, false).await;
+        let mut wire = LineClient::connect(&McpServer::new(tools()), modern, false).await;
         for ((params, part), id) in of_the_client.iter().zip(1..) {
-            let answer: Value = serde_json::from_str(&wire.call(params, id).await[0]).unwrap();
-            let reason = answer["error"]["message"].as_str().unwrap_or_default();
-            assert_eq!((&answer["error"]["code"], reason.contains(part)), (&json!(-32602), true), "{params}: {answer}");
+            let response: Value = serde_json::from_str(&wire.call(params, id).await[0]).unwrap();
+            let reason = response["error"]["message"].as_str().unwrap_or_default();
+            assert_eq!(
+                (&response["error"]["code"], reason.contains(part)),
+                (&json!(-32602), true),
+                "{params}: {response}"
+            );
         }
         for ((params, part), id) in of_the_model.iter().zip(100..) {
-            let answer: Value = serde_json::from_str(&wire.call(params, id).await[0]).unwrap();
-            let content = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
-            assert!(answer["result"]["isError"] == true && content.contains(part), "{params}: {answer}");
+            let response: Value = serde_json::from_str(&wire.call(params, id).await[0]).unwrap();
+            let content = response["result"]["content"][0]["text"].as_str().unwrap_or_default();
+            assert!(response["result"]["isError"] == true && content.contains(part), "{params}: {response}");
         }
         let unknown = wire.request("tools/guess", &json!({}), 200).await;
         assert!(unknown[0].contains("-32601"), "{unknown:?}");

@@ -1,8 +1,8 @@
-//! The requests and the events of a page of AG-UI, and its content.
+//! A page of AG-UI: it reads events, shows their content, and builds the members of requests.
 
 use serde_json::{Value, json};
 
-use super::page::{Open, Says, Shown};
+use super::page::{Answer, Open, Shown};
 
 /// Reads an event.
 pub(crate) fn read(shown: &mut Shown, event: &Value) {
@@ -57,7 +57,7 @@ pub(crate) fn read(shown: &mut Shown, event: &Value) {
     }
 }
 
-/// Adds a message, unless the page has it already.
+/// Adds a message, which must be new to the page.
 fn add(messages: &mut Vec<Value>, message: Value) {
     assert!(messages.iter().all(|known| known["id"] != message["id"]), "twice: {message}");
     messages.push(message);
@@ -72,24 +72,24 @@ fn calls(shown: &Shown) -> impl Iterator<Item = &Value> {
 }
 
 fn result<'a>(shown: &'a Shown, call: &Value) -> Option<&'a Value> {
-    let answer = shown.messages.iter().find(|message| message["role"] == "tool" && message["toolCallId"] == *call);
-    answer.map(|answer| &answer["content"])
+    let message = shown.messages.iter().find(|message| message["role"] == "tool" && message["toolCallId"] == *call);
+    message.map(|message| &message["content"])
 }
 
-pub(crate) fn states(shown: &Shown, is_answered: bool) -> Vec<String> {
+pub(crate) fn states(shown: &Shown, is_reading: bool) -> Vec<String> {
     let asked = |call: &Value| shown.interrupts.iter().any(|open| open["toolCallId"] == *call);
     let state = |call: &Value| match result(shown, &call["id"]) {
         Some(_) => "result",
         None if asked(&call["id"]) => "asked",
         None if shown.pending.iter().any(|id| call["id"] == **id) => "pending",
-        None if !is_answered => "waits for another",
+        None if !is_reading => "waits for another",
         None if serde_json::from_str::<Value>(call["function"]["arguments"].as_str().unwrap()).is_err() => "arguments",
         None => "runs",
     };
     calls(shown).map(|call| state(call).to_owned()).collect()
 }
 
-pub(crate) fn open(shown: &Shown) -> Vec<Open> {
+pub(crate) fn open_requests(shown: &Shown) -> Vec<Open> {
     let interrupt = |open: &Value| {
         let id = open["id"].as_str().unwrap().to_owned();
         if open["reason"] == "input_required" { Open::Question(id) } else { Open::Approval(id) }
@@ -98,9 +98,9 @@ pub(crate) fn open(shown: &Shown) -> Vec<Open> {
     shown.interrupts.iter().map(interrupt).chain(pending.cloned().map(Open::Execute)).collect()
 }
 
-pub(crate) fn answer(shown: &mut Shown, open: &Open, says: Says) -> Value {
+pub(crate) fn answer(shown: &mut Shown, open: &Open, answer: Answer) -> Value {
     let (id, payload) = match open {
-        Open::Approval(id) => (id, json!({ "approved": says == Says::Yes })),
+        Open::Approval(id) => (id, json!({ "approved": answer == Answer::Yes })),
         Open::Question(id) => (id, json!("Anna")),
         Open::Execute(id) => {
             let content = r#"{"found":true}"#;
@@ -120,11 +120,11 @@ pub(crate) fn view(shown: &Shown) -> Vec<String> {
         }
         view.extend(message.get("content").map(|content| format!("{} {content}", message["role"])));
         for call in message["toolCalls"].as_array().into_iter().flatten() {
-            // The answer to a message that superseded a call of the client does not repeat to the client that it is over.
+            // The response to a message that superseded a call of the client does not report the call's end to the client.
             let is_of_client = |content: &&Value| **content != "the application gave no result of the call";
             let result = result(shown, &call["id"]).filter(is_of_client);
             let result = result.map_or_else(|| "without a result".to_owned(), Value::to_string);
-            // After the texts of the answer: a call of the client comes when it may be executed, and in a snapshot in its place.
+            // The calls come after the texts, because a stream and a snapshot have a client's call at different places.
             calls.push(format!("  {} {} {result}", call["id"], call["function"]));
         }
     }

@@ -1,8 +1,8 @@
-//! The requests and the events of a page of the AI SDK, and its content.
+//! A page of the AI SDK: it reads chunks, shows their content, and builds the members of requests.
 
 use serde_json::{Map, Value, json};
 
-use super::page::{Open, Says, Shown};
+use super::page::{Answer, Open, Shown};
 
 /// Reads a chunk.
 pub(crate) fn read(shown: &mut Shown, chunk: &Value, is_replay: bool) {
@@ -42,12 +42,13 @@ pub(crate) fn read(shown: &mut Shown, chunk: &Value, is_replay: bool) {
             part["callProviderMetadata"] = chunk["providerMetadata"].clone();
             read_decisions(shown);
         }
-        _ if kind.starts_with("tool-") => call(parts, kind, chunk),
+        _ if kind.starts_with("tool-") => read_call(parts, kind, chunk),
         _ => {}
     }
 }
 
-fn call(parts: &mut Vec<Value>, kind: &str, chunk: &Value) {
+/// Reads a chunk about a call.
+fn read_call(parts: &mut Vec<Value>, kind: &str, chunk: &Value) {
     let id = &chunk["toolCallId"];
     let at = parts.iter().rposition(|part| part["toolCallId"] == *id).unwrap_or_else(|| {
         let name = chunk["toolName"].as_str().expect("a name");
@@ -82,7 +83,7 @@ fn call(parts: &mut Vec<Value>, kind: &str, chunk: &Value) {
     }
 }
 
-/// Notes who has decided about calls, as their parts say.
+/// Notes the principals that have decided calls, according to the calls' parts.
 pub(crate) fn read_decisions(shown: &mut Shown) {
     for part in shown.messages.iter().filter_map(|message| message["parts"].as_array()).flatten() {
         if let Some(by) = part["callProviderMetadata"]["tool"]["decidedBy"].as_str() {
@@ -101,7 +102,7 @@ pub(crate) fn states(shown: &Shown) -> Vec<String> {
     calls(shown).map(|part| part["state"].as_str().unwrap().to_owned()).collect()
 }
 
-pub(crate) fn open(shown: &Shown) -> Vec<Open> {
+pub(crate) fn open_requests(shown: &Shown) -> Vec<Open> {
     let Some(last) = shown.messages.last().filter(|last| last["role"] == "assistant") else { return Vec::new() };
     let parts = last["parts"].as_array().unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -124,13 +125,13 @@ pub(crate) fn open(shown: &Shown) -> Vec<Open> {
     open
 }
 
-pub(crate) fn answer(shown: &mut Shown, open: &Open, says: Says) -> Value {
+pub(crate) fn answer(shown: &mut Shown, open: &Open, answer: Answer) -> Value {
     let parts = shown.messages.iter_mut().filter_map(|message| message["parts"].as_array_mut()).flatten();
     match open {
         Open::Approval(id) => {
             let part = parts.into_iter().find(|part| part["approval"]["id"] == **id).expect("a request");
             part["state"] = "approval-responded".into();
-            part["approval"]["approved"] = (says == Says::Yes).into();
+            part["approval"]["approved"] = (answer == Answer::Yes).into();
         }
         Open::Execute(id) => {
             let part = parts.into_iter().find(|part| part["toolCallId"] == **id).expect("a call");
@@ -147,11 +148,11 @@ pub(crate) fn view(shown: &Shown) -> Vec<String> {
     for message in &shown.messages {
         view.push(format!("{}:", message["role"].as_str().unwrap()));
         for part in message["parts"].as_array().unwrap() {
-            // A call within an agent is no call of this run: once it has ended, only its stream has it.
+            // A call of a nested agent is no call of this run. After it has ended, only the stream has it.
             let is_past = part["type"] == "tool-find" && part["state"] != "input-available";
             if let Some(id) = part.get("toolCallId").filter(|_| !is_past) {
                 let get = |name: &str| part.get(name).map(Value::to_string).unwrap_or_default();
-                // The AI SDK allows an approval in these states only. Of an open one, `open` is shown.
+                // The AI SDK has an approval's decision in these states only. `Page::view` lists the open ones.
                 let is_decided = part["state"] == "approval-responded" || part["state"] == "output-denied";
                 let approved = part["approval"].get("approved").filter(|_| is_decided);
                 let approved = approved.map(Value::to_string).unwrap_or_default();

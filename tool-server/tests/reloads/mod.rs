@@ -1,7 +1,7 @@
-//! Pages that are loaded again, second tabs, and decisions, at every point of a chat. The chats use the AI SDK's protocol or
-//! AG-UI, and are in a store or sealed at the client.
+//! Tests of pages that are loaded again, of second tabs, and of decisions, at every point of a chat. The chats use the AI SDK's
+//! protocol or AG-UI, and are in a store or sealed at the client.
 //!
-//! `scripts/reloads` runs all of it. The other tests of one point each are in `ai_sdk::reload` and `ag_ui::connect`.
+//! `scripts/reloads` runs all of them. Tests of one point each are in `ai_sdk::reload` and `ag_ui::connect`.
 
 mod ag_ui;
 mod ai_sdk;
@@ -13,7 +13,7 @@ mod world;
 
 use std::collections::BTreeMap;
 
-/// A protocol, and where the chat is kept.
+/// A kind of chats: the protocol, and the place where they are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     pub(crate) protocol: Protocol,
@@ -33,7 +33,7 @@ pub(crate) const KINDS: [Kind; 4] = [
     Kind { protocol: Protocol::AgUi, is_sealed: true },
 ];
 
-/// The numbers of what was done.
+/// The counts of a test's actions, by name.
 #[derive(Default)]
 pub(crate) struct Counts(BTreeMap<&'static str, usize>);
 
@@ -42,7 +42,7 @@ impl Counts {
         *self.0.entry(name).or_default() += 1;
     }
 
-    pub(crate) fn of(&self, name: &str) -> usize {
+    pub(crate) fn get(&self, name: &str) -> usize {
         self.0.get(name).copied().unwrap_or_default()
     }
 
@@ -52,7 +52,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn line(&self) -> String {
+    pub(crate) fn to_line(&self) -> String {
         self.0.iter().map(|(name, count)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
     }
 }

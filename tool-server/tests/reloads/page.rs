@@ -1,4 +1,4 @@
-//! A page of a frontend: what it has read, what it shows, and what it sends.
+//! A page of a frontend, which reads streams, shows their content, and sends requests.
 
 use std::{
     collections::BTreeMap,
@@ -19,38 +19,42 @@ const CHAT: &str = "c";
 pub(crate) struct Shown {
     /// The messages, in the form of the protocol.
     pub(crate) messages: Vec<Value>,
-    /// The open interrupts of AG-UI, and the calls that the client has to execute.
+    /// The open interrupts of AG-UI.
     pub(crate) interrupts: Vec<Value>,
+    /// The ids of the calls that the client of AG-UI has to execute.
     pub(crate) pending: Vec<String>,
     /// The principals that decided about calls, as the server reports them.
     pub(crate) decided: BTreeMap<String, Vec<String>>,
-    /// The error that ended the answer.
+    /// The error that ended the response.
     pub(crate) error: Option<String>,
 }
 
-/// Something that a person, or the page's own code, has to answer.
+/// An open request, which a person or the page's own code has to answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Open {
-    /// A call that may run or not, by the id of the request.
+    /// The id of a request for an approval.
     Approval(String),
+    /// The id of a question.
     Question(String),
-    /// A call that the page executes.
+    /// The id of a call that the page executes.
     Execute(String),
 }
 
-/// The answer to it.
+/// The answer to an open request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum Answer {
     Yes,
     No,
 }
 
-/// An answer that the page reads.
+/// A response that the page reads.
 struct Reading {
+    /// The received text.
     text: Arc<Mutex<String>>,
-    at: usize,
+    /// The length of the text that is shown.
+    shown: usize,
     task: JoinHandle<()>,
-    /// Set if the answer comes again from its beginning.
+    /// Set if the response is replayed from its beginning.
     is_replay: bool,
 }
 
@@ -62,7 +66,7 @@ impl Drop for Reading {
 
 pub(crate) struct Page {
     pub(crate) shown: Shown,
-    /// The messages that a page keeps whose server keeps nothing: those of the last request, or of the last whole answer.
+    /// The content that the page of a stateless server keeps: that of the last request, or of the last whole response.
     kept: Shown,
     reading: Option<Reading>,
     /// The last response without a stream.
@@ -75,7 +79,7 @@ impl Page {
         Self { shown: Shown::default(), kept: Shown::default(), reading: None, refusal: String::new() }
     }
 
-    /// Opens a page that has nothing, as it is loaded from a server with a store; or one that has `kept`.
+    /// Loads a page. It begins empty if the server has a store, and with the kept content of `kept` otherwise.
     pub(crate) async fn load(world: &World, kept: Option<&Self>) -> Self {
         let mut page = Self::new();
         if let Some(kept) = kept.filter(|_| world.kind.is_sealed) {
@@ -85,9 +89,9 @@ impl Page {
         let stream = match world.kind.protocol {
             Protocol::AiSdk => {
                 if !world.kind.is_sealed {
-                    let answer = world.ask("GET", "/api/chat/c", None).await;
-                    assert_eq!(answer.status, 200);
-                    page.shown.messages = serde_json::from_str(&answer.whole().await).unwrap();
+                    let response = world.ask("GET", "/api/chat/c", None).await;
+                    assert_eq!(response.status, 200);
+                    page.shown.messages = serde_json::from_str(&response.read_all().await).unwrap();
                     ai_sdk::read_decisions(&mut page.shown);
                 }
                 world.ask("GET", "/api/chat/c/stream", None).await
@@ -109,28 +113,28 @@ impl Page {
 
     fn read(&mut self, mut stream: Stream, is_replay: bool) {
         let text = Arc::new(Mutex::new(String::new()));
-        let read = Arc::clone(&text);
+        let received = Arc::clone(&text);
         let task = tokio::spawn(async move {
             while let Some(more) = stream.next().await {
-                read.lock().unwrap().push_str(&more);
+                received.lock().unwrap().push_str(&more);
             }
         });
-        self.reading = Some(Reading { text, at: 0, task, is_replay });
+        self.reading = Some(Reading { text, shown: 0, task, is_replay });
     }
 
-    /// Waits until nothing more comes, and shows what has come.
+    /// Waits until nothing more arrives, and shows the received events.
     pub(crate) async fn settle(&mut self, world: &World) {
         world.settle().await;
         self.catch_up(world);
     }
 
-    /// Shows what has come.
+    /// Shows the received events.
     pub(crate) fn catch_up(&mut self, world: &World) {
         let Some(reading) = &mut self.reading else { return };
-        let text = reading.text.lock().unwrap()[reading.at..].to_owned();
+        let text = reading.text.lock().unwrap()[reading.shown..].to_owned();
         let is_over = reading.task.is_finished();
         for frame in text.split_inclusive("\n\n").filter(|frame| frame.ends_with("\n\n")) {
-            reading.at += frame.len();
+            reading.shown += frame.len();
             let Some(data) = frame.trim_end().strip_prefix("data: ").filter(|data| *data != "[DONE]") else { continue };
             let event = serde_json::from_str(data).unwrap();
             match world.kind.protocol {
@@ -144,8 +148,8 @@ impl Page {
         }
     }
 
-    /// Returns `true` if an answer is in progress.
-    pub(crate) fn is_answered(&self) -> bool {
+    /// Returns `true` if a response is in progress.
+    pub(crate) fn is_reading(&self) -> bool {
         self.reading.is_some()
     }
 
@@ -160,11 +164,11 @@ impl Page {
         self.send(world, json!({})).await
     }
 
-    /// Answers something that is open.
-    pub(crate) async fn answer(&mut self, world: &World, open: &Open, says: Says) -> u16 {
+    /// Answers an open request.
+    pub(crate) async fn answer(&mut self, world: &World, open: &Open, answer: Answer) -> u16 {
         let more = match world.kind.protocol {
-            Protocol::AiSdk => ai_sdk::answer(&mut self.shown, open, says),
-            Protocol::AgUi => ag_ui::answer(&mut self.shown, open, says),
+            Protocol::AiSdk => ai_sdk::answer(&mut self.shown, open, answer),
+            Protocol::AgUi => ag_ui::answer(&mut self.shown, open, answer),
         };
         self.send(world, more).await
     }
@@ -185,40 +189,40 @@ impl Page {
         if status == 200 {
             self.read(stream, false);
         } else {
-            self.refusal = stream.whole().await;
+            self.refusal = stream.read_all().await;
         }
         status
     }
 
-    /// Returns what is open.
-    pub(crate) fn open(&self, world: &World) -> Vec<Open> {
-        if self.is_answered() {
+    /// Returns the open requests.
+    pub(crate) fn open_requests(&self, world: &World) -> Vec<Open> {
+        if self.is_reading() {
             return Vec::new();
         }
-        let mut open = match world.kind.protocol {
-            Protocol::AiSdk => ai_sdk::open(&self.shown),
-            Protocol::AgUi => ag_ui::open(&self.shown),
+        let mut requests = match world.kind.protocol {
+            Protocol::AiSdk => ai_sdk::open_requests(&self.shown),
+            Protocol::AgUi => ag_ui::open_requests(&self.shown),
         };
-        open.sort();
-        open
+        requests.sort();
+        requests
     }
 
-    /// Returns what the page shows, without what differs between two pages by design: ids of answers.
+    /// Returns the shown content as text, without the ids of assistant messages, which differ between pages by design.
     pub(crate) fn view(&self, world: &World) -> String {
         let mut view = match world.kind.protocol {
             Protocol::AiSdk => ai_sdk::view(&self.shown),
             Protocol::AgUi => ag_ui::view(&self.shown),
         };
-        view.extend(self.open(world).iter().map(|open| format!("open {open:?}")));
+        view.extend(self.open_requests(world).iter().map(|open| format!("open {open:?}")));
         view.extend(self.shown.error.iter().map(|error| format!("error {error}")));
         view.join("\n")
     }
 
-    /// Returns the states of calls that the page shows.
+    /// Returns the shown states of calls.
     pub(crate) fn states(&self, world: &World) -> Vec<String> {
         match world.kind.protocol {
             Protocol::AiSdk => ai_sdk::states(&self.shown),
-            Protocol::AgUi => ag_ui::states(&self.shown, self.is_answered()),
+            Protocol::AgUi => ag_ui::states(&self.shown, self.is_reading()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tools whose calls reach every state, and stop there until they get a permit.
+//! Tools whose calls reach every state, and wait there for a permit.
 
 use std::sync::{
     Arc,
@@ -17,12 +17,12 @@ use tool_runtime::{
 pub(crate) struct State {
     /// Permits for calls.
     pub(crate) done: Arc<Semaphore>,
-    /// The number of calls that a person had to approve, and that ran.
+    /// The number of approved calls that ran.
     pub(crate) ran: Arc<AtomicUsize>,
 }
 
 pub(crate) fn tools(state: &State) -> Toolset {
-    let guide = Agent::new(FunctionModel::new(|asked: Request<'_>| match asked.messages.last() {
+    let guide = Agent::new(FunctionModel::new(|request: Request<'_>| match request.messages.last() {
         Some(Message::Tool(_)) => Turn::say("it is found"),
         _ => Turn::call("find", "{}"),
     }));

@@ -1,4 +1,5 @@
-//! Random orders of messages, decisions, reloads and second tabs, with a fixed seed. `WHOLE=1` makes ten times as many.
+//! Tests of random orders of messages, decisions, reloads and second tabs, with a fixed seed. `WHOLE=1` makes ten times as
+//! many.
 
 use std::fmt::Write as _;
 
@@ -6,7 +7,7 @@ use tool_test_kit::mutate::Random;
 
 use super::{
     Counts, KINDS, Kind,
-    page::{Page, Says},
+    page::{Answer, Page},
     world::World,
 };
 use crate::{
@@ -14,11 +15,13 @@ use crate::{
     model::Step,
 };
 
-/// The number of walks of each kind of chat, and of moves in a walk.
+/// The number of walks of each kind of chat.
 const WALKS: usize = 25;
+
+/// The number of moves in a walk.
 const MOVES: usize = 14;
 
-/// The calls of a turn, whose order and number are random.
+/// The calls that a turn may make.
 const CALLS: [(&str, &str); 9] = [
     ("work", "{}"),
     ("halves", "{}"),
@@ -53,13 +56,13 @@ fn turns(random: &mut Random) -> Vec<Vec<Step>> {
 struct Walk {
     world: World,
     random: Random,
-    /// The tabs, and whether each has all that has happened.
+    /// The tabs. The flag is set if the tab is up to date.
     tabs: Vec<(Page, bool)>,
     prompts: usize,
-    /// Set if pages of a sealed chat have answered a request differently, and each goes on with its own copy.
+    /// Set if pages of a sealed chat have answered a request differently, and each goes on with its own copy of the run.
     is_forked: bool,
     counts: Counts,
-    /// The walk, and its moves so far.
+    /// The name of the walk, and its moves so far.
     at: String,
 }
 
@@ -77,36 +80,36 @@ impl Walk {
         }
     }
 
-    /// Checks that all tabs that have everything show the same.
+    /// Checks that all tabs that are up to date show the same.
     async fn check(&mut self) {
         self.world.settle().await;
         for (tab, _) in &mut self.tabs {
             tab.catch_up(&self.world);
         }
         let mut views = self.tabs.iter().filter(|(_, is_fresh)| *is_fresh).map(|(tab, _)| tab.view(&self.world));
-        let first = views.next().expect("a tab that has everything");
+        let first = views.next().expect("a tab that is up to date");
         for view in views {
             assert_eq!(view, first, "{}", self.at);
         }
     }
 
-    /// Returns a tab that has everything.
-    fn fresh(&mut self) -> usize {
+    /// Returns a random tab that is up to date.
+    fn choose_fresh(&mut self) -> usize {
         let fresh: Vec<_> = (0..self.tabs.len()).filter(|at| self.tabs[*at].1).collect();
         fresh[self.random.below(fresh.len())]
     }
 
-    /// Makes `tab` the only one that has everything, because it has sent something.
-    fn sent(&mut self, tab: usize) {
+    /// Notes that only `tab` is up to date, because it has sent a request.
+    fn note_sent(&mut self, tab: usize) {
         for (at, (_, is_fresh)) in self.tabs.iter_mut().enumerate() {
             *is_fresh = at == tab;
         }
     }
 
     async fn step(&mut self) {
-        let tab = self.fresh();
-        let open = self.tabs[tab].0.open(&self.world);
-        let is_answered = self.tabs[tab].0.is_answered();
+        let tab = self.choose_fresh();
+        let open = self.tabs[tab].0.open_requests(&self.world);
+        let is_reading = self.tabs[tab].0.is_reading();
         match self.random.below(6) {
             // A tab is loaded again, or another is opened.
             0 | 1 => {
@@ -124,47 +127,48 @@ impl Walk {
                     self.tabs[at] = (loaded, true);
                 }
             }
-            2..=4 if is_answered => {
+            2..=4 if is_reading => {
                 self.counts.add("releases");
                 self.at += ", release";
                 self.world.release().await;
             }
             2..=4 if !open.is_empty() => {
                 let open = &open[self.random.below(open.len())];
-                let says = if self.random.below(3) > 0 { Says::Yes } else { Says::No };
-                // Tabs that show the same request answer it, too, in a moment and otherwise.
+                let answer = if self.random.below(3) > 0 { Answer::Yes } else { Answer::No };
+                // Other tabs that show the same request may give the opposite answer a moment later.
                 let others: Vec<_> = (0..self.tabs.len())
-                    .filter(|at| *at != tab && self.tabs[*at].0.open(&self.world).contains(open))
+                    .filter(|at| *at != tab && self.tabs[*at].0.open_requests(&self.world).contains(open))
                     .collect();
-                write!(self.at, ", {says:?} by {tab} to {open:?}").unwrap();
-                let status = self.tabs[tab].0.answer(&self.world, open, says).await;
+                write!(self.at, ", {answer:?} by {tab} to {open:?}").unwrap();
+                let status = self.tabs[tab].0.answer(&self.world, open, answer).await;
                 assert_eq!(status, 200, "{}: {open:?}: {}", self.at, self.tabs[tab].0.refusal);
                 self.counts.add("decisions");
-                self.sent(tab);
+                self.note_sent(tab);
                 for other in others {
                     if self.random.below(2) == 0 {
                         let before = self.world.ran();
-                        let says = if says == Says::Yes { Says::No } else { Says::Yes };
+                        let answer = if answer == Answer::Yes { Answer::No } else { Answer::Yes };
                         write!(self.at, ", too late by {other}").unwrap();
-                        let status = self.tabs[other].0.answer(&self.world, open, says).await;
+                        let status = self.tabs[other].0.answer(&self.world, open, answer).await;
                         assert!([200, 409].contains(&status), "{}: {status}", self.at);
                         self.counts.add("decisions that came too late");
                         assert!(self.world.ran() <= before + 1, "{}", self.at);
-                        // A sealed run is single-use from its first effect on. Before it, for example while an allowed call waits
-                        // for the client, two pages may each continue their own copy. The first effect of one ends that.
+                        // A sealed run is single-use from its first effect on. Before that, two pages may each continue their own
+                        // copy, for example while an allowed call waits for the client.
                         self.is_forked |= self.world.kind.is_sealed && status == 200;
                     }
                 }
             }
-            _ if !is_answered && (open.is_empty() || self.random.below(4) == 0) => {
+            _ if !is_reading && (open.is_empty() || self.random.below(4) == 0) => {
                 self.prompts += 1;
                 write!(self.at, ", message {} by {tab}", self.prompts).unwrap();
                 let (id, turns) = (format!("m{}", self.prompts), turns(&mut self.random));
                 assert_eq!(self.tabs[tab].0.say(&self.world, &id, &turns).await, 200, "{}", self.at);
                 self.counts.add("messages");
-                self.sent(tab);
+                self.note_sent(tab);
                 if !open.is_empty() {
-                    // The calls that waited are superseded. They are in an earlier message, which only a page that is loaded changes.
+                    // The calls that waited are superseded. They are in an earlier message, which changes only when a page is
+                    // loaded.
                     self.tabs[tab].0.settle(&self.world).await;
                     self.tabs[tab].0 = Page::load(&self.world, Some(&self.tabs[tab].0)).await;
                 }
@@ -182,13 +186,13 @@ impl Walk {
             }
             self.check().await;
         }
-        let tab = self.fresh();
+        let tab = self.choose_fresh();
         let loaded = Page::load(&self.world, Some(&self.tabs[tab].0)).await;
         self.tabs.push((loaded, true));
         self.check().await;
         let (loaded, _) = self.tabs.last().expect("it was just added");
         for (call, by) in &loaded.shown.decided {
-            // A call that asks within is decided about twice.
+            // A call of `asks_within` has two decisions.
             assert!(by.iter().all(|by| by == "anna") && by.len() <= 2, "{}: {call} {by:?}", self.at);
         }
         self.counts.add("walks");
@@ -206,7 +210,7 @@ async fn all_tabs_show_the_same_in_any_order() {
         }
     }
     for name in ["walks", "reloads", "second tabs", "decisions", "decisions that came too late"] {
-        assert!(all.of(name) > 0, "no {name}: {}", all.line());
+        assert!(all.get(name) > 0, "no {name}: {}", all.to_line());
     }
-    println!("reloads at random: {}", all.line());
+    println!("reloads at random: {}", all.to_line());
 }

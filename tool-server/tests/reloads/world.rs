@@ -1,4 +1,4 @@
-//! A server, the model and tools behind it, and requests to it.
+//! A server with its model and tools, and requests to it.
 
 use std::sync::{
     Arc,
@@ -14,8 +14,8 @@ use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use super::{Kind, tools};
 use crate::ai_sdk::reload::{Stream, World as Server};
 
-/// The paused clock goes on by this when nothing is left to do.
-const REST: Duration = Duration::from_millis(200);
+/// The time by which the paused clock advances when no task can go on.
+const SETTLE_TIME: Duration = Duration::from_millis(200);
 
 pub(crate) struct World {
     pub(crate) kind: Kind,
@@ -43,9 +43,9 @@ impl World {
         self.server.ask("anna", method, path, body).await
     }
 
-    /// Waits until the server does nothing any more: it has ended, or waits for a permit.
+    /// Waits until all tasks of the server have ended, or wait for a permit.
     pub(crate) async fn settle(&self) {
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(SETTLE_TIME).await;
     }
 
     /// Lets the model, or one call, go on.
@@ -53,7 +53,7 @@ impl World {
         self.server.done.add_permits(1);
         self.server.hold.add_permits(1);
         self.settle().await;
-        // Whoever did not wait must not go on later without being let.
+        // A permit that nobody waited for must not release a later wait.
         for permits in [&self.server.done, &self.server.hold] {
             permits.forget_permits(permits.available_permits());
         }

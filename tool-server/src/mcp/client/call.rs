@@ -1,5 +1,5 @@
-//! A call of a server's tool. The client limits the result's size, checks it against the declared schema, and never trusts its
-//! text.
+//! A call of a server's tool. The client limits the size of the result, checks the result against the declared schema, and never
+//! trusts its text.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,53 +22,56 @@ use tool_runtime::{
     tool::{Question, QuestionAnswer},
 };
 
-use super::{RemoteLimits, definition::arguments as object, handler::Inbox, remote::Shared};
+use super::{RemoteLimits, definition::arguments_object, handler::Inbox, remote::Shared};
 
+/// Calls the server's tool `remote_name`. `digest` is the digest of the accepted definition, and `output` the declared schema
+/// of its output.
 pub async fn call(
     shared: Arc<Shared>,
-    remote: String,
+    remote_name: String,
     digest: Digest,
     output: Option<Arc<CompiledSchema>>,
     arguments: Value,
     cx: Context,
 ) -> Result<Output, CallError> {
-    let peer = shared.peer().await.map_err(|reason| {
+    let peer = shared.connect().await.map_err(|reason| {
         let text = format!("the MCP server `{}` cannot be reached; the tool did not run", shared.server.name);
         Failure::new(text).source(reason).retryable()
     })?;
-    if !shared.is_unchanged(&remote, digest) {
-        let text = "the MCP server defines the tool otherwise than when it was accepted; it does not run until somebody \
-                    has looked at the change";
+    if !shared.is_unchanged(&remote_name, digest) {
+        let text = "the MCP server has changed the tool's definition since somebody accepted it; the tool does not run \
+                    until somebody accepts the change";
         return Err(CallError::PolicyDenied { reason: Some(text.to_owned()) });
     }
-    let mut params = CallToolRequestParams::new(remote).with_arguments(object(arguments));
+    let mut params = CallToolRequestParams::new(remote_name).with_arguments(arguments_object(arguments));
     for _ in 0..shared.server.limits.rounds.max(1) {
         let sent = send(&shared, &peer, params.clone(), &cx);
         let limit = shared.server.limits.call;
-        let answer = tokio::time::timeout(limit, sent).await.map_err(|_| CallError::TimedOut { limit })?;
-        match answer? {
-            Ended::Done(done) => return read_result(done, output.as_deref(), &shared.server.limits),
-            Ended::Asks(asks) => {
+        let response = tokio::time::timeout(limit, sent).await.map_err(|_| CallError::TimedOut { limit })?;
+        match response? {
+            CallResponse::Done(done) => return read_result(done, output.as_deref(), &shared.server.limits),
+            CallResponse::Asks(asks) => {
                 params.request_state = asks.request_state;
-                params.input_responses = Some(answers(&shared.inbox, &cx, asks.input_requests).await?);
+                params.input_responses = Some(answer_requests(&shared.inbox, &cx, asks.input_requests).await?);
             }
         }
     }
-    Err(Failure::new("the MCP server asked again and again, and the call was given up").into())
+    Err(Failure::new("the MCP server kept asking, and the call was given up").into())
 }
 
-/// The end of a request.
-enum Ended {
+/// The response to a request of a call.
+enum CallResponse {
     Done(CallToolResult),
     Asks(InputRequiredResult),
 }
 
+/// Sends a request of a call, and waits for the response.
 async fn send(
     shared: &Shared,
     peer: &Peer<RoleClient>,
     params: CallToolRequestParams,
     cx: &Context,
-) -> Result<Ended, CallError> {
+) -> Result<CallResponse, CallError> {
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let mut options = PeerRequestOptions::no_options();
     if let Some(logs) = &shared.inbox.logs {
@@ -77,27 +80,31 @@ async fn send(
         options = options.with_meta(meta);
     }
     let handle = peer.send_request_with_option(request, options).await.map_err(request_error)?;
-    let mut under_way =
-        UnderWay { peer, inbox: &shared.inbox, token: handle.progress_token.clone(), cancel: Some(handle.id.clone()) };
+    let mut in_flight = InFlightRequest {
+        peer,
+        inbox: &shared.inbox,
+        token: handle.progress_token.clone(),
+        cancel: Some(handle.id.clone()),
+    };
     shared.inbox.begin(handle.progress_token.clone(), cx.clone());
-    let answer = handle.await_response().await;
-    under_way.cancel = None;
-    match answer.map_err(request_error)? {
-        ServerResult::CallToolResult(done) => Ok(Ended::Done(done)),
-        ServerResult::InputRequiredResult(asks) => Ok(Ended::Asks(asks)),
-        _ => Err(Failure::new("the MCP server gave an answer that is none to a call").into()),
+    let response = handle.await_response().await;
+    in_flight.cancel = None;
+    match response.map_err(request_error)? {
+        ServerResult::CallToolResult(done) => Ok(CallResponse::Done(done)),
+        ServerResult::InputRequiredResult(asks) => Ok(CallResponse::Asks(asks)),
+        _ => Err(Failure::new("the MCP server sent a response that is not one to a call").into()),
     }
 }
 
 /// A request in progress. Dropping it cancels the request at the server.
-struct UnderWay<'a> {
+struct InFlightRequest<'a> {
     peer: &'a Peer<RoleClient>,
     inbox: &'a Inbox,
     token: ProgressToken,
     cancel: Option<RequestId>,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlightRequest<'_> {
     fn drop(&mut self) {
         self.inbox.end(&self.token);
         if let (Some(id), Ok(runtime)) = (self.cancel.take(), tokio::runtime::Handle::try_current()) {
@@ -121,8 +128,8 @@ fn request_error(error: ServiceError) -> CallError {
     failure.source(error).into()
 }
 
-/// Answers the questions that a server asks before it continues a call.
-async fn answers(
+/// Answers the requests of a server that needs input before it continues a call.
+async fn answer_requests(
     inbox: &Inbox,
     cx: &Context,
     requests: Option<BTreeMap<String, InputRequest>>,
@@ -130,27 +137,30 @@ async fn answers(
     let mut answers = BTreeMap::new();
     for (key, request) in requests.unwrap_or_default() {
         let answer = match request {
-            InputRequest::Elicitation(request) if inbox.asks() => question(inbox.server(), cx, request.params).await,
-            InputRequest::Elicitation(_) => return Err(refused("an answer of a person")),
-            InputRequest::CreateMessage(_) => return Err(refused("a model to be asked on its behalf")),
-            InputRequest::ListRoots(_) => return Err(refused("a list of directories")),
-            _ => return Err(refused("something that is not known here")),
+            InputRequest::Elicitation(request) if inbox.allows_questions() => {
+                ask_person(inbox.server(), cx, request.params).await
+            }
+            InputRequest::Elicitation(_) => return Err(unsupported_request("an answer of a person")),
+            InputRequest::CreateMessage(_) => return Err(unsupported_request("a model to be asked on its behalf")),
+            InputRequest::ListRoots(_) => return Err(unsupported_request("a list of directories")),
+            _ => return Err(unsupported_request("something that is not known here")),
         };
         answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
     }
     Ok(answers)
 }
 
-/// Returns the error for a server that asks for something the client does not offer. This revision has no response that declines
+/// Returns the error for a server that requests something the client does not offer. This revision has no response that declines
 /// such a request.
-fn refused(what: &str) -> CallError {
-    Failure::new(format!("the MCP server wants {what}, which it is not given here; the call was given up")).into()
+fn unsupported_request(what: &str) -> CallError {
+    Failure::new(format!("the MCP server requests {what}, which this client does not offer; the call was given up"))
+        .into()
 }
 
-/// Asks the person behind a call a server's question.
-pub async fn question(server: &str, cx: &Context, params: ElicitRequestParams) -> ElicitResult {
+/// Asks the person behind a call the question of a server.
+pub async fn ask_person(server: &str, cx: &Context, params: ElicitRequestParams) -> ElicitResult {
     let declined = ElicitResult::new(ElicitationAction::Decline);
-    // Requests to open a web page are declined, because the server is not trusted.
+    // The client declines requests to open a web page, because it does not trust the server.
     let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = params else { return declined };
     let Ok(schema) = serde_json::to_value(requested_schema) else { return declined };
     let text = format!("The MCP server `{}` asks: {}", one_line(server), escape(&message));
@@ -169,10 +179,10 @@ fn read_result(
     limits: &RemoteLimits,
 ) -> Result<Output, CallError> {
     let structured = result.structured_content.as_ref().map(ToString::to_string);
-    let bytes = result.content.iter().map(size).sum::<usize>() + structured.as_ref().map_or(0, String::len);
+    let bytes = result.content.iter().map(size_of_block).sum::<usize>() + structured.as_ref().map_or(0, String::len);
     if bytes > limits.result_bytes {
         let most = limits.result_bytes;
-        return Err(Failure::new(format!("the result has {bytes} bytes, and at most {most} are taken")).into());
+        return Err(Failure::new(format!("the result has {bytes} bytes, and at most {most} are accepted")).into());
     }
     let parts: Vec<Part> = result.content.into_iter().map(part).collect();
     if result.is_error == Some(true) {
@@ -196,7 +206,7 @@ fn read_result(
     Ok(if repeats { output } else { output.show(parts) })
 }
 
-fn size(block: &ContentBlock) -> usize {
+fn size_of_block(block: &ContentBlock) -> usize {
     match block {
         ContentBlock::Text(text) => text.text.len(),
         ContentBlock::Image(image) => image.data.len() + image.mime_type.len(),
@@ -225,14 +235,16 @@ fn resource(contents: ResourceContents) -> Part {
     match contents {
         ResourceContents::TextResourceContents { uri, mime_type, text, .. } => Part::Resource {
             uri: one_line(&uri),
-            media_type: media(mime_type),
+            media_type: usable_media_type(mime_type),
             contents: message::ResourceContents::Text(text),
         },
-        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } if is_base64(&blob) => Part::Resource {
-            uri: one_line(&uri),
-            media_type: media(mime_type),
-            contents: message::ResourceContents::Base64(blob),
-        },
+        Resourcemessage::ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } if is_base64(&blob) => {
+            Part::Resource {
+                uri: one_line(&uri),
+                media_type: usable_media_type(mime_type),
+                contents: message::ResourceContents::Base64(blob),
+            }
+        }
         ResourceContents::BlobResourceContents { uri, .. } => {
             Part::text(format!("({}, which cannot be read)", one_line(&uri)))
         }
@@ -241,7 +253,7 @@ fn resource(contents: ResourceContents) -> Part {
 }
 
 /// Returns the media type, or `None` if it cannot be passed to a provider.
-fn media(media_type: Option<String>) -> Option<String> {
+fn usable_media_type(media_type: Option<String>) -> Option<String> {
     media_type.filter(|media_type| is_usable(media_type))
 }
 

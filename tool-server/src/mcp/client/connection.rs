@@ -1,4 +1,4 @@
-//! A connection that is opened again after it was lost, and its transports.
+//! A connection to a server, which is opened again after it was lost, and its transports.
 
 use std::{
     ffi::OsString,
@@ -25,45 +25,48 @@ use rustls::{ClientConfig, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{BoxError, RemoteLimits, RemoteServer, handler::Local, within};
+use super::{BoxError, RemoteLimits, RemoteServer, handler::ClientEnd, with_time_limit};
 use crate::mcp::LogLevel;
 
 /// The wait after the first failure to connect. It doubles with each further failure.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// The maximum wait after a failure to connect.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// The maximum number of pages of a list, because pages can be empty.
+/// The maximum number of pages of a list. Pages can be empty, so the number of tools does not limit them.
 const MAX_PAGES: usize = 1000;
 
 /// The current connection to a server.
 #[derive(Default)]
 pub struct Connection {
-    running: Option<RunningService<RoleClient, Local>>,
+    running: Option<RunningService<RoleClient, ClientEnd>>,
     failures: u32,
     not_before: Option<Instant>,
 }
 
 impl Connection {
-    /// Returns the peer, if the connection is open.
-    pub fn standing(&self) -> Option<Peer<RoleClient>> {
+    /// Returns the server's peer, if the connection is open.
+    pub fn peer(&self) -> Option<Peer<RoleClient>> {
         let running = self.running.as_ref().filter(|running| !running.is_transport_closed())?;
         Some(running.peer().clone())
     }
 
-    /// Connects. Soon after a failure this fails immediately, so that calls do not queue up for an unreachable server.
-    pub async fn open(&mut self, server: &RemoteServer, local: Local) -> Result<Peer<RoleClient>, BoxError> {
+    /// Opens the connection. Soon after a failure this fails immediately, so that calls do not queue up for an unreachable
+    /// server.
+    pub async fn open(&mut self, server: &RemoteServer, client: ClientEnd) -> Result<Peer<RoleClient>, BoxError> {
         if self.not_before.is_some_and(|time| time > Instant::now()) {
             return Err("it could not be reached, and is tried again in some seconds".into());
         }
         self.running = None;
         let limits = &server.limits;
-        match within(limits.connect, "connecting", server.transport.connect(local.clone(), limits)).await {
+        match with_time_limit(limits.connect, "connecting", server.transport.connect(client.clone(), limits)).await {
             Ok(running) => {
                 let peer = running.peer().clone();
                 if let Some(logs) = server.logs.as_ref().filter(|_| has_log_level(&peer)) {
                     tokio::spawn(set_level(peer.clone(), logs.least));
                 }
-                tokio::spawn(subscribe(peer.clone(), local));
+                tokio::spawn(subscribe(peer.clone(), client));
                 (self.failures, self.not_before) = (0, None);
                 self.running = Some(running);
                 Ok(peer)
@@ -84,7 +87,7 @@ impl Connection {
     }
 }
 
-/// Returns `true` if the server's log level is set once per session. In the revision without sessions, each call sets it.
+/// Returns `true` if a client sets the server's log level once per session. In the revision without sessions, each call sets it.
 fn has_log_level(peer: &Peer<RoleClient>) -> bool {
     let info = peer.peer_info();
     info.is_some_and(|info| info.capabilities.logging.is_some() && info.protocol_version.has_initialize())
@@ -95,23 +98,23 @@ async fn set_level(peer: Peer<RoleClient>, least: LogLevel) {
 }
 
 /// Subscribes to changes of the list, if the server supports that.
-async fn subscribe(peer: Peer<RoleClient>, local: Local) {
+async fn subscribe(peer: Peer<RoleClient>, client: ClientEnd) {
     let mut filter = SubscriptionFilter::default();
     filter.tools_list_changed = Some(true);
     let Ok(mut subscription) = peer.listen(filter).await else { return };
     while let Ok(Some(notification)) = subscription.next().await {
         if matches!(notification, ServerNotification::ToolListChangedNotification(_)) {
-            local.0.has_changed();
+            client.0.mark_stale();
         }
     }
 }
 
-/// Reads the whole list of tools.
+/// Reads all pages of the list of tools.
 ///
 /// Fails when there are more tools than the limit, or too many pages.
-pub async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<Tool>, BoxError> {
+pub async fn list_tools(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<Tool>, BoxError> {
     let most = server.limits.tools;
-    within(server.limits.connect, "listing the tools", async {
+    with_time_limit(server.limits.connect, "listing the tools", async {
         let (mut tools, mut cursor) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
             let mut page = PaginatedRequestParams::default();
@@ -134,7 +137,7 @@ pub async fn list(peer: &Peer<RoleClient>, server: &RemoteServer) -> Result<Vec<
 type Read = Box<dyn AsyncRead + Send + Unpin>;
 type Write = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// A source of the streams of a connection. It is implemented for closures that return a future of a pair of streams.
+/// A source of the streams of a connection. Closures that return a future of a pair of streams implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not open streams to a server",
     label = "not a function that gives a future of two streams",
@@ -175,29 +178,29 @@ const INHERITED: [&str; 11] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SystemRoot", "USERPROFILE"];
 
 impl Transport {
-    /// Connects with the newest revision that both sides know. Some servers fail when they are asked for it, so a second try
-    /// begins with `initialize`.
+    /// Connects with the newest revision that both sides know. Some servers fail when a client asks for it, so a second
+    /// attempt begins with `initialize`.
     pub async fn connect(
         &self,
-        local: Local,
+        client: ClientEnd,
         limits: &RemoteLimits,
-    ) -> Result<RunningService<RoleClient, Local>, BoxError> {
+    ) -> Result<RunningService<RoleClient, ClientEnd>, BoxError> {
         let newest = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
-        match self.begin(local.clone(), limits, newest).await {
+        match self.connect_with(client.clone(), limits, newest).await {
             Ok(running) => Ok(running),
-            Err(_) => self.begin(local, limits, ClientLifecycleMode::Initialize).await,
+            Err(_) => self.connect_with(client, limits, ClientLifecycleMode::Initialize).await,
         }
     }
 
-    async fn begin(
+    async fn connect_with(
         &self,
-        local: Local,
+        client: ClientEnd,
         limits: &RemoteLimits,
         lifecycle: ClientLifecycleMode,
-    ) -> Result<RunningService<RoleClient, Local>, BoxError> {
+    ) -> Result<RunningService<RoleClient, ClientEnd>, BoxError> {
         let running = match self {
             Self::Command { program, args, env, directory } => {
                 let mut command = tokio::process::Command::new(program);
@@ -209,19 +212,19 @@ impl Transport {
                 }
                 let child = TokioChildProcess::new(command)
                     .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
-                local.serve_with_lifecycle(child, lifecycle).await
+                client.serve_with_lifecycle(child, lifecycle).await
             }
             Self::Http { address, headers } => {
-                let client = http_client(limits.connect)?;
+                let http = http_client(limits.connect)?;
                 let mut config = StreamableHttpClientTransportConfig::with_uri(address.as_str());
                 config.custom_headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 config.max_sse_event_size = limits.result_bytes.saturating_mul(2).max(1024 * 1024);
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                local.serve_with_lifecycle(transport, lifecycle).await
+                let transport = StreamableHttpClientTransport::with_client(http, config);
+                client.serve_with_lifecycle(transport, lifecycle).await
             }
             Self::Streams(streams) => {
                 let streams = streams.open().await?;
-                local.serve_with_lifecycle(streams, lifecycle).await
+                client.serve_with_lifecycle(streams, lifecycle).await
             }
         };
         Ok(running?)

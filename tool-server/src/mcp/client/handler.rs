@@ -25,14 +25,14 @@ use tool_runtime::{
     feedback::{escape, one_line},
 };
 
-use super::{RemoteServer, call::question};
+use super::{RemoteServer, call::ask_person};
 use crate::{host::lock, mcp::LogLevel};
 
 /// The client's end of a connection.
 #[derive(Clone)]
-pub struct Local(pub Arc<Inbox>);
+pub struct ClientEnd(pub Arc<Inbox>);
 
-/// The state that a server's notifications change, with the running calls.
+/// The state that a server's notifications change, and the running calls.
 pub struct Inbox {
     /// The server's name, for questions to a person.
     server: String,
@@ -59,7 +59,7 @@ impl Inbox {
         &self.server
     }
 
-    pub fn asks(&self) -> bool {
+    pub fn allows_questions(&self) -> bool {
         self.questions
     }
 
@@ -74,7 +74,7 @@ impl Inbox {
     }
 
     /// Marks the list of tools as changed.
-    pub fn has_changed(&self) {
+    pub fn mark_stale(&self) {
         self.is_stale.store(true, Ordering::SeqCst);
         self.changed.notify_waiters();
     }
@@ -84,6 +84,7 @@ impl Inbox {
         self.is_stale.swap(false, Ordering::SeqCst)
     }
 
+    /// Waits until the list of tools is marked as changed.
     pub async fn changed(&self) {
         let notified = self.changed.notified();
         if !self.is_stale.load(Ordering::SeqCst) {
@@ -91,18 +92,18 @@ impl Inbox {
         }
     }
 
-    /// Returns the running call, if there is exactly one. A request that names no call must then belong to it.
-    fn only(&self) -> Option<Context> {
+    /// Returns the running call, if there is exactly one. Then a request that names no call must belong to it.
+    fn only_running_call(&self) -> Option<Context> {
         let running = lock(&self.running);
         let mut calls = running.values();
         calls.next().filter(|_| running.len() == 1).cloned()
     }
 }
 
-impl ClientHandler for Local {
+impl ClientHandler for ClientEnd {
     fn get_info(&self) -> ClientConfig {
         let client = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-        let capabilities = if self.0.questions {
+        let capabilities = if self.0.allows_questions() {
             ClientCapabilities::builder().enable_elicitation().build()
         } else {
             ClientCapabilities::default()
@@ -121,7 +122,7 @@ impl ClientHandler for Local {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.0.has_changed();
+        self.0.mark_stale();
     }
 
     async fn on_logging_message(&self, params: LoggingMessageNotificationParam, _: NotificationContext<RoleClient>) {
@@ -130,7 +131,7 @@ impl ClientHandler for Local {
         }
     }
 
-    /// Refuses the request: roots are not supported, which differs from an empty list. rmcp refuses sampling with the same error.
+    /// Refuses the request. An empty list would mean that the client supports roots. rmcp refuses sampling with the same error.
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
     }
@@ -140,15 +141,15 @@ impl ClientHandler for Local {
         params: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let call = self.0.only().filter(|_| self.0.questions);
+        let call = self.0.only_running_call().filter(|_| self.0.allows_questions());
         match call {
-            Some(cx) => Ok(question(self.0.server(), &cx, params).await),
+            Some(cx) => Ok(ask_person(self.0.server(), &cx, params).await),
             None => Ok(ElicitResult::new(ElicitationAction::Decline)),
         }
     }
 }
 
-/// The maximum length of a message, in characters.
+/// The maximum length of a log message, in characters.
 const MAX_MESSAGE_CHARACTERS: usize = 2000;
 
 /// A log message of a server. It is untrusted text without deceptive characters, of at most 2,000 characters.

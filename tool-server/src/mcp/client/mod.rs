@@ -1,7 +1,8 @@
 //! The MCP client: foreign MCP servers as toolsets.
 //!
-//! The client does not trust a server's claims about its tools. A call needs an approval, whatever effect the server claims. Its
-//! results count as text of strangers (taint). A tool whose definition changes stops until a person has accepted the change.
+//! The client does not trust a server's claims about its tools. A call needs an approval, whatever effect the server claims.
+//! Its results count as text of strangers (taint). A tool whose definition changes does not run until a person has accepted
+//! the change.
 
 mod call;
 mod connection;
@@ -14,9 +15,9 @@ use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub use connection::Streams;
-pub use definition::{Change, Pins};
+pub use definition::{DefinitionChange, Pins};
 pub use handler::RemoteLog;
-pub use remote::{Refused, RemoteTools};
+pub use remote::{RemoteTools, SkippedTool};
 
 use crate::mcp::LogLevel;
 use connection::Transport;
@@ -165,8 +166,8 @@ impl RemoteServer {
 
     /// Connects to the server, and reads its list of tools.
     ///
-    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`RemoteLimits::connect`], or has more tools than
-    /// [`RemoteLimits::tools`].
+    /// Fails when the server cannot be reached, does not speak MCP, takes longer than [`RemoteLimits::connect`], or has more
+    /// tools than [`RemoteLimits::tools`].
     pub async fn connect(self) -> Result<RemoteTools, RemoteError> {
         RemoteTools::connect(self).await
     }
@@ -182,11 +183,12 @@ pub struct RemoteLimits {
     pub call: Duration,
     /// The maximum number of tools. A server with more tools is refused.
     pub tools: usize,
-    /// The maximum size of a tool's definition, in bytes. A tool with a larger one is left out.
+    /// The maximum size of a tool's definition, in bytes. The client skips a tool with a larger one.
     pub definition_bytes: usize,
     /// The maximum size of a call's result, in bytes. A larger result is a failure.
     pub result_bytes: usize,
-    /// The maximum number of requests of a call, including those that answer the server's questions. Then the call fails.
+    /// The maximum number of requests of a call, including those that answer the server's questions. A call that needs more
+    /// fails.
     pub rounds: usize,
 }
 
@@ -237,7 +239,7 @@ impl fmt::Debug for RemoteServer {
 }
 
 /// Runs `work`. Fails when it takes longer than `limit`.
-async fn within<T>(
+async fn with_time_limit<T>(
     limit: Duration,
     what: &str,
     work: impl Future<Output = Result<T, BoxError>>,

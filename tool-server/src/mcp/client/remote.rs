@@ -11,11 +11,11 @@ use tool_run::run::Digest;
 use tool_runtime::{Toolset, schema::CompiledSchema, toolset::RuntimeTool};
 
 use super::{
-    BoxError, Change, Pins, RemoteError, RemoteServer,
+    BoxError, DefinitionChange, Pins, RemoteError, RemoteServer,
     call::call,
-    connection::{Connection, list},
+    connection::{Connection, list_tools},
     definition::Definition,
-    handler::{Inbox, Local},
+    handler::{ClientEnd, Inbox},
 };
 
 use crate::host::lock;
@@ -31,20 +31,21 @@ pub struct Shared {
     pub server: RemoteServer,
     pub inbox: Arc<Inbox>,
     connection: tokio::sync::Mutex<Connection>,
-    known: Mutex<Known>,
+    list: Mutex<ToolList>,
 }
 
+/// The tools that a server offers, and the accepted definitions.
 #[derive(Default)]
-struct Known {
+struct ToolList {
     offered: Vec<Definition>,
-    refused: Vec<Refused>,
+    skipped: Vec<SkippedTool>,
     pins: Option<Pins>,
 }
 
-/// A tool of a server that the client left out.
+/// A tool of a server that the client skipped: its toolset does not contain the tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Refused {
+pub struct SkippedTool {
     /// The server's name of the tool, shortened, without deceptive characters.
     pub tool: String,
     /// The reason.
@@ -54,9 +55,9 @@ pub struct Refused {
 impl RemoteTools {
     pub(super) async fn connect(server: RemoteServer) -> Result<Self, RemoteError> {
         let inbox = Arc::new(Inbox::new(&server));
-        let known = Known { pins: server.pins.clone(), ..Known::default() };
-        let shared = Shared { server, inbox, connection: tokio::sync::Mutex::default(), known: Mutex::new(known) };
-        shared.peer().await.map_err(|reason| shared.failed(reason))?;
+        let list = ToolList { pins: server.pins.clone(), ..ToolList::default() };
+        let shared = Shared { server, inbox, connection: tokio::sync::Mutex::default(), list: Mutex::new(list) };
+        shared.connect().await.map_err(|reason| shared.error(reason))?;
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -65,41 +66,42 @@ impl RemoteTools {
     /// When the server changes a tool's definition, the tool's calls fail with an error that reports the change. After the change
     /// is [accepted](Self::accept), a new toolset contains the new tool.
     pub fn toolset(&self) -> Toolset {
-        let definitions = lock(&self.shared.known).accepted();
+        let definitions = lock(&self.shared.list).accepted();
         let tools = definitions.iter().filter_map(|definition| Some(Arc::new(self.tool(definition)?) as _));
-        // The names are unique: see `Known::take`.
+        // The names are unique: see `ToolList::replace`.
         Toolset::of(tools.collect()).unwrap_or_default()
     }
 
     fn tool(&self, definition: &Definition) -> Option<RuntimeTool> {
-        let (shared, remote, digest) = (Arc::clone(&self.shared), definition.remote.clone(), definition.digest);
-        let output = definition.output().and_then(|schema| CompiledSchema::compile(&schema).ok()).map(Arc::new);
-        let tool = definition.tool(&self.shared.server).output_handler(move |arguments, cx| {
-            call(Arc::clone(&shared), remote.clone(), digest, output.clone(), arguments, cx)
+        let (shared, remote_name, digest) =
+            (Arc::clone(&self.shared), definition.remote_name.clone(), definition.digest);
+        let output = definition.output_schema().and_then(|schema| CompiledSchema::compile(&schema).ok()).map(Arc::new);
+        let tool = definition.tool_builder(&self.shared.server).output_handler(move |arguments, cx| {
+            call(Arc::clone(&shared), remote_name.clone(), digest, output.clone(), arguments, cx)
         });
         tool.ok()
     }
 
-    /// Returns the tools that the client left out, with the reasons.
-    pub fn refused(&self) -> Vec<Refused> {
-        lock(&self.shared.known).refused.clone()
+    /// Returns the tools that the client skipped, with the reasons.
+    pub fn skipped(&self) -> Vec<SkippedTool> {
+        lock(&self.shared.list).skipped.clone()
     }
 
     /// Returns the pins of the accepted definitions, to store them for the next start.
     pub fn pins(&self) -> Pins {
-        lock(&self.shared.known).pins.clone().unwrap_or_default()
+        lock(&self.shared.list).pins.clone().unwrap_or_default()
     }
 
     /// Returns the differences between the offered and the accepted definitions.
-    pub fn changes(&self) -> Vec<Change> {
-        let known = lock(&self.shared.known);
-        known.pins.as_ref().map(|pins| pins.changes(&known.offered)).unwrap_or_default()
+    pub fn changes(&self) -> Vec<DefinitionChange> {
+        let list = lock(&self.shared.list);
+        list.pins.as_ref().map(|pins| pins.changes(&list.offered)).unwrap_or_default()
     }
 
     /// Accepts a change that a person has reviewed.
-    pub fn accept(&self, change: &Change) {
-        let mut known = lock(&self.shared.known);
-        if let Some(pins) = &mut known.pins {
+    pub fn accept(&self, change: &DefinitionChange) {
+        let mut list = lock(&self.shared.list);
+        if let Some(pins) = &mut list.pins {
             pins.accept(change);
         }
     }
@@ -107,9 +109,9 @@ impl RemoteTools {
     /// Reads the list again, and returns the differences from the accepted definitions.
     ///
     /// Fails when the server cannot be reached.
-    pub async fn refresh(&self) -> Result<Vec<Change>, RemoteError> {
-        self.shared.inbox.has_changed();
-        self.shared.peer().await.map_err(|reason| self.shared.failed(reason))?;
+    pub async fn refresh(&self) -> Result<Vec<DefinitionChange>, RemoteError> {
+        self.shared.inbox.mark_stale();
+        self.shared.connect().await.map_err(|reason| self.shared.error(reason))?;
         Ok(self.changes())
     }
 
@@ -125,24 +127,24 @@ impl RemoteTools {
 }
 
 impl Shared {
-    fn failed(&self, reason: BoxError) -> RemoteError {
+    fn error(&self, reason: BoxError) -> RemoteError {
         RemoteError { server: self.server.name.clone(), reason }
     }
 
-    /// Returns the peer. Connects and reads the list again if necessary.
-    pub async fn peer(&self) -> Result<Peer<RoleClient>, BoxError> {
+    /// Returns the server's peer. Before that, connects and reads the list of tools, if necessary.
+    pub async fn connect(&self) -> Result<Peer<RoleClient>, BoxError> {
         let mut connection = self.connection.lock().await;
-        let peer = match connection.standing() {
+        let peer = match connection.peer() {
             Some(peer) if !self.inbox.take_stale() => return Ok(peer),
             Some(peer) => peer,
             None => {
                 self.inbox.take_stale();
-                connection.open(&self.server, Local(Arc::clone(&self.inbox))).await?
+                connection.open(&self.server, ClientEnd(Arc::clone(&self.inbox))).await?
             }
         };
-        let listed = list(&peer, &self.server).await;
+        let listed = list_tools(&peer, &self.server).await;
         match listed {
-            Ok(tools) => lock(&self.known).take(tools, &self.server),
+            Ok(tools) => lock(&self.list).replace(tools, &self.server),
             Err(error) => {
                 // Without a list, tools must not be called.
                 connection.close().await;
@@ -153,20 +155,20 @@ impl Shared {
     }
 
     /// Returns `true` if the server still offers the tool with this digest.
-    pub fn is_unchanged(&self, remote: &str, digest: Digest) -> bool {
-        let known = lock(&self.known);
-        known.offered.iter().any(|definition| definition.remote == remote && definition.digest == digest)
+    pub fn is_unchanged(&self, remote_name: &str, digest: Digest) -> bool {
+        let list = lock(&self.list);
+        list.offered.iter().any(|definition| definition.remote_name == remote_name && definition.digest == digest)
     }
 }
 
-impl Known {
-    /// Replaces the list. Tools that share a name are all left out, because a call would be ambiguous.
-    fn take(&mut self, tools: Vec<rmcp::model::Tool>, server: &RemoteServer) {
-        let (mut offered, mut refused) = (Vec::new(), Vec::new());
+impl ToolList {
+    /// Replaces the list. Skips all tools that share a name, because a call would be ambiguous.
+    fn replace(&mut self, tools: Vec<rmcp::model::Tool>, server: &RemoteServer) {
+        let (mut offered, mut skipped) = (Vec::new(), Vec::new());
         for tool in tools {
             match Definition::new(tool, server) {
                 Ok(definition) => offered.push(definition),
-                Err((tool, reason)) => refused.push(Refused { tool, reason }),
+                Err((tool, reason)) => skipped.push(SkippedTool { tool, reason }),
             }
         }
         let mut count: HashMap<String, usize> = HashMap::new();
@@ -177,12 +179,12 @@ impl Known {
             let is_unique = count.get(&definition.name) == Some(&1);
             if !is_unique {
                 let reason = format!("several tools would be called `{}`", definition.name);
-                refused.push(Refused { tool: definition.name.clone(), reason });
+                skipped.push(SkippedTool { tool: definition.name.clone(), reason });
             }
             is_unique
         });
         self.pins.get_or_insert_with(|| Pins::of(&offered));
-        (self.offered, self.refused) = (offered, refused);
+        (self.offered, self.skipped) = (offered, skipped);
     }
 
     fn accepted(&self) -> Vec<Definition> {
@@ -193,8 +195,8 @@ impl Known {
 
 impl fmt::Debug for RemoteTools {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = lock(&self.shared.known);
-        let names: Vec<&str> = known.offered.iter().map(|definition| definition.name.as_str()).collect();
+        let list = lock(&self.shared.list);
+        let names: Vec<&str> = list.offered.iter().map(|definition| definition.name.as_str()).collect();
         out.debug_struct("RemoteTools").field("server", &self.shared.server.name).field("tools", &names).finish()
     }
 }

@@ -24,15 +24,15 @@ use super::{
     Shared,
     caller::Caller,
     list::has_output_schema,
-    operator::{Asking, CallOperator, Form, NO_FORM, output, wrong},
+    operator::{AskVia, CallOperator, Form, NO_FORM, form_rejection, output_schema},
     tasks::{self, TaskSupport},
 };
 use crate::{
-    host::{Once, now},
+    host::{SingleUse, now},
     mcp::LogLevel,
 };
 
-/// Makes a call while its client waits for the result, or starts it as a task.
+/// Makes a call while its client waits for the result, or begins it as a task.
 pub async fn call(
     shared: &Arc<Shared>,
     request: CallToolRequestParams,
@@ -46,7 +46,7 @@ pub async fn call(
     let support = shared.tasks.support(offer.agent.toolset(), &request.name);
     if support != TaskSupport::Never {
         match (support, caller.capabilities().supports_tasks()) {
-            (_, true) => return tasks::begin(shared, offer, request, caller, level),
+            (_, true) => return tasks::begin_task(shared, offer, request, caller, level),
             (TaskSupport::Required, false) => {
                 let required = ClientCapabilities::builder().enable_tasks().build();
                 return Err(ErrorData::missing_required_client_capability(required));
@@ -54,11 +54,11 @@ pub async fn call(
             (TaskSupport::Never | TaskSupport::Possible, false) => {}
         }
     }
-    let (operator, mut reports) = CallOperator::new(Asking::Here(Arc::clone(caller)), caller.progress_token());
+    let (operator, mut reports) = CallOperator::new(AskVia::Caller(Arc::clone(caller)), caller.progress_token());
     let operator = Arc::new(operator);
     let gone = Cancellation::new();
     let is_unfinished = request.request_state.is_some();
-    // A continued call brings decisions. A lost client must not end the call between a decision and the work.
+    // A request that continues a call has decisions. A client that leaves must not end the call between a decision and the work.
     let cancellation = if is_unfinished { Cancellation::new() } else { gone.clone() };
     let agent = offer.agent.clone().edit_context(|cx| caller.represent(cx, &cancellation, level));
     let gone_from = is_unfinished.then_some(&gone);
@@ -75,7 +75,7 @@ pub async fn call(
                 is_cancelled = true;
                 gone.cancel();
             }
-            report = next(&mut reports), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(report))),
+            report = next_report(&mut reports), if sending.is_none() => sending = Some(Box::pin(caller.peer().notify_progress(report))),
             () = wait_until_sent(&mut sending) => sending = None,
             done = &mut work => break done,
         }
@@ -88,9 +88,9 @@ pub async fn call(
         let _ = caller.peer().notify_progress(report).await;
     }
     match done {
-        // This revision has an error that names the missing capability. In earlier ones, the model reads a text.
+        // This revision has an error that names the missing capability. In earlier revisions, the model reads a text.
         Ok(CallToolResponse::Complete(result))
-            if caller.is_modern() && result.is_error == Some(true) && operator.asked_in_vain() =>
+            if caller.is_modern() && result.is_error == Some(true) && operator.needed_elicitation() =>
         {
             let required = ClientCapabilities::builder().enable_elicitation().build();
             let mut error = ErrorData::missing_required_client_capability(required);
@@ -102,7 +102,7 @@ pub async fn call(
     }
 }
 
-/// Waits until the pending message is sent; forever if there is none.
+/// Waits until the pending message is sent. Waits forever if there is none.
 async fn wait_until_sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin>) {
     match sending {
         Some(sending) => drop(sending.await),
@@ -110,8 +110,8 @@ async fn wait_until_sent<T>(sending: &mut Option<impl Future<Output = T> + Unpin
     }
 }
 
-/// Waits for the next progress of a call; forever if the client wants none.
-async fn next(reports: &mut Option<Receiver<ProgressNotificationParam>>) -> ProgressNotificationParam {
+/// Waits for the next progress of a call. Waits forever if the client wants none.
+async fn next_report(reports: &mut Option<Receiver<ProgressNotificationParam>>) -> ProgressNotificationParam {
     if let Some(reports) = reports
         && let Some(report) = reports.recv().await
     {
@@ -126,14 +126,14 @@ pub struct Exchange<'a> {
     /// The agent that acts on behalf of the client.
     agent: Agent,
     tool: &'a Tool,
-    /// The client that waits for the result, which may ask for input.
+    /// The client that waits for the result. `None` for a task.
     caller: Option<&'a Caller>,
-    /// The signal that the client of a continued call has left. Approved calls run to their end nevertheless.
+    /// The signal that the client of a continued call has left. Approved calls still run to their end.
     gone: Option<&'a Cancellation>,
 }
 
-/// The problems of the client's responses, by interrupt.
-type Wrong = BTreeMap<InterruptId, Rejection>;
+/// The rejections of the client's responses, by interrupt.
+type Rejections = BTreeMap<InterruptId, Rejection>;
 
 impl Exchange<'_> {
     pub fn new<'a>(
@@ -152,31 +152,33 @@ impl Exchange<'_> {
     pub async fn run(&self, mut request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
         // Boxed, because driving a run needs a large future, which would otherwise be part of the future of every call.
         if let Some(state) = request.request_state.take() {
-            return Box::pin(self.go_on(&state, request)).await;
+            return Box::pin(self.continue_call(&state, request)).await;
         }
         let arguments = serde_json::to_string(&request.arguments.unwrap_or_default()).unwrap_or_default();
         match self.agent.call(request.name, arguments).await.map_err(run_error)? {
             CallOutcome::Ended(ended) => Ok(self.result(ended.for_model(), &ended.result).into()),
-            CallOutcome::Waits(session) => Box::pin(self.settled(*session, Wrong::new(), None)).await,
+            CallOutcome::Waits(session) => Box::pin(self.settle(*session, Rejections::new(), None)).await,
         }
     }
 
-    async fn go_on(&self, state: &str, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+    /// Continues the call that is sealed in `state`, with the client's responses.
+    async fn continue_call(&self, state: &str, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, .. } = request;
-        let Unfinished { mut session, asked, once } = self.open(state, &name, &arguments.unwrap_or_default()).await?;
-        let wrong = self.decide(&mut session, &asked, &once, input_responses.unwrap_or_default()).await?;
-        let spent = once.commit_with(&mut session, None);
+        let Unfinished { mut session, asked, single_use } =
+            self.open(state, &name, &arguments.unwrap_or_default()).await?;
+        let rejections = self.decide(&mut session, &asked, &single_use, input_responses.unwrap_or_default()).await?;
+        let spent = single_use.commit_with(&mut session, None);
         let done = self.drive(&mut session).await;
-        once.rest(session.run()).await;
+        single_use.settle(session.run()).await;
         spent.await.map_err(|_| run_error(AgentError::Cancelled))?.map_err(seal_error)?;
         done?;
-        self.settled(session, wrong, Some(&once)).await
+        self.settle(session, rejections, Some(&single_use)).await
     }
 
     /// Drives the run. If the client leaves, the run ends only after approved calls have ended.
     async fn drive(&self, session: &mut Session) -> Result<(), ErrorData> {
         let handle = session.handle();
-        let left = async {
+        let client_leaves = async {
             match self.gone {
                 Some(gone) => gone.cancelled().await,
                 None => pending().await,
@@ -186,38 +188,38 @@ impl Exchange<'_> {
         };
         tokio::select! {
             biased;
-            never = left => match never {},
+            never = client_leaves => match never {},
             done = session.resume() => done.map(drop).map_err(run_error),
         }
     }
 
-    /// Returns the result when the call has ended, or a request for input that the client can provide. Denies interrupts that no
-    /// form can carry.
-    async fn settled(
+    /// Returns the result when the call has ended, or a request for input that the client can provide. Denies interrupts that
+    /// no form can carry, and drives the run again.
+    async fn settle(
         &self,
         mut session: Session,
-        mut wrong: Wrong,
-        once: Option<&Once>,
+        mut rejections: Rejections,
+        single_use: Option<&SingleUse>,
     ) -> Result<CallToolResponse, ErrorData> {
         loop {
             let Some(call) = session.run().calls().first() else {
                 return Err(ErrorData::internal_error("the call was not made", None));
             };
             if let Some(result) = call.result() {
-                if let Some(once) = once {
-                    once.spend().await.map_err(seal_error)?;
+                if let Some(single_use) = single_use {
+                    single_use.spend().await.map_err(seal_error)?;
                 }
                 let parts = result.for_model(&call.name, call.may_have_run());
                 return Ok(self.result(parts, result).into());
             }
-            let (forms, impossible) = self.forms(&session, &wrong);
+            let (forms, impossible) = self.forms(&session, &rejections);
             if impossible.is_empty() {
-                return self.ask_for_input(&session, forms, once);
+                return self.ask_for_input(&session, forms, single_use);
             }
             for id in impossible {
                 session.decide(&id, Decision::deny(NO_FORM), self.agent.owner()).await.map_err(run_error)?;
             }
-            wrong.clear();
+            rejections.clear();
             self.drive(&mut session).await?;
         }
     }
@@ -226,63 +228,63 @@ impl Exchange<'_> {
     async fn open(&self, state: &str, name: &str, arguments: &JsonObject) -> Result<Unfinished, ErrorData> {
         let agent = &self.agent;
         let (run, opening) = self.shared.sealer.peek(state, &agent.owner(), now()).map_err(seal_error)?;
-        if !is_of(&run, name, arguments) {
-            return Err(unusable("it is of another call"));
+        if !belongs_to_call(&run, name, arguments) {
+            return Err(unusable_state("it is of another call"));
         }
-        let once = Once::new(&self.shared.sealer, opening, &run);
+        let single_use = SingleUse::new(&self.shared.sealer, opening, &run);
         let asked = run.interrupts().map(|open| open.id.clone()).collect();
         let session = if agent.is_stored() {
             agent.open(run.id()).await.map_err(run_error)?
         } else {
             agent.session_from_run(run)
         };
-        Ok(Unfinished { session, asked, once })
+        Ok(Unfinished { session, asked, single_use })
     }
 
-    /// Submits the decisions in the client's responses. Returns the problems of invalid responses, whose interrupts stay open and
-    /// are asked about again.
+    /// Submits the decisions in the client's responses. Returns the rejections of invalid responses. Their interrupts stay
+    /// open, and the next result asks about them again.
     async fn decide(
         &self,
         session: &mut Session,
         asked: &[InterruptId],
-        once: &Once,
+        single_use: &SingleUse,
         mut responses: BTreeMap<String, Value>,
-    ) -> Result<Wrong, ErrorData> {
+    ) -> Result<Rejections, ErrorData> {
         let principal = self.agent.owner();
         let still_open = session.interrupts().filter(|open| asked.contains(&open.id));
         let forms: Vec<(InterruptId, Form)> =
             still_open.filter_map(|open| Some((open.id.clone(), self.form(open, None)?))).collect();
-        let mut unfit = Wrong::new();
-        for (id, Form { wants, key, .. }) in forms {
+        let mut rejections = Rejections::new();
+        for (id, Form { kind, key, .. }) in forms {
             let Some(response) = responses.remove(&key) else { continue };
             let result: ElicitResult = serde_json::from_value(response).map_err(|error| {
                 ErrorData::invalid_params(format!("the response to `{key}` is not an ElicitResult: {error}"), None)
             })?;
-            let decision = match wants.decision(result) {
+            let decision = match kind.read_decision(result) {
                 Ok(decision) => decision,
                 Err(reason) => {
-                    unfit.insert(id, wrong(reason));
+                    rejections.insert(id, form_rejection(reason));
                     continue;
                 }
             };
             match session.decide(&id, decision.clone(), principal.clone()).await {
-                Ok(()) => once.note(&decision),
-                Err(AgentError::Refused(Refusal::Invalid { feedback })) => drop(unfit.insert(id, feedback)),
+                Ok(()) => single_use.note_decision(&decision),
+                Err(AgentError::Refused(Refusal::Invalid { feedback })) => drop(rejections.insert(id, feedback)),
                 Err(AgentError::Refused(refusal)) => {
                     return Err(ErrorData::invalid_params(format!("the response to `{key}`: {refusal}"), None));
                 }
                 Err(error) => return Err(run_error(error)),
             }
         }
-        Ok(unfit)
+        Ok(rejections)
     }
 
     /// Returns the forms for the run's owner, and the interrupts that no form can carry.
-    fn forms(&self, session: &Session, wrong: &Wrong) -> (Vec<Form>, Vec<InterruptId>) {
+    fn forms(&self, session: &Session, rejections: &Rejections) -> (Vec<Form>, Vec<InterruptId>) {
         let run = session.run();
         let (mut forms, mut impossible) = (Vec::new(), Vec::new());
         for open in run.interrupts().filter(|open| run.may_decide(open, run.owner())) {
-            match self.form(open, wrong.get(&open.id)) {
+            match self.form(open, rejections.get(&open.id)) {
                 Some(form) => forms.push(form),
                 None => impossible.push(open.id.clone()),
             }
@@ -292,23 +294,24 @@ impl Exchange<'_> {
 
     fn form(&self, open: &Interrupt, feedback: Option<&Rejection>) -> Option<Form> {
         let tool = self.agent.toolset().get(&self.tool.name)?;
-        Form::of(&open.kind, &open.shown, output(tool.spec()).as_ref(), feedback)
+        Form::of(&open.kind, &open.shown, output_schema(tool.spec()).as_ref(), feedback)
     }
 
+    /// Returns the result that asks the client for input, or an error result if the client cannot provide it.
     fn ask_for_input(
         &self,
         session: &Session,
         forms: Vec<Form>,
-        once: Option<&Once>,
+        single_use: Option<&SingleUse>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if forms.is_empty() || !self.caller.is_some_and(Caller::asks_by_result) {
+        if forms.is_empty() || !self.caller.is_some_and(Caller::accepts_input_requests) {
             // The call waits for another person.
             let place = if self.agent.is_stored() { "; it goes on when they decide" } else { ", and did not run" };
-            return Ok(refused(format!("the call waits for somebody who is not at this client{place}")).into());
+            return Ok(error_result(format!("the call waits for somebody who is not at this client{place}")).into());
         }
         let (run, principal) = (session.run(), self.agent.owner());
-        let state = match once {
-            Some(once) => once.seal(run, &principal),
+        let state = match single_use {
+            Some(single_use) => single_use.seal(run, &principal),
             None => self.shared.sealer.seal(run, &principal, now()),
         };
         let state = state.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
@@ -318,11 +321,11 @@ impl Exchange<'_> {
     }
 
     /// Returns the result of a call that has ended, with the `parts` for a model. If the client knows an output schema,
-    /// structured content must fit it.
+    /// structured content fits it.
     fn result(&self, parts: Vec<Part>, result: &CallResult) -> CallToolResult {
         let is_modern = self.caller.is_none_or(Caller::is_modern);
         let has_schema = has_output_schema(self.tool, is_modern);
-        let content: Vec<ContentBlock> = parts.into_iter().map(block).collect();
+        let content: Vec<ContentBlock> = parts.into_iter().map(content_block).collect();
         if !result.is_success() {
             let mut ended = CallToolResult::error(content);
             match result.feedback().map(Rejection::to_json) {
@@ -344,29 +347,29 @@ impl Exchange<'_> {
     }
 }
 
-/// A call to continue.
+/// An unfinished call to continue.
 struct Unfinished {
     session: Session,
-    /// The interrupts that the client was asked about. With a store, they may be decided meanwhile.
+    /// The interrupts that the client was asked about. With a store, others may have decided them meanwhile.
     asked: Vec<InterruptId>,
-    once: Arc<Once>,
+    single_use: Arc<SingleUse>,
 }
 
 /// Returns the error for a state that cannot be opened. It hides details of the nonce store.
 fn seal_error(error: SealError) -> ErrorData {
     match error {
         SealError::Store(error) => run_error(error.into()),
-        error => unusable(error),
+        error => unusable_state(error),
     }
 }
 
 /// Returns the error for a state that cannot be used.
-fn unusable(reason: impl std::fmt::Display) -> ErrorData {
+fn unusable_state(reason: impl std::fmt::Display) -> ErrorData {
     ErrorData::invalid_params(format!("the requestState cannot be used: {reason}"), None)
 }
 
 /// Returns `true` if `run` belongs to this call. An approval of one call must not be used for another.
-fn is_of(run: &Run, name: &str, arguments: &JsonObject) -> bool {
+fn belongs_to_call(run: &Run, name: &str, arguments: &JsonObject) -> bool {
     let Some(call) = run.calls().first() else { return false };
     let given = call.revisions().first().unwrap_or(call.arguments());
     let same = serde_json::from_str::<JsonObject>(&given.text).is_ok_and(|given| given == *arguments);
@@ -386,11 +389,11 @@ fn run_error(error: AgentError) -> ErrorData {
 const FEEDBACK: &str = "tool-runtime/feedback";
 
 /// Returns the result for a call that was not made, or that cannot be finished.
-fn refused(text: impl Into<String>) -> CallToolResult {
+fn error_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-fn block(part: Part) -> ContentBlock {
+fn content_block(part: Part) -> ContentBlock {
     match part {
         Part::Text { text } => ContentBlock::text(text),
         Part::Json { json } => ContentBlock::text(json),

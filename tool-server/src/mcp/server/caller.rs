@@ -14,7 +14,7 @@ use tool_runtime::{Agent, Cancellation, Context, run::Principal};
 use super::sessions::Stream;
 use crate::{host::Authenticated, mcp::LogLevel};
 
-/// The client of a request. Its capabilities are read from the request only when needed, because most calls do not need them.
+/// The client of a request. It reads its capabilities from the request only when needed, because most calls do not need them.
 pub struct Caller {
     context: RequestContext<RoleServer>,
     is_modern: bool,
@@ -45,13 +45,13 @@ impl Caller {
     }
 
     /// Returns `true` if the client can ask a person.
-    pub fn asks(&self) -> bool {
+    pub fn can_ask(&self) -> bool {
         self.capabilities().elicitation.is_some()
     }
 
     /// Returns `true` if the client accepts a result that asks for input.
-    pub fn asks_by_result(&self) -> bool {
-        self.is_modern && self.asks()
+    pub fn accepts_input_requests(&self) -> bool {
+        self.is_modern && self.can_ask()
     }
 
     pub fn progress_token(&self) -> Option<ProgressToken> {
@@ -59,7 +59,7 @@ impl Caller {
     }
 
     /// Returns the lowest log level that the client wants. Without sessions, each request names it.
-    pub fn level(&self, of_session: LogLevel) -> Option<LogLevel> {
+    pub fn log_level(&self, of_session: LogLevel) -> Option<LogLevel> {
         if self.is_modern { self.context.meta.log_level().map(LogLevel::of) } else { Some(of_session) }
     }
 
@@ -121,17 +121,17 @@ pub struct McpClient {
 impl McpClient {
     /// Creates the client of a request. `level` is the log level of its session.
     fn of(caller: &Arc<Caller>, level: LogLevel) -> Self {
-        Self { caller: Arc::clone(caller), level: caller.level(level) }
+        Self { caller: Arc::clone(caller), level: caller.log_level(level) }
     }
 
-    /// Returns `true` if a message of this level would be sent. Call this before building an expensive message.
-    pub fn hears(&self, level: LogLevel) -> bool {
+    /// Returns `true` if the client wants log messages of this level. Call this before building an expensive message.
+    pub fn is_enabled(&self, level: LogLevel) -> bool {
         self.level.is_some_and(|least| level >= least)
     }
 
     /// Sends the client a log message, if the client wants messages of this level. A message that cannot be sent is lost.
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
-        if !self.hears(level) {
+        if !self.is_enabled(level) {
             return;
         }
         let Ok(data) = serde_json::to_value(data) else { return };
@@ -139,8 +139,8 @@ impl McpClient {
         let _ = sent.await;
     }
 
-    /// Closes the connection that the client waits on, for a long call. The client reconnects after about `pause` to read the
-    /// rest. The server keeps messages for it meanwhile; it keeps a result for a minute. Returns `false` if there is no such
+    /// Closes the connection on which the client waits for a long call. The client reconnects after about `pause` to read the
+    /// rest. Meanwhile the server keeps messages for it; it keeps a result for a minute. Returns `false` if there is no such
     /// connection: over stdio, and in the revision without sessions.
     ///
     /// # Panics

@@ -12,24 +12,24 @@ use rmcp::{
     transport::Transport,
 };
 
-/// Returns the error for a request whose id another one in flight has.
-pub fn refuse_twin(id: &RequestId) -> ServerJsonRpcMessage {
+/// Returns the error for a request whose id is that of another request in flight.
+pub fn duplicate_id_error(id: &RequestId) -> ServerJsonRpcMessage {
     let message = format!("a request with the id `{id}` is in flight; give each request an id of its own");
     ServerJsonRpcMessage::error(ErrorData::invalid_request(message, None), Some(id.clone()))
 }
 
-/// A transport that refuses a request whose id another one in flight has.
+/// A transport that refuses a request whose id is that of another request in flight.
 ///
-/// rmcp 3.11 would drop one of the two answers: `serve_inner` keeps one entry for an id in `local_ct_pool`. The test
-/// `lines_with_one_id_get_an_answer_each` fails without this.
-pub struct Distinct<T> {
+/// rmcp 3.11 would drop one of the two responses: `serve_inner` keeps one entry for an id in `local_ct_pool`. The test
+/// `lines_with_one_id_get_a_response_each` fails without this.
+pub struct UniqueIds<T> {
     inner: T,
-    in_flight: HashMap<RequestId, Flight>,
+    in_flight: HashMap<RequestId, InFlightRequest>,
 }
 
-/// A request without an answer.
-struct Flight {
-    /// Set if the client has cancelled it, so that rmcp sends no answer.
+/// A request without a response.
+struct InFlightRequest {
+    /// Set if the client has cancelled it, so that rmcp sends no response.
     is_cancelled: bool,
     /// Alive as long as the request's handler runs.
     handler: Weak<Handler>,
@@ -39,37 +39,37 @@ struct Flight {
 #[derive(Clone)]
 struct Handler;
 
-impl Flight {
+impl InFlightRequest {
     fn is_over(&self) -> bool {
         self.is_cancelled && self.handler.strong_count() == 0
     }
 }
 
-impl<T> Distinct<T> {
+impl<T> UniqueIds<T> {
     pub fn new(inner: T) -> Self {
         Self { inner, in_flight: HashMap::new() }
     }
 
-    /// Notes a message of the client. Returns the id of a request that must be refused.
-    fn note(&mut self, message: &mut ClientJsonRpcMessage) -> Option<RequestId> {
+    /// Tracks a message of the client. Returns the id of a request that must be refused.
+    fn track(&mut self, message: &mut ClientJsonRpcMessage) -> Option<RequestId> {
         match message {
             JsonRpcMessage::Request(request) => {
-                if self.in_flight.get(&request.id).is_some_and(|flight| !flight.is_over()) {
+                if self.in_flight.get(&request.id).is_some_and(|tracked| !tracked.is_over()) {
                     return Some(request.id.clone());
                 }
                 let handler = Arc::new(Handler);
-                let flight = Flight { is_cancelled: false, handler: Arc::downgrade(&handler) };
-                self.in_flight.insert(request.id.clone(), flight);
+                let tracked = InFlightRequest { is_cancelled: false, handler: Arc::downgrade(&handler) };
+                self.in_flight.insert(request.id.clone(), tracked);
                 request.request.extensions_mut().insert(handler);
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    if let Some(flight) = self.in_flight.get_mut(id) {
-                        flight.is_cancelled = true;
+                    if let Some(tracked) = self.in_flight.get_mut(id) {
+                        tracked.is_cancelled = true;
                     }
-                    self.in_flight.retain(|_, flight| !flight.is_over());
+                    self.in_flight.retain(|_, tracked| !tracked.is_over());
                 }
             }
             _ => {}
@@ -78,7 +78,7 @@ impl<T> Distinct<T> {
     }
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Distinct<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for UniqueIds<T> {
     type Error = T::Error;
 
     fn name() -> Cow<'static, str> {
@@ -89,12 +89,12 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Distinct<T> {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let answered = match &message {
+        let responds_to = match &message {
             JsonRpcMessage::Response(response) => Some(&response.id),
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        if let Some(id) = answered {
+        if let Some(id) = responds_to {
             self.in_flight.remove(id);
         }
         self.inner.send(message)
@@ -103,9 +103,9 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Distinct<T> {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let mut message = self.inner.receive().await?;
-            let Some(twin) = self.note(&mut message) else { return Some(message) };
-            // On a task of its own, because rmcp drops this future when it has something else to do.
-            tokio::spawn(self.inner.send(refuse_twin(&twin)));
+            let Some(duplicate) = self.track(&mut message) else { return Some(message) };
+            // On a separate task, because rmcp drops this future when it has something else to do.
+            tokio::spawn(self.inner.send(duplicate_id_error(&duplicate)));
         }
     }
 

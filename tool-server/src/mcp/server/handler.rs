@@ -49,7 +49,7 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_logging().enable_tools().enable_tool_list_changed();
         let capabilities =
-            if self.shared.tasks.are_there() { capabilities.enable_tasks().build() } else { capabilities.build() };
+            if self.shared.tasks.are_enabled() { capabilities.enable_tasks().build() } else { capabilities.build() };
         let mut info = ServerConfig::new(capabilities);
         let mut server = Implementation::new(self.shared.name.clone(), self.shared.version.clone());
         server.title = self.shared.title.clone();
@@ -71,8 +71,8 @@ impl ServerHandler for Handler {
         self.shared.offer().get(name).cloned()
     }
 
-    // Boxed, like the future of `listen`: rmcp moves a request's future several times, and the future of every request is as
-    // large as the largest.
+    // Boxed, like the future of `listen`. rmcp moves a request's future several times, and the future of every request is as
+    // large as the largest one.
     fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -91,7 +91,7 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(refusal(&request, self.shared.tasks.are_there()))
+        Err(unknown_request_error(&request, self.shared.tasks.are_enabled()))
     }
 
     async fn get_task(
@@ -156,19 +156,19 @@ impl ServerHandler for Handler {
 ///
 /// rmcp 3.11 reads a request with malformed parameters as one of an unknown method (`ClientRequest` is an untagged enum). The
 /// test `a_failure_reaches_the_model_or_the_client` fails without this.
-fn refusal(request: &CustomRequest, has_tasks: bool) -> ErrorData {
+fn unknown_request_error(request: &CustomRequest, has_tasks: bool) -> ErrorData {
     let reason = match request.method.as_str() {
-        CallToolRequestMethod::VALUE => reason::<CallToolRequestParams>(request),
-        GetTaskMethod::VALUE if has_tasks => reason::<GetTaskParams>(request),
-        UpdateTaskMethod::VALUE if has_tasks => reason::<UpdateTaskParams>(request),
-        CancelTaskMethod::VALUE if has_tasks => reason::<CancelTaskParams>(request),
+        CallToolRequestMethod::VALUE => describe_problem::<CallToolRequestParams>(request),
+        GetTaskMethod::VALUE if has_tasks => describe_problem::<GetTaskParams>(request),
+        UpdateTaskMethod::VALUE if has_tasks => describe_problem::<UpdateTaskParams>(request),
+        CancelTaskMethod::VALUE if has_tasks => describe_problem::<CancelTaskParams>(request),
         method => return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None),
     };
     ErrorData::invalid_params(format!("the parameters of `{}` are malformed: {reason}", request.method), None)
 }
 
-/// Returns the problem of parameters that should be a `T`.
-fn reason<T: DeserializeOwned>(request: &CustomRequest) -> String {
+/// Describes the problem of parameters that should be a `T`.
+fn describe_problem<T: DeserializeOwned>(request: &CustomRequest) -> String {
     match request.params_as::<T>() {
         Err(error) => error.to_string(),
         Ok(None) => "there are none".to_owned(),

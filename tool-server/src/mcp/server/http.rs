@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The default of [`McpHttp::max_sessions`].
-const MAX_SESSIONS: usize = 1000;
+const DEFAULT_MAX_SESSIONS: usize = 1000;
 
 /// An MCP server over streamable HTTP, at `/mcp`. It accepts only the host names of loopback until [`hosts`](Self::hosts) sets
 /// others.
@@ -34,13 +34,13 @@ const MAX_SESSIONS: usize = 1000;
 pub struct McpHttp {
     server: McpServer,
     http: HttpSettings,
-    most_sessions: usize,
+    max_sessions: usize,
 }
 
 impl McpServer {
     /// Returns this server over HTTP.
     pub fn http(&self) -> McpHttp {
-        McpHttp { server: self.clone(), http: HttpSettings::default(), most_sessions: MAX_SESSIONS }
+        McpHttp { server: self.clone(), http: HttpSettings::default(), max_sessions: DEFAULT_MAX_SESSIONS }
     }
 }
 
@@ -51,7 +51,7 @@ impl McpHttp {
     /// the limit ends the one that the principal has not used for the longest time; its client must begin another. Without
     /// authentication, all clients are one principal. The default is 1,000. A session without requests ends after five minutes.
     pub fn max_sessions(mut self, sessions: usize) -> Self {
-        self.most_sessions = sessions.max(1);
+        self.max_sessions = sessions.max(1);
         self
     }
 
@@ -61,7 +61,7 @@ impl McpHttp {
         self.router_until(CancellationToken::new())
     }
 
-    /// Returns the routes, whose sessions end when `stopped` is cancelled, and when the routes are dropped.
+    /// Returns the routes. Their sessions end when `stopped` is cancelled, and when the routes are dropped.
     fn router_until(self, stopped: CancellationToken) -> Router {
         let server = self.server;
         let config = StreamableHttpServerConfig::default()
@@ -69,7 +69,7 @@ impl McpHttp {
             .disable_allowed_hosts()
             .with_max_request_body_bytes(usize::MAX)
             .with_cancellation_token(stopped.clone());
-        let sessions = Arc::new(Sessions::new(self.most_sessions));
+        let sessions = Arc::new(Sessions::new(self.max_sessions));
         let service = StreamableHttpService::new(move || Ok(server.handler()), Arc::clone(&sessions), config);
         // In an `Arc`, because a router clones its services, and this one contains the whole configuration.
         let service = Arc::new((service, stopped.drop_guard()));
@@ -92,13 +92,13 @@ impl McpHttp {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         self.http.check_listener(&listener)?;
-        let (stopped, grace, to_end) = (CancellationToken::new(), self.http.grace, self.http.time_to_end());
+        let (stopped, grace, response_grace) = (CancellationToken::new(), self.http.grace, self.http.response_grace());
         let router = self.router_until(stopped.clone());
         let shutdown = async move {
             shutdown.await;
             // Spawned, so that idle connections are closed meanwhile.
             tokio::spawn(async move {
-                tokio::time::sleep(to_end).await;
+                tokio::time::sleep(response_grace).await;
                 stopped.cancel();
             });
         };

@@ -15,7 +15,7 @@ use tool_runtime::{
 /// The tools that the server offers at one time.
 pub struct Offer {
     pub agent: Agent,
-    /// The definitions. rmcp leaves output schemas out that a client's revision does not allow.
+    /// The definitions. rmcp leaves out output schemas that a client's revision does not allow.
     tools: Vec<Tool>,
     index: HashMap<String, usize>,
 }
@@ -23,7 +23,7 @@ pub struct Offer {
 impl Offer {
     pub fn new(agent: Agent) -> Self {
         let specs = agent.toolset().list().specs();
-        let tools = specs.iter().map(|spec| listed(spec)).collect();
+        let tools = specs.iter().map(|spec| describe_tool(spec)).collect();
         let index = specs.iter().enumerate().map(|(at, spec)| (spec.name.clone(), at)).collect();
         Self { agent, tools, index }
     }
@@ -53,15 +53,16 @@ impl Offer {
     }
 }
 
-fn listed(spec: &ToolSpec) -> Tool {
-    let mut tool = Tool::new(spec.name.clone(), spec.description.clone(), object(&spec.input).unwrap_or_default());
+fn describe_tool(spec: &ToolSpec) -> Tool {
+    let mut tool =
+        Tool::new(spec.name.clone(), spec.description.clone(), schema_object(&spec.input).unwrap_or_default());
     tool.title = spec.title.clone();
     tool.annotations = Some(annotations(spec));
     tool.icons = icons(spec);
     if !spec.options.meta.is_empty() {
         tool.meta = Some(MetaObject(spec.options.meta.clone()));
     }
-    tool.output_schema = spec.output.as_deref().and_then(object).map(lift_type);
+    tool.output_schema = spec.output.as_deref().and_then(schema_object).map(lift_type);
     tool
 }
 
@@ -83,7 +84,7 @@ fn lift_type(mut schema: Arc<JsonObject>) -> Arc<JsonObject> {
 }
 
 /// Returns the schema as JSON Schema 2020-12.
-fn object(schema: &Schema) -> Option<Arc<JsonObject>> {
+fn schema_object(schema: &Schema) -> Option<Arc<JsonObject>> {
     let text = schema.lowered(Dialect::JsonSchema2020).json().get();
     serde_json::from_str(text).ok().map(Arc::new)
 }
@@ -100,7 +101,7 @@ fn annotations(spec: &ToolSpec) -> ToolAnnotations {
     )
 }
 
-/// Returns a tool's icon, if it is an address that a client can load. Names of icons are only for this project's frontends.
+/// Returns a tool's icon, if it is an address that a client can load. Only this project's frontends know icons by name.
 fn icons(spec: &ToolSpec) -> Option<Vec<Icon>> {
     let icon = spec.options.ui.as_ref()?.icon.as_deref()?;
     let is_address = icon.starts_with("https://") || icon.starts_with("data:image/");

@@ -25,13 +25,13 @@ pub use caller::McpClient;
 pub use http::McpHttp;
 pub use tasks::TaskSupport;
 
-use duplicate_ids::Distinct;
+use duplicate_ids::UniqueIds;
 use handler::Handler;
 use list::Offer;
 use tasks::Tasks;
 
 /// The default time for which a client can continue an unfinished call, in milliseconds: an hour.
-const LIFETIME: u64 = 60 * 60 * 1000;
+const STATE_LIFETIME: u64 = 60 * 60 * 1000;
 
 /// An MCP server that offers tools over stdio or HTTP. It is cheap to clone, and clones serve the same tools.
 ///
@@ -74,7 +74,7 @@ impl McpServer {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             instructions: None,
             page: 100,
-            sealer: sealer.lifetime(LIFETIME),
+            sealer: sealer.lifetime(STATE_LIFETIME),
             tasks: Tasks::default(),
             offer: watch::Sender::new(Arc::new(Offer::new(agent.without_models()))),
         };
@@ -139,7 +139,7 @@ impl McpServer {
     ) -> Result<(), ServeError> {
         let running = self
             .handler()
-            .serve(Distinct::new(AsyncRwTransport::new(read, write)))
+            .serve(UniqueIds::new(AsyncRwTransport::new(read, write)))
             .await
             .map_err(|error| ServeError(error.into()))?;
         running.waiting().await.map_err(|error| ServeError(error.into()))?;

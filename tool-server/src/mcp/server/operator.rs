@@ -1,4 +1,4 @@
-//! The client of a call as its operator: forms that ask for decisions, decisions in filled forms, and progress.
+//! The client of a call as its operator: forms that ask for decisions, the decisions in filled forms, and progress.
 
 use std::sync::{
     Arc, Mutex,
@@ -27,56 +27,58 @@ use tool_runtime::{
 use super::caller::Caller;
 use crate::host::lock;
 
-/// The maximum number of unsent progress messages. More are left out, so that a client that does not read does not slow a tool
-/// down.
+/// The maximum number of unsent progress messages. The server drops further ones, so that a client that does not read does not
+/// slow down a tool.
 const MAX_WAITING: usize = 64;
 
 /// The way to ask a person at the client.
-pub enum Asking {
-    /// By a request of the server while the call waits, or by the result when the run is suspended. It depends on the client,
-    /// which may also support neither.
-    Here(Arc<Caller>),
-    /// In the state of a task, which the client reads.
-    ByTask(TaskContext),
-    /// Not at all.
-    Never,
+pub enum AskVia {
+    /// The client of the request: by a request of the server while the call waits, or by the result when the run is suspended.
+    /// The client may support one of them, or neither.
+    Caller(Arc<Caller>),
+    /// The state of a task, which the client reads.
+    Task(TaskContext),
+    /// No way: the client cannot ask anybody.
+    Nobody,
 }
 
-/// The reason for denying a call that needs a person.
-const NOBODY: &str = "somebody would have to decide, and this client cannot ask anybody: it supports no elicitation";
+/// The reason for denying a call that needs a person, if the client cannot ask anybody.
+const NO_ELICITATION: &str =
+    "somebody would have to decide, and this client cannot ask anybody: it supports no elicitation";
 
 /// The reason for denying a call if no form can carry the question.
 pub const NO_FORM: &str = "somebody would have to decide, and a form of the client cannot carry the question";
 
 /// The operator of one call: its client.
 pub struct CallOperator {
-    asking: Asking,
+    ask_via: AskVia,
+    /// The number of forms so far.
     asked: AtomicU32,
-    asked_in_vain: AtomicBool,
-    reports: Option<Reports>,
+    needed_elicitation: AtomicBool,
+    progress: Option<ProgressQueue>,
 }
 
 impl CallOperator {
     /// Creates the operator of a call. If there is a progress `token`, also returns the receiver of the call's progress.
-    pub fn new(asking: Asking, token: Option<ProgressToken>) -> (Self, Option<Receiver<ProgressNotificationParam>>) {
-        let (asked, asked_in_vain) = (AtomicU32::new(0), AtomicBool::new(false));
-        let (reports, receiver) = token.map(Reports::new).unzip();
-        (Self { asking, asked, asked_in_vain, reports }, receiver)
+    pub fn new(ask_via: AskVia, token: Option<ProgressToken>) -> (Self, Option<Receiver<ProgressNotificationParam>>) {
+        let (asked, needed_elicitation) = (AtomicU32::new(0), AtomicBool::new(false));
+        let (progress, receiver) = token.map(ProgressQueue::new).unzip();
+        (Self { ask_via, asked, needed_elicitation, progress }, receiver)
     }
 
-    /// Returns `true` if the call needed a person whom this client cannot ask.
-    pub fn asked_in_vain(&self) -> bool {
-        self.asked_in_vain.load(Ordering::Relaxed)
+    /// Returns `true` if the call needed elicitation, which this client does not support.
+    pub fn needed_elicitation(&self) -> bool {
+        self.needed_elicitation.load(Ordering::Relaxed)
     }
 
     /// Asks with a form. If no form can carry the question, returns a denial.
     async fn ask(&self, form: Option<Form>) -> Decision {
-        let Some(Form { params, wants, key }) = form else { return Decision::deny(NO_FORM) };
-        let answered = match &self.asking {
-            Asking::Here(caller) if caller.asks() && !caller.is_modern() => {
+        let Some(Form { params, kind, key }) = form else { return Decision::deny(NO_FORM) };
+        let response = match &self.ask_via {
+            AskVia::Caller(caller) if caller.can_ask() && !caller.is_modern() => {
                 caller.peer().create_elicitation(params).await.map_err(|error| error.to_string())
             }
-            Asking::ByTask(task) => {
+            AskVia::Task(task) => {
                 // A task can use each key only once.
                 let number = self.asked.fetch_add(1, Ordering::Relaxed);
                 let key = if number == 0 { key } else { format!("{key}_{number}") };
@@ -85,13 +87,13 @@ impl CallOperator {
                     Err(_) => Err("the task was called off".to_owned()),
                 }
             }
-            Asking::Here(_) | Asking::Never => {
-                self.asked_in_vain.store(true, Ordering::Relaxed);
-                return Decision::deny(NOBODY);
+            AskVia::Caller(_) | AskVia::Nobody => {
+                self.needed_elicitation.store(true, Ordering::Relaxed);
+                return Decision::deny(NO_ELICITATION);
             }
         };
-        match answered {
-            Ok(result) => wants.decision(result).unwrap_or_else(Decision::deny),
+        match response {
+            Ok(result) => kind.read_decision(result).unwrap_or_else(Decision::deny),
             Err(error) => Decision::deny(format!("the client could not ask: {error}")),
         }
     }
@@ -100,10 +102,10 @@ impl CallOperator {
 impl Observer for CallOperator {
     fn event(&self, event: Event<'_>) {
         let Event::CallProgress(progress) = event else { return };
-        if let Some(reports) = &self.reports {
-            reports.report(progress);
+        if let Some(queue) = &self.progress {
+            queue.push(progress);
         }
-        if let (Asking::ByTask(task), Some(message)) = (&self.asking, &progress.message) {
+        if let (AskVia::Task(task), Some(message)) = (&self.ask_via, &progress.message) {
             task.set_status_message(message);
         }
     }
@@ -111,7 +113,7 @@ impl Observer for CallOperator {
 
 impl Operator for CallOperator {
     fn attends(&self) -> bool {
-        !matches!(&self.asking, Asking::Here(caller) if caller.asks_by_result())
+        !matches!(&self.ask_via, AskVia::Caller(caller) if caller.accepts_input_requests())
     }
 
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
@@ -120,8 +122,8 @@ impl Operator for CallOperator {
     }
 
     fn execute<'a>(&'a self, call: &'a ExternalCall) -> BoxFuture<'a, Option<String>> {
-        let form = shown(&call.spec, &call.arguments).and_then(|shown| {
-            let output = output(&call.spec);
+        let form = call_view(&call.spec, &call.arguments).and_then(|shown| {
+            let output = output_schema(&call.spec);
             Form::of(&InterruptKind::External, &shown, output.as_ref(), call.feedback.as_ref())
         });
         Box::pin(async move {
@@ -134,7 +136,7 @@ impl Operator for CallOperator {
 
     fn answer<'a>(&'a self, request: &'a QuestionRequest) -> BoxFuture<'a, Decision> {
         let kind = InterruptKind::Question { question: request.question.clone() };
-        let form = shown(&request.spec, &Value::Object(serde_json::Map::new()))
+        let form = call_view(&request.spec, &Value::Object(serde_json::Map::new()))
             .and_then(|shown| Form::of(&kind, &shown, None, request.feedback.as_ref()));
         Box::pin(self.ask(form))
     }
@@ -144,33 +146,34 @@ impl Operator for CallOperator {
     }
 }
 
-fn shown(spec: &ToolSpec, arguments: &Value) -> Option<CallView> {
+fn call_view(spec: &ToolSpec, arguments: &Value) -> Option<CallView> {
     CallView::new(spec, &arguments.to_string(), &[]).ok()
 }
 
 /// Returns the schema of the tool's output.
-pub fn output(spec: &ToolSpec) -> Option<Value> {
+pub fn output_schema(spec: &ToolSpec) -> Option<Value> {
     Some(spec.output.as_ref()?.neutral().clone())
 }
 
 /// The queue of a call's progress messages to the client.
-struct Reports {
+struct ProgressQueue {
     token: ProgressToken,
     sender: Sender<ProgressNotificationParam>,
-    /// The last number that was sent.
+    /// The last progress that was sent.
     last: Mutex<Option<f64>>,
 }
 
-impl Reports {
+impl ProgressQueue {
     fn new(token: ProgressToken) -> (Self, Receiver<ProgressNotificationParam>) {
         let (sender, receiver) = channel(MAX_WAITING);
         (Self { token, sender, last: Mutex::default() }, receiver)
     }
 
-    fn report(&self, progress: &Progress) {
+    /// Adds a message, unless the queue is full.
+    fn push(&self, progress: &Progress) {
         let mut last = lock(&self.last);
         let Ok(place) = self.sender.try_reserve() else { return };
-        // The number must grow with each message, whatever the tool reports.
+        // The number must grow with each message, whatever the tool progress.
         let done = match (*last, progress.total) {
             (Some(last), _) if progress.done > last => progress.done,
             (Some(last), Some(_)) => last.next_up(),
@@ -190,38 +193,42 @@ impl Reports {
     }
 }
 
-/// Returns the feedback on a filled form, for the next form.
-pub fn wrong(reason: String) -> Rejection {
+/// Returns the feedback on a filled form for the next form, from the reason why the form was rejected.
+pub fn form_rejection(reason: String) -> Rejection {
     Rejection::one(Problem::new("", tool_runtime::feedback::ProblemKind::Invalid, reason))
 }
 
 /// A form that asks for a decision.
 pub struct Form {
     pub params: ElicitRequestParams,
-    pub wants: Wants,
-    /// The key of the form in its call. A call waits for one thing at a time.
+    pub kind: FormKind,
+    /// The key of the form in its call.
     pub key: String,
 }
 
 /// The kind of decision in a filled form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wants {
+pub enum FormKind {
+    /// An approval or a denial.
     Permission,
-    /// The answer to a question. An answer that is not an object is the member with this key.
+    /// The answer to a question: the whole content, or its member with this key.
     Answer(Option<&'static str>),
-    /// The output of an external call, likewise.
+    /// The output of an external call: the whole content, or its member with this key.
     Output(Option<&'static str>),
 }
 
-const ANSWER: &str = "answer";
-const OUTPUT: &str = "output";
+/// The field of an answer that is not an object.
+const ANSWER_FIELD: &str = "answer";
+
+/// The field of an output that is not an object.
+const OUTPUT_FIELD: &str = "output";
 
 impl Form {
     /// Creates the form for an interrupt. `output` is the schema of the tool's output.
     ///
     /// Returns `None` if no form can carry the question: a form's fields are texts, numbers, booleans and choices.
     pub fn of(
-        kind: &InterruptKind,
+        interrupt: &InterruptKind,
         shown: &CallView,
         output: Option<&Value>,
         feedback: Option<&Rejection>,
@@ -231,28 +238,28 @@ impl Form {
             Some(title) => format!("{} ({title})", shown.tool),
             None => shown.tool.clone(),
         };
-        let (text, wants, schema) = match kind {
+        let (text, kind, schema) = match interrupt {
             InterruptKind::Approval { .. } => {
                 let question = shown.challenge.clone().unwrap_or_else(|| format!("Allow this call of `{name}`?"));
-                (described(question, shown), Wants::Permission, permission())
+                (describe_call(question, shown), FormKind::Permission, permission_schema())
             }
             InterruptKind::Reconcile => {
                 let question = format!(
                     "The program that ran this call of `{name}` was stopped, and its outcome is unknown. Run it again?"
                 );
-                (described(question, shown), Wants::Permission, permission())
+                (describe_call(question, shown), FormKind::Permission, permission_schema())
             }
             InterruptKind::Question { question } => match &question.schema {
-                None => (question.text.clone(), Wants::Permission, permission()),
+                None => (question.text.clone(), FormKind::Permission, permission_schema()),
                 Some(schema) => {
-                    let (schema, key) = fields(schema, ANSWER)?;
-                    (question.text.clone(), Wants::Answer(key), schema)
+                    let (schema, key) = form_schema(schema, ANSWER_FIELD)?;
+                    (question.text.clone(), FormKind::Answer(key), schema)
                 }
             },
             InterruptKind::External => {
-                let (schema, key) = fields(output?, OUTPUT)?;
+                let (schema, key) = form_schema(output?, OUTPUT_FIELD)?;
                 let question = shown.challenge.clone().unwrap_or_else(|| format!("`{name}` asks you:"));
-                (described(question, shown), Wants::Output(key), schema)
+                (describe_call(question, shown), FormKind::Output(key), schema)
             }
             InterruptKind::Inner { .. } => return None,
         };
@@ -262,23 +269,23 @@ impl Form {
         };
         let requested_schema = ElicitationSchema::from_json_schema(schema).ok()?;
         let params = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
-        Some(Self { params, wants, key: key(kind) })
+        Some(Self { params, kind, key: form_key(interrupt) })
     }
 }
 
-/// Returns the form's key: the type of a question's answer, if it has a title, or the kind of decision.
-fn key(kind: &InterruptKind) -> String {
-    match kind {
+/// Returns the key of a form: the title of the answer's schema, if a question has one, or the kind of decision.
+fn form_key(interrupt: &InterruptKind) -> String {
+    match interrupt {
         InterruptKind::Question { question } => {
             let title = question.schema.as_ref().and_then(|schema| schema.get("title")).and_then(Value::as_str);
-            title.map(snake).filter(|key| !key.is_empty()).unwrap_or_else(|| "answer".to_owned())
+            title.map(to_snake_case).filter(|key| !key.is_empty()).unwrap_or_else(|| "answer".to_owned())
         }
         InterruptKind::External => "output".to_owned(),
         _ => "approval".to_owned(),
     }
 }
 
-fn snake(title: &str) -> String {
+fn to_snake_case(title: &str) -> String {
     let mut key = String::new();
     for letter in title.chars().filter(char::is_ascii_alphanumeric).take(64) {
         if letter.is_ascii_uppercase() && !key.is_empty() {
@@ -289,18 +296,18 @@ fn snake(title: &str) -> String {
     key
 }
 
-impl Wants {
-    /// Returns the decision of a filled form.
+impl FormKind {
+    /// Reads the decision from a filled form.
     ///
     /// Fails when the form contains no decision. Only an explicit approval approves.
-    pub fn decision(self, result: ElicitResult) -> Result<Decision, String> {
+    pub fn read_decision(self, result: ElicitResult) -> Result<Decision, String> {
         match result.action {
             ElicitationAction::Accept => {}
             ElicitationAction::Decline => return Ok(Decision::deny("the person declined")),
             _ => return Ok(Decision::deny("the person did not decide")),
         }
         let content = result.content.unwrap_or(Value::Null);
-        let taken = |key: Option<&'static str>| match key {
+        let read = |key: Option<&'static str>| match key {
             None => Ok(content.clone()),
             Some(key) => content.get(key).cloned().ok_or_else(|| format!("the form has no `{key}`")),
         };
@@ -313,14 +320,14 @@ impl Wants {
                 }
                 _ => Err("`decision` is neither `approve` nor `deny`".to_owned()),
             },
-            Self::Answer(key) => Ok(Decision::Answer { value: taken(key)? }),
-            Self::Output(key) => Ok(Decision::Respond { output: taken(key)? }),
+            Self::Answer(key) => Ok(Decision::Answer { value: read(key)? }),
+            Self::Output(key) => Ok(Decision::Respond { output: read(key)? }),
         }
     }
 }
 
 /// Returns the question, followed by the call's origin, arguments and taint, one per line.
-fn described(question: String, shown: &CallView) -> String {
+fn describe_call(question: String, shown: &CallView) -> String {
     let origin = shown.origin.iter().map(|origin| format!("The tool comes from {origin}."));
     let arguments = shown.lines.iter().map(|(name, value)| format!("{name}: {value}"));
     let strangers = (!shown.tainted_by.is_empty())
@@ -329,7 +336,7 @@ fn described(question: String, shown: &CallView) -> String {
     lines.join("\n")
 }
 
-fn permission() -> JsonObject {
+fn permission_schema() -> JsonObject {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -344,13 +351,15 @@ fn permission() -> JsonObject {
     }
 }
 
-/// Returns the schema as a form. A schema that is not an object becomes the field `key`.
-fn fields(schema: &Value, key: &'static str) -> Option<(JsonObject, Option<&'static str>)> {
-    let root = resolved(schema, schema);
+/// Returns the schema of a form for a value of `schema`. A value that is not an object becomes the field `key`, which is also
+/// returned.
+fn form_schema(schema: &Value, key: &'static str) -> Option<(JsonObject, Option<&'static str>)> {
+    let root = resolve_reference(schema, schema);
     if let Some(properties) = root.get("properties").and_then(Value::as_object) {
         let mut form = Map::new();
         form.insert("type".into(), "object".into());
-        let flat = properties.iter().map(|(name, field)| (one_line(name), optional(resolved(schema, field))));
+        let flat =
+            properties.iter().map(|(name, field)| (one_line(name), without_null(resolve_reference(schema, field))));
         form.insert("properties".into(), Value::Object(flat.collect()));
         if let Some(required) = root.get("required") {
             form.insert("required".into(), required.clone());
@@ -372,7 +381,7 @@ fn fields(schema: &Value, key: &'static str) -> Option<(JsonObject, Option<&'sta
 }
 
 /// Returns a schema with its reference replaced by the definition.
-fn resolved(root: &Value, schema: &Value) -> Map<String, Value> {
+fn resolve_reference(root: &Value, schema: &Value) -> Map<String, Value> {
     let mut own = schema.as_object().cloned().unwrap_or_default();
     let Some(Value::String(reference)) = own.shift_remove("$ref") else { return own };
     let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)).and_then(Value::as_object);
@@ -381,8 +390,8 @@ fn resolved(root: &Value, schema: &Value) -> Map<String, Value> {
     merged
 }
 
-/// Returns an optional field without `null`, which forms do not support.
-fn optional(mut field: Map<String, Value>) -> Value {
+/// Returns the schema of an optional field without `null`, which forms do not support.
+fn without_null(mut field: Map<String, Value>) -> Value {
     if let Some(Value::Array(kinds)) = field.get("type") {
         let kinds: Vec<&Value> = kinds.iter().filter(|kind| *kind != "null").collect();
         if let [kind] = kinds[..] {

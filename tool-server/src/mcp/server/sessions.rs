@@ -1,10 +1,11 @@
 //! The sessions of streamable HTTP. Each belongs to a principal, and a call can release the stream that its client waits on.
 //!
-//! Three defects of rmcp 3.11 make this necessary, beside its `LocalSessionManager`. The tests in `tool-server/tests/mcp` fail without it.
+//! Three defects of rmcp 3.11 and its `LocalSessionManager` make this module necessary. The tests in `tool-server/tests/mcp` fail
+//! without it.
 //!
-//! - It drops the answer to a request when it sends the answer, whether or not the client is there
-//!   (`LocalSessionWorker::handle_server_message`): `a_client_comes_back_for_what_was_let_go`.
-//! - It sends both answers of requests that share an id to the second (`LocalSessionWorker::register_resource`):
+//! - rmcp drops the response to a request when it sends the response, whether or not the client is there
+//!   (`LocalSessionWorker::handle_server_message`): `a_released_client_comes_back_for_the_rest`.
+//! - It sends both responses to requests that share an id to the second request (`LocalSessionWorker::register_resource`):
 //!   `requests_that_share_an_id_in_flight_are_refused`.
 //! - It does not limit the number of sessions, and does not pass the caller to the manager (`SessionManager::create_session`):
 //!   `the_session_that_ends_is_the_oldest_of_the_same_principal`.
@@ -31,69 +32,70 @@ use rmcp::{
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, unbounded_channel};
 use tool_runtime::run::Principal;
 
-use super::duplicate_ids::refuse_twin;
+use super::duplicate_ids::duplicate_id_error;
 use crate::host::lock;
 
 tokio::task_local! {
-    /// The principal of the HTTP request that the current task answers.
+    /// The principal of the HTTP request to which the current task responds.
     pub static CALLER: Option<Principal>;
 }
 
 /// The owners of the sessions.
 #[derive(Default)]
 struct Owners {
-    sessions: HashMap<SessionId, Owned>,
+    sessions: HashMap<SessionId, OwnedSession>,
     /// The number of requests so far.
     uses: u64,
 }
 
-struct Owned {
+struct OwnedSession {
     by: Option<Principal>,
     /// The number of the last request in the session.
     used: u64,
 }
 
 impl Owners {
-    fn next(&mut self) -> u64 {
+    /// Returns the number of a new request.
+    fn count_use(&mut self) -> u64 {
         self.uses += 1;
         self.uses
     }
 
     /// Adds a session. Returns the session to end, if its principal now has more than `most`.
     fn add(&mut self, id: SessionId, by: Option<Principal>, most: usize) -> Option<SessionId> {
-        let used = self.next();
+        let used = self.count_use();
         let others = || self.sessions.iter().filter(|(_, owned)| owned.by == by);
         let oldest = others().min_by_key(|(_, owned)| owned.used).filter(|_| others().count() >= most);
         let oldest = oldest.map(|(id, _)| id.clone());
-        self.sessions.insert(id, Owned { by, used });
+        self.sessions.insert(id, OwnedSession { by, used });
         oldest
     }
 }
 
-/// The maximum number of messages that are kept for a released client. Beyond it, only the result is kept.
-const MAX_KEPT: usize = 256;
+/// The maximum number of messages that the server keeps for a released client. Beyond it, the server keeps only the result.
+const MAX_KEPT_MESSAGES: usize = 256;
 
-/// The time for which a result is kept for a released client.
-const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+/// The time for which the server keeps a result for a released client.
+const RESULT_RETENTION: Duration = Duration::from_mins(1);
 
 /// The messages for released clients, by session and stream number.
-type Kept = Mutex<HashMap<(SessionId, u64), UnboundedReceiver<ServerSseMessage>>>;
+type KeptMessages = Mutex<HashMap<(SessionId, u64), UnboundedReceiver<ServerSseMessage>>>;
 
 /// The ids of requests that are in flight, by session.
 type InFlight = Mutex<HashSet<(SessionId, RequestId)>>;
 
-/// The stream that the client of a request waits on.
+/// The stream on which the client of a request waits.
 #[derive(Clone)]
-pub struct Stream(Arc<Waited>);
+pub struct Stream(Arc<StreamState>);
 
-struct Waited {
+struct StreamState {
     key: (SessionId, u64),
-    kept: Weak<Kept>,
-    line: Mutex<Line>,
+    kept: Weak<KeptMessages>,
+    queue: Mutex<MessageQueue>,
     _in_flight: Option<InFlightGuard>,
 }
 
-/// A request in flight: the call's context and the client's stream hold it, so it lasts until both have ended.
+/// The mark of a request in flight. The call's context and the client's stream hold it, so it lasts until both have ended.
 struct InFlightGuard {
     request: (SessionId, RequestId),
     all: Arc<InFlight>,
@@ -113,60 +115,60 @@ impl Drop for InFlightGuard {
     }
 }
 
-/// The messages to a client that waits.
-struct Line {
+/// The messages to the client that waits on a stream.
+struct MessageQueue {
     messages: Option<Receiver<ServerSseMessage>>,
     /// The messages before the release. When the client comes back, it names the last of them.
     last: VecDeque<ServerSseMessage>,
-    /// The time until the client should come back, if it was not sent yet.
+    /// The time after which the client should come back, if the server has not sent it yet.
     pause: Option<Duration>,
     waker: Option<Waker>,
 }
 
 impl Stream {
-    /// Ends the stream, and asks the client to come back after `pause`. Later messages are kept for it.
+    /// Ends the stream, and asks the client to come back after `pause`. The server keeps later messages for it.
     pub fn close(&self, pause: Duration) -> bool {
         let Some(kept) = self.0.kept.upgrade() else { return false };
-        let mut line = lock(&self.0.line);
-        let Some(mut messages) = line.messages.take() else { return false };
-        line.last.extend(std::iter::from_fn(|| messages.try_recv().ok()));
-        line.pause = Some(pause);
-        if let Some(waker) = line.waker.take() {
+        let mut queue = lock(&self.0.queue);
+        let Some(mut messages) = queue.messages.take() else { return false };
+        queue.last.extend(std::iter::from_fn(|| messages.try_recv().ok()));
+        queue.pause = Some(pause);
+        if let Some(waker) = queue.waker.take() {
             waker.wake();
         }
-        drop(line);
+        drop(queue);
         let (send, receive) = unbounded_channel();
         lock(&kept).insert(self.0.key.clone(), receive);
         drop(kept);
-        let waited = Arc::clone(&self.0);
+        let state = Arc::clone(&self.0);
         tokio::spawn(async move {
             let mut count = 0;
             while let Some(message) = messages.recv().await {
                 count += 1;
                 // Sending fails if the client came back, took the receiver, and left again.
-                if (count < MAX_KEPT || is_result(&message)) && send.send(message).is_err() {
+                if (count < MAX_KEPT_MESSAGES || is_result(&message)) && send.send(message).is_err() {
                     return;
                 }
             }
             drop(send);
-            tokio::time::sleep(IDLE_TIMEOUT).await;
-            if let Some(kept) = waited.kept.upgrade() {
-                lock(&kept).remove(&waited.key);
+            tokio::time::sleep(RESULT_RETENTION).await;
+            if let Some(kept) = state.kept.upgrade() {
+                lock(&kept).remove(&state.key);
             }
         });
         true
     }
 
     fn poll(&self, task: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
-        let mut line = lock(&self.0.line);
-        if let Some(messages) = &mut line.messages {
+        let mut queue = lock(&self.0.queue);
+        if let Some(messages) = &mut queue.messages {
             let polled = messages.poll_recv(task);
             if polled.is_pending() {
-                line.waker = Some(task.waker().clone());
+                queue.waker = Some(task.waker().clone());
             }
             return polled;
         }
-        Poll::Ready(line.last.pop_front().or_else(|| line.pause.take().map(ServerSseMessage::retry)))
+        Poll::Ready(queue.last.pop_front().or_else(|| queue.pause.take().map(ServerSseMessage::retry)))
     }
 }
 
@@ -175,13 +177,13 @@ fn is_result(message: &ServerSseMessage) -> bool {
     matches!(message, Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)))
 }
 
-/// A session manager that wraps rmcp's. It ends the sessions that a principal has too many of. It refuses requests that share an
-/// id with one in flight, and attaches to each request its stream.
+/// A session manager that wraps rmcp's. It ends sessions of principals that have too many. It refuses requests that share an
+/// id with a request in flight, and attaches to each request its stream.
 pub struct Sessions {
     inner: Arc<LocalSessionManager>,
     most: usize,
     owners: Mutex<Owners>,
-    kept: Arc<Kept>,
+    kept: Arc<KeptMessages>,
     in_flight: Arc<InFlight>,
 }
 
@@ -195,7 +197,7 @@ impl Sessions {
     /// Returns `true` if `caller` has begun the session. This counts as a use of it.
     pub fn is_of(&self, id: &str, caller: Option<&Principal>) -> bool {
         let mut owners = lock(&self.owners);
-        let used = owners.next();
+        let used = owners.count_use();
         match owners.sessions.get_mut(id) {
             Some(owned) if owned.by.as_ref() == caller => {
                 owned.used = used;
@@ -205,29 +207,29 @@ impl Sessions {
         }
     }
 
-    /// Removes what is known of a session.
+    /// Forgets a session: its owner, and the messages for its client.
     fn forget(&self, id: &SessionId) {
         lock(&self.owners).sessions.remove(id);
         lock(&self.kept).retain(|(session, _), _| session != id);
     }
 }
 
-type Failed = LocalSessionManagerError;
+type SessionError = LocalSessionManagerError;
 
 impl SessionManager for Sessions {
-    type Error = Failed;
+    type Error = SessionError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Failed> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let (id, transport) = self.inner.create_session().await?;
         let by = CALLER.try_with(Clone::clone).unwrap_or_default();
         let oldest = lock(&self.owners).add(id.clone(), by, self.most);
         if let Some(oldest) = oldest {
             self.forget(&oldest);
             let inner = Arc::clone(&self.inner);
-            // On a task of its own: this future is dropped if the client leaves, and then nobody would end the new session.
+            // On a separate task: rmcp drops this future if the client leaves, and then nobody would end the new session.
             tokio::spawn(async move {
-                // An error says that its worker has ended already.
+                // An error means that its worker has ended already.
                 let _ = inner.close_session(&oldest).await;
             });
         }
@@ -238,15 +240,15 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Failed> {
+    ) -> Result<ServerJsonRpcMessage, SessionError> {
         self.inner.initialize_session(id, message).await
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Failed> {
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
         self.inner.has_session(id).await
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), Failed> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
         self.forget(id);
         self.inner.close_session(id).await
     }
@@ -255,14 +257,14 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
-    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, Failed> {
+    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let session = self.inner.sessions.read().await.get(id).cloned();
-        let session = session.ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))?;
+        let session = session.ok_or_else(|| SessionError::SessionNotFound(id.clone()))?;
         let in_flight = match &message {
             ClientJsonRpcMessage::Request(request) => match InFlightGuard::enter(&self.in_flight, id, &request.id) {
                 Some(in_flight) => Some(in_flight),
                 None => {
-                    let refusal = ServerSseMessage::from_message(refuse_twin(&request.id));
+                    let refusal = ServerSseMessage::from_message(duplicate_id_error(&request.id));
                     return Ok(Either::Left(once(ready(refusal))));
                 }
             },
@@ -270,10 +272,15 @@ impl SessionManager for Sessions {
         };
         let receiver = session.establish_request_wise_channel().await?;
         let number = receiver.http_request_id;
-        let stream = Stream(Arc::new(Waited {
+        let stream = Stream(Arc::new(StreamState {
             key: (id.clone(), number.unwrap_or_default()),
             kept: Arc::downgrade(&self.kept),
-            line: Mutex::new(Line { messages: Some(receiver.inner), last: VecDeque::new(), pause: None, waker: None }),
+            queue: Mutex::new(MessageQueue {
+                messages: Some(receiver.inner),
+                last: VecDeque::new(),
+                pause: None,
+                waker: None,
+            }),
             _in_flight: in_flight,
         }));
         if let ClientJsonRpcMessage::Request(request) = &mut message {
@@ -283,14 +290,14 @@ impl SessionManager for Sessions {
         Ok(Either::Right(poll_fn(move |task| stream.poll(task))))
     }
 
-    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Failed> {
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), SessionError> {
         self.inner.accept_message(id, message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, Failed> {
+    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         self.inner.create_standalone_stream(id).await
     }
 
@@ -298,7 +305,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, Failed> {
+    ) -> Result<impl Messages<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         // An event's id is `number/stream`.
         let number = last_event_id.split_once('/').and_then(|(_, stream)| stream.parse().ok());
         let kept = number.and_then(|number: u64| lock(&self.kept).remove(&(id.clone(), number)));
@@ -315,9 +322,9 @@ mod tests {
 
     use super::*;
 
-    /// A client may leave at each point where its request waits. A session that exists by then would never end.
+    /// A client may leave at each point at which its request waits. A session that exists by then would never end.
     #[tokio::test]
-    async fn a_request_waits_for_nothing_after_its_session_exists() {
+    async fn a_request_does_not_wait_after_its_session_exists() {
         let sessions = Sessions::new(1);
         let (first, _transport) = sessions.create_session().await.unwrap();
         let begun = sessions.create_session().now_or_never();

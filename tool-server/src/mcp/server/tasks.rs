@@ -18,7 +18,7 @@ use super::{
     call::Exchange,
     caller::Caller,
     list::Offer,
-    operator::{Asking, CallOperator},
+    operator::{AskVia, CallOperator},
 };
 use crate::{host::lock, mcp::LogLevel};
 
@@ -52,7 +52,8 @@ impl Tasks {
         Self { support: Some(Arc::new(support)), ..Self::default() }
     }
 
-    pub fn are_there(&self) -> bool {
+    /// Returns `true` if calls can become tasks.
+    pub fn are_enabled(&self) -> bool {
         self.support.is_some()
     }
 
@@ -77,7 +78,7 @@ impl Tasks {
         self.manager.cancel_task(id)
     }
 
-    /// Fails when the task does not belong to the principal, or does not exist. The error is the same, so a guessed id reveals
+    /// Checks that the task exists and belongs to the principal. The error is the same in both cases, so a guessed id reveals
     /// nothing.
     fn check(&self, id: &str, by: &Principal) -> Result<(), ErrorData> {
         if lock(&self.owners).get(id) == Some(by) {
@@ -88,7 +89,7 @@ impl Tasks {
 }
 
 /// Starts a call as a task.
-pub fn begin(
+pub fn begin_task(
     shared: &Arc<Shared>,
     offer: Arc<Offer>,
     request: CallToolRequestParams,
@@ -102,10 +103,10 @@ pub fn begin(
     let cancellation = Cancellation::new();
     let agent = offer.agent.clone().edit_context(|cx| caller.represent(cx, &cancellation, level));
     let owner = agent.owner();
-    let asks = caller.asks();
+    let can_ask = caller.can_ask();
     let server = Arc::clone(shared);
     let task = tasks.manager.spawn(TaskOptions::new(), |task| {
-        Box::pin(async move { work(&server, &offer, agent, request, cancellation, task, asks).await })
+        Box::pin(async move { run_task(&server, &offer, agent, request, cancellation, task, can_ask).await })
     });
     let mut owners = lock(&tasks.owners);
     owners.retain(|id, _| tasks.manager.get_task(id).is_ok());
@@ -114,20 +115,21 @@ pub fn begin(
     Ok(CreateTaskResult::new(task).into())
 }
 
-async fn work(
+/// Makes the call of a task. Ends early if the task is cancelled.
+async fn run_task(
     shared: &Shared,
     offer: &Offer,
     agent: Agent,
     request: CallToolRequestParams,
     cancellation: Cancellation,
     task: TaskContext,
-    asks: bool,
+    can_ask: bool,
 ) -> Result<CallToolResult, TaskExit> {
     let Some(listed) = offer.get(&request.name) else {
         return Err(ErrorData::internal_error("the tool is not listed", None).into());
     };
-    let asking = if asks { Asking::ByTask(task.clone()) } else { Asking::Never };
-    let operator = Arc::new(CallOperator::new(asking, None).0);
+    let ask_via = if can_ask { AskVia::Task(task.clone()) } else { AskVia::Nobody };
+    let operator = Arc::new(CallOperator::new(ask_via, None).0);
     let exchange = Exchange::new(shared, agent, &operator, listed, None, None);
     let mut work = pin!(exchange.run(request));
     let done = tokio::select! {

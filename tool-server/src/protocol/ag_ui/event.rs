@@ -11,7 +11,7 @@ pub type Object = Map<String, Value>;
 
 /// An event of AG-UI 1.0. It borrows its members, so that writing it does not allocate.
 ///
-/// Members that are `None` are left out, because clients refuse `null`.
+/// Members that are `None` are not written, because clients refuse `null`.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
 pub enum Event<'a> {
@@ -54,7 +54,7 @@ pub enum Event<'a> {
         /// The author: `assistant`.
         role: &'static str,
     },
-    /// The next piece of a message.
+    /// A delta of a message.
     TextMessageContent { message_id: &'a str, delta: &'a str },
     /// A message is complete.
     TextMessageEnd { message_id: &'a str },
@@ -65,7 +65,7 @@ pub enum Event<'a> {
         /// The assistant's message that the call is part of.
         parent_message_id: &'a str,
     },
-    /// The next piece of the text of a call's arguments.
+    /// A delta of the text of a call's arguments.
     ToolCallArgs { tool_call_id: &'a str, delta: &'a str },
     /// A call's arguments are complete.
     ToolCallEnd { tool_call_id: &'a str },
@@ -99,7 +99,7 @@ pub enum Event<'a> {
         /// The author: `reasoning`.
         role: &'static str,
     },
-    /// The next piece of a reasoning message.
+    /// A delta of a reasoning message.
     ReasoningMessageContent { message_id: &'a str, delta: &'a str },
     /// A reasoning message is complete.
     ReasoningMessageEnd { message_id: &'a str },
@@ -133,7 +133,7 @@ impl Event<'_> {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Outcome {
-    /// The run has done what it could.
+    /// The run has ended, or waits for calls that the application executes.
     Success {
         /// The calls that the application has to execute, in the order in which the model made them. Since 1.0.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -180,16 +180,16 @@ pub struct TokenUsage {
     /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tokens of the requests, cached ones included.
+    /// Tokens of the requests to the model, cached ones included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens of the answers, reasoning included.
+    /// Tokens of the model's turns, reasoning included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// All of them.
+    /// The sum of both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<u64>,
-    /// Tokens of the answers that were reasoning.
+    /// Tokens of the model's turns that were reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
     /// Tokens of the requests that the provider had cached.

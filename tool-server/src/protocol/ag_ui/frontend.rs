@@ -47,11 +47,11 @@ struct Inner {
 
 struct Shared {
     state: Value,
-    changes: Vec<Change>,
+    updates: Vec<Update>,
 }
 
-/// A message to the frontend.
-enum Change {
+/// An update for the frontend.
+enum Update {
     Snapshot(Value),
     Delta(Value),
     Custom(String, Value),
@@ -64,7 +64,7 @@ pub struct StateError(Arc<dyn std::error::Error + Send + Sync>);
 impl Frontend {
     /// Creates the frontend of the request `input`.
     pub fn new(input: RunInput) -> Self {
-        let outbox = Outbox::new(Shared { state: input.state.clone(), changes: Vec::new() });
+        let outbox = Outbox::new(Shared { state: input.state.clone(), updates: Vec::new() });
         Self { inner: Arc::new(Inner { input, outbox }) }
     }
 
@@ -73,8 +73,8 @@ impl Frontend {
         cx.get()
     }
 
-    /// Returns the request, with the state as the frontend sent it. It is an unverified claim: use it as context, not to decide
-    /// about permissions.
+    /// Returns the request, with the state as the frontend sent it. The request is an unverified claim: use it as context, not to
+    /// decide about permissions.
     pub fn input(&self) -> &RunInput {
         &self.inner.input
     }
@@ -103,7 +103,7 @@ impl Frontend {
     pub fn set(&self, state: Value) {
         let mut shared = self.inner.outbox.lock();
         shared.state = state.clone();
-        shared.changes.push(Change::Snapshot(state));
+        shared.updates.push(Update::Snapshot(state));
         self.inner.outbox.wake(shared);
     }
 
@@ -118,7 +118,7 @@ impl Frontend {
         if !patch.0.is_empty() {
             let patch = serde_json::to_value(&patch).map_err(|error| StateError(Arc::new(error)))?;
             shared.state = state;
-            shared.changes.push(Change::Delta(patch));
+            shared.updates.push(Update::Delta(patch));
             self.inner.outbox.wake(shared);
         }
         Ok(changed)
@@ -134,7 +134,7 @@ impl Frontend {
         let mut state = shared.state.clone();
         json_patch::patch(&mut state, &parsed).map_err(|error| StateError(Arc::new(error)))?;
         shared.state = state;
-        shared.changes.push(Change::Delta(patch.clone()));
+        shared.updates.push(Update::Delta(patch.clone()));
         self.inner.outbox.wake(shared);
         Ok(())
     }
@@ -142,7 +142,7 @@ impl Frontend {
     /// Sends the frontend an application-specific event.
     pub fn custom(&self, name: impl Into<String>, value: Value) {
         let mut shared = self.inner.outbox.lock();
-        shared.changes.push(Change::Custom(name.into(), value));
+        shared.updates.push(Update::Custom(name.into(), value));
         self.inner.outbox.wake(shared);
     }
 
@@ -151,18 +151,18 @@ impl Frontend {
         self.inner.outbox.on_change(wake);
     }
 
-    /// Writes the state as the frontend sent it, for a client that has none of it.
+    /// Writes the state as the frontend sent it, for a client that does not have it.
     pub(crate) fn write_state(&self, out: &mut Vec<u8>) {
         Event::StateSnapshot { snapshot: &self.inner.input.state }.write(out);
     }
 
-    /// Writes the changes since the last call.
-    pub(super) fn write_changes(&self, out: &mut Vec<u8>) {
-        for change in std::mem::take(&mut self.inner.outbox.lock().changes) {
-            match &change {
-                Change::Snapshot(snapshot) => Event::StateSnapshot { snapshot }.write(out),
-                Change::Delta(delta) => Event::StateDelta { delta }.write(out),
-                Change::Custom(name, value) => Event::Custom { name, value }.write(out),
+    /// Writes the updates since the last call.
+    pub(super) fn write_updates(&self, out: &mut Vec<u8>) {
+        for update in std::mem::take(&mut self.inner.outbox.lock().updates) {
+            match &update {
+                Update::Snapshot(snapshot) => Event::StateSnapshot { snapshot }.write(out),
+                Update::Delta(delta) => Event::StateDelta { delta }.write(out),
+                Update::Custom(name, value) => Event::Custom { name, value }.write(out),
             }
         }
     }

@@ -9,7 +9,7 @@ use tool_schema::feedback;
 
 use super::ProtocolVersion;
 use super::event::Object;
-use crate::protocol::json_object::{self, Members, whole};
+use crate::protocol::json_object::{self, Members, replace_lone_surrogates};
 
 /// The maximum number of warnings about one input.
 const MAX_WARNINGS: usize = 16;
@@ -38,13 +38,13 @@ pub struct RunInput {
     pub forwarded_props: Option<Value>,
     /// Answers to interrupts.
     pub resume: Vec<ResumeEntry>,
-    /// The sealed run from the latest answer: the `encryptedValue` of the last message that has one.
+    /// The sealed run from the latest response: the `encryptedValue` of the last message that has one.
     pub sealed: Option<String>,
     /// The id of the message that keeps the sealed run.
     pub sealed_by: Option<String>,
     /// The ids of the messages that keep older sealed runs.
     pub sealed_before: Vec<String>,
-    /// Warnings about parts of the request that were left out.
+    /// Warnings about ignored parts of the request.
     pub warnings: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ pub enum InputMessage {
         id: String,
         /// The call's id.
         tool_call_id: String,
-        /// The answer.
+        /// The result.
         content: Content,
         /// The error, if the call failed.
         error: Option<String>,
@@ -197,8 +197,8 @@ impl Content {
         }
     }
 
-    /// Returns the parts that a model can read, which are texts and images with their bytes, and the number of parts that were
-    /// left out.
+    /// Returns the parts that a model can read, and the number of the other parts. A model can read texts, and images with their
+    /// bytes.
     pub(super) fn for_model(&self) -> (Vec<Part>, usize) {
         let Self::Parts(given) = self else { return (vec![Part::text(self.text())], 0) };
         let part = |part: &ContentPart| match part {
@@ -213,7 +213,7 @@ impl Content {
         (parts, left_out)
     }
 
-    /// Returns a model's parts as content for a client. If `with_parts` is set, the client accepts parts; otherwise the content
+    /// Returns a model's parts as content for a client. `with_parts` is set if the client accepts parts; otherwise the content
     /// is a text.
     pub(super) fn of(parts: &[Part], with_parts: bool) -> Self {
         let is_text = parts.iter().all(|part| part.as_text().is_some());
@@ -234,7 +234,7 @@ impl Content {
 }
 
 impl InputMessage {
-    /// The message's id.
+    /// Returns the message's id.
     pub fn id(&self) -> &str {
         match self {
             Self::Developer { id, .. }
@@ -298,7 +298,7 @@ pub enum ResumeStatus {
 /// The error for an input that is not JSON, or in which a known member has a wrong type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Malformed {
+pub struct InvalidInput {
     /// The place of the problem, such as `messages[2].toolCallId`; empty for the input as a whole.
     pub path: String,
     /// A description of the expected value.
@@ -310,8 +310,8 @@ pub struct Malformed {
 impl RunInput {
     /// Reads the body of a request.
     ///
-    /// Unknown members, roles and parts are left out, with a warning in [`RunInput::warnings`]. A member that is `null` counts as
-    /// absent, because clients before 1.0 write it so.
+    /// Ignores unknown members, roles and parts, with a warning in [`RunInput::warnings`]. A member that is `null` counts as
+    /// absent, because clients before 1.0 write `null` for it.
     ///
     /// Fails when the body is not JSON, or when a known member has a wrong type. Outside of the messages, it also fails when a
     /// member is nested deeper than 127 levels.
@@ -325,13 +325,13 @@ impl RunInput {
     /// let error = RunInput::read(br#"{"threadId":"t","runId":7,"messages":[]}"#).unwrap_err();
     /// assert_eq!(error.to_string(), "runId: expected a string, got 7");
     /// ```
-    pub fn read(body: &[u8]) -> Result<Self, Malformed> {
-        let body = whole(body);
+    pub fn read(body: &[u8]) -> Result<Self, InvalidInput> {
+        let body = replace_lone_surrogates(body);
         let members = Members::read(&body).map_err(|error| {
             let wanted = if error.is_data() { "an object".to_owned() } else { format!("JSON ({error})") };
-            Malformed::new("", wanted)
+            InvalidInput::new("", wanted)
         })?;
-        let mut fields = Fields::whole(members);
+        let mut fields = Fields::new(members);
         let mut input = Self {
             thread_id: fields.text("threadId")?,
             run_id: fields.text("runId")?,
@@ -341,13 +341,13 @@ impl RunInput {
             forwarded_props: fields.any("forwardedProps")?,
             ..Self::default()
         };
-        let messages = fields.list("messages")?.ok_or_else(|| Malformed::new("messages", "a list of messages"))?;
+        let messages = fields.list("messages")?.ok_or_else(|| InvalidInput::new("messages", "a list of messages"))?;
         for (path, value) in messages {
             read_message(value, &path, &mut input)?;
         }
-        input.tools = fields.items("tools", client_tool)?;
-        input.context = fields.items("context", context_entry)?;
-        input.resume = fields.items("resume", resume_entry)?;
+        input.tools = fields.items("tools", read_client_tool)?;
+        input.context = fields.items("context", read_context_entry)?;
+        input.resume = fields.items("resume", read_resume_entry)?;
         input.warnings.extend(fields.unknown().map(|name| format!("the input's member {name} is not known")));
         input.warnings.truncate(MAX_WARNINGS);
         Ok(input)
@@ -359,7 +359,7 @@ impl RunInput {
     }
 }
 
-impl Malformed {
+impl InvalidInput {
     fn new(path: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { path: path.into(), expected: expected.into(), got: None }
     }
@@ -375,7 +375,7 @@ impl Malformed {
     }
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for InvalidInput {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = if self.path.is_empty() { "the input" } else { &self.path };
         write!(out, "{path}: expected {}", self.expected)?;
@@ -386,17 +386,17 @@ impl fmt::Display for Malformed {
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for InvalidInput {}
 
 /// Adds a message to `input`, or a warning if its role is unknown.
 ///
-/// Unused members are skipped, however deep they are nested, because clients send their history with each request.
-fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<(), Malformed> {
+/// Skips unused members, however deep they are nested, because clients send their history with each request.
+fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<(), InvalidInput> {
     let mut fields = Fields::of(value, path)?;
     let role = fields.text("role")?;
     let id = fields.text("id");
     // The last sealed run is the latest one. Values with another prefix belong to other agents of the thread.
-    if let Some(sealed) = common(&mut fields)?.filter(|sealed| sealed.starts_with("tool-run-")) {
+    if let Some(sealed) = read_common(&mut fields)?.filter(|sealed| sealed.starts_with("tool-run-")) {
         input.sealed_before.extend(input.sealed_by.take());
         (input.sealed, input.sealed_by) = (Some(sealed), id.as_ref().ok().cloned());
     }
@@ -406,14 +406,14 @@ fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<()
         "system" => InputMessage::System { id: id?, content: fields.text("content")? },
         "assistant" => InputMessage::Assistant {
             id: id?,
-            content: assistant(&mut fields)?,
-            tool_calls: fields.items("toolCalls", call)?,
+            content: read_assistant_text(&mut fields)?,
+            tool_calls: fields.items("toolCalls", read_call)?,
         },
-        "user" => InputMessage::User { id: id?, content: content(&mut fields, path, warnings)? },
+        "user" => InputMessage::User { id: id?, content: read_content(&mut fields, path, warnings)? },
         "tool" => InputMessage::Tool {
             id: id?,
             tool_call_id: fields.text("toolCallId")?,
-            content: content(&mut fields, path, warnings)?,
+            content: read_content(&mut fields, path, warnings)?,
             error: fields.maybe_text("error")?,
         },
         "activity" => InputMessage::Activity {
@@ -432,7 +432,7 @@ fn read_message(value: &RawValue, path: &str, input: &mut RunInput) -> Result<()
 }
 
 /// Checks the members that all messages share, and returns the `encryptedValue`.
-fn common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
+fn read_common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, InvalidInput> {
     fields.maybe_text("name")?;
     fields.maybe_text("subagentRunId")?;
     fields.raw_object("metadata")?;
@@ -440,41 +440,41 @@ fn common(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
 }
 
 /// Returns the text of an assistant's message. Parts belong to a later version of the protocol; their texts are joined.
-fn assistant(fields: &mut Fields<'_, '_>) -> Result<Option<String>, Malformed> {
+fn read_assistant_text(fields: &mut Fields<'_, '_>) -> Result<Option<String>, InvalidInput> {
     let Some(content) = fields.raw("content") else { return Ok(None) };
     if let Some(parts) = json_object::list(content) {
         let texts = parts.into_iter().filter_map(|part| Members::of(part)?.text("text"));
         return Ok(Some(texts.collect()));
     }
     let text = json_object::text(content);
-    text.map(Some).ok_or_else(|| Malformed::new(fields.at("content"), "a string").got(content))
+    text.map(Some).ok_or_else(|| InvalidInput::new(fields.at("content"), "a string").got(content))
 }
 
-fn call(mut fields: Fields<'_, '_>) -> Result<MessageCall, Malformed> {
+fn read_call(mut fields: Fields<'_, '_>) -> Result<MessageCall, InvalidInput> {
     let id = fields.text("id")?;
     if let Some(kind) = fields.maybe_text("type")?
         && kind != "function"
     {
-        return Err(Malformed::new(fields.at("type"), "`function`").got_text(&kind));
+        return Err(InvalidInput::new(fields.at("type"), "`function`").got_text(&kind));
     }
     let at = fields.at("function");
-    let function = fields.raw("function").ok_or_else(|| Malformed::new(at.clone(), "an object"))?;
+    let function = fields.raw("function").ok_or_else(|| InvalidInput::new(at.clone(), "an object"))?;
     let mut function = Fields::of(function, &at)?;
     Ok(MessageCall { id, name: function.text("name")?, arguments: function.text("arguments")? })
 }
 
-fn content(fields: &mut Fields<'_, '_>, path: &str, warnings: &mut Vec<String>) -> Result<Content, Malformed> {
+fn read_content(fields: &mut Fields<'_, '_>, path: &str, warnings: &mut Vec<String>) -> Result<Content, InvalidInput> {
     let at = fields.at("content");
     let wanted = "a string or a list of parts";
-    let content = fields.raw("content").ok_or_else(|| Malformed::new(at.clone(), wanted))?;
+    let content = fields.raw("content").ok_or_else(|| InvalidInput::new(at.clone(), wanted))?;
     let Some(items) = json_object::list(content) else {
         let text = json_object::text(content).map(Content::Text);
-        return text.ok_or_else(|| Malformed::new(at, wanted).got(content));
+        return text.ok_or_else(|| InvalidInput::new(at, wanted).got(content));
     };
     let mut parts = Vec::new();
     for (number, item) in items.into_iter().enumerate() {
         let place = format!("{at}[{number}]");
-        let read = part(item, &place)?;
+        let read = read_part(item, &place)?;
         if read.is_none() {
             warnings.push(format!("a part of {path} was left out: {place} is of no known type"));
         }
@@ -484,25 +484,25 @@ fn content(fields: &mut Fields<'_, '_>, path: &str, warnings: &mut Vec<String>) 
 }
 
 /// Reads a part of a message. Returns `None` if its type is unknown.
-fn part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, Malformed> {
+fn read_part(value: &RawValue, path: &str) -> Result<Option<ContentPart>, InvalidInput> {
     let mut fields = Fields::of(value, path)?;
     Ok(Some(match fields.text("type")?.as_str() {
         "text" => {
             let metadata = fields.raw("metadata").and_then(json_object::value);
             ContentPart::Text { text: fields.text("text")?, metadata }
         }
-        "image" => ContentPart::Image { source: source(&mut fields)? },
-        "audio" => ContentPart::Audio { source: source(&mut fields)? },
-        "video" => ContentPart::Video { source: source(&mut fields)? },
-        "document" => ContentPart::Document { source: source(&mut fields)? },
-        "binary" => return binary(&mut fields),
+        "image" => ContentPart::Image { source: read_source(&mut fields)? },
+        "audio" => ContentPart::Audio { source: read_source(&mut fields)? },
+        "video" => ContentPart::Video { source: read_source(&mut fields)? },
+        "document" => ContentPart::Document { source: read_source(&mut fields)? },
+        "binary" => return read_binary_part(&mut fields),
         _ => return Ok(None),
     }))
 }
 
-fn source(fields: &mut Fields<'_, '_>) -> Result<Source, Malformed> {
+fn read_source(fields: &mut Fields<'_, '_>) -> Result<Source, InvalidInput> {
     let at = fields.at("source");
-    let value = fields.raw("source").ok_or_else(|| Malformed::new(at.clone(), "an object"))?;
+    let value = fields.raw("source").ok_or_else(|| InvalidInput::new(at.clone(), "an object"))?;
     let mut source = Fields::of(value, &at)?;
     match source.text("type")?.as_str() {
         "data" => Ok(Source::Data { value: source.text("value")?, mime_type: source.text("mimeType")? }),
@@ -512,12 +512,12 @@ fn source(fields: &mut Fields<'_, '_>) -> Result<Source, Malformed> {
             provider: source.maybe_text("provider")?,
             mime_type: source.maybe_text("mimeType")?,
         }),
-        other => Err(Malformed::new(source.at("type"), "`data`, `url` or `file`").got_text(other)),
+        other => Err(InvalidInput::new(source.at("type"), "`data`, `url` or `file`").got_text(other)),
     }
 }
 
-/// Reads a `binary` part, as clients before 1.0 wrote all parts other than texts.
-fn binary(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, Malformed> {
+/// Reads a `binary` part. Clients before 1.0 write all parts other than texts in this form.
+fn read_binary_part(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, InvalidInput> {
     let mime_type = fields.text("mimeType")?;
     let source = match (fields.maybe_text("data")?, fields.maybe_text("url")?) {
         (Some(value), _) => Source::Data { value, mime_type: mime_type.clone() },
@@ -532,7 +532,7 @@ fn binary(fields: &mut Fields<'_, '_>) -> Result<Option<ContentPart>, Malformed>
     }))
 }
 
-fn client_tool(mut fields: Fields<'_, '_>) -> Result<ClientTool, Malformed> {
+fn read_client_tool(mut fields: Fields<'_, '_>) -> Result<ClientTool, InvalidInput> {
     Ok(ClientTool {
         name: fields.text("name")?,
         description: fields.text("description")?,
@@ -541,83 +541,85 @@ fn client_tool(mut fields: Fields<'_, '_>) -> Result<ClientTool, Malformed> {
     })
 }
 
-fn context_entry(mut fields: Fields<'_, '_>) -> Result<ContextEntry, Malformed> {
+fn read_context_entry(mut fields: Fields<'_, '_>) -> Result<ContextEntry, InvalidInput> {
     Ok(ContextEntry { description: fields.text("description")?, value: fields.text("value")? })
 }
 
-fn resume_entry(mut fields: Fields<'_, '_>) -> Result<ResumeEntry, Malformed> {
+fn read_resume_entry(mut fields: Fields<'_, '_>) -> Result<ResumeEntry, InvalidInput> {
     let interrupt_id = fields.text("interruptId")?;
     let status = match fields.text("status")?.as_str() {
         "resolved" => ResumeStatus::Resolved,
         "cancelled" => ResumeStatus::Cancelled,
-        other => return Err(Malformed::new(fields.at("status"), "`resolved` or `cancelled`").got_text(other)),
+        other => return Err(InvalidInput::new(fields.at("status"), "`resolved` or `cancelled`").got_text(other)),
     };
     Ok(ResumeEntry { interrupt_id, status, payload: fields.any("payload")?, metadata: fields.object("metadata")? })
 }
 
-/// An object whose members are removed as they are read.
+/// An object whose members are removed as they are read, and its place in the input.
 struct Fields<'a, 'p> {
     path: &'p str,
     members: Members<'a>,
 }
 
 impl<'a, 'p> Fields<'a, 'p> {
-    /// Creates the fields of the whole input.
-    fn whole(members: Members<'a>) -> Self {
+    /// Creates the fields of the input itself.
+    fn new(members: Members<'a>) -> Self {
         Self { path: "", members }
     }
 
     /// Creates the fields of the object `value` at `path`. Fails when `value` is not an object.
-    fn of(value: &'a RawValue, path: &'p str) -> Result<Self, Malformed> {
+    fn of(value: &'a RawValue, path: &'p str) -> Result<Self, InvalidInput> {
         match Members::of(value) {
             Some(members) => Ok(Self { path, members }),
-            None => Err(Malformed::new(path, "an object").got(value)),
+            None => Err(InvalidInput::new(path, "an object").got(value)),
         }
     }
 
     /// Removes a member and returns its JSON text, or `None` if it is missing or `null`.
     fn raw(&mut self, name: &str) -> Option<&'a RawValue> {
-        self.members.take(name).filter(|value| !json_object::is(value, b'n'))
+        self.members.take(name).filter(|value| !json_object::begins_with(value, b'n'))
     }
 
     /// Removes an optional member, and reads it as a `T`.
     ///
     /// Fails when it is nested too deep, or is not a `T`.
-    fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Malformed> {
+    fn any<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, InvalidInput> {
         self.raw(name).map(|value| self.parse(name, value)).transpose()
     }
 
-    fn parse<T: DeserializeOwned>(&self, name: &str, value: &RawValue) -> Result<T, Malformed> {
-        let unread = |error| Malformed::new(self.at(name), format!("JSON that can be read ({error})"));
+    fn parse<T: DeserializeOwned>(&self, name: &str, value: &RawValue) -> Result<T, InvalidInput> {
+        let unread = |error| InvalidInput::new(self.at(name), format!("JSON that can be read ({error})"));
         serde_json::from_str(value.get()).map_err(unread)
     }
 
-    fn text(&mut self, name: &str) -> Result<String, Malformed> {
-        self.maybe_text(name)?.ok_or_else(|| Malformed::new(self.at(name), "a string"))
+    fn text(&mut self, name: &str) -> Result<String, InvalidInput> {
+        self.maybe_text(name)?.ok_or_else(|| InvalidInput::new(self.at(name), "a string"))
     }
 
-    fn maybe_text(&mut self, name: &str) -> Result<Option<String>, Malformed> {
+    fn maybe_text(&mut self, name: &str) -> Result<Option<String>, InvalidInput> {
         let Some(value) = self.raw(name) else { return Ok(None) };
         match json_object::text(value) {
             Some(text) => Ok(Some(text)),
-            None => Err(Malformed::new(self.at(name), "a string").got(value)),
+            None => Err(InvalidInput::new(self.at(name), "a string").got(value)),
         }
     }
 
-    fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, Malformed> {
+    fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, InvalidInput> {
         self.raw_object(name)?.map(|value| self.parse(name, value)).transpose()
     }
 
     /// Removes an object and returns its JSON text, however deep it is nested.
-    fn raw_object(&mut self, name: &str) -> Result<Option<&'a RawValue>, Malformed> {
+    fn raw_object(&mut self, name: &str) -> Result<Option<&'a RawValue>, InvalidInput> {
         match self.raw(name) {
-            Some(value) if !json_object::is(value, b'{') => Err(Malformed::new(self.at(name), "an object").got(value)),
+            Some(value) if !json_object::begins_with(value, b'{') => {
+                Err(InvalidInput::new(self.at(name), "an object").got(value))
+            }
             value => Ok(value),
         }
     }
 
     /// Removes a list and returns its items, each with its place.
-    fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>, Malformed> {
+    fn list(&mut self, name: &str) -> Result<Option<Vec<(String, &'a RawValue)>>, InvalidInput> {
         let Some(value) = self.raw(name) else { return Ok(None) };
         let at = self.at(name);
         match json_object::list(value) {
@@ -625,12 +627,16 @@ impl<'a, 'p> Fields<'a, 'p> {
                 let place = |(number, item)| (format!("{at}[{number}]"), item);
                 Ok(Some(items.into_iter().enumerate().map(place).collect()))
             }
-            None => Err(Malformed::new(at, "a list").got(value)),
+            None => Err(InvalidInput::new(at, "a list").got(value)),
         }
     }
 
     /// Removes a list and reads its items. Returns no items if there is no list.
-    fn items<T>(&mut self, name: &str, read: fn(Fields<'_, '_>) -> Result<T, Malformed>) -> Result<Vec<T>, Malformed> {
+    fn items<T>(
+        &mut self,
+        name: &str,
+        read: fn(Fields<'_, '_>) -> Result<T, InvalidInput>,
+    ) -> Result<Vec<T>, InvalidInput> {
         let items = self.list(name)?.unwrap_or_default();
         items.into_iter().map(|(path, value)| read(Fields::of(value, &path)?)).collect()
     }

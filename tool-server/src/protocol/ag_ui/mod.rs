@@ -1,7 +1,7 @@
 //! The AG-UI protocol, for clients of 1.0 and 0.x: the events of a run, and the requests of clients.
 //!
-//! A [`RunInput`] is a client's request, and a [`Plan`] holds the part of it that the server accepts. A [`AgUiEncoder`] writes the
-//! run's events as frames. All of this is free of I/O.
+//! A [`RunInput`] is a client's request, and a [`Plan`] holds the part of it that the server accepts. A [`AgUiEncoder`] writes
+//! the run's events as frames. All of this is free of I/O.
 
 mod event;
 mod frontend;
@@ -13,10 +13,10 @@ mod tools;
 pub use event::Object;
 pub use frontend::{Frontend, StateError};
 pub use input::{
-    ClientTool, Content, ContentPart, ContextEntry, InputMessage, Malformed, MessageCall, ResumeEntry, ResumeStatus,
+    ClientTool, Content, ContentPart, ContextEntry, InputMessage, InvalidInput, MessageCall, ResumeEntry, ResumeStatus,
     RunInput, Source,
 };
-pub use plan::{Base, NewPrompt, Plan};
+pub use plan::{History, NewPrompt, Plan};
 pub use stream::AgUiEncoder;
 pub use tools::{Check, ClientToolError, ClientTools};
 
@@ -53,7 +53,7 @@ impl ProtocolVersion {
     }
 
     /// Returns `true` if the client accepts a run that ends like this.
-    fn takes(self, outcome: &event::Outcome) -> bool {
+    fn accepts(self, outcome: &event::Outcome) -> bool {
         self >= Self::V1 || matches!(outcome, event::Outcome::Interrupt { .. })
     }
 }

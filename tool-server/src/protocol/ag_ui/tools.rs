@@ -9,9 +9,13 @@ use tool_runtime::tool::{AcceptedCall, CallError, Context, DynTool, Output, Star
 use tool_runtime::toolset::{RuntimeTool, Toolset};
 use tool_schema::feedback;
 
-/// The maximum number of a client's tools, the maximum length of a name, and the maximum size of all tools.
+/// The maximum number of a client's tools.
 const MAX_TOOLS: usize = 512;
-const MAX_NAME: usize = 1024;
+
+/// The maximum length of a tool's name, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+
+/// The maximum size of all tools of a client, in bytes.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The treatment of arguments that do not fit the schema of a client's tool.
@@ -26,9 +30,9 @@ pub enum Check {
     /// `tool_arguments`, whose value has the members `toolCallId` and `problems`.
     #[default]
     Report,
-    /// The server refuses the arguments without showing them to the client, and the model tries again. Arguments that fit are
-    /// sent in one piece, when they are complete.
-    Gate,
+    /// The server rejects the arguments without showing them to the client, and the model tries again. It sends arguments that
+    /// fit in one event, when they are complete.
+    Reject,
 }
 
 /// The tools of a client, for one run. They are cheap to clone.
@@ -57,8 +61,8 @@ pub enum ClientToolError {
 impl ClientTools {
     /// Reads the tools that a client has declared. It keeps names byte for byte.
     ///
-    /// If a schema cannot be compiled, the arguments of its tool are not checked, whatever `check` is. Of two tools with one
-    /// name, the second is left out. Both cases add to [`ClientTools::warnings`].
+    /// If a schema cannot be compiled, the server does not check the arguments of its tool, whatever `check` is. Of two tools
+    /// with one name, it ignores the second. Both cases add to [`ClientTools::warnings`].
     ///
     /// Fails when there are more than 512 tools, or when names, descriptions and schemas have more than 4 MiB. It also fails when
     /// a name is empty or longer than 1024 bytes.
@@ -70,7 +74,7 @@ impl ClientTools {
         let mut names = HashSet::new();
         let mut bytes = 0;
         for tool in declared {
-            if tool.name.is_empty() || tool.name.len() > MAX_NAME {
+            if tool.name.is_empty() || tool.name.len() > MAX_NAME_BYTES {
                 return Err(ClientToolError::Name(feedback::quote_name(&tool.name)));
             }
             bytes += tool.name.len() + tool.description.len();
@@ -126,16 +130,16 @@ impl ClientTools {
         own.with_guests(&guests)
     }
 
-    /// Returns `true` if calls of the tool `name` are written while they arrive, not only after they are accepted.
-    pub(super) fn streams(&self, name: &str) -> bool {
-        self.inner.check != Check::Gate && self.find(name).is_some()
+    /// Returns `true` if the encoder writes calls of the tool `name` while they arrive, not only after they are accepted.
+    pub(super) fn are_streamed(&self, name: &str) -> bool {
+        self.inner.check != Check::Reject && self.find(name).is_some()
     }
 
     fn find(&self, name: &str) -> Option<&Arc<Guest>> {
         self.inner.tools.iter().find(|guest| guest.name() == name)
     }
 
-    /// Returns a report of the problems in arguments, if problems are reported and there are any.
+    /// Returns a report of the problems in arguments, if there are any and the check is [`Check::Report`].
     pub(super) fn report(&self, call: &str, name: &str, arguments: &str) -> Option<Value> {
         if self.inner.check != Check::Report {
             return None;
@@ -170,7 +174,7 @@ impl DynTool for Guest {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        if self.check == Check::Gate {
+        if self.check == Check::Reject {
             return self.tool.start(arguments, cx);
         }
         let work = Box::pin(std::future::ready(Err(CallError::NotExecuted)));
@@ -191,7 +195,7 @@ impl fmt::Display for ClientToolError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMuch(limit) => out.write_str(limit),
-            Self::Name(name) => write!(out, "invalid tool name {name}: a name has 1 to {MAX_NAME} bytes"),
+            Self::Name(name) => write!(out, "invalid tool name {name}: a name has 1 to {MAX_NAME_BYTES} bytes"),
         }
     }
 }

@@ -1,13 +1,14 @@
-//! The states of calls at the client, and the chunks about calls. A chunk that the client would not accept is not written.
+//! The states of calls at the client, and the chunks about calls. The encoder does not write a chunk that the client would
+//! refuse.
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tool_runtime::message::{Part, ProviderPart, ProviderPartKind, ToolMessage};
-use tool_runtime::run::{self, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal};
+use tool_runtime::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal};
 use tool_runtime::tool::{Output, Progress};
 
-use super::{AiSdkEncoder, Chunk, Errors, Json, SdkVersion, approval_id, frame, stream::Step};
-use crate::protocol::{Visibility, coalesce::Held};
+use super::{AiSdkEncoder, Chunk, Errors, Json, SdkVersion, approval_id, stream::Step, write_frame};
+use crate::protocol::{Visibility, coalesce::HeldText};
 
 /// The text in place of a masked error.
 const MASKED: &str = "The tool failed.";
@@ -17,16 +18,16 @@ const CONCEALED: Json<'_> = Json::Text("\"\"");
 
 /// The client's view of a call.
 #[derive(Debug)]
-pub struct Call {
+pub struct StreamedCall {
     pub id: String,
     pub name: String,
-    pub held: Held,
+    pub held: HeldText,
     state: State,
-    /// Set if its arguments were announced as complete.
+    /// Set if the client has the complete arguments.
     is_announced: bool,
-    /// The id of the open request for approval that this answer contains.
+    /// The id of the open request for approval that this response contains.
     asked: Option<String>,
-    /// Set if a request for approval was sent, in this answer or an earlier one.
+    /// Set if a request for approval was sent, in this response or an earlier one.
     was_asked: bool,
     /// Set if the client executes its tool.
     pub is_external: bool,
@@ -49,13 +50,13 @@ enum State {
     Done,
 }
 
-impl Call {
+impl StreamedCall {
     /// Creates a call whose arguments are arriving.
     pub fn streaming(id: &str, name: &str, is_external: bool) -> Self {
         Self {
             id: id.to_owned(),
             name: name.to_owned(),
-            held: Held::default(),
+            held: HeldText::default(),
             state: State::Streaming,
             is_announced: false,
             asked: None,
@@ -76,7 +77,7 @@ impl Call {
         Self { state: State::Available, is_announced: true, is_provided: true, ..Self::streaming(id, name, false) }
     }
 
-    /// Creates a call that the client knows from an earlier answer. `was_asked` is set if it waits for an approval.
+    /// Creates a call that the client knows from an earlier response. `was_asked` is set if it waits for an approval.
     pub fn known(id: &str, name: &str, is_external: bool, was_asked: bool) -> Self {
         let state = if was_asked { State::Requested } else { State::Available };
         let is_announced = !(is_external && was_asked);
@@ -88,8 +89,8 @@ impl Call {
         self.state == State::Streaming
     }
 
-    /// Returns `true` if the arguments may be announced now, and marks them as announced. This happens once, and again after a
-    /// person has edited them.
+    /// Marks the complete arguments as announced. Returns `false` if they must not be announced now. They are announced once, and
+    /// again after a person has edited them.
     pub fn announce(&mut self, is_edited: bool) -> bool {
         let may = self.state != State::Done && (!self.is_announced || is_edited);
         if may {
@@ -98,7 +99,7 @@ impl Call {
         may
     }
 
-    /// Returns `true` if a request for approval may be sent now, and marks the call as requested.
+    /// Marks the call as requested. Returns `false` if a request for approval must not be sent now.
     pub fn request(&mut self, id: &str) -> bool {
         let may = matches!(self.state, State::Streaming | State::Available);
         if may {
@@ -108,7 +109,7 @@ impl Call {
         may
     }
 
-    /// Marks a request as decided. Returns the id of this answer's request, if the client does not know the decision yet.
+    /// Marks the request as decided. Returns the id of this response's request, if the client does not know the decision yet.
     pub fn respond(&mut self) -> Option<String> {
         if self.state != State::Requested {
             return None;
@@ -141,20 +142,20 @@ impl Call {
     pub fn flush(&mut self, version: SdkVersion, out: &mut Vec<u8>) {
         let id = self.id.as_str();
         let delta =
-            |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, version, out);
-        self.held.take(delta);
+            |text: &str| write_frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, version, out);
+        self.held.send_rest(delta);
     }
 }
 
 impl AiSdkEncoder {
-    /// Adds a call that the client's message contains.
-    pub(super) fn add(&mut self, mut call: Call) {
+    /// Adds a call to those that the client's message contains.
+    pub(super) fn add(&mut self, mut call: StreamedCall) {
         call.is_concealed = self.settings.visibility_of(&call.name) != Visibility::Shown;
         self.calls.push(call);
     }
 
     /// Writes the beginning of a call.
-    pub(super) fn announced(&mut self, id: &CallId, name: &str, out: &mut Vec<u8>) {
+    pub(super) fn announce_call(&mut self, id: &CallId, name: &str, out: &mut Vec<u8>) {
         self.has_calls = true;
         if self.find(id).is_some() {
             return;
@@ -173,12 +174,12 @@ impl AiSdkEncoder {
             dynamic: None,
             title: spec.and_then(|spec| spec.title.as_deref()),
         };
-        self.frame(&start, out);
+        self.write_frame(&start, out);
         let is_external = spec.is_some_and(|spec| spec.options.external);
-        self.add(Call::streaming(id.as_str(), name, is_external));
+        self.add(StreamedCall::streaming(id.as_str(), name, is_external));
     }
 
-    /// Returns the texts that people see while the tool works.
+    /// Returns the icon of a tool, and the texts that people see while it works.
     fn metadata(&self, name: &str) -> Option<Value> {
         let ui = self.settings.spec(name)?.options.ui.as_ref().filter(|_| self.settings.tool_metadata)?;
         let all = [("icon", &ui.icon), ("running", &ui.running), ("done", &ui.done), ("tooltip", &ui.tooltip)];
@@ -186,14 +187,15 @@ impl AiSdkEncoder {
         Some(Value::Object(given.collect()))
     }
 
-    /// Announces accepted arguments, unless the client executes the call: the client would start to execute it.
-    pub(super) fn accepted(&mut self, call: &run::Call, out: &mut Vec<u8>) {
+    /// Writes the accepted arguments, unless the client executes the call: with complete arguments it would start to execute it.
+    pub(super) fn write_accepted_arguments(&mut self, call: &Call, out: &mut Vec<u8>) {
         if let Some(at) = self.find(&call.id).filter(|at| !self.calls[*at].is_external) {
-            self.available(at, call, out);
+            self.write_complete_arguments(at, call, out);
         }
     }
 
-    fn available(&mut self, at: usize, call: &run::Call, out: &mut Vec<u8>) {
+    /// Writes the complete arguments, if they must be announced now.
+    fn write_complete_arguments(&mut self, at: usize, call: &Call, out: &mut Vec<u8>) {
         let is_edited = call.arguments().by.is_some();
         self.calls[at].flush(self.settings.client_version, out);
         if !self.calls[at].announce(is_edited) {
@@ -201,48 +203,51 @@ impl AiSdkEncoder {
         }
         let metadata = self.metadata(&call.name);
         let title = self.settings.spec(&call.name).and_then(|spec| spec.title.as_deref());
-        let Call { id, name, .. } = &self.calls[at];
+        let StreamedCall { id, name, .. } = &self.calls[at];
         let input = Json::Text(&call.arguments().text);
-        self.frame(&input_chunk(id, name, input, title, metadata.as_ref(), None), out);
+        self.write_frame(&input_chunk(id, name, input, title, metadata.as_ref(), None), out);
     }
 
     /// Writes an interrupt of a call.
-    pub(super) fn opened(&mut self, call: &run::Call, open: &Interrupt, out: &mut Vec<u8>) {
+    pub(super) fn write_interrupt(&mut self, call: &Call, open: &Interrupt, out: &mut Vec<u8>) {
         if self.settings.is_hidden(&call.name) && self.find(&call.id).is_none() {
-            self.reveal(call, out);
+            self.reveal_call(call, out);
         }
         let Some(at) = self.find(&call.id) else { return };
         let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
         match &open.innermost().kind {
             InterruptKind::External if is_inside => self.write_client_call(open, out),
-            InterruptKind::External => self.available(at, call, out),
+            InterruptKind::External => self.write_complete_arguments(at, call, out),
             InterruptKind::Question { question } if question.schema.is_some() => {
                 let id = approval_id(&self.run, open);
                 let data = json!({ "toolCallId": call.id, "approvalId": id, "question": question });
                 let (name, data) = ("question", Json::Value(&data));
-                self.frame(&Chunk::Data { name, id: Some(&id), data, transient: None }, out);
+                self.write_frame(&Chunk::Data { name, id: Some(&id), data, transient: None }, out);
             }
             InterruptKind::Question { question } => {
                 let text = question.text.clone();
-                self.request(at, open, Some(&text), out);
+                self.write_approval_request(at, open, Some(&text), out);
             }
-            InterruptKind::Approval { .. } => self.request(at, open, open.shown.challenge.as_deref(), out),
+            InterruptKind::Approval { .. } => {
+                self.write_approval_request(at, open, open.shown.challenge.as_deref(), out)
+            }
             InterruptKind::Reconcile => {
                 let text = "the call was started, and its outcome is unknown; approve to start it again";
-                self.request(at, open, Some(text), out);
+                self.write_approval_request(at, open, Some(text), out);
             }
             InterruptKind::Inner { .. } => {}
         }
     }
 
-    /// Writes a call that was hidden until a person is asked about it.
-    fn reveal(&mut self, call: &run::Call, out: &mut Vec<u8>) {
-        self.announced(&call.id, &call.name, out);
-        self.accepted(call, out);
-        self.argued(call.id.as_str(), &call.arguments().text, out);
+    /// Writes a call of a hidden tool, because a person is asked about it.
+    fn reveal_call(&mut self, call: &Call, out: &mut Vec<u8>) {
+        self.announce_call(&call.id, &call.name, out);
+        self.write_accepted_arguments(call, out);
+        self.write_all_arguments(call.id.as_str(), &call.arguments().text, out);
     }
 
-    fn request(&mut self, at: usize, open: &Interrupt, reason: Option<&str>, out: &mut Vec<u8>) {
+    /// Writes a request for approval, if it may be sent now.
+    fn write_approval_request(&mut self, at: usize, open: &Interrupt, reason: Option<&str>, out: &mut Vec<u8>) {
         let (id, version) = (approval_id(&self.run, open), self.settings.client_version);
         self.calls[at].flush(version, out);
         if !self.calls[at].request(&id) {
@@ -253,23 +258,23 @@ impl AiSdkEncoder {
             json!({ "effect": shown.effect, "lines": shown.lines, "taintedBy": shown.tainted_by, "expires": open.expires })
         });
         let request = request_chunk(&id, &self.calls[at].id, descriptor.as_ref(), reason, None);
-        self.frame(&request, out);
+        self.write_frame(&request, out);
     }
 
     /// Writes a decision about a call, unless the client has sent it itself.
-    pub(super) fn decided(&mut self, call: &run::Call, decision: &Decision, by: &Principal, out: &mut Vec<u8>) {
+    pub(super) fn write_decision(&mut self, call: &Call, decision: &Decision, by: &Principal, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
         let Some(id) = self.calls[at].respond() else { return };
         let (approved, reason) = match decision {
             Decision::Deny { reason } => (false, reason.as_deref()),
             _ => (true, None),
         };
-        self.respond(&id, approved, reason, Some(by), out);
+        self.write_approval_response(&id, approved, reason, Some(by), out);
     }
 
-    /// Writes the last approval or denial of a call, for a client that loads the whole message again. Clients of version 6 have
-    /// no chunk for a decision, and would show the request as open forever, so nothing is written for them.
-    pub(super) fn was_approved_or_denied(&mut self, call: &run::Call, out: &mut Vec<u8>) {
+    /// Writes the last approval or denial of a call, for a client that loads the whole message again. Writes nothing for
+    /// clients of version 6: they have no chunk for a decision, and would show the request as open forever.
+    pub(super) fn write_last_decision(&mut self, call: &Call, out: &mut Vec<u8>) {
         use Decision::{Approve, ApproveForRun, Deny, Edit};
         let is_approval = |decision: &Decision| matches!(decision, Approve | ApproveForRun | Edit { .. } | Deny { .. });
         let Some(at) = self.find(&call.id).filter(|_| self.settings.client_version >= SdkVersion::V7) else {
@@ -278,37 +283,41 @@ impl AiSdkEncoder {
         let Some((decision, by)) = call.decisions().rfind(|(decision, _)| is_approval(decision)) else { return };
         let id = format!("{}-decided", call.id);
         if self.calls[at].request(&id) {
-            self.frame(&request_chunk(&id, call.id.as_str(), None, None, None), out);
-            self.decided(call, decision, by, out);
+            self.write_frame(&request_chunk(&id, call.id.as_str(), None, None, None), out);
+            self.write_decision(call, decision, by, out);
         }
     }
 
-    /// Writes the answer of a call that only the conversation knows, because the run was branched from another.
-    pub(super) fn answered(&mut self, answer: &ToolMessage, out: &mut Vec<u8>) {
-        let Some(at) = self.find(&answer.call_id.as_str().into()) else { return };
+    /// Writes the result of a call that is in the conversation but not in the run, because the run was branched from another.
+    pub(super) fn write_branch_result(&mut self, message: &ToolMessage, out: &mut Vec<u8>) {
+        let Some(at) = self.find(&message.call_id.as_str().into()) else { return };
         if !self.calls[at].finish() {
             return;
         }
-        let texts = || answer.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
-        match &answer.content[..] {
-            _ if answer.is_error => {
+        let texts = || message.content.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+        match &message.content[..] {
+            _ if message.is_error => {
                 let text = if self.shows_errors(at) { texts() } else { MASKED.to_owned() };
-                self.frame(&error_chunk(&answer.call_id, &text, None, None), out);
+                self.write_frame(&error_chunk(&message.call_id, &text, None, None), out);
             }
-            _ if self.calls[at].is_concealed => self.frame(&output_chunk(&answer.call_id, CONCEALED, None, None), out),
-            [Part::Json { json }] => self.frame(&output_chunk(&answer.call_id, Json::Text(json), None, None), out),
+            _ if self.calls[at].is_concealed => {
+                self.write_frame(&output_chunk(&message.call_id, CONCEALED, None, None), out)
+            }
+            [Part::Json { json }] => {
+                self.write_frame(&output_chunk(&message.call_id, Json::Text(json), None, None), out)
+            }
             [Part::Text { text }] => {
                 let text = Value::from(text.as_str());
-                self.frame(&output_chunk(&answer.call_id, Json::Value(&text), None, None), out);
+                self.write_frame(&output_chunk(&message.call_id, Json::Value(&text), None, None), out);
             }
             parts => {
                 let parts = serde_json::to_value(parts).unwrap_or_default();
-                self.frame(&output_chunk(&answer.call_id, Json::Value(&parts), None, None), out);
+                self.write_frame(&output_chunk(&message.call_id, Json::Value(&parts), None, None), out);
             }
         }
     }
 
-    fn respond(
+    fn write_approval_response(
         &self,
         approval_id: &str,
         approved: bool,
@@ -320,15 +329,15 @@ impl AiSdkEncoder {
         let (provider_executed, provider_metadata) = (None, by.as_ref().map(Json::Value));
         let response =
             Chunk::ToolApprovalResponse { approval_id, approved, reason, provider_executed, provider_metadata };
-        self.frame(&response, out);
+        self.write_frame(&response, out);
     }
 
     /// Writes the progress of a call: a preliminary output, or numbers and a message.
-    pub(super) fn progress(&mut self, progress: &Progress, out: &mut Vec<u8>) {
+    pub(super) fn write_progress(&mut self, progress: &Progress, out: &mut Vec<u8>) {
         let known = self.calls.iter().rfind(|call| call.id == progress.call_id);
         let Some(call) = known.filter(|call| call.may_preview() && !call.is_concealed) else { return };
         match &progress.preliminary {
-            Some(output) => self.frame(&output_chunk(&call.id, Json::Value(output), Some(true), None), out),
+            Some(output) => self.write_frame(&output_chunk(&call.id, Json::Value(output), Some(true), None), out),
             None => {
                 let Progress { done, total, message, .. } = progress;
                 let mut data = json!({ "toolCallId": call.id, "done": done });
@@ -337,18 +346,18 @@ impl AiSdkEncoder {
                     data.extend(message.as_ref().map(|message| ("message".to_owned(), message.clone().into())));
                 });
                 let (name, data) = ("progress", Json::Value(&data));
-                self.frame(&Chunk::Data { name, id: Some(&call.id), data, transient: Some(true) }, out);
+                self.write_frame(&Chunk::Data { name, id: Some(&call.id), data, transient: Some(true) }, out);
             }
         }
     }
 
-    /// Handles the end of a call.
-    pub(super) fn finished(&mut self, call: &run::Call, result: &CallResult, out: &mut Vec<u8>) {
+    /// Writes the result of a call that has ended.
+    pub(super) fn finish_call(&mut self, call: &Call, result: &CallResult, out: &mut Vec<u8>) {
         let Some(at) = self.find(&call.id) else { return };
         self.calls[at].flush(self.settings.client_version, out);
         if let CallResult::PolicyDenied { reason } = result
             && !call.may_have_run()
-            && self.denied_by_policy(at, call, reason.as_deref(), out)
+            && self.write_policy_denial(at, call, reason.as_deref(), out)
         {
             return;
         }
@@ -359,19 +368,19 @@ impl AiSdkEncoder {
         }
         let id = self.calls[at].id.as_str();
         match result {
-            _ if is_denial => self.frame(&Chunk::ToolOutputDenied { tool_call_id: id }, out),
+            _ if is_denial => self.write_frame(&Chunk::ToolOutputDenied { tool_call_id: id }, out),
             CallResult::Succeeded { .. } | CallResult::Responded { .. } if self.calls[at].is_concealed => {
-                self.frame(&output_chunk(id, CONCEALED, None, None), out);
+                self.write_frame(&output_chunk(id, CONCEALED, None, None), out);
             }
             CallResult::Succeeded { output } | CallResult::Responded { output, .. } => {
-                write_output(output, |output| self.frame(&output_chunk(id, output, None, None), out));
+                write_output(output, |output| self.write_frame(&output_chunk(id, output, None, None), out));
             }
             _ if was_streaming => {
                 let is_concealed = self.calls[at].is_concealed;
                 let text =
                     if is_concealed { MASKED.to_owned() } else { result.for_people(&call.name, call.may_have_run()) };
                 let feedback = self.settings.feedback(result).filter(|_| !is_concealed);
-                self.input_error(at, Some(&call.arguments().text), &text, feedback.as_ref(), out);
+                self.write_input_error(at, Some(&call.arguments().text), &text, feedback.as_ref(), out);
             }
             _ => {
                 let (text, feedback) = if self.shows_errors(at) {
@@ -379,7 +388,7 @@ impl AiSdkEncoder {
                 } else {
                     (MASKED.to_owned(), None)
                 };
-                self.frame(&error_chunk(id, &text, feedback.as_ref(), None), out);
+                self.write_frame(&error_chunk(id, &text, feedback.as_ref(), None), out);
             }
         }
     }
@@ -389,27 +398,27 @@ impl AiSdkEncoder {
         self.settings.tool_errors == Errors::Full && !self.calls[at].is_concealed
     }
 
-    /// Writes a policy's denial as a request with an automatic answer. Returns `false` if the client would not accept that.
-    fn denied_by_policy(&mut self, at: usize, call: &run::Call, reason: Option<&str>, out: &mut Vec<u8>) -> bool {
+    /// Writes a policy's denial as a request with an automatic answer. Returns `false` if the client would refuse these chunks.
+    fn write_policy_denial(&mut self, at: usize, call: &Call, reason: Option<&str>, out: &mut Vec<u8>) -> bool {
         if self.calls[at].is_done() || self.calls[at].may_be_denied() {
             return false;
         }
         if !self.calls[at].is_external {
-            self.available(at, call, out);
+            self.write_complete_arguments(at, call, out);
         }
         let id = format!("{}-policy", call.id);
         if !self.calls[at].request(&id) {
             return false;
         }
         let request = request_chunk(&id, &self.calls[at].id, None, None, Some(true));
-        self.frame(&request, out);
-        self.respond(&id, false, reason, None, out);
+        self.write_frame(&request, out);
+        self.write_approval_response(&id, false, reason, None, out);
         self.calls[at].finish();
-        self.frame(&Chunk::ToolOutputDenied { tool_call_id: &self.calls[at].id }, out);
+        self.write_frame(&Chunk::ToolOutputDenied { tool_call_id: &self.calls[at].id }, out);
         true
     }
 
-    fn input_error(
+    fn write_input_error(
         &self,
         at: usize,
         arguments: Option<&str>,
@@ -431,21 +440,20 @@ impl AiSdkEncoder {
             dynamic: None,
             title: None,
         };
-        self.frame(&error, out);
+        self.write_frame(&error, out);
     }
 
-    /// Ends the calls from `first` on whose arguments are incomplete.
-    pub(super) fn give_up(&mut self, first: usize, error_text: &str, out: &mut Vec<u8>) {
+    /// Ends the calls with incomplete arguments, from index `first` on.
+    pub(super) fn end_incomplete_calls(&mut self, first: usize, error_text: &str, out: &mut Vec<u8>) {
         for at in first..self.calls.len() {
             if self.calls[at].is_streaming() && self.calls[at].finish() {
-                self.input_error(at, None, error_text, None, out);
+                self.write_input_error(at, None, error_text, None, out);
             }
         }
     }
 
-    /// Writes a nested call that the client has to execute, with the id of its interrupt and in a separate step. The step is
-    /// separate, because the outer call has not ended. A client sends the next request only when all calls of the last step have
-    /// ended.
+    /// Writes a nested call that the client has to execute, with the id of its interrupt and in a step of its own. A client
+    /// sends the next request only when all calls of the last step have ended, and the outer call has not ended.
     fn write_client_call(&mut self, open: &Interrupt, out: &mut Vec<u8>) {
         let id = approval_id(&self.run, open);
         if self.find(&CallId::from(id.as_str())).is_some() {
@@ -456,34 +464,34 @@ impl AiSdkEncoder {
         self.open_step(out);
         let shown = &open.innermost().shown;
         let input = Json::Value(&shown.arguments);
-        self.frame(&input_chunk(&id, &shown.tool, input, shown.title.as_deref(), None, None), out);
+        self.write_frame(&input_chunk(&id, &shown.tool, input, shown.title.as_deref(), None, None), out);
         self.has_calls = true;
-        self.add(Call::new_client_call(&id, &shown.tool));
+        self.add(StreamedCall::new_client_call(&id, &shown.tool));
     }
 
-    /// Writes the client's answer to the nested call `id`, for its other tabs. They must not execute the call again.
+    /// Writes the client's result of the nested call `id`, so that the client's other tabs do not execute the call again.
     pub fn write_client_result(&mut self, id: &str, decision: &Decision, out: &mut Vec<u8>) {
         let Some(at) = self.find(&CallId::from(id)) else { return };
         if !self.calls[at].finish() {
             return;
         }
         match decision {
-            Decision::Respond { output } => self.frame(&output_chunk(id, Json::Value(output), None, None), out),
-            Decision::Fail { error } => self.frame(&error_chunk(id, error, None, None), out),
-            _ => self.frame(&error_chunk(id, "it was not executed", None, None), out),
+            Decision::Respond { output } => self.write_frame(&output_chunk(id, Json::Value(output), None, None), out),
+            Decision::Fail { error } => self.write_frame(&error_chunk(id, error, None, None), out),
+            _ => self.write_frame(&error_chunk(id, "it was not executed", None, None), out),
         }
     }
 
     /// Writes a call of a provider's tool, or its result.
-    pub(super) fn provided(&mut self, part: &ProviderPart, out: &mut Vec<u8>) {
+    pub(super) fn write_provider_part(&mut self, part: &ProviderPart, out: &mut Vec<u8>) {
         if self.settings.is_hidden(&part.name) {
             return;
         }
         let block: Value = serde_json::from_str(&part.block).unwrap_or_else(|_| Value::from(part.block.as_str()));
         self.open_step(out);
         if part.call_id.is_empty() {
-            // A result without a call: messages only have parts for web pages.
-            return self.found(&block, out);
+            // For results without a call, messages only have parts for web pages.
+            return self.write_source(&block, out);
         }
         let id = CallId::from(part.call_id.as_str());
         let is_call = part.kind == ProviderPartKind::Call;
@@ -494,39 +502,42 @@ impl AiSdkEncoder {
         let at = known.unwrap_or_else(|| {
             let empty = Value::Object(serde_json::Map::new());
             let input = if is_call { block.get("input").unwrap_or(&block) } else { &empty };
-            self.provided_call(part, input, out)
+            self.write_provider_call(part, input, out)
         });
         if is_call || !self.calls[at].finish() {
             return;
         }
         let id = &self.calls[at].id;
-        let came = block.get("content").unwrap_or(&block);
+        let content = block.get("content").unwrap_or(&block);
         if self.calls[at].is_concealed {
-            return self.frame(&output_chunk(id, CONCEALED, None, Some(true)), out);
+            return self.write_frame(&output_chunk(id, CONCEALED, None, Some(true)), out);
         }
         if part.kind == ProviderPartKind::Failure {
-            let code = came.get("error_code").or_else(|| came.get("message")).and_then(Value::as_str);
+            let code = content.get("error_code").or_else(|| content.get("message")).and_then(Value::as_str);
             let text = code.unwrap_or("the tool of the provider failed");
-            return self.frame(&error_chunk(id, text, None, Some(true)), out);
+            return self.write_frame(&error_chunk(id, text, None, Some(true)), out);
         }
-        self.frame(&output_chunk(id, Json::Value(came), None, Some(true)), out);
+        self.write_frame(&output_chunk(id, Json::Value(content), None, Some(true)), out);
     }
 
     /// Writes a provider's call. Returns its index in `calls`.
-    fn provided_call(&mut self, part: &ProviderPart, input: &Value, out: &mut Vec<u8>) -> usize {
+    fn write_provider_call(&mut self, part: &ProviderPart, input: &Value, out: &mut Vec<u8>) -> usize {
         self.close_text(out);
-        self.frame(&input_chunk(&part.call_id, &part.name, Json::Value(input), None, None, Some(true)), out);
-        self.add(Call::provided(&part.call_id, &part.name));
+        self.write_frame(&input_chunk(&part.call_id, &part.name, Json::Value(input), None, None, Some(true)), out);
+        self.add(StreamedCall::provided(&part.call_id, &part.name));
         self.calls.len() - 1
     }
 
     /// Writes a source for a web page that the provider found.
-    fn found(&mut self, block: &Value, out: &mut Vec<u8>) {
+    fn write_source(&mut self, block: &Value, out: &mut Vec<u8>) {
         let page = block.get("url_citation").unwrap_or(block);
         let text = |key: &str| page.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let Some(url) = text("url") {
-            // The URL is the id, so that a page is one source, however often it is cited.
-            self.frame(&Chunk::SourceUrl { source_id: url, url, title: text("title"), provider_metadata: None }, out);
+            // The URL is the id, so that a page that is cited repeatedly is one source.
+            self.write_frame(
+                &Chunk::SourceUrl { source_id: url, url, title: text("title"), provider_metadata: None },
+                out,
+            );
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tool_schema::json::is_deeper;
 
 use super::SdkVersion;
-use crate::protocol::json_object::whole;
+use crate::protocol::json_object::replace_lone_surrogates;
 
 /// Declares all chunks: the variant, its type on the wire, the version that introduced it, and its fields.
 macro_rules! chunks {
@@ -23,7 +23,7 @@ macro_rules! chunks {
         /// |---|---|
         /// | `id`, `source_id`, `tool_call_id` | the id of the text or reasoning, of the source, of the call |
         /// | `tool_name`, `title` | the name, and the title for people |
-        /// | `provider_metadata` | metadata for the application, by provider; the client sends that of a call's end back unchanged |
+        /// | `provider_metadata` | metadata of the provider, by its name. The client returns the metadata of a call's last chunk unchanged. |
         /// | `message_metadata` | metadata that the application keeps with the message |
         /// | `tool_metadata` | an object about the tool |
         /// | `provider_executed` | set if the model's provider runs the tool |
@@ -47,7 +47,8 @@ macro_rules! chunks {
         }
 
         impl Chunk<'_> {
-            /// Returns the version that introduced this chunk. A client of an earlier version abandons the whole answer at it.
+            /// Returns the version that introduced this chunk. An older client fails on this chunk, and drops the rest of the
+            /// response.
             pub fn since(&self) -> SdkVersion {
                 match self {
                     $( Self::$name { .. } => SdkVersion::$version, )*
@@ -64,15 +65,15 @@ macro_rules! chunks {
                     $( Self::$name { $( $field, )* } => {
                         out.extend_from_slice(concat!("{\"type\":\"", $kind, "\"").as_bytes());
                         $( if SdkVersion::$field_version <= version {
-                            $field.field(concat!(",\"", $key, "\":"), version, out);
+                            $field.write_field(concat!(",\"", $key, "\":"), version, out);
                         } )*
                     } )*
                     Self::Data { name, id, data, transient } => {
                         out.extend_from_slice(b"{\"type\":");
                         write_json(&format!("data-{name}"), out);
-                        id.field(",\"id\":", version, out);
-                        data.field(",\"data\":", version, out);
-                        transient.field(",\"transient\":", version, out);
+                        id.write_field(",\"id\":", version, out);
+                        data.write_field(",\"data\":", version, out);
+                        transient.write_field(",\"transient\":", version, out);
                     }
                 }
                 out.push(b'}');
@@ -83,9 +84,9 @@ macro_rules! chunks {
 }
 
 chunks! {
-    /// The answer begins.
+    /// The response begins.
     Start = "start" since V6 {
-        /// The id of the message that the answer creates or continues.
+        /// The id of the message that the response creates or continues.
         message_id: Option<&'a str> = "messageId" since V6,
         /// Metadata that the application keeps with the message.
         message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
@@ -96,13 +97,13 @@ chunks! {
     FinishStep = "finish-step" since V6 {}
     /// The client must drop all chunks since the last `start-step`.
     ResetStep = "reset-step" since V7 {}
-    /// The answer ends.
+    /// The response ends.
     Finish = "finish" since V6 {
         /// The reason.
-        finish_reason: Option<Finish> = "finishReason" since V6,
+        finish_reason: Option<FinishReason> = "finishReason" since V6,
         message_metadata: Option<Json<'a>> = "messageMetadata" since V6,
     }
-    /// The answer was cancelled.
+    /// The response was cancelled.
     Abort = "abort" since V6 {
         /// The reason.
         reason: Option<&'a str> = "reason" since V6,
@@ -112,7 +113,7 @@ chunks! {
         /// The metadata.
         message_metadata: Json<'a> = "messageMetadata" since V6,
     }
-    /// The answer failed. Clients stop reading here.
+    /// The response failed. Clients stop reading here.
     Error = "error" since V6 {
         /// The message for the user.
         error_text: &'a str = "errorText" since V6,
@@ -122,10 +123,10 @@ chunks! {
         id: &'a str = "id" since V6,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
-    /// The next piece of a text.
+    /// A delta of a text.
     TextDelta = "text-delta" since V6 {
         id: &'a str = "id" since V6,
-        /// The next piece.
+        /// The delta.
         delta: &'a str = "delta" since V6,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
@@ -141,10 +142,10 @@ chunks! {
         id: &'a str = "id" since V6,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
-    /// The next piece of reasoning.
+    /// A delta of reasoning.
     ReasoningDelta = "reasoning-delta" since V6 {
         id: &'a str = "id" since V6,
-        /// The next piece.
+        /// The delta.
         delta: &'a str = "delta" since V6,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
@@ -165,10 +166,10 @@ chunks! {
         dynamic: Option<bool> = "dynamic" since V6,
         title: Option<&'a str> = "title" since V6,
     }
-    /// The next piece of a call's arguments.
+    /// A delta of a call's arguments.
     ToolInputDelta = "tool-input-delta" since V6 {
         tool_call_id: &'a str = "toolCallId" since V6,
-        /// The next piece of the arguments' text.
+        /// The delta of the arguments' text.
         input_text_delta: &'a str = "inputTextDelta" since V6,
     }
     /// A call's arguments are complete and accepted. At this chunk, a client executes its own tools.
@@ -250,7 +251,7 @@ chunks! {
     ToolOutputDenied = "tool-output-denied" since V6 {
         tool_call_id: &'a str = "toolCallId" since V6,
     }
-    /// A web page that the answer is based on.
+    /// A web page that the response is based on.
     SourceUrl = "source-url" since V6 {
         source_id: &'a str = "sourceId" since V6,
         /// The page's URL.
@@ -258,7 +259,7 @@ chunks! {
         title: Option<&'a str> = "title" since V6,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V6,
     }
-    /// A document that the answer is based on.
+    /// A document that the response is based on.
     SourceDocument = "source-document" since V6 {
         source_id: &'a str = "sourceId" since V6,
         media_type: &'a str = "mediaType" since V6,
@@ -287,7 +288,7 @@ chunks! {
         kind: &'a str = "kind" since V7,
         provider_metadata: Option<Json<'a>> = "providerMetadata" since V7,
     }
-    /// A message of the user that the run accepted during the answer.
+    /// A message of the user that the run accepted during the response.
     SteeringMessage = "steering-message" since V7 {
         /// The message's id.
         id: &'a str = "id" since V7,
@@ -305,28 +306,28 @@ pub enum Json<'a> {
     Value(&'a Value),
 }
 
-/// The reason for which an answer ended.
+/// The reason for which a response ended: the value of [`Chunk::Finish`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Finish {
+pub enum FinishReason {
     /// The model ended its turn.
     Stop,
-    /// The model hit its size limit.
+    /// The model reached its limit of tokens.
     Length,
-    /// A content filter cut it.
+    /// A content filter cut the turn.
     ContentFilter,
     /// Calls wait for a person or the client, or the step limit is reached.
     ToolCalls,
     /// Something failed.
     Error,
-    /// The answer was interrupted. Clients of version 6 get `other`.
+    /// The response was interrupted. Clients of version 6 get `other`.
     Interrupted,
     /// Anything else.
     Other,
 }
 
 /// Writes `chunk` as a frame of the event stream. Writes nothing if clients of `version` do not know the chunk.
-pub fn frame(chunk: &Chunk<'_>, version: SdkVersion, out: &mut Vec<u8>) {
+pub fn write_frame(chunk: &Chunk<'_>, version: SdkVersion, out: &mut Vec<u8>) {
     let before = out.len();
     out.extend_from_slice(b"data: ");
     if chunk.write(version, out) {
@@ -336,35 +337,35 @@ pub fn frame(chunk: &Chunk<'_>, version: SdkVersion, out: &mut Vec<u8>) {
     }
 }
 
-/// The frame after the last chunk.
-pub const DONE: &[u8] = b"data: [DONE]\n\n";
+/// The frame after the last chunk, which marks the end of the stream.
+pub const DONE_FRAME: &[u8] = b"data: [DONE]\n\n";
 
 /// A value that can be written as the field of a chunk, after its name. An absent value writes nothing.
 trait Field {
-    fn field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>);
+    fn write_field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>);
 }
 
 impl Field for &str {
-    fn field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
+    fn write_field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         write_json(self, out);
     }
 }
 
 impl Field for bool {
-    fn field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
+    fn write_field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(if self { b"true" } else { b"false" });
     }
 }
 
 impl Field for Json<'_> {
-    fn field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
+    fn write_field(self, name: &'static str, _: SdkVersion, out: &mut Vec<u8>) {
         out.extend_from_slice(name.as_bytes());
         let from = out.len();
         match self {
             Json::Text(json) if json.trim().is_empty() => out.extend_from_slice(b"{}"),
-            // In JSON, line breaks are only between values. In a frame, a line break would end the line.
+            // Raw line breaks in JSON are whitespace, so a space can replace them; in a frame they would end the `data:` line.
             Json::Text(json) if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) => {
                 out.extend(json.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
             }
@@ -372,7 +373,7 @@ impl Field for Json<'_> {
             Json::Value(value) => write_json(value, out),
         }
         let json = String::from_utf8_lossy(&out[from..]);
-        if is_forbidden(&json) {
+        if is_refused(&json) {
             let json = json.into_owned();
             out.truncate(from);
             write_json(&json, out);
@@ -380,8 +381,8 @@ impl Field for Json<'_> {
     }
 }
 
-impl Field for Finish {
-    fn field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>) {
+impl Field for FinishReason {
+    fn write_field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>) {
         let reason = match self {
             Self::Stop => "stop",
             Self::Length => "length",
@@ -391,14 +392,14 @@ impl Field for Finish {
             Self::Interrupted if version >= SdkVersion::V7 => "interrupted",
             Self::Interrupted | Self::Other => "other",
         };
-        reason.field(name, version, out);
+        reason.write_field(name, version, out);
     }
 }
 
 impl<F: Field> Field for Option<F> {
-    fn field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>) {
+    fn write_field(self, name: &'static str, version: SdkVersion, out: &mut Vec<u8>) {
         if let Some(field) = self {
-            field.field(name, version, out);
+            field.write_field(name, version, out);
         }
     }
 }
@@ -412,12 +413,12 @@ fn write_json(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
 /// 127 levels.
 const MAX_NESTING: u32 = 100;
 
-/// Returns `true` if clients would abandon the answer because of this JSON, which could change an object's prototype, or could
-/// not send it back. Such inputs, outputs and data are written as a text.
-fn is_forbidden(json: &str) -> bool {
+/// Returns `true` if clients refuse this JSON: it has a key that could change an object's prototype, or is nested too deep to be
+/// sent back.
+fn is_refused(json: &str) -> bool {
     // Names can contain escapes.
     let is_suspect = ["__proto__", "constructor", "\\u00"].iter().any(|part| json.contains(part));
-    let read = || serde_json::from_slice(&whole(json.as_bytes()));
+    let read = || serde_json::from_slice(&replace_lone_surrogates(json.as_bytes()));
     is_deeper(json, MAX_NESTING) || is_suspect && read().map_or(true, |value| is_hostile(&value))
 }
 
@@ -437,17 +438,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deep_nesting_is_refused_and_brackets_in_strings_do_not_count() {
+    fn deep_nesting_is_sent_as_a_string_and_brackets_in_strings_do_not_count() {
         let nested = |depth: u32| ["[", "]"].map(|bracket| bracket.repeat(depth as usize)).concat();
-        assert!(!is_forbidden(&nested(MAX_NESTING)));
-        assert!(is_forbidden(&nested(MAX_NESTING + 1)));
+        assert!(!is_refused(&nested(MAX_NESTING)));
+        assert!(is_refused(&nested(MAX_NESTING + 1)));
         let text = format!(r#"{{"a":"\"{}","b":{}}}"#, "[".repeat(500), nested(MAX_NESTING - 1));
-        assert!(!is_forbidden(&text));
-        assert!(!is_forbidden(&"[],".repeat(500)));
+        assert!(!is_refused(&text));
+        assert!(!is_refused(&"[],".repeat(500)));
     }
 
     #[test]
-    fn names_that_change_prototypes_are_forbidden_wherever_and_however_they_are_written() {
+    fn names_that_change_prototypes_are_refused_anywhere_and_in_any_form() {
         for json in [
             r#"{"__proto__":1}"#,
             r#"[{"a":{"__proto__" : null}}]"#,
@@ -457,7 +458,7 @@ mod tests {
             r#"{"constructor":{"prototype":{}}}"#,
             r#"{"\u0063onstructor":{"prototype":1}}"#,
         ] {
-            assert!(is_forbidden(json), "{json}");
+            assert!(is_refused(json), "{json}");
         }
         for json in [
             r#"{"kind":"constructor","of":"__proto__"}"#,
@@ -466,7 +467,7 @@ mod tests {
             "7",
             "",
         ] {
-            assert!(!is_forbidden(json), "{json}");
+            assert!(!is_refused(json), "{json}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The messages of a chat, for a client that has none of them. [`AiSdkEncoder`] writes the run, and the frames are read as the AI
-//! SDK's client reads them. So a page that was loaded again shows what it showed before.
+//! The messages of a chat, for a client that has none of them. [`AiSdkEncoder`] writes the run as frames, and [`Reader`] reads
+//! the frames as the AI SDK's client does. So a page that is loaded again shows the same messages.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json, value::RawValue};
 use tool_runtime::Message;
 use tool_runtime::run::{Phase, Run};
 
-use super::stream::{part, place};
+use super::stream::{message_position, part};
 use super::{AiSdkEncoder, SdkVersion, StreamSettings};
 use crate::protocol::{
     json_object::{Members, value},
@@ -30,51 +30,51 @@ impl UiMessage {
     }
 }
 
-/// The members of a part. Values stay JSON text, so that deep values and long numbers reach the client as they are.
+/// The members of a part. Values stay JSON text, so that deep values and long numbers reach the client unchanged.
 type Part = BTreeMap<String, Box<RawValue>>;
 
-/// Returns the messages of `run`, oldest first, with every call in its state. If `is_streamed` is set, the last answer is left
-/// out, because the client reads its stream.
+/// Returns the messages of `run`, oldest first, with every call in its state. If `is_streamed` is set, leaves out the last
+/// assistant message, because the client reads its stream.
 ///
 /// Parts that tools added with [`DataParts`](super::DataParts) are not part of the run, and so not of its history.
 pub fn history(run: &Run, settings: &StreamSettings, is_streamed: bool) -> Vec<UiMessage> {
     let mut messages = Vec::new();
     let mut prompts = run.prompts().iter().filter(|prompt| !prompt.steers).peekable();
     while let Some(prompt) = prompts.next() {
-        let at = place(prompt);
+        let at = message_position(prompt);
         let Some(Message::User { content }) = run.messages().get(at) else { continue };
         messages.push(UiMessage::user(prompt_id(prompt.id.as_deref(), at), content));
-        let next = prompts.peek().map(|next| place(next));
+        let next = prompts.peek().map(|next| message_position(next));
         if next.is_none() && is_streamed {
             break;
         }
-        // An answer before another prompt has ended.
+        // A response that another prompt follows has ended.
         let phase = next.map_or_else(|| run.phase(), |_| Phase::Finished);
-        let parts = answer(run, at..next.unwrap_or(run.messages().len()), &phase, settings);
+        let parts = assistant_parts(run, at..next.unwrap_or(run.messages().len()), &phase, settings);
         if !parts.is_empty() {
-            messages.push(UiMessage { id: answer_id(at), role: "assistant", parts });
+            messages.push(UiMessage { id: assistant_id(at), role: "assistant", parts });
         }
     }
     messages
 }
 
-/// Returns the id of the last answer in [`history`], for a stream of that answer.
-pub(crate) fn last_answer_id(run: &Run) -> String {
-    answer_id(run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, place))
+/// Returns the id of the last assistant message in [`history`], for a stream of that message.
+pub(crate) fn last_assistant_id(run: &Run) -> String {
+    assistant_id(run.prompts().iter().rfind(|prompt| !prompt.steers).map_or(0, message_position))
 }
 
-fn answer_id(at: usize) -> String {
+fn assistant_id(at: usize) -> String {
     format!("answer-{at}")
 }
 
-/// Returns the parts of the answer in these messages of `run`, which has reached `phase`.
-fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
+/// Returns the parts of the assistant message for these messages of `run`, which has reached `phase`.
+fn assistant_parts(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &StreamSettings) -> Vec<Part> {
     // Messages of version 6 have all states of calls, although its stream has no chunk for each.
-    let mut stream = AiSdkEncoder::new("", run.id(), settings.clone().client_version(SdkVersion::V7));
+    let mut encoder = AiSdkEncoder::new("", run.id(), settings.clone().client_version(SdkVersion::V7));
     let mut frames = Vec::new();
-    stream.write_history(run, places, &mut frames);
+    encoder.write_history(run, places, &mut frames);
     if !matches!(phase, Phase::Generating | Phase::Acting) {
-        stream.finish(Some(phase), None, &mut frames);
+        encoder.finish(Some(phase), None, &mut frames);
     }
     let mut reader = Reader::default();
     for frame in String::from_utf8_lossy(&frames).split("\n\n").filter_map(|frame| frame.strip_prefix("data: ")) {
@@ -82,16 +82,17 @@ fn answer(run: &Run, places: std::ops::Range<usize>, phase: &Phase, settings: &S
             reader.read(&chunk);
         }
     }
-    let is_known = |part: &Part| settings.client_version >= SdkVersion::V7 || !is(part, "type", "steering-message");
+    let is_known =
+        |part: &Part| settings.client_version >= SdkVersion::V7 || !has_text(part, "type", "steering-message");
     reader.finish().into_iter().filter(is_known).collect()
 }
 
-/// A client that reads the chunks of an answer into the parts of its message.
+/// A client that reads the chunks of a response into the parts of its message.
 #[derive(Default)]
 struct Reader {
     parts: Vec<Part>,
-    /// The texts with the positions of their parts, by the ids of their chunks. The parts get them at the end, so that many pieces
-    /// cost no more than few.
+    /// The texts with the positions of their parts, by the ids of their chunks. The parts get them at the end, so that many
+    /// pieces cost no more than few.
     texts: BTreeMap<String, (usize, String)>,
 }
 
@@ -113,12 +114,12 @@ impl Reader {
             "text-end" | "reasoning-end" => {
                 let at = self.text(chunk).map(|(at, _)| *at);
                 if let Some(part) = at.and_then(|at| self.parts.get_mut(at)) {
-                    set(part, "state", "done");
+                    set_text(part, "state", "done");
                 }
             }
-            "source-url" | "steering-message" => self.parts.push(copy(chunk, |_| true)),
-            _ if kind.starts_with("data-") => self.data(chunk),
-            _ => self.call(&kind, chunk),
+            "source-url" | "steering-message" => self.parts.push(copy_members(chunk, |_| true)),
+            _ if kind.starts_with("data-") => self.add_data(chunk),
+            _ => self.read_call(&kind, chunk),
         }
     }
 
@@ -129,14 +130,14 @@ impl Reader {
     /// Returns the parts, with their texts.
     fn finish(mut self) -> Vec<Part> {
         for (at, text) in self.texts.values() {
-            set(&mut self.parts[*at], "text", text);
+            set_text(&mut self.parts[*at], "text", text);
         }
         self.parts
     }
 
-    /// Adds data, or replaces the data with its type and id.
-    fn data(&mut self, chunk: &Members<'_>) {
-        let part = copy(chunk, |name| name != "transient");
+    /// Adds data, or replaces the data with the same type and id.
+    fn add_data(&mut self, chunk: &Members<'_>) {
+        let part = copy_members(chunk, |name| name != "transient");
         let key = |part: &Part| ["type", "id"].map(|name| part.get(name).map(|id| id.get().to_owned()));
         let known = self.parts.iter().position(|known| part.contains_key("id") && key(known) == key(&part));
         match known {
@@ -146,32 +147,32 @@ impl Reader {
     }
 
     /// Reads a chunk about a call.
-    fn call(&mut self, kind: &str, chunk: &Members<'_>) {
+    fn read_call(&mut self, kind: &str, chunk: &Members<'_>) {
         let id = chunk.text(if kind == "tool-approval-response" { "approvalId" } else { "toolCallId" });
         let Some(id) = id else { return };
-        let is_it = |part: &Part| match kind {
+        let is_of_call = |part: &Part| match kind {
             "tool-approval-response" => {
                 part.get("approval").and_then(|it| Members::of(it)?.text("id")) == Some(id.clone())
             }
-            _ => is(part, "toolCallId", &id),
+            _ => has_text(part, "toolCallId", &id),
         };
-        let at = self.parts.iter().rposition(is_it).unwrap_or_else(|| {
+        let at = self.parts.iter().rposition(is_of_call).unwrap_or_else(|| {
             self.parts.push(Part::new());
             self.parts.len() - 1
         });
         let part = &mut self.parts[at];
         if let Some(name) = chunk.text("toolName").filter(|_| part.is_empty()) {
             if chunk.value("dynamic") == Some(true) {
-                set(part, "type", "dynamic-tool");
-                set(part, "toolName", &name);
+                set_text(part, "type", "dynamic-tool");
+                set_text(part, "toolName", &name);
             } else {
-                set(part, "type", &format!("tool-{name}"));
+                set_text(part, "type", &format!("tool-{name}"));
             }
-            set(part, "toolCallId", &id);
+            set_text(part, "toolCallId", &id);
         }
         let state = match kind {
             "tool-input-start" => "input-streaming",
-            "tool-input-delta" => return arguments(part, chunk.text("inputTextDelta")),
+            "tool-input-delta" => return set_arguments(part, chunk.text("inputTextDelta")),
             "tool-input-available" => "input-available",
             "tool-approval-request" => "approval-requested",
             "tool-approval-response" => "approval-responded",
@@ -180,14 +181,14 @@ impl Reader {
             "tool-output-error" | "tool-input-error" => "output-error",
             _ => return,
         };
-        set(part, "state", state);
+        set_text(part, "state", state);
         for name in ["title", "toolMetadata", "providerExecuted", "input", "output", "errorText", "preliminary"] {
             part.extend(chunk.raw(name).map(|value| (name.to_owned(), value.to_owned())));
         }
         let metadata = if state.starts_with("output-") { "resultProviderMetadata" } else { "callProviderMetadata" };
         part.extend(chunk.raw("providerMetadata").map(|value| (metadata.to_owned(), value.to_owned())));
         match state {
-            "approval-requested" | "approval-responded" => approve(part, state, chunk),
+            "approval-requested" | "approval-responded" => set_approval(part, state, chunk),
             "input-streaming" => {}
             _ => {
                 part.remove("rawInput");
@@ -201,15 +202,15 @@ impl Reader {
     }
 }
 
-/// Adds the arguments of a call that are not complete. [`AiSdkEncoder::write_history`] writes them in one piece.
-fn arguments(part: &mut Part, piece: Option<String>) {
-    let text = piece.unwrap_or_default();
-    set(part, "rawInput", &text);
+/// Sets the arguments of a call that are not complete. [`AiSdkEncoder::write_history`] writes them as one delta.
+fn set_arguments(part: &mut Part, delta: Option<String>) {
+    let text = delta.unwrap_or_default();
+    set_text(part, "rawInput", &text);
     part.extend(RawValue::from_string(text).ok().map(|input| ("input".to_owned(), input)));
 }
 
-/// Adds a request for approval, or its answer.
-fn approve(part: &mut Part, state: &str, chunk: &Members<'_>) {
+/// Sets a request for approval, or the answer to it.
+fn set_approval(part: &mut Part, state: &str, chunk: &Members<'_>) {
     let is_request = state == "approval-requested";
     let known = part.get("approval").filter(|_| !is_request);
     let mut approval: Part = known.and_then(|approval| value(approval)).unwrap_or_default();
@@ -234,16 +235,16 @@ fn members(object: &Value) -> Part {
 }
 
 /// Returns the members of a chunk with these names.
-fn copy(chunk: &Members<'_>, is_kept: impl Fn(&str) -> bool) -> Part {
+fn copy_members(chunk: &Members<'_>, is_kept: impl Fn(&str) -> bool) -> Part {
     let names = chunk.names().filter(|name| is_kept(name));
     names.filter_map(|name| Some((name.to_owned(), chunk.raw(name)?.to_owned()))).collect()
 }
 
-fn is(part: &Part, name: &str, text: &str) -> bool {
+fn has_text(part: &Part, name: &str, text: &str) -> bool {
     part.get(name).and_then(|value| crate::protocol::json_object::text(value)).as_deref() == Some(text)
 }
 
-fn set(part: &mut Part, name: &str, text: &str) {
+fn set_text(part: &mut Part, name: &str, text: &str) {
     part.extend(members(&json!({ name: text })));
 }
 

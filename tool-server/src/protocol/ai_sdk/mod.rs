@@ -22,14 +22,14 @@ use tool_runtime::{
     toolset::Toolset,
 };
 
-pub use chunk::{Chunk, DONE, Finish, Json, frame};
-pub(crate) use history::last_answer_id;
+pub use chunk::{Chunk, DONE_FRAME, FinishReason, Json, write_frame};
+pub(crate) use history::last_assistant_id;
 pub use history::{UiMessage, history};
-pub use request::{ChatMessage, ChatRequest, Claim, Claimed, Matched, RequestError, Trigger, match_claims};
+pub use request::{ChatMessage, ChatRequest, Claim, ClaimKind, Matched, RequestError, Trigger, match_claims};
 pub use stream::{AiSdkEncoder, DataParts};
 
 pub use super::approval_id;
-use super::{Visibility, Visible};
+use super::{Visibility, VisibilityRule};
 
 /// The header by which clients recognize the stream, and its value.
 pub const HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
@@ -42,7 +42,7 @@ fn sealed_metadata(sealed: &str) -> Value {
 }
 
 /// The major version of the AI SDK that a client uses. It determines the chunks and fields that the client accepts. The AI SDK's
-/// clients do not send their version, and abandon an answer at the first unknown chunk.
+/// clients do not send their version, and abandon a response at the first unknown chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SdkVersion {
@@ -53,7 +53,7 @@ pub enum SdkVersion {
     V7,
 }
 
-/// The kind of error texts that a client gets.
+/// The kind of error texts that a client receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Errors {
@@ -72,18 +72,18 @@ pub struct StreamSettings {
     /// The tools.
     pub tools: Toolset,
     /// The part of each tool's calls that clients see.
-    visible: Visible,
+    visibility: VisibilityRule,
     /// Set if the model's reasoning is sent.
     pub reasoning: bool,
     /// The error texts of failed calls.
     pub tool_errors: Errors,
     /// The error texts of failures of the model.
     pub failures: Errors,
-    /// Set if the texts that people see while a tool works ([`ToolOptions::ui`](tool_runtime::tool::ToolOptions::ui)) are sent with its
-    /// calls. Clients before 6.0.231 and 7.0.32 abandon answers that contain them.
+    /// Set if the texts that people see while a tool works ([`ToolOptions::ui`](tool_runtime::tool::ToolOptions::ui)) are sent
+    /// with its calls. Clients before 6.0.231 and 7.0.32 abandon responses that contain them.
     pub tool_metadata: bool,
-    /// Set if small pieces of text and arguments are combined before they are sent. Clients parse all arguments again with each
-    /// piece, so sending every piece of the model costs them quadratic time.
+    /// Set if small deltas of text and arguments are combined before they are sent. Clients parse all arguments again with each
+    /// delta, so sending every delta of the model costs them quadratic time.
     pub coalesce: bool,
 }
 
@@ -94,7 +94,7 @@ impl StreamSettings {
         Self {
             client_version: SdkVersion::V7,
             tools,
-            visible: Visible::default(),
+            visibility: VisibilityRule::default(),
             reasoning: true,
             tool_errors: Errors::Full,
             failures: Errors::Masked,
@@ -111,12 +111,12 @@ impl StreamSettings {
 
     /// Sets the part of each tool's calls that the client sees. The client sees no call of a tool whose `meta` has
     /// `"hidden": true`.
-    pub fn visibility(self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
-        self.visible(Visible::new(visible))
+    pub fn visibility(self, rule: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visibility_rule(VisibilityRule::new(rule))
     }
 
-    pub(crate) fn visible(mut self, visible: Visible) -> Self {
-        self.visible = visible;
+    pub(crate) fn visibility_rule(mut self, visibility: VisibilityRule) -> Self {
+        self.visibility = visibility;
         self
     }
 
@@ -132,7 +132,7 @@ impl StreamSettings {
     }
 
     fn visibility_of(&self, name: &str) -> Visibility {
-        self.spec(name).map_or(Visibility::Shown, |spec| self.visible.of(spec))
+        self.spec(name).map_or(Visibility::Shown, |spec| self.visibility.of(spec))
     }
 
     fn is_hidden(&self, name: &str) -> bool {

@@ -9,7 +9,7 @@ use tool_runtime::run::{Call, Decision, Interrupt, InterruptId, InterruptKind, R
 use tool_schema::json::is_echo;
 
 use super::{SEALED, approval_id};
-use crate::protocol::json_object::{self, Members, whole};
+use crate::protocol::json_object::{self, Members, replace_lone_surrogates};
 
 /// A client's request, with its claims.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,12 +25,12 @@ pub struct ChatRequest {
     pub messages: Vec<ChatMessage>,
     /// The history's claims about calls, oldest first.
     pub claims: Vec<Claim>,
-    /// Decisions from the field `decisions`, by the ids of their requests. It is for decisions that the AI SDK's own protocol
-    /// cannot express, such as an approval with other arguments.
+    /// Decisions from the field `decisions`, by the ids of their requests. The field is for decisions that the AI SDK's own
+    /// protocol cannot express, such as an approval with other arguments.
     pub decisions: Vec<(String, Decision)>,
-    /// Set if the answer goes on when the client leaves: the field `resumable`.
+    /// Set if the response goes on when the client leaves: the field `resumable`.
     pub resumable: bool,
-    /// The sealed run from the latest answer.
+    /// The sealed run from the latest response.
     pub sealed: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub enum Trigger {
     /// The user sent a message or a decision.
     #[default]
     Submit,
-    /// The user wants another answer.
+    /// The user wants another response.
     Regenerate,
 }
 
@@ -64,15 +64,15 @@ pub struct Claim {
     pub call: String,
     /// The text of its arguments, exactly as the client sent it, because numbers are compared digit by digit.
     pub input: Option<String>,
-    /// The claimed result or answer.
-    pub claimed: Claimed,
-    /// Set if it is in the last message.
+    /// The claim: a result of the call, or an answer to a request for its approval.
+    pub kind: ClaimKind,
+    /// Set if the claim is in the last message.
     pub is_last: bool,
 }
 
-/// A claimed result of a call, or answer to its request.
+/// The kind of a claim: a result of a call, or an answer to the request for its approval.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Claimed {
+pub enum ClaimKind {
     /// A person has answered a request for approval.
     Answered {
         /// The request's id.
@@ -95,6 +95,7 @@ pub struct RequestError {
     wanted: &'static str,
 }
 
+/// The problem of a body.
 #[derive(Debug)]
 enum Fault {
     NotJson(serde_json::Error),
@@ -124,15 +125,13 @@ impl std::error::Error for RequestError {
 }
 
 impl ChatRequest {
-    /// Reads a request from its body.
-    ///
-    /// Values that are nested too deep are left out, so that a chat with such a history goes on.
+    /// Reads a request from its body. Leaves out values that are nested too deep, so that a chat with such a history goes on.
     ///
     /// Fails only when the body is not a JSON object, has no `id`, or has neither a list `messages` nor an object `message`.
     /// Clients that do not send their history send one `message`.
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
         let wrong = |problem| RequestError { problem, wanted: REQUEST };
-        let body = whole(body);
+        let body = replace_lone_surrogates(body);
         let body = read_object(&body).map_err(wrong)?;
         let chat =
             body.text("id").ok_or_else(|| wrong(Fault::Wrong("`id`, the chat's id, is missing or not a string")))?;
@@ -142,7 +141,7 @@ impl ChatRequest {
         };
         let messages = match (body.raw("messages").map(json_object::list), body.raw("message")) {
             (Some(Some(messages)), _) => messages,
-            (None, Some(message)) if json_object::is(message, b'{') => vec![message],
+            (None, Some(message)) if json_object::begins_with(message, b'{') => vec![message],
             _ => {
                 return Err(wrong(Fault::Wrong(
                     "`messages`, the list of the chat's messages, is missing or not a list",
@@ -196,7 +195,7 @@ impl ChatRequest {
         self.messages.push(ChatMessage { id, is_from_user, content });
     }
 
-    /// Returns the prompt to answer: the last message, if it is the user's and has content.
+    /// Returns the prompt to respond to: the last message, if it is the user's and has content.
     pub fn prompt(&self) -> Option<&ChatMessage> {
         self.messages.last().filter(|last| last.is_from_user && !last.content.is_empty())
     }
@@ -209,7 +208,7 @@ impl ChatMessage {
     /// Fails when the body has any other form.
     pub fn read(body: &[u8]) -> Result<Self, RequestError> {
         let wrong = |problem| RequestError { problem, wanted: STEERING };
-        let body = whole(body);
+        let body = replace_lone_surrogates(body);
         let Some(message) = read_object(&body).map_err(wrong)?.object("message") else {
             return Err(wrong(Fault::Wrong("`message` is missing or not an object")));
         };
@@ -258,10 +257,10 @@ fn read_claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Opt
         return None;
     }
     let call = part.text("toolCallId")?;
-    let claimed = match part.text("state")?.as_str() {
+    let kind = match part.text("state")?.as_str() {
         "approval-responded" => {
             let approval = part.object("approval")?;
-            Claimed::Answered {
+            ClaimKind::Answered {
                 approval: approval.text("id")?,
                 approved: approval.value("approved")?,
                 reason: approval.text("reason"),
@@ -269,16 +268,16 @@ fn read_claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Opt
         }
         "output-available" if part.value("preliminary") != Some(true) => match part.raw("output") {
             // A client that claims an output without a value has one that JSON cannot represent, such as `undefined`.
-            None => Claimed::Output(Value::Null),
+            None => ClaimKind::Output(Value::Null),
             Some(output) => {
-                json_object::value(output).map_or_else(|| Claimed::Failed(UNREADABLE.to_owned()), Claimed::Output)
+                json_object::value(output).map_or_else(|| ClaimKind::Failed(UNREADABLE.to_owned()), ClaimKind::Output)
             }
         },
-        "output-error" => Claimed::Failed(part.text("errorText").unwrap_or_default()),
+        "output-error" => ClaimKind::Failed(part.text("errorText").unwrap_or_default()),
         _ => return None,
     };
     let input = part.raw("input").map(|input| input.get().to_owned());
-    Some(Claim { call, input, claimed, is_last })
+    Some(Claim { call, input, kind, is_last })
 }
 
 /// A client's claims, matched with the run.
@@ -289,7 +288,7 @@ pub struct Matched {
     pub decisions: Vec<(InterruptId, Decision)>,
     /// Approvals whose arguments differ from those that the run asked about. They have no effect.
     pub tampered: Vec<InterruptId>,
-    /// The number of answers in the last message that match no open request: they are invented, moved from another chat, or used
+    /// The number of answers in the last message that match no open request. They are invented, moved from another chat, or used
     /// before.
     pub unasked: usize,
 }
@@ -309,7 +308,7 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
             // A nested call: the client knows it by the id of its interrupt.
             _ => claims.about(&asked, is_external.then_some(&asked)),
         };
-        let answers = matches!(claim, Some(Claim { claimed: Claimed::Answered { .. }, .. }));
+        let answers = matches!(claim, Some(Claim { kind: ClaimKind::Answered { .. }, .. }));
         used += usize::from(answers && claim.is_some_and(|claim| claim.is_last));
         match read_decision(call, open, claim, beside.get(asked.as_str()).copied()) {
             Ok(Some(decision)) => matched.decisions.push((open.id.clone(), decision)),
@@ -317,7 +316,7 @@ pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
             Err(Tampered) => matched.tampered.push(open.id.clone()),
         }
     }
-    let answers = |claim: &&Claim| claim.is_last && matches!(claim.claimed, Claimed::Answered { .. });
+    let answers = |claim: &&Claim| claim.is_last && matches!(claim.kind, ClaimKind::Answered { .. });
     matched.unasked = request.claims.iter().filter(answers).count() - used;
     matched
 }
@@ -333,9 +332,9 @@ impl<'a> Claims<'a> {
     fn new(all: &'a [Claim]) -> Self {
         let (mut answers, mut results) = (HashMap::new(), HashMap::new());
         for (at, claim) in all.iter().enumerate() {
-            match &claim.claimed {
-                Claimed::Answered { approval, .. } => answers.insert(approval.as_str(), at),
-                Claimed::Output(_) | Claimed::Failed(_) => results.insert(claim.call.as_str(), at),
+            match &claim.kind {
+                ClaimKind::Answered { approval, .. } => answers.insert(approval.as_str(), at),
+                ClaimKind::Output(_) | ClaimKind::Failed(_) => results.insert(claim.call.as_str(), at),
             };
         }
         Self { all, answers, results }
@@ -349,8 +348,10 @@ impl<'a> Claims<'a> {
     }
 }
 
+/// The error for an approval of other arguments than those that the run asked about.
 struct Tampered;
 
+/// Returns the decision of `open` that the client made with `claim`, or `beside` it in the field `decisions`.
 fn read_decision(
     call: &Call,
     open: &Interrupt,
@@ -358,22 +359,22 @@ fn read_decision(
     beside: Option<&Decision>,
 ) -> Result<Option<Decision>, Tampered> {
     let Some(claim) = claim else { return Ok(beside.cloned()) };
-    Ok(match &claim.claimed {
-        Claimed::Answered { approved: false, reason, .. } => Some(Decision::Deny { reason: reason.clone() }),
-        Claimed::Answered { .. } => match beside {
+    Ok(match &claim.kind {
+        ClaimKind::Answered { approved: false, reason, .. } => Some(Decision::Deny { reason: reason.clone() }),
+        ClaimKind::Answered { .. } => match beside {
             Some(decision) => Some(decision.clone()),
             None if matches_shown(call, open, claim) => Some(Decision::Approve),
             None => return Err(Tampered),
         },
-        Claimed::Output(output) => Some(Decision::Respond { output: output.clone() }),
-        Claimed::Failed(error) => Some(Decision::Fail { error: error.clone() }),
+        ClaimKind::Output(output) => Some(Decision::Respond { output: output.clone() }),
+        ClaimKind::Failed(error) => Some(Decision::Fail { error: error.clone() }),
     })
 }
 
 /// Returns `true` if the client's arguments equal those that the run asked about. Missing arguments count as equal.
 fn matches_shown(call: &Call, open: &Interrupt, claim: &Claim) -> bool {
     let Some(input) = &claim.input else { return true };
-    // Arguments that clients cannot read were sent as a text.
+    // The server has sent arguments that clients cannot read as a text.
     let input = serde_json::from_str(input).map_or(Cow::Borrowed(input.as_str()), |text: String| text.into());
     is_echo(&input, &open.shown.arguments.to_string()) || is_echo(&input, &call.arguments().text)
 }

@@ -4,31 +4,34 @@ use std::{fmt, ops::Range, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tool_runtime::agent::{AgentError, Event};
-use tool_runtime::message::{AssistantPart, FinishReason, Message, Part, ToolCall};
+use tool_runtime::message::{self, AssistantPart, Message, Part, ToolCall};
 use tool_runtime::run::{CallId, InterruptKind, Phase, Run, RunId, StopReason};
 use tool_runtime::store::StoreError;
 use tool_runtime::tool::Context;
 
-use super::{Chunk, DONE, Errors, Finish, Json, SdkVersion, StreamSettings, calls::Call, frame, sealed_metadata};
-use crate::protocol::coalesce::Held;
-use crate::protocol::{Encoder, End, Outbox, full};
+use super::{
+    Chunk, DONE_FRAME, Errors, FinishReason, Json, SdkVersion, StreamSettings, calls::StreamedCall, sealed_metadata,
+    write_frame,
+};
+use crate::protocol::coalesce::HeldText;
+use crate::protocol::{Encoder, End, Outbox, full_store_error};
 
-/// An encoder of one answer for unmodified clients of the AI SDK.
+/// An encoder of one response for unmodified clients of the AI SDK.
 ///
-/// The chunks are valid for every order of events. Texts are opened and closed, and each call goes through its states once. No
-/// chunk refers to a call that the client's message does not contain.
+/// The chunks are valid for every order of events. The encoder opens and closes texts, and each call goes through its states
+/// once. No chunk refers to a call that the client's message does not contain.
 ///
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::{Toolset, agent::Event};
 /// use tool_server::protocol::{End, Encoder, ai_sdk::{StreamSettings, AiSdkEncoder}};
 ///
-/// let mut stream = AiSdkEncoder::new("msg-1", &"run-1".into(), StreamSettings::new(Toolset::new()));
+/// let mut encoder = AiSdkEncoder::new("msg-1", &"run-1".into(), StreamSettings::new(Toolset::new()));
 /// let mut out = Vec::new();
-/// stream.begin(&mut out);
-/// stream.event(Event::StepStarted { step: 1 }, Duration::ZERO, &mut out);
-/// stream.event(Event::Text("Hello."), Duration::ZERO, &mut out);
-/// stream.end(End::new(None, None), &mut out);
+/// encoder.begin(&mut out);
+/// encoder.event(Event::StepStarted { step: 1 }, Duration::ZERO, &mut out);
+/// encoder.event(Event::Text("Hello."), Duration::ZERO, &mut out);
+/// encoder.end(End::new(None, None), &mut out);
 /// let text = String::from_utf8(out).unwrap();
 /// assert!(text.starts_with("data: {\"type\":\"start\",\"messageId\":\"msg-1\"}\n\ndata: {\"type\":\"start-step\"}\n\n"));
 /// assert!(text.contains(r#"{"type":"text-delta","id":"0","delta":"Hello."}"#));
@@ -45,10 +48,10 @@ pub struct AiSdkEncoder {
     pub(super) has_calls: bool,
     open_text: Option<OpenText>,
     parts: usize,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<StreamedCall>,
     /// The index of the current step's first call in `calls`.
     step_calls: usize,
-    /// The number of steering messages in this answer.
+    /// The number of steering messages in this response.
     steerings: usize,
     data: Option<DataParts>,
     is_over: bool,
@@ -59,7 +62,7 @@ pub struct AiSdkEncoder {
 struct OpenText {
     id: String,
     is_reasoning: bool,
-    held: Held,
+    held: HeldText,
 }
 
 /// The state of the current step.
@@ -69,12 +72,12 @@ pub enum Step {
     /// The step has begun, but nothing of it is written yet.
     Due,
     Open,
-    /// The step is open, but the client has dropped its chunks. The next step uses it.
+    /// The step is open, but the client has dropped its chunks. The next turn uses the step.
     Void,
 }
 
 impl AiSdkEncoder {
-    /// Creates the encoder of an answer of `run` in a new message.
+    /// Creates the encoder of a response of `run` in a new message.
     pub fn new(message_id: impl Into<String>, run: &RunId, settings: StreamSettings) -> Self {
         Self {
             settings,
@@ -92,20 +95,21 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Creates the encoder of an answer that continues the message whose calls wait in `run`. The client has given the id.
+    /// Creates the encoder of a response that continues the message whose calls wait in `run`. `message_id` is the client's id of
+    /// that message.
     pub fn continuing(message_id: impl Into<String>, run: &Run, settings: StreamSettings) -> Self {
-        let mut stream = Self::new(message_id, run.id(), settings);
+        let mut encoder = Self::new(message_id, run.id(), settings);
         let open = run.current_calls().iter().filter(|call| call.result().is_none());
         for call in open {
-            if !stream.settings.is_seen(call) {
+            if !encoder.settings.is_seen(call) {
                 continue;
             }
             let was_asked = call.interrupt().is_some_and(|open| !matches!(open.kind, InterruptKind::External));
             let is_external = call.tool.as_ref().is_some_and(|tool| tool.external);
-            stream.add(Call::known(call.id.as_str(), &call.name, is_external, was_asked));
+            encoder.add(StreamedCall::known(call.id.as_str(), &call.name, is_external, was_asked));
         }
-        stream.has_calls = !stream.calls.is_empty();
-        stream
+        encoder.has_calls = !encoder.calls.is_empty();
+        encoder
     }
 
     /// Adds the source of the parts that tools put into the message.
@@ -124,15 +128,15 @@ impl AiSdkEncoder {
     pub fn write(&mut self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
         if !self.is_over {
             self.open_step(out);
-            frame(chunk, self.settings.client_version, out);
+            write_frame(chunk, self.settings.client_version, out);
         }
     }
 
-    pub(super) fn frame(&self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
-        frame(chunk, self.settings.client_version, out);
+    pub(super) fn write_frame(&self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
+        write_frame(chunk, self.settings.client_version, out);
     }
 
-    /// Returns the index of the call in `calls`, if the client's message has the call.
+    /// Returns the index of the call in `calls`, if the client's message contains the call.
     pub(super) fn find(&self, id: &CallId) -> Option<usize> {
         self.calls.iter().rposition(|call| call.id == id.as_str())
     }
@@ -155,12 +159,12 @@ impl AiSdkEncoder {
             } else {
                 Chunk::TextStart { id: &id, provider_metadata: None }
             };
-            frame(&start, version, out);
-            let held = Held::prose();
+            write_frame(&start, version, out);
+            let held = HeldText::prose();
             self.open_text = Some(OpenText { id, is_reasoning, held });
         }
         if let Some(OpenText { id, is_reasoning, held }) = &mut self.open_text {
-            let mut send = |delta: &str| frame(&delta_chunk(*is_reasoning, id, delta), version, out);
+            let mut send = |delta: &str| write_frame(&delta_chunk(*is_reasoning, id, delta), version, out);
             if self.settings.coalesce { held.push(text, now, send) } else { send(text) }
         }
     }
@@ -172,36 +176,36 @@ impl AiSdkEncoder {
         id
     }
 
-    /// Writes an empty text in the current step, so that calls are in an earlier step than the client's last one. The text is
-    /// necessary because clients drop a step without parts.
+    /// Writes an empty text in the current step, so that the client's last step has no calls. Without the text, the client
+    /// would drop the step, because it had no parts.
     fn write_empty_text(&mut self, out: &mut Vec<u8>) {
         self.open_step(out);
         let id = self.new_part();
-        self.frame(&Chunk::TextStart { id: &id, provider_metadata: None }, out);
-        self.frame(&Chunk::TextEnd { id: &id, citations: None, provider_metadata: None }, out);
+        self.write_frame(&Chunk::TextStart { id: &id, provider_metadata: None }, out);
+        self.write_frame(&Chunk::TextEnd { id: &id, citations: None, provider_metadata: None }, out);
         self.has_calls = false;
     }
 
     pub(super) fn close_text(&mut self, out: &mut Vec<u8>) {
         let Some(OpenText { id, is_reasoning, mut held }) = self.open_text.take() else { return };
         let version = self.settings.client_version;
-        held.take(|delta| frame(&delta_chunk(is_reasoning, &id, delta), version, out));
+        held.send_rest(|delta| write_frame(&delta_chunk(is_reasoning, &id, delta), version, out));
         let end = if is_reasoning {
             Chunk::ReasoningEnd { id: &id, provider_metadata: None }
         } else {
             Chunk::TextEnd { id: &id, citations: None, provider_metadata: None }
         };
-        frame(&end, version, out);
+        write_frame(&end, version, out);
     }
 
     /// Writes more of a call's arguments.
     fn write_arguments(&mut self, id: &CallId, text: &str, now: Duration, out: &mut Vec<u8>) {
         let Some(at) = self.find(id).filter(|at| self.calls[*at].is_streaming()) else { return };
         let version = self.settings.client_version;
-        let Call { id, held, .. } = &mut self.calls[at];
+        let StreamedCall { id, held, .. } = &mut self.calls[at];
         let id = id.as_str();
         let mut send =
-            |text: &str| frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, version, out);
+            |text: &str| write_frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, version, out);
         if self.settings.coalesce {
             held.push(text, now, send);
         } else if !text.is_empty() {
@@ -221,7 +225,7 @@ impl AiSdkEncoder {
 
     pub(super) fn open_step(&mut self, out: &mut Vec<u8>) {
         if self.step == Step::Due {
-            self.frame(&Chunk::StartStep {}, out);
+            self.write_frame(&Chunk::StartStep {}, out);
         }
         if self.step != Step::None {
             self.step = Step::Open;
@@ -231,21 +235,21 @@ impl AiSdkEncoder {
     pub(super) fn finish_step(&mut self, out: &mut Vec<u8>) {
         self.close_text(out);
         if matches!(self.step, Step::Open | Step::Void) {
-            self.frame(&Chunk::FinishStep {}, out);
+            self.write_frame(&Chunk::FinishStep {}, out);
         }
         self.step = Step::None;
     }
 
     /// Resets the current step: the client drops its chunks.
-    fn forget_step(&mut self, out: &mut Vec<u8>) {
+    fn reset_step(&mut self, out: &mut Vec<u8>) {
         (self.open_text, self.has_calls) = (None, self.step_calls > 0);
         if self.step == Step::Open {
-            self.frame(&Chunk::ResetStep {}, out);
+            self.write_frame(&Chunk::ResetStep {}, out);
             self.step = Step::Void;
         }
     }
 
-    /// Writes the end of an answer whose run is at rest or suspended.
+    /// Writes the end of a response whose run is at rest or suspended.
     pub(super) fn finish(&mut self, phase: Option<&Phase>, sealed: Option<&str>, out: &mut Vec<u8>) {
         // A client that sends requests by itself would repeat them forever if all calls of its last step had ended.
         let is_closed = self.has_calls && !matches!(phase, Some(Phase::Suspended));
@@ -256,51 +260,51 @@ impl AiSdkEncoder {
             self.finish_step(out);
         }
         let reason = match phase {
-            Some(Phase::Suspended | Phase::Stopped(StopReason::StepLimit)) => Finish::ToolCalls,
-            Some(Phase::Stopped(StopReason::Cut(FinishReason::Length))) => Finish::Length,
-            Some(Phase::Stopped(StopReason::Cut(FinishReason::ContentFilter))) => Finish::ContentFilter,
-            Some(Phase::Finished) => Finish::Stop,
-            None => Finish::Interrupted,
-            _ => Finish::Other,
+            Some(Phase::Suspended | Phase::Stopped(StopReason::StepLimit)) => FinishReason::ToolCalls,
+            Some(Phase::Stopped(StopReason::Cut(message::FinishReason::Length))) => FinishReason::Length,
+            Some(Phase::Stopped(StopReason::Cut(message::FinishReason::ContentFilter))) => FinishReason::ContentFilter,
+            Some(Phase::Finished) => FinishReason::Stop,
+            None => FinishReason::Interrupted,
+            _ => FinishReason::Other,
         };
         let metadata = sealed.map(sealed_metadata);
         let message_metadata = metadata.as_ref().map(Json::Value);
-        self.frame(&Chunk::Finish { finish_reason: Some(reason), message_metadata }, out);
+        self.write_frame(&Chunk::Finish { finish_reason: Some(reason), message_metadata }, out);
     }
 
-    /// Writes the end of an answer whose run failed.
+    /// Writes the end of a response whose run failed.
     fn fail(&mut self, failure: &AgentError, sealed: Option<&str>, out: &mut Vec<u8>) {
         self.close_text(out);
         if let Some(sealed) = sealed {
             let metadata = sealed_metadata(sealed);
-            self.frame(&Chunk::MessageMetadata { message_metadata: Json::Value(&metadata) }, out);
+            self.write_frame(&Chunk::MessageMetadata { message_metadata: Json::Value(&metadata) }, out);
         }
         if matches!(failure, AgentError::Cancelled) {
-            return self.frame(&Chunk::Abort { reason: None }, out);
+            return self.write_frame(&Chunk::Abort { reason: None }, out);
         }
         let text = match (self.settings.failures, failure) {
             (_, AgentError::Store(StoreError::Full { of_owner })) => {
-                format!("The answer failed: {}.", full(*of_owner).1)
+                format!("The answer failed: {}.", full_store_error(*of_owner).1)
             }
             (Errors::Masked, _) => "The answer failed. Try again.".to_owned(),
             (Errors::Full, _) => format!("The answer failed: {failure}"),
         };
-        self.frame(&Chunk::Error { error_text: &text }, out);
+        self.write_frame(&Chunk::Error { error_text: &text }, out);
     }
 
     /// Writes a steering message that the run has accepted.
-    fn steered(&mut self, id: Option<&str>, content: &[Part], out: &mut Vec<u8>) {
+    fn write_steering_message(&mut self, id: Option<&str>, content: &[Part], out: &mut Vec<u8>) {
         self.finish_step(out);
         self.steerings += 1;
         let own_id = format!("{}-steering-{}", self.message_id, self.steerings);
         let parts: Value = content.iter().map(part).collect();
         let id = id.unwrap_or(&own_id);
-        self.frame(&Chunk::SteeringMessage { id, parts: Json::Value(&parts) }, out);
+        self.write_frame(&Chunk::SteeringMessage { id, parts: Json::Value(&parts) }, out);
     }
 
-    /// Handles a failed turn that is tried again. Clients that can drop its chunks do so; for others, its calls end with an
-    /// error.
-    fn failed_step(&mut self, again: bool, out: &mut Vec<u8>) {
+    /// Ends the step of a failed turn that is tried again. Clients that can drop its chunks do so. For other clients, its
+    /// calls end with an error.
+    fn end_failed_step(&mut self, again: bool, out: &mut Vec<u8>) {
         if !again || self.step != Step::Open {
             return;
         }
@@ -309,39 +313,39 @@ impl AiSdkEncoder {
         let has_kept = self.calls[from..].iter().any(|call| !call.is_streaming() && !call.is_provided);
         if self.settings.client_version >= SdkVersion::V7 && !has_kept {
             self.calls.truncate(from);
-            self.forget_step(out);
+            self.reset_step(out);
         } else {
-            self.give_up(from, "the model's turn broke off", out);
+            self.end_incomplete_calls(from, "the model's turn broke off", out);
             self.finish_step(out);
         }
     }
 
-    /// Writes the beginning of an answer that continues a message: the first chunk, and the message's content from earlier
-    /// answers. [`Encoder::begin`] leaves that content out. Returns the encoder, so that decisions can follow.
+    /// Writes the beginning of a response that continues a message: the first chunk, and the message's content from earlier
+    /// responses. [`Encoder::begin`] leaves that content out. Returns the encoder, so that decisions can follow.
     pub fn resume_message(message_id: &str, run: &Run, settings: StreamSettings, out: &mut Vec<u8>) -> Self {
-        let mut stream = Self::new(message_id, run.id(), settings);
-        stream.begin(out);
+        let mut encoder = Self::new(message_id, run.id(), settings);
+        encoder.begin(out);
         let prompts = run.prompts();
         let first = prompts.iter().rposition(|prompt| !prompt.steers).unwrap_or(0);
-        stream.write_history(run, prompts.get(first).map_or(0, place)..run.messages().len(), out);
-        stream.finish_step(out);
-        stream
+        encoder.write_history(run, prompts.get(first).map_or(0, message_position)..run.messages().len(), out);
+        encoder.finish_step(out);
+        encoder
     }
 
-    /// Writes the messages of `run` at these positions, up to the state that their calls have now.
+    /// Writes the messages of `run` at these positions, with their calls in the present state.
     pub(super) fn write_history(&mut self, run: &Run, places: Range<usize>, out: &mut Vec<u8>) {
         for at in places {
             match &run.messages()[at] {
-                Message::Assistant { content } => self.turn(content, run, out),
-                // Steering messages are part of the answer.
+                Message::Assistant { content } => self.write_turn(content, run, out),
+                // Steering messages are part of the response.
                 Message::User { content } => {
-                    let found = run.prompts().binary_search_by_key(&at, place).ok();
+                    let found = run.prompts().binary_search_by_key(&at, message_position).ok();
                     if let Some(prompt) = found.map(|found| &run.prompts()[found]).filter(|prompt| prompt.steers) {
-                        self.steered(prompt.id.as_deref(), content, out);
+                        self.write_steering_message(prompt.id.as_deref(), content, out);
                     }
                 }
-                Message::Tool(answer) if run.call(&answer.call_id.as_str().into()).is_none() => {
-                    self.answered(answer, out);
+                Message::Tool(message) if run.call(&message.call_id.as_str().into()).is_none() => {
+                    self.write_branch_result(message, out);
                 }
                 Message::System { .. } | Message::Tool { .. } => {}
             }
@@ -349,58 +353,58 @@ impl AiSdkEncoder {
         self.close_text(out);
     }
 
-    fn turn(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
+    fn write_turn(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
         let now = Duration::ZERO;
         self.event(Event::StepStarted { step: 0 }, now, out);
         for part in content {
             match part {
                 AssistantPart::Text { text } => self.event(Event::Text(text), now, out),
                 AssistantPart::Reasoning { text, .. } => self.event(Event::Reasoning(text), now, out),
-                AssistantPart::Call(called) => self.called(called, run, out),
+                AssistantPart::Call(called) => self.write_call(called, run, out),
                 AssistantPart::Provider(part) => self.event(Event::Provided(part), now, out),
             }
         }
         self.close_text(out);
     }
 
-    fn called(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
+    fn write_call(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
         let id = CallId::from(called.id.as_str());
         let call = run.call(&id);
         if call.map_or(!self.settings.is_hidden(&called.name), |call| self.settings.is_seen(call)) {
-            self.announced(&id, &called.name, out);
+            self.announce_call(&id, &called.name, out);
         }
         let Some(call) = call else {
             // A call of the run from which this one was branched.
-            return self.argued(id.as_str(), &called.arguments, out);
+            return self.write_all_arguments(id.as_str(), &called.arguments, out);
         };
         if call.tool.is_some() {
-            self.accepted(call, out);
+            self.write_accepted_arguments(call, out);
         }
         let is_refused = call.tool.is_none() && call.result().is_some();
         let is_announced = call.interrupt().is_some_and(|open| matches!(open.kind, InterruptKind::External));
         if !is_refused && !is_announced {
             // The client needs the arguments to show a request, whoever executes the call.
-            self.argued(call.id.as_str(), &call.arguments().text, out);
+            self.write_all_arguments(call.id.as_str(), &call.arguments().text, out);
         }
-        self.was_approved_or_denied(call, out);
+        self.write_last_decision(call, out);
         if let Some(open) = call.interrupt() {
-            self.opened(call, open, out);
+            self.write_interrupt(call, open, out);
         }
         if let Some(result) = call.result() {
-            self.finished(call, result, out);
+            self.finish_call(call, result, out);
         }
     }
 
-    /// Writes all of a call's arguments, unless they were announced as complete.
-    pub(super) fn argued(&mut self, id: &str, text: &str, out: &mut Vec<u8>) {
+    /// Writes all of a call's arguments as one delta, unless the client has the complete arguments.
+    pub(super) fn write_all_arguments(&mut self, id: &str, text: &str, out: &mut Vec<u8>) {
         if self.calls.iter().any(|call| call.id == id && call.is_streaming()) {
-            self.frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, out);
+            self.write_frame(&Chunk::ToolInputDelta { tool_call_id: id, input_text_delta: text }, out);
         }
     }
 }
 
 /// Returns the position of a prompt among the messages.
-pub(super) fn place(prompt: &tool_run::run::PromptPosition) -> usize {
+pub(super) fn message_position(prompt: &tool_run::run::PromptPosition) -> usize {
     usize::try_from(prompt.at).unwrap_or(usize::MAX)
 }
 
@@ -415,7 +419,7 @@ fn delta_chunk<'a>(is_reasoning: bool, id: &'a str, delta: &'a str) -> Chunk<'a>
 impl Encoder for AiSdkEncoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
         let start = Chunk::Start { message_id: Some(&self.message_id), message_metadata: None };
-        self.frame(&start, out);
+        self.write_frame(&start, out);
     }
 
     fn event(&mut self, event: Event<'_>, now: Duration, out: &mut Vec<u8>) {
@@ -429,7 +433,7 @@ impl Encoder for AiSdkEncoder {
             Event::Reasoning(text) => self.write_text(true, text, now, out),
             Event::CallAnnounced { id, name } => {
                 if !self.settings.is_hidden(name) {
-                    self.announced(id, name, out);
+                    self.announce_call(id, name, out);
                 }
             }
             Event::CallArguments { id, text, .. } => self.write_arguments(id, text, now, out),
@@ -440,14 +444,16 @@ impl Encoder for AiSdkEncoder {
                 }
                 self.open_step(out);
             }
-            Event::CallAccepted(call) => self.accepted(call, out),
-            Event::CallOpened { call, interrupt } => self.opened(call, interrupt, out),
-            Event::CallDecided { call, decision, by, .. } => self.decided(call, decision, by, out),
-            Event::CallProgress(progress) => self.progress(progress, out),
-            Event::CallFinished { call, result, .. } => self.finished(call, result, out),
-            Event::TurnFailed { again, .. } => self.failed_step(again, out),
-            Event::Prompted(prompt) if prompt.steers => self.steered(prompt.id.as_deref(), &prompt.content, out),
-            Event::Provided(part) => self.provided(part, out),
+            Event::CallAccepted(call) => self.write_accepted_arguments(call, out),
+            Event::CallOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
+            Event::CallDecided { call, decision, by, .. } => self.write_decision(call, decision, by, out),
+            Event::CallProgress(progress) => self.write_progress(progress, out),
+            Event::CallFinished { call, result, .. } => self.finish_call(call, result, out),
+            Event::TurnFailed { again, .. } => self.end_failed_step(again, out),
+            Event::Prompted(prompt) if prompt.steers => {
+                self.write_steering_message(prompt.id.as_deref(), &prompt.content, out)
+            }
+            Event::Provided(part) => self.write_provider_part(part, out),
             Event::Prompted(_)
             | Event::CallStarted(_)
             | Event::RunAtRest(_)
@@ -472,11 +478,11 @@ impl Encoder for AiSdkEncoder {
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         self.write_data(out);
         let version = self.settings.client_version;
-        let is_due = |held: &Held| held.due().is_some_and(|due| due <= now);
+        let is_due = |held: &HeldText| held.due().is_some_and(|due| due <= now);
         if let Some(OpenText { id, is_reasoning, held }) =
             self.open_text.as_mut().filter(|open_text| is_due(&open_text.held))
         {
-            held.take(|delta| frame(&delta_chunk(*is_reasoning, id, delta), version, out));
+            held.send_rest(|delta| write_frame(&delta_chunk(*is_reasoning, id, delta), version, out));
         }
         for call in self.calls.iter_mut().filter(|call| is_due(&call.held)) {
             call.flush(version, out);
@@ -488,12 +494,12 @@ impl Encoder for AiSdkEncoder {
             return;
         }
         let text = if matches!(end.failure, Some(AgentError::Cancelled)) { "stopped" } else { "broken off" };
-        self.give_up(0, &format!("the answer was {text}"), out);
+        self.end_incomplete_calls(0, &format!("the answer was {text}"), out);
         match end.failure {
             Some(failure) => self.fail(failure, end.sealed, out),
             None => self.finish(end.run.map(Run::phase).as_ref(), end.sealed, out),
         }
-        out.extend_from_slice(DONE);
+        out.extend_from_slice(DONE_FRAME);
     }
 }
 
@@ -508,7 +514,7 @@ pub(super) fn part(part: &Part) -> Value {
     }
 }
 
-/// The frontend's message that shows an answer, into which tools put `data-*` parts. It is cheap to clone.
+/// The frontend's message that shows a response. Tools put `data-*` parts into it. It is cheap to clone.
 ///
 /// ```
 /// use serde_json::json;
@@ -572,7 +578,11 @@ impl DataParts {
     fn write(&self, version: SdkVersion, out: &mut Vec<u8>) {
         for DataPart { name, id, data, is_transient } in std::mem::take(&mut *self.outbox.lock()) {
             let transient = is_transient.then_some(true);
-            frame(&Chunk::Data { name: &name, id: id.as_deref(), data: Json::Value(&data), transient }, version, out);
+            write_frame(
+                &Chunk::Data { name: &name, id: id.as_deref(), data: Json::Value(&data), transient },
+                version,
+                out,
+            );
         }
     }
 }

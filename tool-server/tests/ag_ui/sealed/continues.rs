@@ -1,4 +1,4 @@
-//! Conversations go on from what their clients have kept.
+//! Tests that conversations go on from the sealed runs that their clients keep.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tool_stores::{
     sealed::{ReplayPolicy, Sealer},
 };
 
-use super::{Client, World, asked, call, ring};
+use super::{Client, World, call, request_approval, ring};
 use crate::{kit::user, model::Step};
 use tool_test_kit::AllAndSome as _;
 use tool_test_kit::stores::File;
@@ -19,7 +19,7 @@ async fn a_conversation_goes_on_in_another_process() {
     let file = File::new();
     let process = || World::with(Arc::new(SqliteStore::open(file.path()).unwrap()));
     let world = process();
-    let (mut client, yes) = asked(&world, "t").await;
+    let (mut client, yes) = request_approval(&world, "t").await;
     let before = client.clone();
     let elsewhere = process();
     let done = client.run(&elsewhere, yes.clone()).await;
@@ -27,28 +27,28 @@ async fn a_conversation_goes_on_in_another_process() {
     assert_eq!((world.removed(), elsewhere.removed()), (0, 1));
     let next = client.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
     assert_eq!(next.event("TEXT_MESSAGE_CONTENT")["delta"], "Next.");
-    assert_eq!(world.post("anna", before.body(&yes)).await.status, 409, "it was spent elsewhere");
+    assert_eq!(world.post("anna", before.body(&yes)).await.status, 409, "the other process has spent it");
     assert_eq!((world.removed(), elsewhere.removed()), (0, 1));
 }
 
-/// A new message is accepted, even if the run is gone. The client's conversation is background then.
+/// A new message is accepted, even if the run is spent. Then the client's conversation is its context.
 #[tokio::test]
 async fn a_run_that_is_gone_does_not_lock_the_conversation() {
     let world = World::new();
-    let (client, yes) = asked(&world, "t").await;
+    let (client, yes) = request_approval(&world, "t").await;
     let mut spent = client.clone();
     assert_eq!(world.post("anna", client.body(&yes)).await.status, 200);
     let next = spent.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
     assert_eq!(next.event("TEXT_MESSAGE_CONTENT")["delta"], "Next.");
     assert_eq!(next.event("RUN_FINISHED")["outcome"]["type"], "success");
-    // With an answer it is not: who approves something must hear that it does not count.
+    // A message with an answer is refused, to report that the approval does not count.
     let mut late = client.clone();
     late.messages.push(user("late", "And now?"));
     assert_eq!(late.run(&world, yes).await.status, 409);
     assert_eq!(world.removed(), 1);
 }
 
-/// Requests do not get larger and larger by what nobody needs.
+/// The server clears older sealed runs at the client, so that requests do not grow.
 #[tokio::test]
 async fn the_last_run_and_the_one_before_it_are_kept() {
     let world = World::new();
@@ -58,7 +58,7 @@ async fn the_last_run_and_the_one_before_it_are_kept() {
         let sealed = |message: &&Value| message["encryptedValue"].as_str().is_some_and(|text| !text.is_empty());
         assert_eq!(client.messages.iter().filter(sealed).count(), number.min(2));
     }
-    // The last message has other words; the earlier ones are known.
+    // The last message is edited, and the server knows the earlier ones.
     client.messages.pop();
     let edited = client.say(&world, &[vec![Step::Text("Oh.".to_owned())]]).await;
     assert_eq!(edited.event("TEXT_MESSAGE_CONTENT")["delta"], "Oh.");
@@ -69,9 +69,9 @@ async fn the_last_run_and_the_one_before_it_are_kept() {
 
 /// An activity cannot keep the sealed run, and is the last message after a tool has reported its progress.
 #[tokio::test]
-async fn a_run_is_kept_where_clients_keep_something() {
+async fn a_run_is_kept_in_a_message_that_can_keep_it() {
     let world = World::new();
-    let (mut client, yes) = asked(&world, "t").await;
+    let (mut client, yes) = request_approval(&world, "t").await;
     client.messages.push(json!({ "id": "a", "role": "activity", "activityType": "progress", "content": {} }));
     let before = client.seal();
     let done = client.run(&world, yes).await;
@@ -80,10 +80,10 @@ async fn a_run_is_kept_where_clients_keep_something() {
     client.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
     let run = Sealer::new(ring(), "desk/rests", ReplayPolicy::Allow);
     let run = run.open(&client.seal(), &"anna".into(), Time(0)).await.unwrap();
-    assert_eq!((run.prompts().len(), run.calls().len()), (2, 1), "the conversation is known");
+    assert_eq!((run.prompts().len(), run.calls().len()), (2, 1), "the run has the whole conversation");
 }
 
-/// Strings that others have sealed in the same thread stay.
+/// Values that other agents have sealed in the same thread stay.
 #[tokio::test]
 async fn runs_sealed_by_other_agents_stay() {
     let world = World::new();
@@ -99,9 +99,9 @@ async fn runs_sealed_by_other_agents_stay() {
     assert_eq!((run.prompts().len(), &client.messages[0]), (3, &theirs));
 }
 
-/// A run that is too large to be kept: the client forgets the one before it, which does not contain the later messages.
+/// A run is too large for the client. The server clears the one before it, too, because that one lacks the later messages.
 #[tokio::test]
-async fn a_run_that_is_too_large_is_kept_no_more() {
+async fn a_run_that_is_too_large_is_not_kept() {
     let world = World::new();
     let mut client = Client::new("t");
     client.say(&world, &[vec![Step::Text("One.".to_owned())]]).await;
@@ -112,11 +112,11 @@ async fn a_run_that_is_too_large_is_kept_no_more() {
         client.messages.iter().all_and_some(|message| message["encryptedValue"].as_str().is_none_or(str::is_empty))
     );
     let next = client.say(&world, &[vec![Step::Text("Next.".to_owned())]]).await;
-    assert_eq!(next.event("TEXT_MESSAGE_CONTENT")["delta"], "Next.", "what the client has is context");
+    assert_eq!(next.event("TEXT_MESSAGE_CONTENT")["delta"], "Next.", "the client's messages are context");
 }
 
 #[tokio::test]
-async fn a_message_is_answered_anew_from_what_was_kept_with_it() {
+async fn a_response_is_regenerated_from_the_run_of_its_message() {
     let world = World::new();
     let mut client = Client::new("t");
     let script = [call("locate", "{}")];

@@ -1,4 +1,4 @@
-//! Servers that keep nothing: the client has the run, sealed, and sends it back.
+//! Tests of stateless servers: the client keeps the sealed run, and sends it back.
 
 mod attacks;
 mod continues;
@@ -25,7 +25,7 @@ use tool_stores::sealed::{Key, Keyring, MemoryNonces, NonceStore, ReplayPolicy, 
 use tower::ServiceExt;
 
 use crate::{
-    kit::{Answer, input, user},
+    kit::{Response, input, user},
     model::{Step, play},
     tools::removing,
 };
@@ -44,7 +44,7 @@ impl World {
         Self::with(Arc::new(MemoryNonces::new()))
     }
 
-    /// A process that shares `nonces`.
+    /// Returns the world of a process that shares `nonces`.
     fn with(nonces: Arc<dyn NonceStore>) -> Self {
         let removed = Arc::new(AtomicUsize::new(0));
         let agent = Agent::new(FunctionModel::streaming(play)).tools(removing(&removed));
@@ -56,14 +56,14 @@ impl World {
         Self { router: server.router(), removed }
     }
 
-    async fn post(&self, by: &str, body: String) -> Answer {
+    async fn post(&self, by: &str, body: String) -> Response {
         let request = Request::post("http://localhost/agent")
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::AUTHORIZATION, format!("Bearer {by}"));
         let response = self.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
+        Response { status, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }
 
     fn removed(&self) -> usize {
@@ -71,7 +71,7 @@ impl World {
     }
 }
 
-/// A client that behaves like the real ones: it keeps the values that the server sends, and sends them back.
+/// A client that, like real ones, keeps the values that the server sends, and sends them back.
 #[derive(Clone)]
 struct Client {
     by: &'static str,
@@ -88,22 +88,22 @@ impl Client {
         input(&self.thread, &json!(self.messages), more)
     }
 
-    async fn run(&mut self, world: &World, more: Value) -> Answer {
-        let answer = world.post(self.by, self.body(&more)).await;
-        if answer.status == 200 {
-            for event in answer.events().iter().filter(|event| event["type"] == "REASONING_ENCRYPTED_VALUE") {
+    async fn run(&mut self, world: &World, more: Value) -> Response {
+        let response = world.post(self.by, self.body(&more)).await;
+        if response.status == 200 {
+            for event in response.events().iter().filter(|event| event["type"] == "REASONING_ENCRYPTED_VALUE") {
                 let keeper = self.messages.iter_mut().find(|message| message["id"] == event["entityId"]);
                 let keeper = keeper.expect("a message that the client has");
-                // Both clients leave activities as they are.
+                // Both real clients leave activities as they are.
                 if keeper["role"] != "activity" {
                     keeper["encryptedValue"] = event["encryptedValue"].clone();
                 }
             }
         }
-        answer
+        response
     }
 
-    async fn say(&mut self, world: &World, script: &[Vec<Step>]) -> Answer {
+    async fn say(&mut self, world: &World, script: &[Vec<Step>]) -> Response {
         let id = format!("m{}", self.messages.len());
         self.messages.push(user(&id, &serde_json::to_string(script).unwrap()));
         self.run(world, json!({})).await
@@ -124,21 +124,21 @@ fn call(name: &str, arguments: &str) -> Vec<Step> {
     vec![Step::Call(name.to_owned()), Step::Arguments(0, arguments.to_owned()), Step::End(0)]
 }
 
-/// A client that is asked whether something may be removed, and its answer, which says yes.
-async fn asked(world: &World, thread: &str) -> (Client, Value) {
+/// Returns a client with an open request to remove something, and the input that approves it.
+async fn request_approval(world: &World, thread: &str) -> (Client, Value) {
     let mut client = Client::new(thread);
     let asked = client.say(world, &[call("remove", r#"{"what":"a"}"#)]).await;
-    let yes = yes(&asked);
+    let yes = approve(&asked);
     (client, yes)
 }
 
-fn yes(asked: &Answer) -> Value {
+fn approve(asked: &Response) -> Value {
     let id = asked.event("RUN_FINISHED")["outcome"]["interrupts"][0]["id"].clone();
     assert!(id.is_string(), "{}", asked.text);
     json!({ "resume": [{ "interruptId": id, "status": "resolved", "payload": { "approved": true } }] })
 }
 
-fn opened(seal: &str, by: &str) -> Run {
+fn open_seal(seal: &str, by: &str) -> Run {
     let sealer = Sealer::new(ring(), "desk/waits", ReplayPolicy::Allow);
     futures_util::FutureExt::now_or_never(sealer.open(seal, &by.into(), Time(0))).expect("it does not wait").unwrap()
 }

@@ -1,4 +1,4 @@
-//! A server that is killed, and another with its keys in its place.
+//! Tests of a server that is killed and replaced by one with its keys.
 
 use std::{
     env, fs,
@@ -17,10 +17,10 @@ use tool_stores::{
     sealed::{MemoryNonces, NonceStore},
 };
 
-use super::{Client, call, ring, yes};
+use super::{Client, approve, call, ring};
 use tool_test_kit::stores::{File, Schema};
 
-use crate::{kit::Answer, model::play};
+use crate::{kit::Response, model::play};
 
 /// The file to which a payment adds a line.
 const PAID: &str = "TOOL_TEST_PAID";
@@ -60,13 +60,13 @@ async fn process() {
     server.serve(listener, std::future::pending()).await.unwrap();
 }
 
-/// A process that serves, until it is killed.
-struct Served {
+/// A server in a process of its own.
+struct ServerProcess {
     child: Child,
     port: u16,
 }
 
-impl Served {
+impl ServerProcess {
     fn start(nonces: &str, paid: &Path) -> Self {
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["ag_ui::sealed::restart::process", "--exact", "--ignored", "--nocapture"])
@@ -80,79 +80,79 @@ impl Served {
         Self { child, port }
     }
 
-    fn post(&self, body: &str) -> Answer {
+    fn post(&self, body: &str) -> Response {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let head = "POST /agent HTTP/1.0\r\nhost: localhost\r\nauthorization: Bearer anna\r\ncontent-type: application/json\r\n";
         write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         let (head, text) = text.split_once("\r\n\r\n").unwrap();
-        Answer { status: head.split(' ').nth(1).unwrap().parse().unwrap(), text: text.to_owned() }
+        Response { status: head.split(' ').nth(1).unwrap().parse().unwrap(), text: text.to_owned() }
     }
 
-    /// A client that is asked whether it may be paid, and what it answers.
-    fn asked(&self, thread: &str) -> String {
+    /// Requests a payment, and returns the body that approves it.
+    fn request_payment(&self, thread: &str) -> String {
         let mut client = Client::new(thread);
         let script = serde_json::to_string(&[call("pay", "{}")]).unwrap();
         client.messages.push(crate::kit::user("m1", &script));
         let asked = self.post(&client.body(&json!({})));
         let sealed = asked.event("REASONING_ENCRYPTED_VALUE")["encryptedValue"].clone();
         client.messages[0]["encryptedValue"] = sealed;
-        client.body(&yes(&asked))
+        client.body(&approve(&asked))
     }
 }
 
-impl Drop for Served {
-    /// With SIGKILL.
+impl Drop for ServerProcess {
+    /// Kills the process with SIGKILL.
     fn drop(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
-fn count(paid: &Path) -> usize {
+fn count_payments(paid: &Path) -> usize {
     fs::read_to_string(paid).unwrap_or_default().lines().count()
 }
 
-/// Checks that a payment before the restart is not made again, and that one that waits can be approved after it where the
-/// nonces last.
-fn pays_once(nonces: &str, remembers: bool) {
+/// Checks that a payment before the restart is not made again. If `lasts`, the nonces outlive the restart, and a waiting payment
+/// can be approved after it.
+fn check_restart(nonces: &str, lasts: bool) {
     let file = File::new();
     let paid = file.path().with_extension("paid");
-    let first = Served::start(nonces, &paid);
-    let (spent, waits) = (first.asked("spent"), first.asked("waits"));
+    let first = ServerProcess::start(nonces, &paid);
+    let (spent, waits) = (first.request_payment("spent"), first.request_payment("waits"));
     let done = first.post(&spent);
-    assert_eq!((done.status, count(&paid)), (200, 1), "{}", done.text);
+    assert_eq!((done.status, count_payments(&paid)), (200, 1), "{}", done.text);
     drop(first);
-    let second = Served::start(nonces, &paid);
+    let second = ServerProcess::start(nonces, &paid);
     for _ in 0..2 {
         let again = second.post(&spent);
-        assert_eq!((again.status, count(&paid)), (409, 1), "{}", again.text);
-        let why = if remembers { "used before" } else { "before this server began" };
+        assert_eq!((again.status, count_payments(&paid)), (409, 1), "{}", again.text);
+        let why = if lasts { "used before" } else { "before this server began" };
         assert!(again.text.contains(why), "{}", again.text);
     }
     let late = second.post(&waits);
-    let wanted = if remembers { (200, 2) } else { (409, 1) };
-    assert_eq!((late.status, count(&paid)), wanted, "{}", late.text);
-    let new = second.post(&second.asked("new"));
-    assert_eq!((new.status, count(&paid)), (200, wanted.1 + 1), "what is sealed from now on is as good as ever");
+    let wanted = if lasts { (200, 2) } else { (409, 1) };
+    assert_eq!((late.status, count_payments(&paid)), wanted, "{}", late.text);
+    let new = second.post(&second.request_payment("new"));
+    assert_eq!((new.status, count_payments(&paid)), (200, wanted.1 + 1), "a newly sealed run can be used");
 }
 
 #[test]
-fn with_nonces_in_memory_nothing_is_opened_that_was_sealed_before() {
-    pays_once("memory", false);
+fn with_nonces_in_memory_older_seals_are_refused() {
+    check_restart("memory", false);
 }
 
 #[test]
-fn with_nonces_in_sqlite_what_was_spent_stays_spent() {
+fn with_nonces_in_sqlite_spent_runs_stay_spent() {
     let file = File::new();
-    pays_once(file.path().to_str().unwrap(), true);
+    check_restart(file.path().to_str().unwrap(), true);
 }
 
 #[tokio::test]
-async fn with_nonces_in_postgresql_what_was_spent_stays_spent() {
+async fn with_nonces_in_postgresql_spent_runs_stay_spent() {
     let schema = Schema::new();
     let place = format!("{}#{}", schema.url, schema.name);
-    tokio::task::spawn_blocking(move || pays_once(&place, true)).await.unwrap();
+    tokio::task::spawn_blocking(move || check_restart(&place, true)).await.unwrap();
     schema.remove().await;
 }

@@ -1,7 +1,7 @@
-//! The stream for a client that connects to a conversation and has none of it.
+//! The stream for a client that connects to a conversation and has nothing of it.
 //!
-//! The writer writes the run as it wrote the answers, and the frames are read as a client reads them. So a page that was loaded
-//! again shows what it showed before.
+//! The encoder writes the run as frames, and [`Messages`] reads the frames as a client does. So a page that is loaded again
+//! shows the same messages.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tool_runtime::Message;
 use tool_runtime::message::{AssistantPart, Part, ToolCall};
 use tool_runtime::run::{CallId, Run};
 
-use super::call::{LineStage, decided};
+use super::call::{CallStage, write_decision};
 use super::{AgUiEncoder, Finish, Stage};
 use crate::protocol::{
     Visibility,
@@ -19,9 +19,10 @@ use crate::protocol::{
 };
 
 impl AgUiEncoder {
-    /// Writes the messages of `run`, for a client that has none of them, and who has decided about its calls. `prompt` has the id and the content of a message that
-    /// follows. `now` is the run in its latest state, which may be a later one. The writer must not have received events.
-    pub fn messages(&mut self, run: &Run, now: &Run, prompt: Option<(Option<&str>, &[Part])>, out: &mut Vec<u8>) {
+    /// Writes the messages of `run`, for a client that has none of them, and the persons who decided about its calls. `now` is
+    /// the same run in its latest state. `prompt` has the id and the content of a message that follows. The encoder must not
+    /// have received events.
+    pub fn write_messages(&mut self, run: &Run, now: &Run, prompt: Option<(Option<&str>, &[Part])>, out: &mut Vec<u8>) {
         let mut messages = Messages::default();
         for (at, message) in run.messages().iter().enumerate() {
             let mut frames = Vec::new();
@@ -31,24 +32,25 @@ impl AgUiEncoder {
                     let found = run.prompts().iter().find(|found| usize::try_from(found.at) == Ok(at));
                     // A steering message is not one of the client's conversation.
                     if found.is_none_or(|found| !found.steers) {
-                        messages.add_user(found.and_then(|found| found.id.as_deref()), at, &self.user(content));
+                        messages.add_user(found.and_then(|found| found.id.as_deref()), at, &self.user_content(content));
                     }
                 }
                 Message::Assistant { content } => self.write_turn(content, run, &mut frames),
-                Message::Tool(answer) => {
-                    let id = CallId::from(answer.call_id.as_str());
-                    let line = self.index.get(&id).map(|at| &self.lines[*at]);
-                    let visibility = line.filter(|line| line.is_unanswered()).map(|line| line.visibility);
+                Message::Tool(result) => {
+                    let id = CallId::from(result.call_id.as_str());
+                    let streamed = self.index.get(&id).map(|at| &self.calls[*at]);
+                    let visibility =
+                        streamed.filter(|streamed| streamed.awaits_result()).map(|streamed| streamed.visibility);
                     match visibility {
                         Some(Visibility::Shown) => {
-                            self.answer(
+                            self.write_result(
                                 &id,
-                                &Content::of(&answer.content, self.client_version.has_parts()),
+                                &Content::of(&result.content, self.client_version.has_parts()),
                                 &mut frames,
                             );
                         }
                         Some(Visibility::WithoutResult) => {
-                            self.answer(&id, &Content::Text(String::new()), &mut frames);
+                            self.write_result(&id, &Content::Text(String::new()), &mut frames);
                         }
                         Some(Visibility::Hidden) | None => {}
                     }
@@ -57,41 +59,43 @@ impl AgUiEncoder {
             messages.read(&frames);
         }
         let mut frames = Vec::new();
-        self.sent_since(now, &mut frames);
+        self.write_sent_results(now, &mut frames);
         messages.read(&frames);
         if let Some((id, content)) = prompt {
-            messages.add_user(id, run.messages().len(), &self.user(content));
+            messages.add_user(id, run.messages().len(), &self.user_content(content));
         }
         Event::MessagesSnapshot { messages: &messages.0 }.write(out);
         for call in run.calls() {
-            call.decisions().for_each(|(decision, by)| decided(&call.id, decision, by, out));
+            call.decisions().for_each(|(decision, by)| write_decision(&call.id, decision, by, out));
         }
     }
 
-    /// Ends the stream of a client that has connected: with the open interrupts, or the calls that the client has to execute.
+    /// Ends the stream of a client that has connected. The last event has the open interrupts, or the calls that the client
+    /// has to execute.
     pub fn finish_snapshot(&mut self, run: Option<&Run>, out: &mut Vec<u8>) {
-        let outcome = run.map(|run| self.outcome(run)).filter(|outcome| self.client_version.takes(outcome));
+        let outcome = run.map(|run| self.outcome(run)).filter(|outcome| self.client_version.accepts(outcome));
         self.finish = Some(Finish { outcome, usage: None, metadata: None });
         self.stage = Stage::Finished;
         crate::protocol::Encoder::end_for(self, None, out);
     }
 
-    /// Writes the results of calls that the client has executed and sent. The stream of the answer to them does not repeat them.
-    fn sent_since(&mut self, now: &Run, out: &mut Vec<u8>) {
-        let pending: Vec<_> = self.lines.iter().filter(|line| line.is_pending()).collect();
-        let sent = pending.into_iter().filter_map(|line| {
-            let call = now.call(&line.id)?;
+    /// Writes the results that the client has sent for the calls that it executed. The response to these results does not repeat
+    /// them.
+    fn write_sent_results(&mut self, now: &Run, out: &mut Vec<u8>) {
+        let pending: Vec<_> = self.calls.iter().filter(|streamed| streamed.is_pending()).collect();
+        let sent = pending.into_iter().filter_map(|streamed| {
+            let call = now.call(&streamed.id)?;
             let result = call.result()?;
-            let is_shown = line.visibility == Visibility::Shown;
-            let content = if is_shown { self.shown(call, result) } else { Content::Text(String::new()) };
-            Some((line.id.clone(), content))
+            let is_shown = streamed.visibility == Visibility::Shown;
+            let content = if is_shown { self.visible_result(call, result) } else { Content::Text(String::new()) };
+            Some((streamed.id.clone(), content))
         });
         for (id, content) in sent.collect::<Vec<_>>() {
-            self.answer(&id, &content, out);
+            self.write_result(&id, &content, out);
         }
     }
 
-    fn user(&self, content: &[Part]) -> Content {
+    fn user_content(&self, content: &[Part]) -> Content {
         Content::of(content, self.client_version.has_parts())
     }
 
@@ -99,10 +103,10 @@ impl AgUiEncoder {
     fn write_turn(&mut self, content: &[AssistantPart], run: &Run, out: &mut Vec<u8>) {
         for part in content {
             match part {
-                AssistantPart::Text { text } => self.text(text, out),
-                AssistantPart::Reasoning { text, .. } => self.reasoning(text, out),
+                AssistantPart::Text { text } => self.write_text(text, out),
+                AssistantPart::Reasoning { text, .. } => self.write_reasoning(text, out),
                 AssistantPart::Call(called) => self.write_call(called, run, out),
-                AssistantPart::Provider(part) => self.provided(part, out),
+                AssistantPart::Provider(part) => self.write_provider_part(part, out),
             }
         }
         self.end_turn(out);
@@ -110,7 +114,7 @@ impl AgUiEncoder {
             let AssistantPart::Call(called) = part else { continue };
             let call = run.call(&CallId::from(called.id.as_str()));
             if let Some((call, result)) = call.and_then(|call| Some((call, call.result()?))) {
-                self.finished(call, result, out);
+                self.finish_call(call, result, out);
             }
         }
     }
@@ -118,20 +122,20 @@ impl AgUiEncoder {
     fn write_call(&mut self, called: &ToolCall, run: &Run, out: &mut Vec<u8>) {
         let id = CallId::from(called.id.as_str());
         let call = run.call(&id);
-        self.announced(&id, &called.name, out);
+        self.announce_call(&id, &called.name, out);
         let arguments = call.map_or(called.arguments.as_str(), |call| &call.arguments().text);
-        let line = self.lines.len() - 1;
-        // The client has executed the call, which was held back until then.
-        let was_held = matches!(self.lines[line].stage, LineStage::Unknown)
-            && self.lines[line].visibility != Visibility::Hidden
+        let at = self.calls.len() - 1;
+        // The call was held back until the client had to execute it.
+        let was_held = matches!(self.calls[at].stage, CallStage::Unknown)
+            && self.calls[at].visibility != Visibility::Hidden
             && call.is_none_or(|call| call.result().is_some() && call.may_have_run());
         if was_held {
-            self.begin_call(line, out);
+            self.write_call_start(at, out);
         }
-        self.arguments(&id, arguments, Duration::ZERO, out);
-        self.complete(&id, out);
+        self.write_arguments(&id, arguments, Duration::ZERO, out);
+        self.end_arguments(&id, out);
         if let Some((call, open)) = call.and_then(|call| Some((call, call.interrupt()?))) {
-            self.opened(call, open, out);
+            self.write_interrupt(call, open, out);
         }
     }
 }
@@ -149,12 +153,12 @@ impl Messages {
     fn read(&mut self, frames: &[u8]) {
         for frame in String::from_utf8_lossy(frames).split("\n\n").filter_map(|frame| frame.strip_prefix("data: ")) {
             if let Ok(event) = serde_json::from_str(frame) {
-                self.event(&event);
+                self.apply(&event);
             }
         }
     }
 
-    fn event(&mut self, event: &Value) {
+    fn apply(&mut self, event: &Value) {
         let of = |name: &str| event[name].as_str().unwrap_or_default();
         let id = of("messageId");
         match of("type") {
@@ -195,8 +199,8 @@ impl Messages {
     }
 }
 
-fn append(text: &mut Value, piece: &str) {
+fn append(text: &mut Value, delta: &str) {
     if let Value::String(text) = text {
-        text.push_str(piece);
+        text.push_str(delta);
     }
 }

@@ -9,10 +9,10 @@ use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
 use tool_run::run::CallView;
 
-use self::call::{Line, decided};
+use self::call::{StreamedCall, write_decision};
 use super::event::{self, Event, Object, Outcome, TokenUsage, object};
 use super::{ClientTools, Content, Frontend, InputMessage, ProtocolVersion, RunInput, VERSION};
-use crate::protocol::{Encoder, End, Visibility, Visible, approval_id, full};
+use crate::protocol::{Encoder, End, Visibility, VisibilityRule, approval_id, full_store_error};
 use tool_runtime::agent::{AgentError, Event as RunEvent};
 use tool_runtime::gate;
 use tool_runtime::message::{FinishReason, Usage};
@@ -22,7 +22,7 @@ use tool_runtime::tool::{Effect, ToolSpec};
 use tool_runtime::toolset::Toolset;
 
 /// An encoder that writes a run's events as valid events of AG-UI, whatever their order. It closes open messages in time, writes
-/// nothing twice, and ends the run with the last event.
+/// nothing twice, and ends with the last event of the run.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,11 +30,11 @@ use tool_runtime::toolset::Toolset;
 /// use tool_server::protocol::{Encoder, ag_ui::{RunInput, AgUiEncoder}};
 ///
 /// let input = RunInput::read(br#"{"threadId":"t1","runId":"r1","messages":[],"protocolVersion":"1.0"}"#).unwrap();
-/// let mut writer = AgUiEncoder::new(&input, Toolset::new(), "anna".into(), "x7");
+/// let mut encoder = AgUiEncoder::new(&input, Toolset::new(), "anna".into(), "x7");
 /// let mut out = Vec::new();
-/// writer.begin(&mut out);
-/// writer.event(agent::Event::Text("Hello"), Duration::ZERO, &mut out);
-/// writer.fail("the model failed", "model", &mut out);
+/// encoder.begin(&mut out);
+/// encoder.event(agent::Event::Text("Hello"), Duration::ZERO, &mut out);
+/// encoder.fail("the model failed", "model", &mut out);
 /// assert_eq!(String::from_utf8(out).unwrap().lines().filter(|line| !line.is_empty()).collect::<Vec<_>>(), [
 ///     r#"data: {"type":"RUN_STARTED","threadId":"t1","runId":"r1","protocolVersion":"1.0"}"#,
 ///     r#"data: {"type":"TEXT_MESSAGE_START","messageId":"msg_x7_1","role":"assistant"}"#,
@@ -49,13 +49,13 @@ pub struct AgUiEncoder {
     client_version: ProtocolVersion,
     /// The id of the last message that the client sent, which will keep the sealed run.
     keeper: Option<String>,
-    /// The ids of messages that keep sealed runs that are no longer needed.
+    /// The ids of messages that keep outdated sealed runs.
     sealed_before: Vec<String>,
     /// The id of the message that keeps the latest sealed run of the request.
     sealed_by: Option<String>,
     tools: Toolset,
     client_tools: ClientTools,
-    visible: Visible,
+    visibility: VisibilityRule,
     holds: bool,
     model: Option<String>,
     frontend: Option<Frontend>,
@@ -64,7 +64,7 @@ pub struct AgUiEncoder {
     seed: String,
     message_count: u64,
     open: OpenMessages,
-    lines: Vec<Line>,
+    calls: Vec<StreamedCall>,
     index: HashMap<CallId, usize>,
     /// The index of the current turn's first call in `lines`.
     first: usize,
@@ -82,7 +82,7 @@ struct Finish {
 }
 
 /// The maximum size of the text in one frame, in bytes. Clients accept frames of 10 MB, and escapes make a text longer.
-const MAX_BYTES: usize = 1 << 20;
+const MAX_FRAME_TEXT: usize = 1 << 20;
 
 /// The messages of the current turn.
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ struct OpenMessages {
     /// Set if the message is open for text.
     is_open: bool,
     /// The ids of the open reasoning span and of its message.
-    thoughts: Option<(String, String)>,
+    reasoning: Option<(String, String)>,
 }
 
 /// The result of a call whose run ended before it had one.
@@ -107,8 +107,8 @@ enum Stage {
 }
 
 impl AgUiEncoder {
-    /// Creates the stream that answers `input`, a request of the principal `by` to an agent with `tools`. The ids of all messages
-    /// contain `seed`. It must be unique, because clients keep the messages of a conversation by id.
+    /// Creates the encoder of a response to `input`, a request of the principal `by` to an agent with `tools`. The ids of all
+    /// messages contain `seed`. It must be unique, because clients keep the messages of a conversation by id.
     pub fn new(input: &RunInput, tools: Toolset, by: Principal, seed: impl Into<String>) -> Self {
         Self {
             thread_id: input.thread_id.clone(),
@@ -122,7 +122,7 @@ impl AgUiEncoder {
             sealed_before: input.sealed_before.clone(),
             tools,
             client_tools: ClientTools::default(),
-            visible: Visible::default(),
+            visibility: VisibilityRule::default(),
             holds: false,
             model: None,
             frontend: None,
@@ -131,7 +131,7 @@ impl AgUiEncoder {
             seed: seed.into(),
             message_count: 0,
             open: OpenMessages::default(),
-            lines: Vec::new(),
+            calls: Vec::new(),
             index: HashMap::default(),
             first: 0,
             usage: Usage::default(),
@@ -140,26 +140,26 @@ impl AgUiEncoder {
         }
     }
 
-    /// Adds the client's tools. Wrong arguments are treated as their [`Check`](super::Check) says.
+    /// Adds the client's tools, with the [`Check`](super::Check) of their arguments.
     pub fn client_tools(mut self, tools: ClientTools) -> Self {
         self.client_tools = tools;
         self
     }
 
     /// Sets the part of each tool's calls that the client sees.
-    pub fn visibility(self, visible: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
-        self.visible(Visible::new(visible))
+    pub fn visibility(self, rule: impl Fn(&ToolSpec) -> Visibility + Send + Sync + 'static) -> Self {
+        self.visibility_rule(VisibilityRule::new(rule))
     }
 
-    pub(crate) fn visible(mut self, visible: Visible) -> Self {
-        self.visible = visible;
+    pub(crate) fn visibility_rule(mut self, visibility: VisibilityRule) -> Self {
+        self.visibility = visibility;
         self
     }
 
-    /// Sets whether a call of the client's own tools is held back until the client has to execute it, and then written in one
-    /// piece. Use it for agents whose policies may refuse calls or require approvals
-    /// ([`Agent::has_policies`](tool_runtime::Agent::has_policies)). Calls of external tools that the server declares are always
-    /// held back, and calls of the client's tools with [`Check::Gate`](super::Check::Gate), too.
+    /// Sets whether the encoder holds a call of the client's own tools back until the client has to execute it. Use it for
+    /// agents whose policies may refuse calls or require approvals
+    /// ([`Agent::has_policies`](tool_runtime::Agent::has_policies)). The encoder always holds back calls of external tools
+    /// that the server declares, and calls of the client's tools with [`Check::Reject`](super::Check::Reject).
     pub fn hold(mut self, holds: bool) -> Self {
         self.holds = holds;
         self
@@ -171,19 +171,19 @@ impl AgUiEncoder {
         self
     }
 
-    /// Adds the frontend, whose state changes and custom events are written to the stream.
+    /// Adds the frontend. The encoder writes the changes of its state and its custom events.
     pub fn frontend(mut self, frontend: Frontend) -> Self {
         self.frontend = Some(frontend);
         self
     }
 
-    /// Adds warnings about the input, for the developer of the client. They are in the metadata of the first event.
+    /// Adds warnings about the input, for the developer of the client. The metadata of the first event contains them.
     pub fn warnings(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
         self.warnings.extend(warnings);
         self
     }
 
-    /// Begins the stream if necessary, and writes pending changes of the state. Returns `true` if the stream has not ended.
+    /// Begins the stream if necessary, and writes the frontend's pending updates. Returns `true` if the stream has not ended.
     fn begin_if_needed(&mut self, out: &mut Vec<u8>) -> bool {
         if self.stage == Stage::New {
             self.stage = Stage::Started;
@@ -192,7 +192,7 @@ impl AgUiEncoder {
         if self.stage == Stage::Started
             && let Some(frontend) = &self.frontend
         {
-            frontend.write_changes(out);
+            frontend.write_updates(out);
         }
         self.stage == Stage::Started
     }
@@ -200,9 +200,9 @@ impl AgUiEncoder {
     /// Ends the turn of the model.
     fn end_turn(&mut self, out: &mut Vec<u8>) {
         self.end_messages(out);
-        self.end_calls(out);
+        self.end_all_arguments(out);
         self.open.message = None;
-        self.first = self.lines.len();
+        self.first = self.calls.len();
     }
 
     /// Creates the id of a new message.
@@ -211,11 +211,11 @@ impl AgUiEncoder {
         format!("msg_{}_{}", self.seed, self.message_count)
     }
 
-    fn text(&mut self, text: &str, out: &mut Vec<u8>) {
+    fn write_text(&mut self, text: &str, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
         }
-        self.end_thoughts(out);
+        self.end_reasoning(out);
         if !self.open.is_open {
             // A closed message, or one with calls, cannot be opened again.
             let id = self.new_message_id();
@@ -224,30 +224,30 @@ impl AgUiEncoder {
             self.open.is_open = true;
         }
         let Some(message_id) = self.open.message.as_deref() else { return };
-        for delta in pieces(text) {
+        for delta in split_text(text) {
             Event::TextMessageContent { message_id, delta }.write(out);
         }
     }
 
-    fn reasoning(&mut self, text: &str, out: &mut Vec<u8>) {
+    fn write_reasoning(&mut self, text: &str, out: &mut Vec<u8>) {
         if text.is_empty() {
             return;
         }
         self.end_text(out);
-        if self.open.thoughts.is_none() {
+        if self.open.reasoning.is_none() {
             let (span, message) = (self.new_message_id(), self.new_message_id());
             Event::ReasoningStart { message_id: &span }.write(out);
             Event::ReasoningMessageStart { message_id: &message, role: "reasoning" }.write(out);
-            self.open.thoughts = Some((span, message));
+            self.open.reasoning = Some((span, message));
         }
-        let Some((_, message_id)) = &self.open.thoughts else { return };
-        for delta in pieces(text) {
+        let Some((_, message_id)) = &self.open.reasoning else { return };
+        for delta in split_text(text) {
             Event::ReasoningMessageContent { message_id, delta }.write(out);
         }
     }
 
     /// Returns the id of the message that the turn's calls belong to.
-    fn parent(&mut self) -> String {
+    fn parent_message_id(&mut self) -> String {
         match &self.open.message {
             Some(id) => id.clone(),
             None => {
@@ -260,7 +260,7 @@ impl AgUiEncoder {
 
     fn end_messages(&mut self, out: &mut Vec<u8>) {
         self.end_text(out);
-        self.end_thoughts(out);
+        self.end_reasoning(out);
     }
 
     fn end_text(&mut self, out: &mut Vec<u8>) {
@@ -271,8 +271,8 @@ impl AgUiEncoder {
         }
     }
 
-    fn end_thoughts(&mut self, out: &mut Vec<u8>) {
-        if let Some((span, message)) = self.open.thoughts.take() {
+    fn end_reasoning(&mut self, out: &mut Vec<u8>) {
+        if let Some((span, message)) = self.open.reasoning.take() {
             Event::ReasoningMessageEnd { message_id: &message }.write(out);
             Event::ReasoningEnd { message_id: &span }.write(out);
         }
@@ -290,10 +290,10 @@ impl AgUiEncoder {
             Phase::Generating | Phase::Acting => Some(("the run was left before its end", "interrupted")),
             _ => None,
         };
-        let is_over = |line: &Line| run.call(&line.id).is_none_or(|call| call.result().is_some());
-        self.close(|line| is_over(line) && !(failed.is_some() && line.is_external), out);
+        let is_over = |streamed: &StreamedCall| run.call(&streamed.id).is_none_or(|call| call.result().is_some());
+        self.end_open_parts(|streamed| is_over(streamed) && !(failed.is_some() && streamed.is_external), out);
         if let Some((message, code)) = failed {
-            return self.error(message, code, out);
+            return self.write_error(message, code, out);
         }
         let outcome = self.outcome(run);
         let cut = match run.phase() {
@@ -304,8 +304,8 @@ impl AgUiEncoder {
             _ => None,
         };
         self.finish = Some(Finish {
-            outcome: Some(outcome).filter(|outcome| self.client_version.takes(outcome)),
-            usage: self.used(),
+            outcome: Some(outcome).filter(|outcome| self.client_version.accepts(outcome)),
+            usage: self.token_usage(),
             metadata: cut.map(|reason| object([("finishReason", reason.into())])),
         });
         self.stage = Stage::Finished;
@@ -315,7 +315,7 @@ impl AgUiEncoder {
     fn outcome(&self, run: &Run) -> Outcome {
         let waits = |open: &&Interrupt| !matches!(open.kind, InterruptKind::External);
         let interrupts: Vec<_> =
-            run.interrupts().filter(waits).map(|open| interrupt(self, run, open, &self.by)).collect();
+            run.interrupts().filter(waits).map(|open| ag_ui_interrupt(self, run, open, &self.by)).collect();
         match run.phase() {
             Phase::Stopped(StopReason::Cancelled) => Outcome::Cancelled,
             _ if interrupts.is_empty() => Outcome::Success { pending_tool_call_ids: self.pending() },
@@ -323,20 +323,20 @@ impl AgUiEncoder {
         }
     }
 
-    /// Ends the stream with an error. The client shows `message`; `code` is for programs. Neither may contain details that belong
-    /// only in a log. A second call has no effect.
+    /// Ends the stream with an error. The client shows `message`; `code` is for programs. Neither may contain details that
+    /// only a log may contain. A second call has no effect.
     pub fn fail(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
         if self.begin_if_needed(out) {
-            self.close(|line| !line.is_external, out);
-            self.error(message, code, out);
+            self.end_open_parts(|streamed| !streamed.is_external, out);
+            self.write_error(message, code, out);
         }
     }
 
-    /// Sends the client the sealed run, attached to the last message that the client sent. So the last sealed run in a
-    /// conversation is the latest one. The one before it stays, for a client that replaces its last message. Older ones are
-    /// deleted, because they only make requests large. If `sealed` is empty, all are deleted, because the client would have only
-    /// an earlier run.
-    fn keep(&mut self, sealed: &str, out: &mut Vec<u8>) {
+    /// Writes the sealed run, attached to the last message that the client sent. So the last sealed run in a conversation is
+    /// the latest one. The one before it stays, for a client that replaces its last message. The client deletes older ones,
+    /// because they only make requests large. If `sealed` is empty, the client deletes all, because they lack the latest
+    /// messages.
+    fn write_sealed(&mut self, sealed: &str, out: &mut Vec<u8>) {
         if !self.begin_if_needed(out) {
             return;
         }
@@ -356,31 +356,31 @@ impl AgUiEncoder {
         keeps(&keeper, sealed, out);
     }
 
-    fn error(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
-        let usage = self.used();
+    fn write_error(&mut self, message: &str, code: &str, out: &mut Vec<u8>) {
+        let usage = self.token_usage();
         Event::RunError { message, code, usage: usage.as_deref() }.write(out);
         self.stage = Stage::Finished;
     }
 
-    /// Closes open messages and calls, and answers the calls that will get no other result. `is_over` selects them. After a
-    /// failure, it leaves out the calls that the client executes and answers itself.
-    fn close(&mut self, is_over: impl Fn(&Line) -> bool, out: &mut Vec<u8>) {
+    /// Ends open messages and arguments. Writes a result for the calls that will get no other; `is_over` selects them. After a
+    /// failure, it leaves out the calls whose results the client provides.
+    fn end_open_parts(&mut self, is_over: impl Fn(&StreamedCall) -> bool, out: &mut Vec<u8>) {
         self.end_messages(out);
         self.first = 0;
-        self.end_calls(out);
-        let over = self.lines.iter().filter(|line| line.is_unanswered() && is_over(line));
-        let over: Vec<_> = over.map(|line| line.id.clone()).collect();
+        self.end_all_arguments(out);
+        let over = self.calls.iter().filter(|streamed| streamed.awaits_result() && is_over(streamed));
+        let over: Vec<_> = over.map(|streamed| streamed.id.clone()).collect();
         for id in over {
-            self.answer(&id, &Content::Text(NO_RESULT.to_owned()), out);
+            self.write_result(&id, &Content::Text(NO_RESULT.to_owned()), out);
         }
     }
 
     /// Returns the calls that the client has to execute.
     fn pending(&self) -> Vec<String> {
-        self.lines.iter().filter(|line| line.is_pending()).map(|line| line.id.to_string()).collect()
+        self.calls.iter().filter(|streamed| streamed.is_pending()).map(|streamed| streamed.id.to_string()).collect()
     }
 
-    fn used(&self) -> Option<Vec<TokenUsage>> {
+    fn token_usage(&self) -> Option<Vec<TokenUsage>> {
         TokenUsage::of(self.usage, self.model.as_deref()).map(|used| vec![used])
     }
 }
@@ -396,21 +396,21 @@ impl Encoder for AgUiEncoder {
         }
         match event {
             RunEvent::StepStarted { .. } | RunEvent::TurnFailed { .. } => self.end_turn(out),
-            RunEvent::Text(text) => self.text(text, out),
-            RunEvent::Reasoning(text) => self.reasoning(text, out),
-            RunEvent::CallAnnounced { id, name } => self.announced(id, name, out),
-            RunEvent::CallArguments { id, text, .. } => self.arguments(id, text, now, out),
+            RunEvent::Text(text) => self.write_text(text, out),
+            RunEvent::Reasoning(text) => self.write_reasoning(text, out),
+            RunEvent::CallAnnounced { id, name } => self.announce_call(id, name, out),
+            RunEvent::CallArguments { id, text, .. } => self.write_arguments(id, text, now, out),
             RunEvent::TurnFinished { usage, .. } => {
                 self.usage += usage;
                 self.end_turn(out);
             }
-            RunEvent::CallAccepted(call) | RunEvent::CallStarted(call) => self.complete(&call.id, out),
-            RunEvent::CallOpened { call, interrupt } => self.opened(call, interrupt, out),
-            RunEvent::CallDecided { call, decision, by, .. } => decided(&call.id, decision, by, out),
-            RunEvent::CallProgress(progress) => self.progress(progress, out),
-            RunEvent::Provided(part) => self.provided(part, out),
-            RunEvent::Prompted(prompt) if prompt.steers => self.steered(prompt, out),
-            RunEvent::CallFinished { call, result, .. } => self.finished(call, result, out),
+            RunEvent::CallAccepted(call) | RunEvent::CallStarted(call) => self.end_arguments(&call.id, out),
+            RunEvent::CallOpened { call, interrupt } => self.write_interrupt(call, interrupt, out),
+            RunEvent::CallDecided { call, decision, by, .. } => write_decision(&call.id, decision, by, out),
+            RunEvent::CallProgress(progress) => self.write_progress(progress, out),
+            RunEvent::Provided(part) => self.write_provider_part(part, out),
+            RunEvent::Prompted(prompt) if prompt.steers => self.write_steering_message(prompt, out),
+            RunEvent::CallFinished { call, result, .. } => self.finish_call(call, result, out),
             RunEvent::RunStarted(_)
             | RunEvent::ModelAsked { .. }
             | RunEvent::ChoiceIgnored(_)
@@ -426,13 +426,15 @@ impl Encoder for AgUiEncoder {
     }
 
     fn due(&self) -> Option<Duration> {
-        self.lines[self.first..].iter().filter_map(Line::due).min()
+        self.calls[self.first..].iter().filter_map(StreamedCall::due).min()
     }
 
     fn flush(&mut self, now: Duration, out: &mut Vec<u8>) {
         if self.begin_if_needed(out) {
-            for line in self.lines[self.first..].iter_mut().filter(|line| line.due().is_some_and(|due| due <= now)) {
-                line.flush(out);
+            for streamed in
+                self.calls[self.first..].iter_mut().filter(|streamed| streamed.due().is_some_and(|due| due <= now))
+            {
+                streamed.flush(out);
             }
         }
     }
@@ -443,7 +445,7 @@ impl Encoder for AgUiEncoder {
         Event::RunStarted { thread_id, run_id: request, protocol_version, metadata: metadata.as_ref() }.write(out);
     }
 
-    fn state(&self, out: &mut Vec<u8>) {
+    fn write_state(&self, out: &mut Vec<u8>) {
         if let Some(frontend) = &self.frontend {
             frontend.write_state(out);
         }
@@ -463,13 +465,13 @@ impl Encoder for AgUiEncoder {
 
     fn end(&mut self, end: End<'_>, out: &mut Vec<u8>) {
         if let Some(sealed) = end.sealed {
-            self.keep(sealed, out);
+            self.write_sealed(sealed, out);
         }
         match (end.run, end.failure) {
             (Some(run), None | Some(AgentError::Model(_) | AgentError::Cancelled)) => self.finish(run, out),
             (_, Some(AgentError::Refused(_))) => self.fail("the conversation does not go on like this", "refused", out),
             (_, Some(AgentError::Store(StoreError::Full { of_owner }))) => {
-                let (code, message) = full(*of_owner);
+                let (code, message) = full_store_error(*of_owner);
                 self.fail(message, code, out);
             }
             (_, Some(AgentError::Store(_))) => self.fail("the conversation could not be kept", "store", out),
@@ -478,15 +480,15 @@ impl Encoder for AgUiEncoder {
     }
 }
 
-/// Splits a text into pieces that fit into a frame.
-pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
+/// Splits a text into pieces that fit into frames.
+pub fn split_text(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (piece, behind) = rest.split_at(rest.floor_char_boundary(MAX_BYTES));
-        rest = behind;
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(MAX_FRAME_TEXT));
+        rest = after;
         Some(piece)
     })
 }
@@ -502,9 +504,9 @@ impl fmt::Debug for AgUiEncoder {
 }
 
 /// Returns `open` as an interrupt of AG-UI, for a client of the principal `by`.
-fn interrupt(writer: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Principal) -> event::Interrupt {
+fn ag_ui_interrupt(encoder: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Principal) -> event::Interrupt {
     let id = approval_id(run.id(), open);
-    let expires_at = open.expires.and_then(iso);
+    let expires_at = open.expires.and_then(to_iso_8601);
     if !run.may_decide(open, by) {
         let message = Some("somebody else has to decide".to_owned());
         return event::Interrupt {
@@ -516,25 +518,27 @@ fn interrupt(writer: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Principal) 
         };
     }
     let name = run.call(open.id.call()).map_or("", |call| call.name.as_str());
-    let tool_call_id = writer.knows_calls_of(name).then(|| open.id.call().to_string());
-    let is_of_call = tool_call_id.is_some() && writer.client_version.has_tool_call_reason();
+    let tool_call_id = encoder.knows_calls_of(name).then(|| open.id.call().to_string());
+    let is_of_call = tool_call_id.is_some() && encoder.client_version.has_tool_call_reason();
     let of_call = if is_of_call { "tool_call" } else { "confirmation" };
     let is_inside = matches!(open.kind, InterruptKind::Inner { .. });
     let (reason, message, schema) = match &open.innermost().kind {
         InterruptKind::Question { question } => match &question.schema {
             Some(Value::Object(schema)) => ("input_required", question.text.clone(), schema.clone()),
             Some(_) => ("input_required", question.text.clone(), Object::new()),
-            None => ("confirmation", question.text.clone(), approval(None)),
+            None => ("confirmation", question.text.clone(), approval_schema(None)),
         },
         InterruptKind::Reconcile => {
             let message = format!("`{}` was started, and its outcome is unknown. Start it again?", open.shown.tool);
-            (of_call, message, approval(None))
+            (of_call, message, approval_schema(None))
         }
         // A nested call is not a call of this conversation, so its output is the answer to an interrupt.
-        InterruptKind::External => ("input_required", nested_call_notice(&open.shown), writer.output_of(open, name)),
+        InterruptKind::External => {
+            ("input_required", nested_call_notice(&open.shown), encoder.output_schema(open, name))
+        }
         // The client does not know the nested call, so it cannot edit its arguments.
-        _ if is_inside => (of_call, message(&open.shown), approval(None)),
-        _ => (of_call, message(&open.shown), approval(Some(writer.arguments_of(name)))),
+        _ if is_inside => (of_call, call_question(&open.shown), approval_schema(None)),
+        _ => (of_call, call_question(&open.shown), approval_schema(Some(encoder.arguments_schema(name)))),
     };
     event::Interrupt {
         id,
@@ -543,7 +547,7 @@ fn interrupt(writer: &AgUiEncoder, run: &Run, open: &Interrupt, by: &Principal) 
         tool_call_id,
         response_schema: Some(schema),
         expires_at,
-        metadata: Some(metadata(&open.shown)),
+        metadata: Some(call_metadata(&open.shown)),
     }
 }
 
@@ -551,32 +555,32 @@ impl AgUiEncoder {
     /// Returns `true` if the client knows calls of the tool `name` before a person decides about them.
     fn knows_calls_of(&self, name: &str) -> bool {
         let Some(spec) = self.tools.get(name).map(|tool| tool.spec()) else { return true };
-        self.visible.of(spec) != Visibility::Hidden && !(spec.options.external && self.is_held(name))
+        self.visibility.of(spec) != Visibility::Hidden && !(spec.options.external && self.is_held(name))
     }
 
     /// Returns the output schema of the tool that `open` belongs to, or an empty schema if it is not known.
-    fn output_of(&self, open: &Interrupt, name: &str) -> Object {
+    fn output_schema(&self, open: &Interrupt, name: &str) -> Object {
         let spec = gate::tool_of(&self.tools, name, open).map(|tool| tool.spec());
         let schema = spec.and_then(|spec| spec.output.as_ref()?.neutral().as_object());
         schema.cloned().unwrap_or_default()
     }
 
     /// Returns the schema of the arguments of the tool `name`, or a general one if it cannot be embedded in another schema.
-    fn arguments_of(&self, name: &str) -> Value {
+    fn arguments_schema(&self, name: &str) -> Value {
         let schema = self.tools.get(name).map(|tool| tool.spec().input.neutral());
         // References would point to the wrong root.
-        schema.filter(|schema| !refers(schema)).cloned().unwrap_or_else(|| json!({ "type": "object" }))
+        schema.filter(|schema| !has_references(schema)).cloned().unwrap_or_else(|| json!({ "type": "object" }))
     }
 }
 
-/// Returns the message about a nested call that the client has to execute.
+/// Returns the request to execute a nested call, which the client shows.
 fn nested_call_notice(shown: &CallView) -> String {
     let title = shown.title.as_deref().unwrap_or(&shown.tool);
     format!("Execute `{title}` with the arguments in `metadata`, and answer with its output.")
 }
 
 /// Returns the question about a call: the tool's own question, or one that lists all arguments.
-fn message(shown: &CallView) -> String {
+fn call_question(shown: &CallView) -> String {
     if let Some(challenge) = &shown.challenge {
         return challenge.clone();
     }
@@ -586,7 +590,7 @@ fn message(shown: &CallView) -> String {
 }
 
 /// Returns the schema of an answer that approves or denies, and may replace the arguments.
-fn approval(arguments: Option<Value>) -> Object {
+fn approval_schema(arguments: Option<Value>) -> Object {
     let mut properties = object([
         ("approved", json!({ "type": "boolean" })),
         ("reason", json!({ "type": "string", "description": "Why not." })),
@@ -598,8 +602,8 @@ fn approval(arguments: Option<Value>) -> Object {
     object([("type", "object".into()), ("properties", Value::Object(properties)), ("required", json!(["approved"]))])
 }
 
-/// Returns the metadata with which a client can show a call that it does not know.
-fn metadata(shown: &CallView) -> Object {
+/// Returns the metadata from which a client can show a call that it does not know.
+fn call_metadata(shown: &CallView) -> Object {
     let effect = match shown.effect {
         Effect::ReadOnly => "read_only",
         Effect::Write => "write",
@@ -616,16 +620,18 @@ fn metadata(shown: &CallView) -> Object {
     metadata
 }
 
-fn refers(schema: &Value) -> bool {
+fn has_references(schema: &Value) -> bool {
     match schema {
-        Value::Object(members) => members.keys().any(|key| key.starts_with('$')) || members.values().any(refers),
-        Value::Array(items) => items.iter().any(refers),
+        Value::Object(members) => {
+            members.keys().any(|key| key.starts_with('$')) || members.values().any(has_references)
+        }
+        Value::Array(items) => items.iter().any(has_references),
         _ => false,
     }
 }
 
 /// Returns a time as ISO 8601 in UTC, or `None` if it is too late to be represented.
-fn iso(time: Time) -> Option<String> {
+fn to_iso_8601(time: Time) -> Option<String> {
     let time = DateTime::from_timestamp_millis(i64::try_from(time.0).ok()?)?;
     Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
 }
@@ -639,29 +645,29 @@ mod tests {
     #[test]
     fn frames_name_the_request_that_reads_them() {
         let input = RunInput::read(br#"{"threadId":"a\",\"runId\":\"b","runId":"c\\\"","messages":[]}"#).unwrap();
-        let mut writer = AgUiEncoder::new(&input, Toolset::new(), "anna".into(), "x7");
+        let mut encoder = AgUiEncoder::new(&input, Toolset::new(), "anna".into(), "x7");
         let frame = |write: &mut dyn FnMut(&mut Vec<u8>)| {
             let mut out = Vec::new();
             write(&mut out);
             out.strip_prefix(b"data: ").map(|data| serde_json::from_slice::<Value>(data).unwrap())
         };
-        let mut own = frame(&mut |out| writer.begin(out)).unwrap();
+        let mut own = frame(&mut |out| encoder.begin(out)).unwrap();
         assert_eq!(own["runId"], "c\\\"");
         own["runId"] = json!("d\"");
-        assert_eq!(frame(&mut |out| writer.begin_for("d\"", out)).unwrap(), own);
-        assert_eq!(frame(&mut |out| writer.end_for(Some("d\""), out)), None);
+        assert_eq!(frame(&mut |out| encoder.begin_for("d\"", out)).unwrap(), own);
+        assert_eq!(frame(&mut |out| encoder.end_for(Some("d\""), out)), None);
         let (run, _) = Run::new("r".into(), "anna".into(), RunOptions::default(), Vec::new(), Time(0));
-        assert_eq!(frame(&mut |out| writer.finish(&run, out)), None);
-        let mut own = frame(&mut |out| writer.end_for(None, out)).unwrap();
+        assert_eq!(frame(&mut |out| encoder.finish(&run, out)), None);
+        let mut own = frame(&mut |out| encoder.end_for(None, out)).unwrap();
         assert_eq!((&own["type"], &own["runId"]), (&json!("RUN_FINISHED"), &json!("c\\\"")));
         own["runId"] = json!("d\"");
-        assert_eq!(frame(&mut |out| writer.end_for(Some("d\""), out)).unwrap(), own);
+        assert_eq!(frame(&mut |out| encoder.end_for(Some("d\""), out)).unwrap(), own);
     }
 
     #[test]
     fn times_are_iso_8601() {
-        assert_eq!(iso(Time(0)).as_deref(), Some("1970-01-01T00:00:00.000Z"));
-        assert_eq!(iso(Time(951_782_400_001)).as_deref(), Some("2000-02-29T00:00:00.001Z"));
-        assert_eq!(iso(Time(1_795_343_999_999)).as_deref(), Some("2026-11-22T10:39:59.999Z"));
+        assert_eq!(to_iso_8601(Time(0)).as_deref(), Some("1970-01-01T00:00:00.000Z"));
+        assert_eq!(to_iso_8601(Time(951_782_400_001)).as_deref(), Some("2000-02-29T00:00:00.001Z"));
+        assert_eq!(to_iso_8601(Time(1_795_343_999_999)).as_deref(), Some("2026-11-22T10:39:59.999Z"));
     }
 }

@@ -19,9 +19,9 @@ use tool_runtime::{
     tool::Question,
 };
 
-/// The events that can happen; the number is that of the call.
+/// An event to send to an encoder. A number is the index of a call.
 #[derive(Clone, Debug)]
-enum Happens {
+enum TestEvent {
     Step,
     Text(String),
     Reasoning(String),
@@ -48,26 +48,26 @@ const CALLS: [(&str, &str, &str); 4] = [
     ("d", "nothing", "{\"broken"),
 ];
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn any_event() -> impl Strategy<Value = TestEvent> {
     let call = 0..CALLS.len();
     prop_oneof![
-        1 => Just(Happens::Step),
-        1 => "[a-z\"\\\\\n\u{1F600}]{0,40}".prop_map(Happens::Text),
-        1 => "[a-z]{0,9}".prop_map(Happens::Reasoning),
-        3 => call.clone().prop_map(Happens::Announced),
-        3 => (call.clone(), "[a-z{}\":]{0,30}").prop_map(|(at, text)| Happens::Arguments(at, text)),
-        1 => Just(Happens::TurnEnds),
-        2 => call.clone().prop_map(Happens::Accepted),
-        2 => (call.clone(), 0..5u8).prop_map(|(at, kind)| Happens::Opened(at, kind)),
-        2 => (call.clone(), any::<bool>()).prop_map(|(at, yes)| Happens::Decided(at, yes)),
-        1 => call.clone().prop_map(Happens::Preliminary),
-        1 => call.clone().prop_map(Happens::Progress),
-        2 => (call, 0..7u8).prop_map(|(at, how)| Happens::Ends(at, how)),
-        1 => Just(Happens::Flush),
-        1 => any::<bool>().prop_map(Happens::Fails),
-        1 => Just(Happens::Steered),
-        1 => (0..3usize, 0..3u8).prop_map(|(at, kind)| Happens::Provided(at, kind)),
-        1 => (0..CALLS.len() - 1).prop_map(Happens::Inside),
+        1 => Just(TestEvent::Step),
+        1 => "[a-z\"\\\\\n\u{1F600}]{0,40}".prop_map(TestEvent::Text),
+        1 => "[a-z]{0,9}".prop_map(TestEvent::Reasoning),
+        3 => call.clone().prop_map(TestEvent::Announced),
+        3 => (call.clone(), "[a-z{}\":]{0,30}").prop_map(|(at, text)| TestEvent::Arguments(at, text)),
+        1 => Just(TestEvent::TurnEnds),
+        2 => call.clone().prop_map(TestEvent::Accepted),
+        2 => (call.clone(), 0..5u8).prop_map(|(at, kind)| TestEvent::Opened(at, kind)),
+        2 => (call.clone(), any::<bool>()).prop_map(|(at, yes)| TestEvent::Decided(at, yes)),
+        1 => call.clone().prop_map(TestEvent::Preliminary),
+        1 => call.clone().prop_map(TestEvent::Progress),
+        2 => (call, 0..7u8).prop_map(|(at, how)| TestEvent::Ends(at, how)),
+        1 => Just(TestEvent::Flush),
+        1 => any::<bool>().prop_map(TestEvent::Fails),
+        1 => Just(TestEvent::Steered),
+        1 => (0..3usize, 0..3u8).prop_map(|(at, kind)| TestEvent::Provided(at, kind)),
+        1 => (0..CALLS.len() - 1).prop_map(TestEvent::Inside),
     ]
 }
 
@@ -98,7 +98,7 @@ fn result(how: u8) -> CallResult {
     }
 }
 
-fn tell(stream: &mut AiSdkEncoder, run: &Run, happens: &Happens, now: Duration, out: &mut Vec<u8>) {
+fn send(encoder: &mut AiSdkEncoder, run: &Run, event: &TestEvent, now: Duration, out: &mut Vec<u8>) {
     let call = |at: &usize| &run.calls()[*at];
     let progress = |at: &usize, preliminary| {
         let mut progress = Progress::new(call(at).id.to_string(), 0.5, None);
@@ -107,62 +107,62 @@ fn tell(stream: &mut AiSdkEncoder, run: &Run, happens: &Happens, now: Duration, 
         progress
     };
     // The arguments of the last call are not JSON, so no tool accepts them and no policy sees them.
-    if let Happens::Accepted(3) | Happens::Opened(3, _) | Happens::Ends(3, 2) = happens {
+    if let TestEvent::Accepted(3) | TestEvent::Opened(3, _) | TestEvent::Ends(3, 2) = event {
         return;
     }
-    match happens {
-        Happens::Step => stream.event(Event::StepStarted { step: 1 }, now, out),
-        Happens::Text(text) => stream.event(Event::Text(text), now, out),
-        Happens::Reasoning(text) => stream.event(Event::Reasoning(text), now, out),
-        Happens::Announced(at) => {
-            stream.event(Event::CallAnnounced { id: &call(at).id, name: &call(at).name }, now, out);
+    match event {
+        TestEvent::Step => encoder.event(Event::StepStarted { step: 1 }, now, out),
+        TestEvent::Text(text) => encoder.event(Event::Text(text), now, out),
+        TestEvent::Reasoning(text) => encoder.event(Event::Reasoning(text), now, out),
+        TestEvent::Announced(at) => {
+            encoder.event(Event::CallAnnounced { id: &call(at).id, name: &call(at).name }, now, out);
         }
-        Happens::Arguments(at, text) => {
-            stream.event(Event::CallArguments { id: &call(at).id, text, so_far: PartialArguments::EMPTY }, now, out);
+        TestEvent::Arguments(at, text) => {
+            encoder.event(Event::CallArguments { id: &call(at).id, text, so_far: PartialArguments::EMPTY }, now, out);
         }
-        Happens::TurnEnds => {
+        TestEvent::TurnEnds => {
             let finished = Event::TurnFinished { reason: &FinishReason::Stop, usage: Usage::default() };
-            stream.event(finished, now, out);
+            encoder.event(finished, now, out);
         }
-        Happens::Accepted(at) => stream.event(Event::CallAccepted(call(at)), now, out),
-        Happens::Opened(at, kind) => {
+        TestEvent::Accepted(at) => encoder.event(Event::CallAccepted(call(at)), now, out),
+        TestEvent::Opened(at, kind) => {
             let interrupt = interrupt(run, *at, *kind);
-            stream.event(Event::CallOpened { call: call(at), interrupt: &interrupt }, now, out);
+            encoder.event(Event::CallOpened { call: call(at), interrupt: &interrupt }, now, out);
         }
-        Happens::Decided(at, yes) => {
+        TestEvent::Decided(at, yes) => {
             let interrupt = interrupt(run, *at, 0).id;
             let decision = if *yes { Decision::Approve } else { Decision::deny("no") };
             let by = "anna".into();
             let decided = Event::CallDecided { call: call(at), interrupt: &interrupt, decision: &decision, by: &by };
-            stream.event(decided, now, out);
+            encoder.event(decided, now, out);
         }
-        Happens::Preliminary(at) => {
-            stream.event(Event::CallProgress(&progress(at, Some(json!(1)))), now, out);
+        TestEvent::Preliminary(at) => {
+            encoder.event(Event::CallProgress(&progress(at, Some(json!(1)))), now, out);
         }
-        Happens::Progress(at) => stream.event(Event::CallProgress(&progress(at, None)), now, out),
-        Happens::Ends(at, how) => {
+        TestEvent::Progress(at) => encoder.event(Event::CallProgress(&progress(at, None)), now, out),
+        TestEvent::Ends(at, how) => {
             let result = result(*how);
-            stream.event(Event::CallFinished { call: call(at), result: &result, detail: None }, now, out);
+            encoder.event(Event::CallFinished { call: call(at), result: &result, detail: None }, now, out);
         }
-        Happens::Flush => stream.flush(now, out),
-        Happens::Fails(again) => stream.event(Event::TurnFailed { error: "s3cret", again: *again }, now, out),
-        Happens::Steered => {
+        TestEvent::Flush => encoder.flush(now, out),
+        TestEvent::Fails(again) => encoder.event(Event::TurnFailed { error: "s3cret", again: *again }, now, out),
+        TestEvent::Steered => {
             let mut prompt = Prompt::new(vec![Part::text("no, this")], "anna".into(), Time(0));
             prompt.steers = true;
-            stream.event(Event::Prompted(&prompt), now, out);
+            encoder.event(Event::Prompted(&prompt), now, out);
         }
-        Happens::Provided(at, kind) => {
+        TestEvent::Provided(at, kind) => {
             // One part has the id of a call, the other has none.
             let kinds = [ProviderPartKind::Call, ProviderPartKind::Result, ProviderPartKind::Failure];
             let part =
                 ProviderPart::new("p", ["s1", "a", ""][*at], "search", kinds[usize::from(*kind)], "{\"url\":\"x\"}");
-            stream.event(Event::Provided(&part), now, out);
+            encoder.event(Event::Provided(&part), now, out);
         }
-        Happens::Inside(at) => {
+        TestEvent::Inside(at) => {
             let inner = interrupt(run, *at, 1);
             let mut open = interrupt(run, *at, 0);
             open.kind = InterruptKind::Inner { tool: "work".to_owned(), interrupt: Box::new(inner), feedback: None };
-            stream.event(Event::CallOpened { call: call(at), interrupt: &open }, now, out);
+            encoder.event(Event::CallOpened { call: call(at), interrupt: &open }, now, out);
         }
     }
 }
@@ -172,7 +172,7 @@ proptest! {
 
     #[test]
     fn every_order_of_events_is_readable(
-        all in prop::collection::vec((happens(), 0..60u64), 0..60),
+        all in prop::collection::vec((any_event(), 0..60u64), 0..60),
         version in prop_oneof![Just(SdkVersion::V6), Just(SdkVersion::V7)],
         reported in any::<bool>(),
         ending in 0..4u8,
@@ -180,25 +180,25 @@ proptest! {
         let run = run_of(&CALLS);
         let mut settings = StreamSettings::new(tools()).client_version(version);
         settings.tool_errors = if reported { Errors::Full } else { Errors::Masked };
-        let mut stream = AiSdkEncoder::new("m", run.id(), settings);
+        let mut encoder = AiSdkEncoder::new("m", run.id(), settings);
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
-        stream.begin(&mut out);
-        for (happens, millis) in &all {
+        encoder.begin(&mut out);
+        for (event, millis) in &all {
             now += Duration::from_millis(*millis);
-            tell(&mut stream, &run, happens, now, &mut out);
+            send(&mut encoder, &run, event, now, &mut out);
         }
         let failure = match ending {
             0 => Some(AgentError::Cancelled),
             1 => Some(AgentError::NoAnswer { reason: "s3cret".to_owned() }),
             _ => None,
         };
-        stream.end(End::new((ending == 2).then_some(&run), failure.as_ref()), &mut out);
-        stream.event(Event::Text("too late"), now, &mut out);
-        stream.end(End::new(None, None), &mut out);
+        encoder.end(End::new((ending == 2).then_some(&run), failure.as_ref()), &mut out);
+        encoder.event(Event::Text("too late"), now, &mut out);
+        encoder.end(End::new(None, None), &mut out);
         let chunks = chunks(&out);
         assert_legal(&chunks, &[], if version == SdkVersion::V6 { 6 } else { 7 });
         let text = String::from_utf8(out).unwrap();
-        let is_asked = |(happens, _): &(Happens, u64)| matches!(happens, Happens::Opened(2, _) | Happens::Inside(2));
+        let is_asked = |(event, _): &(TestEvent, u64)| matches!(event, TestEvent::Opened(2, _) | TestEvent::Inside(2));
         let is_seen = text.contains("hush") || text.contains("\"toolCallId\":\"c\"");
         prop_assert!(!is_seen || all.iter().any(is_asked), "a hidden tool is seen, and nobody is asked: {text}");
         prop_assert!(!text.contains("s3cret"), "a failure is visible: {text}");
@@ -208,22 +208,22 @@ proptest! {
     #[test]
     fn no_text_is_lost(texts in prop::collection::vec(("[a-z\"\\\\\u{1F600}]{1,60}", 0..40u64), 1..80)) {
         let run = run_of(&[("a", "work", "{}")]);
-        let mut stream = AiSdkEncoder::new("m", run.id(), StreamSettings::new(tools()));
+        let mut encoder = AiSdkEncoder::new("m", run.id(), StreamSettings::new(tools()));
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
-        stream.begin(&mut out);
+        encoder.begin(&mut out);
         let call = &run.calls()[0];
-        stream.event(Event::StepStarted { step: 1 }, now, &mut out);
-        stream.event(Event::CallAnnounced { id: &call.id, name: &call.name }, now, &mut out);
+        encoder.event(Event::StepStarted { step: 1 }, now, &mut out);
+        encoder.event(Event::CallAnnounced { id: &call.id, name: &call.name }, now, &mut out);
         for (text, millis) in &texts {
             now += Duration::from_millis(*millis);
-            stream.event(Event::CallArguments { id: &call.id, text, so_far: PartialArguments::EMPTY }, now, &mut out);
+            encoder.event(Event::CallArguments { id: &call.id, text, so_far: PartialArguments::EMPTY }, now, &mut out);
         }
         for (text, millis) in &texts {
             now += Duration::from_millis(*millis);
-            stream.event(Event::Text(text), now, &mut out);
+            encoder.event(Event::Text(text), now, &mut out);
         }
-        stream.event(Event::CallAccepted(call), now, &mut out);
-        stream.end(End::new(None, None), &mut out);
+        encoder.event(Event::CallAccepted(call), now, &mut out);
+        encoder.end(End::new(None, None), &mut out);
         let chunks = chunks(&out);
         let all: String = texts.iter().map(|(text, _)| text.as_str()).collect();
         let of = |key: &str| chunks.iter().filter_map(|chunk| chunk[key].as_str()).collect::<String>();

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::{Chunk, DataParts, Errors, Json, SdkVersion, StreamSettings, frame},
+    super::{Chunk, DataParts, Errors, Json, SdkVersion, StreamSettings, write_frame},
     Sent, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -117,7 +117,7 @@ fn unsupported_chunks_are_not_sent_to_a_client() {
     };
     let text = |chunk: &Chunk<'_>, version| {
         let mut out = Vec::new();
-        frame(chunk, version, &mut out);
+        write_frame(chunk, version, &mut out);
         String::from_utf8(out).unwrap()
     };
     let six = r#"data: {"type":"tool-approval-request","approvalId":"a.1","toolCallId":"a","signature":"s"}"#;
@@ -139,13 +139,13 @@ fn tools_put_data_into_the_message() {
     });
     let cx = Context::new("a").with(data.clone());
     let mut sent = Sent::new(StreamSettings::new(tools()));
-    sent.stream = sent.stream.data(data);
+    sent.encoder = sent.encoder.data(data);
     sent.event(Event::StepStarted { step: 1 });
     sent.event(Event::Text("Look:"));
     let message = DataParts::of(&cx).unwrap();
     message.put("weather", "oslo", json!({ "n": 21 }));
     message.notify("toast", json!("done"));
-    sent.stream.flush(Duration::ZERO, &mut sent.out);
+    sent.encoder.flush(Duration::ZERO, &mut sent.out);
     let chunks = sent.end(End::new(None, None));
     let weather = json!({ "type": "data-weather", "id": "oslo", "data": { "n": 21 } });
     assert_eq!(chunks[4..6], [weather, json!({ "type": "data-toast", "data": "done", "transient": true })]);

@@ -22,23 +22,23 @@ use tool_runtime::toolset::{RuntimeTool, Toolset};
 
 /// A stream and its output.
 struct Sent {
-    stream: AiSdkEncoder,
+    encoder: AiSdkEncoder,
     out: Vec<u8>,
 }
 
 impl Sent {
     fn new(settings: StreamSettings) -> Self {
-        let mut sent = Self { stream: AiSdkEncoder::new("m", &"run".into(), settings), out: Vec::new() };
-        sent.stream.begin(&mut sent.out);
+        let mut sent = Self { encoder: AiSdkEncoder::new("m", &"run".into(), settings), out: Vec::new() };
+        sent.encoder.begin(&mut sent.out);
         sent
     }
 
     fn event(&mut self, event: Event<'_>) {
-        self.stream.event(event, Duration::ZERO, &mut self.out);
+        self.encoder.event(event, Duration::ZERO, &mut self.out);
     }
 
     fn end(mut self, end: End<'_>) -> Vec<Value> {
-        self.stream.end(end, &mut self.out);
+        self.encoder.end(end, &mut self.out);
         chunks(&self.out)
     }
 }
@@ -101,7 +101,7 @@ fn text<'a>(chunk: &'a Value, key: &str) -> &'a str {
     chunk[key].as_str().unwrap_or_else(|| panic!("{key} is missing in {chunk}"))
 }
 
-/// Panics unless clients accept the chunks. `known` are calls of earlier answers, each with whether an approval was requested.
+/// Panics unless clients accept the chunks. `known` are calls of earlier responses; the flag is set if an approval was requested.
 fn assert_legal(all: &[Value], known: &[(&str, bool)], version: u8) {
     let at = |asked: bool| if asked { At::Requested } else { At::Available };
     let mut calls: BTreeMap<String, At> = known.iter().map(|(id, asked)| ((*id).to_owned(), at(*asked))).collect();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    super::{ChatRequest, Claimed, Trigger, approval_id, match_claims},
+    super::{ChatRequest, ClaimKind, Trigger, approval_id, match_claims},
     run_of,
 };
 use tool_run::run::LogEntry;
@@ -17,11 +17,11 @@ fn read(body: &Value) -> ChatRequest {
 }
 
 /// Returns a run in which the call `a` waits for an approval, and `b` for its output.
-fn waiting() -> (Run, String) {
-    waiting_with(r#"{"n": 1.0, "path": "x"}"#)
+fn waiting_run() -> (Run, String) {
+    waiting_run_with(r#"{"n": 1.0, "path": "x"}"#)
 }
 
-fn waiting_with(arguments: &str) -> (Run, String) {
+fn waiting_run_with(arguments: &str) -> (Run, String) {
     let mut run = run_of(&[("a", "work", arguments), ("b", "client", "{}")]);
     let tools = super::tools();
     for (name, id, kind) in
@@ -45,7 +45,7 @@ fn waiting_with(arguments: &str) -> (Run, String) {
     (run, asked)
 }
 
-fn answered(approval: &str, approved: bool, input: &Value) -> Value {
+fn answer_body(approval: &str, approved: bool, input: &Value) -> Value {
     let part = json!({
         "type": "tool-work", "toolCallId": "a", "state": "approval-responded", "input": input,
         "approval": { "id": approval, "approved": approved, "reason": "so" },
@@ -55,15 +55,15 @@ fn answered(approval: &str, approved: bool, input: &Value) -> Value {
 
 #[test]
 fn an_approval_of_the_shown_arguments_is_accepted() {
-    let (run, asked) = waiting();
-    let matched = match_claims(&run, &read(&answered(&asked, true, &json!({ "path": "x", "n": 1 }))));
+    let (run, asked) = waiting_run();
+    let matched = match_claims(&run, &read(&answer_body(&asked, true, &json!({ "path": "x", "n": 1 }))));
     assert_eq!(matched.decisions, [("a.1".parse().unwrap(), Decision::Approve)]);
     // A client that could not read the arguments has them as a text.
-    let matched = match_claims(&run, &read(&answered(&asked, true, &json!(r#"{"n": 1, "path": "x"}"#))));
+    let matched = match_claims(&run, &read(&answer_body(&asked, true, &json!(r#"{"n": 1, "path": "x"}"#))));
     assert_eq!(matched.decisions.len(), 1);
-    let matched = match_claims(&run, &read(&answered(&asked, false, &json!(null))));
+    let matched = match_claims(&run, &read(&answer_body(&asked, false, &json!(null))));
     assert_eq!(matched.decisions, [("a.1".parse().unwrap(), Decision::deny("so"))]);
-    let mut beside = answered(&asked, true, &json!({ "path": "y" }));
+    let mut beside = answer_body(&asked, true, &json!({ "path": "y" }));
     beside["decisions"] = json!({ (&asked): { "decision": "edit", "arguments": { "path": "y" } }, "other": 1 });
     let arguments = json!({ "path": "y" });
     assert_eq!(match_claims(&run, &read(&beside)).decisions, [("a.1".parse().unwrap(), Decision::Edit { arguments })]);
@@ -71,7 +71,7 @@ fn an_approval_of_the_shown_arguments_is_accepted() {
 
 #[test]
 fn forged_moved_and_changed_approvals_are_refused() {
-    let (run, asked) = waiting();
+    let (run, asked) = waiting_run();
     let input = json!({ "path": "x", "n": 1 });
     let open = run.interrupts().next().unwrap();
     let elsewhere = approval_id(&RunId::from("other"), open);
@@ -79,7 +79,7 @@ fn forged_moved_and_changed_approvals_are_refused() {
     asked_later.since = Time(6);
     let later = approval_id(run.id(), &asked_later);
     for approval in ["a.1", "", "a", &elsewhere, &later, &format!("{asked}0")] {
-        let matched = match_claims(&run, &read(&answered(approval, true, &input)));
+        let matched = match_claims(&run, &read(&answer_body(approval, true, &input)));
         assert_eq!((matched.decisions.len(), matched.unasked), (0, 1), "{approval}");
     }
     for input in [
@@ -89,11 +89,11 @@ fn forged_moved_and_changed_approvals_are_refused() {
         json!(null),
         json!({ "path": "x", "n": 1, "m": 2 }),
     ] {
-        let matched = match_claims(&run, &read(&answered(&asked, true, &input)));
+        let matched = match_claims(&run, &read(&answer_body(&asked, true, &input)));
         assert_eq!((matched.decisions.len(), matched.tampered.len()), (0, 1), "{input}");
     }
     // An output of a call that waits for an approval has no effect.
-    let mut body = answered(&asked, true, &input);
+    let mut body = answer_body(&asked, true, &input);
     body["messages"][0]["parts"][0]["state"] = "output-available".into();
     body["messages"][0]["parts"][0]["output"] = json!("made up");
     assert_eq!(match_claims(&run, &read(&body)).decisions, []);
@@ -101,9 +101,9 @@ fn forged_moved_and_changed_approvals_are_refused() {
 
 #[test]
 fn every_digit_of_the_shown_arguments_counts() {
-    let (run, asked) = waiting_with(r#"{"n":18446744073709551617,"path":"x"}"#);
+    let (run, asked) = waiting_run_with(r#"{"n":18446744073709551617,"path":"x"}"#);
     let decided = |number: &str| {
-        let body = answered(&asked, true, &json!({ "n": "N", "path": "x" })).to_string().replace(r#""N""#, number);
+        let body = answer_body(&asked, true, &json!({ "n": "N", "path": "x" })).to_string().replace(r#""N""#, number);
         let matched = match_claims(&run, &ChatRequest::read(body.as_bytes()).unwrap());
         assert_eq!(matched.decisions.len() + matched.tampered.len(), 1);
         !matched.decisions.is_empty()
@@ -116,7 +116,7 @@ fn every_digit_of_the_shown_arguments_counts() {
 
 #[test]
 fn outputs_of_external_calls_are_accepted() {
-    let (run, _) = waiting();
+    let (run, _) = waiting_run();
     let of = |part: Value| {
         let body = json!({ "id": "c", "message": { "role": "assistant", "parts": [part] } });
         match_claims(&run, &read(&body)).decisions.pop().map(|(_, decision)| decision)
@@ -147,20 +147,20 @@ fn unknown_parts_are_ignored() {
         request.messages.iter().map(|message| (message.is_from_user, message.content.len())).collect();
     assert_eq!(message, [(true, 1), (false, 1), (true, 1)]);
     assert_eq!(request.prompt().unwrap().id.as_deref(), Some("u"));
-    for (body, says) in [
+    for (body, expected) in [
         ("", "not JSON"),
         ("[]", "not a JSON object"),
         ("{}", "`id`"),
         (r#"{"id": "c", "messages": {}}"#, "`messages`"),
     ] {
         let error = ChatRequest::read(body.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
 }
 
-/// Generates bodies that resemble those of clients.
-fn near() -> impl Strategy<Value = Value> {
-    let (_, asked) = waiting();
+/// Generates JSON that resembles the bodies of clients.
+fn client_like_json() -> impl Strategy<Value = Value> {
+    let (_, asked) = waiting_run();
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -220,12 +220,12 @@ fn near() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn nothing_panics_and_nothing_is_approved_that_was_not(messages in prop::collection::vec(near(), 0..6), decisions in near()) {
-        let (run, asked) = waiting();
+    fn nothing_panics_and_nothing_is_approved_that_was_not(messages in prop::collection::vec(client_like_json(), 0..6), decisions in client_like_json()) {
+        let (run, asked) = waiting_run();
         let request = read(&json!({ "id": "c", "messages": messages, "decisions": decisions }));
         for (interrupt, decision) in match_claims(&run, &request).decisions {
-            let named = request.claims.iter().any(|claim| match &claim.claimed {
-                Claimed::Answered { approval, .. } => *approval == asked,
+            let named = request.claims.iter().any(|claim| match &claim.kind {
+                ClaimKind::Answered { approval, .. } => *approval == asked,
                 _ => claim.call == "b",
             });
             let beside = request.decisions.iter().any(|(id, _)| *id == asked);

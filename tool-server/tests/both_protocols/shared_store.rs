@@ -1,4 +1,4 @@
-//! Several servers on one store, without sticky sessions.
+//! Tests of several servers with one store, without sticky sessions.
 
 use std::{
     sync::{
@@ -31,7 +31,7 @@ use tool_test_kit::{
 use tower::ServiceExt;
 
 use crate::{
-    kit::{Answer, input, post, user},
+    kit::{Response, input, post, user},
     model::{Step, play},
     tools::working,
 };
@@ -46,17 +46,18 @@ fn pay(#[state] paid: &AtomicUsize) -> &'static str {
 /// The run of the chat `c`.
 const RUN: &str = "1:9:anonymous:c";
 
-/// The lease where no server ends: a slow server must not be taken for one that is gone.
+/// The lease in tests in which no server ends. It is long, so that a slow server does not lose it.
 const LEASE: Duration = Duration::from_mins(1);
 
-/// The mark before which the model waits.
+/// The character that makes the model wait before its delta.
 const PAUSE: char = '⏸';
 
 struct Fleet {
     servers: Vec<(Router, ShutdownHandle)>,
     agents: Vec<Agent>,
+    /// Permits for the tool `work`.
     done: Arc<Semaphore>,
-    /// Permits for the model to go on.
+    /// Permits for the model.
     more: Arc<Semaphore>,
     paid: Arc<AtomicUsize>,
 }
@@ -69,7 +70,7 @@ impl Fleet {
         let tools = tools.merge(toolset!(Arc::clone(&paid); pay)).unwrap();
         let agent = |store: Arc<dyn Store>| {
             let permits = Arc::clone(&more);
-            let model = FunctionModel::streaming(move |asked| play(asked).then(pausing(&permits)));
+            let model = FunctionModel::streaming(move |request| play(request).then(pause(&permits)));
             Agent::new(model).tools(tools.clone()).store(store).lease_time(lease)
         };
         let server = |agent: &Agent| {
@@ -85,44 +86,44 @@ impl Fleet {
         self.servers[number].0.clone()
     }
 
-    async fn get(&self, number: usize, path: &str) -> Answer {
-        read(self.router(number), Request::get(format!("http://localhost{path}")), Body::empty()).await
+    async fn get(&self, number: usize, path: &str) -> Response {
+        send(self.router(number), Request::get(format!("http://localhost{path}")), Body::empty()).await
     }
 
-    async fn post(&self, number: usize, path: &str, body: &Value) -> Answer {
+    async fn post(&self, number: usize, path: &str, body: &Value) -> Response {
         let request = Request::post(format!("http://localhost{path}")).header(header::CONTENT_TYPE, "application/json");
-        read(self.router(number), request, Body::from(body.to_string())).await
+        send(self.router(number), request, Body::from(body.to_string())).await
     }
 
     /// Sends a request, and waits until the text of the first turn has arrived. Returns the task that reads the rest.
-    async fn follow(&self, number: usize, request: Request<Body>) -> JoinHandle<Answer> {
+    async fn follow(&self, number: usize, request: Request<Body>) -> JoinHandle<Response> {
         let mut reading = Reading::begin(self.router(number), request).await;
         // Quotes in a message that holds the script are escaped, so they differ from those around a delta.
-        reading.until("\"I work.\"").await;
-        tokio::spawn(reading.rest())
+        reading.read_until("\"I work.\"").await;
+        tokio::spawn(reading.read_rest())
     }
 
-    /// Begins an answer, and waits until the store has it.
-    async fn begin(self: &Arc<Self>, number: usize, path: &'static str, body: Value) -> JoinHandle<Answer> {
+    /// Begins a response, and waits until the store has its run.
+    async fn begin(self: &Arc<Self>, number: usize, path: &'static str, body: Value) -> JoinHandle<Response> {
         let fleet = Arc::clone(self);
-        let answer = tokio::spawn(async move { fleet.post(number, path, &body).await });
-        // Until then, other servers do not know the run.
-        self.until_in_progress(RUN).await;
-        answer
+        let response = tokio::spawn(async move { fleet.post(number, path, &body).await });
+        // Before that, other servers do not know the run.
+        self.wait_until_in_progress(RUN).await;
+        response
     }
 
-    /// Waits until the store has a run that goes on by itself.
-    async fn until_in_progress(&self, run: &str) {
-        self.until(run, |run| matches!(run.phase(), Phase::Generating | Phase::Acting)).await;
+    /// Waits until the store has a run whose model or tools work.
+    async fn wait_until_in_progress(&self, run: &str) {
+        self.wait_until(run, |run| matches!(run.phase(), Phase::Generating | Phase::Acting)).await;
     }
 
     /// Waits until a call of a run was started `attempts` times.
-    async fn until_started(&self, run: &str, attempts: u32) {
-        self.until(run, |run| run.calls().iter().any(|call| call.attempts >= attempts)).await;
+    async fn wait_until_started(&self, run: &str, attempts: u32) {
+        self.wait_until(run, |run| run.calls().iter().any(|call| call.attempts >= attempts)).await;
     }
 
     /// Waits until the store has a run for which `holds` returns `true`.
-    async fn until(&self, run: &str, holds: impl Fn(&Run) -> bool) {
+    async fn wait_until(&self, run: &str, holds: impl Fn(&Run) -> bool) {
         let held = async {
             while !self.agents[0].open(&run.into()).await.is_ok_and(|session| holds(session.run())) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -132,7 +133,7 @@ impl Fleet {
     }
 }
 
-/// A stream, and what has arrived of it.
+/// A stream, and the text that it has delivered.
 struct Reading {
     status: u16,
     bytes: BodyDataStream,
@@ -147,26 +148,26 @@ impl Reading {
     }
 
     /// Reads the next piece. Returns `false` at the end.
-    async fn read(&mut self) -> bool {
+    async fn read_next(&mut self) -> bool {
         let Some(piece) = self.bytes.next().await else { return false };
         self.text.push_str(std::str::from_utf8(&piece.unwrap()).unwrap());
         true
     }
 
     /// Reads until `part` has arrived.
-    async fn until(&mut self, part: &str) {
+    async fn read_until(&mut self, part: &str) {
         let arrives = async {
             while !self.text.contains(part) {
-                assert!(self.read().await, "no {part}: {}", self.text);
+                assert!(self.read_next().await, "no {part}: {}", self.text);
             }
         };
         within("the other server's stream", arrives).await;
     }
 
     /// Reads the rest.
-    async fn rest(mut self) -> Answer {
-        while self.read().await {}
-        Answer { status: self.status, text: self.text.replace("data: [DONE]\n\n", "") }
+    async fn read_rest(mut self) -> Response {
+        while self.read_next().await {}
+        Response { status: self.status, text: self.text.replace("data: [DONE]\n\n", "") }
     }
 }
 
@@ -175,7 +176,7 @@ fn get(path: &str) -> Request<Body> {
 }
 
 /// Returns a function that waits for a permit before each delta with a pause.
-fn pausing<D: std::fmt::Debug + Send + 'static>(
+fn pause<D: std::fmt::Debug + Send + 'static>(
     permits: &Arc<Semaphore>,
 ) -> impl Fn(D) -> BoxFuture<'static, D> + Send + use<D> {
     let permits = Arc::clone(permits);
@@ -190,14 +191,15 @@ fn pausing<D: std::fmt::Debug + Send + 'static>(
     }
 }
 
-pub(crate) async fn read(router: Router, request: axum::http::request::Builder, body: Body) -> Answer {
+/// Sends a request, and reads the response to its end.
+pub(crate) async fn send(router: Router, request: axum::http::request::Builder, body: Body) -> Response {
     let response = router.oneshot(request.body(body).unwrap()).await.unwrap();
     let status = response.status().as_u16();
     let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    Answer { status, text: String::from_utf8(bytes.to_vec()).unwrap().replace("data: [DONE]\n\n", "") }
+    Response { status, text: String::from_utf8(bytes.to_vec()).unwrap().replace("data: [DONE]\n\n", "") }
 }
 
-/// Says something, works, says more, and pays.
+/// Returns a script that writes text and calls `work`, then writes text and calls `pay`.
 fn script() -> String {
     let work = vec![Step::Text("I work.".to_owned()), Step::Call("work".to_owned()), Step::End(0)];
     let pay = vec![Step::Text("I pay.".to_owned()), Step::Call("pay".to_owned()), Step::End(0)];
@@ -209,9 +211,9 @@ pub(crate) fn chat(id: &str, text: &str) -> Value {
     json!({ "id": "c", "messages": [{ "id": id, "role": "user", "parts": parts }], "resumable": true })
 }
 
-/// Returns the events, without what differs between two readers of one answer.
-fn events(answer: &Answer) -> Vec<Value> {
-    let mut events = answer.events();
+/// Returns the events, without the members that differ between two readers of one response.
+fn events(response: &Response) -> Vec<Value> {
+    let mut events = response.events();
     for event in &mut events {
         let fields = event.as_object_mut().unwrap();
         fields.retain(|name, _| !["messageId", "parentMessageId", "runId", "timestamp", "id"].contains(&name.as_str()));
@@ -219,7 +221,8 @@ fn events(answer: &Answer) -> Vec<Value> {
     events
 }
 
-async fn each_store(lease: Duration, check: impl AsyncFn(Arc<Fleet>)) {
+/// Runs `check` with a store in memory, and with PostgreSQL.
+async fn with_each_store(lease: Duration, check: impl AsyncFn(Arc<Fleet>)) {
     check(Arc::new(Fleet::new(&Stores::memory(), lease))).await;
     let schema = Schema::new();
     check(Arc::new(Fleet::new(&schema.stores().await, lease))).await;
@@ -227,27 +230,27 @@ async fn each_store(lease: Duration, check: impl AsyncFn(Arc<Fleet>)) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_is_followed_on_a_second_server_and_decided_on_a_third() {
-    each_store(LEASE, async |fleet| {
-        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+async fn a_response_is_followed_on_a_second_server_and_decided_on_a_third() {
+    with_each_store(LEASE, async |fleet| {
+        let response = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
         let followed = fleet.follow(1, get("/api/chat/c/stream")).await;
-        // A page that loads the chat anywhere leaves out the answer that it can read.
+        // On every server, the loaded chat leaves out the response in progress, which the page reads as a stream.
         let loaded = fleet.get(2, "/api/chat/c").await;
         let loaded: Value = serde_json::from_str(&loaded.text).unwrap();
         assert_eq!(loaded.as_array().unwrap().len(), 1, "{loaded}");
         fleet.done.add_permits(1);
-        let (answer, followed) = (answer.await.unwrap(), followed.await.unwrap());
-        assert_eq!(events(&followed), events(&answer));
+        let (response, followed) = (response.await.unwrap(), followed.await.unwrap());
+        assert_eq!(events(&followed), events(&response));
         // The same decision on two servers counts once.
-        let approval = answer.event("tool-approval-request")["approvalId"].as_str().unwrap().to_owned();
+        let approval = response.event("tool-approval-request")["approvalId"].as_str().unwrap().to_owned();
         let loaded: Value = serde_json::from_str(&fleet.get(2, "/api/chat/c").await.text).unwrap();
         let decided = json!({
             "id": "c", "messages": loaded, "decisions": { approval: { "decision": "approve" } }, "resumable": true,
         });
         let (one, other) = tokio::join!(fleet.post(2, "/api/chat", &decided), fleet.post(1, "/api/chat", &decided));
         assert!(one.status == 200 || other.status == 200, "{} {}", one.text, other.text);
-        for answer in [one, other].iter().filter(|answer| answer.status == 200) {
-            assert!(answer.text.contains("done") && answer.text.contains("paid"), "{}", answer.text);
+        for response in [one, other].iter().filter(|response| response.status == 200) {
+            assert!(response.text.contains("done") && response.text.contains("paid"), "{}", response.text);
         }
         assert_eq!(fleet.paid.load(Ordering::SeqCst), 1);
     })
@@ -256,17 +259,18 @@ async fn an_answer_is_followed_on_a_second_server_and_decided_on_a_third() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thread_of_ag_ui_is_followed_and_loaded_on_other_servers() {
-    each_store(LEASE, async |fleet| {
+    with_each_store(LEASE, async |fleet| {
         let prompt = user("m1", &script());
         let body = input("c", &json!([prompt]), &json!({}));
-        let answer = fleet.begin(0, "/agent", serde_json::from_str(&body).unwrap()).await;
+        let response = fleet.begin(0, "/agent", serde_json::from_str(&body).unwrap()).await;
         let replayed = fleet.follow(1, get("/agent/c/stream")).await;
         let empty = input("c", &json!([]), &json!({}));
         let connect = Request::post("http://localhost/agent/connect").header(header::CONTENT_TYPE, "application/json");
         let connected = fleet.follow(2, connect.body(Body::from(empty.clone())).unwrap()).await;
         fleet.done.add_permits(1);
-        let (answer, replayed, connected) = (answer.await.unwrap(), replayed.await.unwrap(), connected.await.unwrap());
-        assert_eq!(replayed.kinds(), answer.kinds());
+        let (response, replayed, connected) =
+            (response.await.unwrap(), replayed.await.unwrap(), connected.await.unwrap());
+        assert_eq!(replayed.kinds(), response.kinds());
         let snapshot = connected.event("MESSAGES_SNAPSHOT");
         assert_eq!(snapshot["messages"][0]["id"], "m1");
         assert_eq!(connected.event("TOOL_CALL_RESULT")["content"], "worked");
@@ -277,29 +281,29 @@ async fn a_thread_of_ag_ui_is_followed_and_loaded_on_other_servers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn any_server_stops_and_replaces_the_answer_of_another() {
-    each_store(LEASE, async |fleet| {
-        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+async fn any_server_stops_and_replaces_the_response_of_another() {
+    with_each_store(LEASE, async |fleet| {
+        let response = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
         assert_eq!(fleet.post(1, "/api/chat/c/stop", &json!({})).await.status, 204);
-        assert!(!answer.await.unwrap().text.contains("I pay."));
-        let answer = fleet.begin(2, "/api/chat", chat("m2", &script())).await;
+        assert!(!response.await.unwrap().text.contains("I pay."));
+        let response = fleet.begin(2, "/api/chat", chat("m2", &script())).await;
         let prompt = serde_json::to_string(&[[Step::Text("Something else.".to_owned())]]).unwrap();
         let other = fleet.post(0, "/api/chat", &chat("m3", &prompt)).await;
         assert!(other.text.contains("Something else."), "{}", other.text);
-        assert!(!answer.await.unwrap().text.contains("I pay."));
+        assert!(!response.await.unwrap().text.contains("I pay."));
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_run_of_a_server_that_is_gone_is_taken_over() {
-    // The follower waits for the end of the lease, and must not take over before the server is gone.
-    each_store(Duration::from_secs(5), async |fleet| {
-        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+async fn the_run_of_an_ended_server_is_taken_over() {
+    // The follower waits for the end of the lease, and must not take over before the server has ended.
+    with_each_store(Duration::from_secs(5), async |fleet| {
+        let response = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
         let followed = fleet.follow(1, get("/api/chat/c/stream")).await;
         fleet.servers[0].1.suspend(Duration::ZERO).await;
-        answer.await.unwrap();
-        // The work starts again, because that does no harm.
+        response.await.unwrap();
+        // `work` is read-only, so it starts again.
         fleet.done.add_permits(1);
         let followed = followed.await.unwrap();
         assert!(followed.text.contains("I work.") && followed.text.contains("worked"), "{}", followed.text);
@@ -313,16 +317,16 @@ async fn the_run_of_a_server_that_is_gone_is_taken_over() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
-    // No server follows before the first one is gone, so this lease need not outlast a stall.
-    each_store(Duration::from_secs(3), async |fleet| {
-        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
-        // A run of the application itself, whose process is gone, too.
+    // No server follows before the first one has ended, so this lease need not outlast a stall.
+    with_each_store(Duration::from_secs(3), async |fleet| {
+        let response = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+        // This run is the application's own, and its process ends, too.
         let mut job = fleet.agents[0].session_with_id("job", Vec::new());
         let job = tokio::spawn(async move { job.send(script()).await });
-        fleet.until_in_progress("job").await;
+        fleet.wait_until_in_progress("job").await;
         fleet.servers[0].1.suspend(Duration::ZERO).await;
-        answer.await.unwrap();
-        fleet.until_started("job", 1).await;
+        response.await.unwrap();
+        fleet.wait_until_started("job", 1).await;
         job.abort();
         assert!(job.await.is_err());
         let left = fleet.agents[0].open(&"job".into()).await.unwrap().run().rev();
@@ -336,7 +340,7 @@ async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
             }
         };
         within("the worker", asks).await;
-        // The worker waits for nobody any more, and ends with its server.
+        // The worker has no more runs, and ends with its server.
         server.handle().suspend(Duration::from_mins(1)).await;
         worker.await.unwrap();
         assert_eq!(fleet.agents[0].open(&"job".into()).await.unwrap().run().rev(), left);
@@ -347,51 +351,51 @@ async fn a_server_continues_the_chats_of_others_and_no_other_runs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_ends_leaves_the_chats_that_it_continues() {
-    // No server follows before the first one is gone. The test waits for the end of two leases.
-    each_store(Duration::from_secs(2), async |fleet| {
-        let answer = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
-        fleet.until_started(RUN, 1).await;
+    // No server follows before the first one has ended. The test waits for the end of two leases.
+    with_each_store(Duration::from_secs(2), async |fleet| {
+        let response = fleet.begin(0, "/api/chat", chat("m1", &script())).await;
+        fleet.wait_until_started(RUN, 1).await;
         fleet.servers[0].1.suspend(Duration::ZERO).await;
-        answer.await.unwrap();
+        response.await.unwrap();
         let server = Server::new(fleet.agents[1].clone());
         let worker = tokio::spawn(server.take_over());
-        // Until the worker has a lease, and the call works again.
-        fleet.until_started(RUN, 2).await;
+        // Then the worker has a lease, and the call runs again.
+        fleet.wait_until_started(RUN, 2).await;
         server.handle().suspend(Duration::ZERO).await;
         worker.await.unwrap();
-        // The abandoned call may take one before it is dropped.
+        // The abandoned call may use one permit before it is dropped.
         fleet.done.add_permits(2);
-        let answer = within("the answer", fleet.get(2, "/api/chat/c/stream")).await;
-        assert!(answer.text.contains("I pay."), "{}", answer.text);
+        let response = within("the response", fleet.get(2, "/api/chat/c/stream")).await;
+        assert!(response.text.contains("I pay."), "{}", response.text);
     })
     .await;
 }
 
-/// Returns the events with the pieces of each text and of all arguments as one.
-fn merged(answer: &Answer) -> Vec<Value> {
+/// Returns the events, with the deltas of each text and of each call's arguments merged.
+fn merge_deltas(response: &Response) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
-    for mut event in events(answer) {
-        let piece = |event: &Value| ["delta", "inputTextDelta"].into_iter().find(|name| event[*name].is_string());
-        if let (Some(name), Some(last)) = (piece(&event), all.last_mut())
-            && piece(last) == Some(name)
+    for mut event in events(response) {
+        let delta = |event: &Value| ["delta", "inputTextDelta"].into_iter().find(|name| event[*name].is_string());
+        if let (Some(name), Some(last)) = (delta(&event), all.last_mut())
+            && delta(last) == Some(name)
             && (&last["type"], &last["toolCallId"]) == (&event["type"], &event["toolCallId"])
         {
             let whole = format!("{}{}", last[name].as_str().unwrap(), event[name].as_str().unwrap());
             last[name] = whole.into();
             continue;
         }
-        // A request states the version of the protocol, on which the outcome depends.
+        // The outcome depends on the protocol's version, which only some of the requests state.
         event.as_object_mut().unwrap().remove("outcome");
         all.push(event);
     }
     all
 }
 
-/// Begins an answer on one server whose turn has three pauses. Checks that its stream on another server grows at each of them.
-async fn grows(fleet: &Arc<Fleet>, path: &'static str, body: impl Fn(&str) -> Value, stream: &str) {
+/// Begins a response whose turn has three pauses. Checks that its stream on another server grows up to each of them.
+async fn check_growth(fleet: &Arc<Fleet>, path: &'static str, body: impl Fn(&str) -> Value, stream: &str) {
     let texts = ["I think ⏸of it. ", "I write ⏸about it: "];
-    let halves = |text: &str| text.split_once(PAUSE).map(|(first, rest)| (first.to_owned(), format!("{PAUSE}{rest}")));
-    let [(first, second), (third, fourth)] = texts.map(|text| halves(text).unwrap());
+    let split = |text: &str| text.split_once(PAUSE).map(|(first, rest)| (first.to_owned(), format!("{PAUSE}{rest}")));
+    let [(first, second), (third, fourth)] = texts.map(|text| split(text).unwrap());
     let turn = vec![
         Step::Reasoning(first),
         Step::Reasoning(second),
@@ -403,28 +407,28 @@ async fn grows(fleet: &Arc<Fleet>, path: &'static str, body: impl Fn(&str) -> Va
         Step::Arguments(0, " }".to_owned()),
         Step::End(0),
     ];
-    let answer = fleet.begin(0, path, body(&serde_json::to_string(&[turn]).unwrap())).await;
+    let response = fleet.begin(0, path, body(&serde_json::to_string(&[turn]).unwrap())).await;
     let mut reading = Reading::begin(fleet.router(1), get(stream)).await;
     for wanted in ["I think ", "I write ", "{ "] {
-        reading.until(&format!("\"{wanted}\"")).await;
+        reading.read_until(&format!("\"{wanted}\"")).await;
         fleet.more.add_permits(1);
     }
-    let followed = reading.rest().await;
-    assert_eq!(merged(&followed), merged(&answer.await.unwrap()));
+    let followed = reading.read_rest().await;
+    assert_eq!(merge_deltas(&followed), merge_deltas(&response.await.unwrap()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_stream_of_another_server_s_answer_grows_with_the_model_s_turn() {
-    each_store(LEASE, async |fleet| {
-        grows(&fleet, "/api/chat", |script| chat("m1", script), "/api/chat/c/stream").await;
+async fn the_stream_on_another_server_grows_with_the_model_s_turn() {
+    with_each_store(LEASE, async |fleet| {
+        check_growth(&fleet, "/api/chat", |script| chat("m1", script), "/api/chat/c/stream").await;
     })
     .await;
-    each_store(LEASE, async |fleet| {
+    with_each_store(LEASE, async |fleet| {
         let body = |script: &str| {
             let body = input("c", &json!([user("m1", script)]), &json!({}));
             serde_json::from_str(&body).unwrap()
         };
-        grows(&fleet, "/agent", body, "/agent/c/stream").await;
+        check_growth(&fleet, "/agent", body, "/agent/c/stream").await;
     })
     .await;
 }
