@@ -238,13 +238,11 @@ fn resource(contents: ResourceContents) -> Part {
             media_type: usable_media_type(mime_type),
             contents: message::ResourceContents::Text(text),
         },
-        Resourcemessage::ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } if is_base64(&blob) => {
-            Part::Resource {
-                uri: one_line(&uri),
-                media_type: usable_media_type(mime_type),
-                contents: message::ResourceContents::Base64(blob),
-            }
-        }
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } if is_base64(&blob) => Part::Resource {
+            uri: one_line(&uri),
+            media_type: usable_media_type(mime_type),
+            contents: message::ResourceContents::Base64(blob),
+        },
         ResourceContents::BlobResourceContents { uri, .. } => {
             Part::text(format!("({}, which cannot be read)", one_line(&uri)))
         }
