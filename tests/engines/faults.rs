@@ -240,7 +240,7 @@ async fn decide_on_two_clocks(agent: &Agent) -> Vec<String> {
     };
     let (one, other) = tokio::join!(decide(&behind, Decision::Approve), decide(&ahead, Decision::Approve));
     outcomes.extend([one, other]);
-    assert!(ended(agent, &id).await[0].is_success());
+    assert!(finish(agent, &id).await[0].is_success());
     for by in [&behind, &ahead] {
         outcomes.extend([decide(by, Decision::Approve).await, decide(by, Decision::deny("late")).await]);
     }

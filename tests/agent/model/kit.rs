@@ -69,9 +69,9 @@ pub(crate) fn unavailable() -> ModelError {
 
 /// An item of a scripted stream: a delta, a failure or a pause.
 pub(crate) enum Piece {
-    Says(Delta),
-    Fails(ModelErrorKind),
-    Waits(Duration),
+    Delta(Delta),
+    Failure(ModelErrorKind),
+    Pause(Duration),
 }
 
 /// Returns a model whose answer to request number n, from 1, is `pieces(n)`.
