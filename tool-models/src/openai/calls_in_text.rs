@@ -36,10 +36,10 @@ struct JsonCall<'a> {
 }
 
 impl CallsInTextDecoder {
-    /// Creates the decoder. If `is_enabled` is not set, it does not look for calls in text.
-    pub fn new(messages: &[Message], tools: &ToolList, is_enabled: bool) -> Self {
+    /// Creates the decoder for the response to a request with these messages and tools.
+    pub fn new(messages: &[Message], tools: &ToolList) -> Self {
         let calls = Calls::new(tools, ListFormat::OpenAi, messages);
-        let buffered = (is_enabled && !tools.is_empty()).then(String::new);
+        let buffered = (!tools.is_empty()).then(String::new);
         Self { inner: Decoder::new(messages, tools), tools: tools.clone(), calls, buffered }
     }
 

@@ -17,6 +17,7 @@ use crate::{
 };
 use tool_runtime::model::{Delta, Model, ModelError, Request};
 
+use calls_in_text::CallsInTextDecoder;
 pub use decoder::Decoder;
 
 const BASE_URL: &str = "https://api.openai.com/v1";
@@ -191,9 +192,12 @@ impl Model for OpenAi {
         }
         let url = format!("{}/chat/completions", self.base_url.trim_end_matches('/'));
         let post = Post { url, headers, body: request::write_body(self, &request) };
-        self.http.stream(post, move || {
-            calls_in_text::CallsInTextDecoder::new(request.messages, request.tools, self.calls_in_text)
-        })
+        let (messages, tools) = (request.messages, request.tools);
+        if self.calls_in_text {
+            self.http.stream(post, move || CallsInTextDecoder::new(messages, tools))
+        } else {
+            self.http.stream(post, move || Decoder::new(messages, tools))
+        }
     }
 }
 

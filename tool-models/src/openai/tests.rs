@@ -554,7 +554,11 @@ fn decode_text(pieces: &[&str], reason: &str, is_enabled: bool) -> (Vec<Delta>, 
     let piece = |piece: &&str| json!({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": null}]});
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
     let events = pieces.iter().map(piece).chain([end]).map(|event| event.to_string()).chain([DONE.to_owned()]);
-    let deltas = decode(CallsInTextDecoder::new(&[], &tools, is_enabled), events).unwrap();
+    let deltas = if is_enabled {
+        decode(CallsInTextDecoder::new(&[], &tools), events).unwrap()
+    } else {
+        decode(Decoder::new(&[], &tools), events).unwrap()
+    };
     let turn = turn_of(deltas.clone());
     (deltas, turn)
 }

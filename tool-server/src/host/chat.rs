@@ -6,13 +6,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    body::Body,
-    http::{HeaderName, HeaderValue, header},
-    response::Response,
-};
-use bytes::Bytes;
-use futures_core::Stream;
+use axum::response::Response;
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedMutexGuard;
 use tool_runtime::{
@@ -25,7 +19,7 @@ use tool_runtime::{
 use super::{
     ApiError, Shared,
     registry::{ActiveResponse, ChatGuard, Prompted, Protocol, ResponsePermit},
-    replay::{OnReaders, ReplayBuffer, ReplayObserver},
+    replay::{OnReaders, ReplayBuffer, ReplayObserver, event_stream},
     run_sized,
     seal::{SingleUse, seal_error},
 };
@@ -530,15 +524,4 @@ impl Drop for EndOnDrop {
         self.active.buffer.end(End::new(None, None));
         self.guard.clear_active(&self.active);
     }
-}
-
-/// Returns a response with an event stream, and headers that keep proxies from buffering it.
-pub(crate) fn event_stream(body: impl Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static) -> Response {
-    let mut response = Response::new(Body::from_stream(body));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    response
 }

@@ -37,11 +37,11 @@ use crate::protocol::{
     ai_sdk::{SdkVersion, StreamSettings},
     full_store_error,
 };
-pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, event_stream, run_name};
+pub(crate) use chat::{Chat, DecisionOutcome, OnLeave, Start, cancel_open, detach, run_name};
 pub use registry::ShutdownHandle;
 pub(crate) use registry::{Protocol, Registry};
 pub(crate) use reload::{ListedChat, Page};
-pub(crate) use replay::{ReplayBuffer, ReplayLimits};
+pub(crate) use replay::{ReplayBuffer, ReplayLimits, event_stream};
 pub(crate) use seal::Seals;
 #[cfg(feature = "mcp")]
 pub(crate) use seal::{SingleUse, now};

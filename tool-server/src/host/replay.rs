@@ -13,6 +13,11 @@ use std::{
 
 use super::lock;
 use crate::protocol::{Encoder, End};
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, header},
+    response::Response,
+};
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use futures_util::{
@@ -504,6 +509,17 @@ impl Segments {
         }
         Some((number, left))
     }
+}
+
+/// Returns a response with an event stream, and headers that keep proxies from buffering it.
+pub(crate) fn event_stream(body: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
 }
 
 #[cfg(test)]
