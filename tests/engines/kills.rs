@@ -225,7 +225,7 @@ async fn play(session: &mut Session, effects: &Effects) -> HashMap<String, usize
 async fn play_under(victim: &str, kill: impl Fn(&mut TestService)) {
     let mut service = TestService::new().await;
     let store = engine::connect(&service.address).await;
-    let (count, seed) = (number_from_env("KILLS", 10), number_from_env("KILLS_SEED", 7));
+    let (count, seed) = (number_from_env("KILLS", 4), number_from_env("KILLS_SEED", 7));
     let mut random = seed;
     let mut moment = || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
