@@ -355,7 +355,7 @@ impl<'a> Printer<'a> {
         }
         match members.get("additionalProperties") {
             Some(schema) => {
-                types.push(self.type_of(schema, &pointer::push(at, "additionalProperties"), position.inside()))
+                types.push(self.type_of(schema, &pointer::push(at, "additionalProperties"), position.inside()));
             }
             // Members without a pattern may have any value.
             None if !types.is_empty() && members.contains_key("properties") => {}

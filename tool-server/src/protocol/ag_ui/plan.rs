@@ -209,7 +209,7 @@ impl Plan {
             let call = run.call(&tool_call_id.as_str().into());
             match call.and_then(Call::interrupt).filter(|open| matches!(open.kind, InterruptKind::External)) {
                 Some(open) => {
-                    self.decisions.push((open.id.clone(), result_decision(open, content, error.as_deref(), tools)))
+                    self.decisions.push((open.id.clone(), result_decision(open, content, error.as_deref(), tools)));
                 }
                 None if last_prompt.is_none_or(|prompt| prompt < at) && is_stray(&with_result, call, tool_call_id) => {
                     strays.push(stray_note(tool_call_id, content, error.as_deref()));

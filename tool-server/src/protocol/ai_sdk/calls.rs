@@ -229,7 +229,7 @@ impl AiSdkEncoder {
                 self.write_approval_request(at, open, Some(&text), out);
             }
             InterruptKind::Approval { .. } => {
-                self.write_approval_request(at, open, open.shown.challenge.as_deref(), out)
+                self.write_approval_request(at, open, open.shown.challenge.as_deref(), out);
             }
             InterruptKind::Reconcile => {
                 let text = "the call was started, and its outcome is unknown; approve to start it again";
@@ -301,10 +301,10 @@ impl AiSdkEncoder {
                 self.write_frame(&error_chunk(&message.call_id, &text, None, None), out);
             }
             _ if self.calls[at].is_concealed => {
-                self.write_frame(&output_chunk(&message.call_id, CONCEALED, None, None), out)
+                self.write_frame(&output_chunk(&message.call_id, CONCEALED, None, None), out);
             }
             [Part::Json { json }] => {
-                self.write_frame(&output_chunk(&message.call_id, Json::Text(json), None, None), out)
+                self.write_frame(&output_chunk(&message.call_id, Json::Text(json), None, None), out);
             }
             [Part::Text { text }] => {
                 let text = Value::from(text.as_str());

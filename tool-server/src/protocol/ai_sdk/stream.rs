@@ -451,7 +451,7 @@ impl Encoder for AiSdkEncoder {
             Event::CallFinished { call, result, .. } => self.finish_call(call, result, out),
             Event::TurnFailed { again, .. } => self.end_failed_step(again, out),
             Event::Prompted(prompt) if prompt.steers => {
-                self.write_steering_message(prompt.id.as_deref(), &prompt.content, out)
+                self.write_steering_message(prompt.id.as_deref(), &prompt.content, out);
             }
             Event::Provided(part) => self.write_provider_part(part, out),
             Event::Prompted(_)
