@@ -10,7 +10,7 @@ use std::{
 
 use crate::{case::Case, clock};
 
-/// Measures the cost of one round of a case, in the same unit for all cases of a run.
+/// Measures the cost of one round of a case: in instructions, or in CPU time if callgrind is missing or fails.
 pub(crate) fn measure(case: &Case) -> f64 {
     if can_count() {
         let (few, many) = case.rounds;

@@ -34,9 +34,11 @@ use tool_runtime::{
 
 use crate::{clock, report::Report};
 
-/// The number of runs in a measurement, of runs at once, and of pairs of measurements.
+/// The number of runs in a measurement.
 const RUNS: usize = 100;
+/// The number of runs at once.
 const AT_ONCE: usize = 8;
+/// The number of pairs of measurements.
 const PAIRS: usize = 5;
 
 /// The length of a run's head in bytes, which every append carries beside the entries.

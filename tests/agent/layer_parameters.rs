@@ -1,4 +1,4 @@
-//! Tests of layers with other parameters than their tool.
+//! Tests of layers that show the model other parameters than the tool has.
 
 use std::{
     borrow::Cow,
@@ -98,15 +98,16 @@ async fn a_layer_replaces_the_parameters_of_its_tool() {
 async fn a_layers_parameters_are_translated_again_for_each_attempt() {
     let inside = Flaky::default();
     let runs = Arc::clone(&inside.runs);
-    let tools = Toolset::new().with(inside).unwrap().layer(Add).layer(TimeLimit::new(Duration::from_secs(1)));
+    let tools =
+        Toolset::new().with(inside).unwrap().layer(ExtraParameter).layer(TimeLimit::new(Duration::from_secs(1)));
     let output = call(&tools.layer(Retry::new(3)), "flaky", r#"{"extra":true,"n":" seven "}"#).await.unwrap();
     assert_eq!((output.as_json(), runs.load(SeqCst)), (Some(r#""seven on try 3""#), 3));
 }
 
 /// A layer with the parameter `extra`, which the tool does not have.
-struct Add;
+struct ExtraParameter;
 
-impl Layer for Add {
+impl Layer for ExtraParameter {
     fn arguments<'a>(&self, call: Invocation<'a>, _: &ToolSpec) -> Result<Cow<'a, str>, CallError> {
         let mut given: serde_json::Map<String, Value> = serde_json::from_str(call.arguments).unwrap();
         given.shift_remove("extra");
@@ -114,7 +115,7 @@ impl Layer for Add {
     }
 }
 
-/// A tool that calls validators before it reads its arguments, trims its texts, and fails twice.
+/// A tool that counts its reads as validations, trims its text, and fails on its first two runs.
 struct Flaky {
     spec: Arc<ToolSpec>,
     validations: Arc<AtomicUsize>,
@@ -174,7 +175,7 @@ async fn changes_by_validators_are_shown_in_the_layers_parameters_or_refused() {
     let inside = Flaky::default();
     let (validations, runs) = (Arc::clone(&inside.validations), Arc::clone(&inside.runs));
     runs.store(5, SeqCst);
-    let tools = Toolset::new().with(inside).unwrap().layer(Add);
+    let tools = Toolset::new().with(inside).unwrap().layer(ExtraParameter);
     let cx = Context::new("c");
     let arguments = r#"{"n":" 7","extra":1}"#;
     let starting = tools.start("flaky", arguments, &cx).now().unwrap_err();

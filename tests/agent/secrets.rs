@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     CallError, Content, Context, Failure, OutputWithContent, Part, Rejection, ResourceContents, Toolset,
     feedback::{Choices, Report},
-    layer::{CallLog, Secrets},
+    layer::{CallLog, SecretFilter},
     tool,
     toolset::RuntimeTool,
 };
@@ -33,7 +33,7 @@ async fn model_text(tools: &Toolset, name: &str, arguments: &str) -> String {
 
 #[tokio::test]
 async fn a_secret_is_found_anywhere_in_an_output() {
-    let secrets = Secrets::new(["hunter2", "", "1234", "say \"hi\"", "grüße\n"]).pattern("sk-[a-z]{4}").unwrap();
+    let secrets = SecretFilter::new(["hunter2", "", "1234", "say \"hi\"", "grüße\n"]).pattern("sk-[a-z]{4}").unwrap();
     for output in [
         json!("hunter2"),
         json!({ "a": [{ "b": "it is hunter2!" }] }),
@@ -63,17 +63,17 @@ async fn a_secret_is_found_anywhere_in_an_output() {
 
 #[tokio::test]
 async fn redaction_leaves_the_rest_unchanged() {
-    let secrets = Secrets::new(["password", "password1"]).redact("[redacted]");
+    let secrets = SecretFilter::new(["password", "password1"]).redact("[redacted]");
     let output = json!({ "a": 1.50, "big": 12_345_678_901_234_567_890_u64, "b": ["password1", "my password", null] });
     let clean = model_text(&tools_returning(output).layer(secrets), "give", "{}").await;
     assert_eq!(clean, r#"{"a":1.5,"big":12345678901234567890,"b":["[redacted]","my [redacted]",null]}"#);
-    let stubborn = Secrets::new(["a"]).redact("banana");
+    let stubborn = SecretFilter::new(["a"]).redact("banana");
     assert_eq!(
         model_text(&tools_returning(json!("abc")).layer(stubborn), "give", "{}").await,
         REFUSED,
         "a replacement with the secret is refused"
     );
-    let across = Secrets::new([r#"x","y"#]).redact("-").problem("no");
+    let across = SecretFilter::new([r#"x","y"#]).redact("-").problem("no");
     assert_eq!(
         model_text(&tools_returning(json!(["x", "y"])).layer(across), "give", "{}").await,
         r#"{"ok":false,"problems":["no"]}"#
@@ -121,8 +121,8 @@ async fn contents_and_failures_are_searched_and_causes_go_to_the_log() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&log);
     let all = tool_runtime::toolset!(shown, content, fails);
-    let refusing = all.clone().layer(Secrets::new(["hunter2"]));
-    let redacting = all.layer(Secrets::new(["hunter2"]).redact("***")).layer(CallLog::new(move |entry| {
+    let refusing = all.clone().layer(SecretFilter::new(["hunter2"]));
+    let redacting = all.layer(SecretFilter::new(["hunter2"]).redact("***")).layer(CallLog::new(move |entry| {
         sink.lock().unwrap().push(entry.result.as_ref().err().map(CallError::for_log));
     }));
     for (name, arguments, redacted) in [
@@ -161,7 +161,7 @@ async fn feedback_and_external_answers_are_searched() {
     let external = RuntimeTool::new("out", "Outside.").input(schema).external().unwrap();
     let tools = Toolset::new().with(external).unwrap();
     assert!(model_text(&tools, "out", r#"{"who":"x"}"#).await.contains("hunter2"));
-    let tools = tools.layer(Secrets::new(["hunter2"]));
+    let tools = tools.layer(SecretFilter::new(["hunter2"]));
     let cx = Context::new("c");
     let refused = tools.call("out", r#"{"who":"x"}"#, &cx).await.unwrap_err();
     assert!(refused.did_not_run() && refused.for_model().as_text() == Some(REFUSED), "{refused:?}");
@@ -171,9 +171,9 @@ async fn feedback_and_external_answers_are_searched() {
 
 #[test]
 fn secrets_stay_out_of_logs_and_patterns_are_validated() {
-    let secrets = Secrets::new(["hunter2"]).pattern("hunter[0-9]").unwrap();
+    let secrets = SecretFilter::new(["hunter2"]).pattern("hunter[0-9]").unwrap();
     assert!(!format!("{secrets:?}").contains("hunter"), "{secrets:?}");
-    let error = Secrets::new([""; 0]).pattern("(").unwrap_err();
+    let error = SecretFilter::new([""; 0]).pattern("(").unwrap_err();
     assert!(error.to_string().contains("not a regular expression"), "{error}");
 }
 
@@ -219,7 +219,7 @@ proptest! {
         let call = |secrets| run.block_on(async {
             tools_returning(output.clone()).layer(secrets).call("give", "{}", &Context::new("c")).await
         });
-        let (refusing, redacting) = (call(Secrets::new([&*secret])), call(Secrets::new([&*secret]).redact("#")));
+        let (refusing, redacting) = (call(SecretFilter::new([&*secret])), call(SecretFilter::new([&*secret]).redact("#")));
         if holds(&output, &secret) {
             prop_assert!(refusing.is_err());
             let clean: Option<Value> = redacting.ok().map(|output| output.decode().unwrap());

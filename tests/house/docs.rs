@@ -241,6 +241,34 @@ fn names_in_backticks_exist() {
     report(&broken);
 }
 
+/// An item in backticks before a link to a source, as in "`step` ([step/mod.rs](…))", must be in that file.
+#[test]
+fn items_are_in_the_linked_files() {
+    let mut broken = Vec::new();
+    for page in dev() {
+        let text = fs::read_to_string(&page).unwrap();
+        let parts: Vec<&str> = text.split('`').collect();
+        for (code, after) in parts[1..].iter().zip(&parts[2..]).step_by(2) {
+            let after = after.trim_start();
+            let after = after.strip_prefix("in").map_or(after, str::trim_start).trim_start_matches('(');
+            let Some((name, target)) = after.strip_prefix('[').and_then(|link| link.split_once("](")) else { continue };
+            let target = target.split(')').next().unwrap();
+            if name.contains(']') || !target.ends_with(".rs") {
+                continue;
+            }
+            let path = page.parent().unwrap().join(target);
+            let item = code.rsplit("::").next().unwrap().trim_end_matches("()");
+            let is_module =
+                path.components().rev().take(2).any(|part| Path::new(&part).file_stem().unwrap_or_default() == item);
+            let is_there = || fs::read_to_string(&path).is_ok_and(|source| source.contains(item));
+            if !is_module && !is_there() {
+                broken.push(format!("{}: `{code}` is not in {target}", page.display()));
+            }
+        }
+    }
+    report(&broken);
+}
+
 #[test]
 fn links_lead_somewhere() {
     let mut all = Vec::new();

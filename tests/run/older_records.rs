@@ -21,7 +21,7 @@ fn fingerprint_with_texts(tool: &ToolSpec) -> String {
 }
 
 #[tokio::test]
-async fn s03_interrupts_in_older_records_can_be_decided() {
+async fn s03_an_older_interrupt_can_be_decided_if_its_tool_is_unchanged() {
     let edit = || Decision::Edit { arguments: json!({ "amount": 6 }) };
     for store in stores().await {
         for (decision, description, expected) in [

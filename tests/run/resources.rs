@@ -1,4 +1,5 @@
-//! Tests of resources: calls that share one run one after the other, in the model's order. All others run in parallel.
+//! Tests of resources: calls that conflict run one after the other, in the model's order. Two calls conflict if one writes what
+//! the other reads or writes. All others run in parallel.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@
 use tool_runtime::{
     Agent, AgentError,
     agent::Event,
-    layer::Secrets,
+    layer::SecretFilter,
     model::{ScriptedModel, Turn},
     tool, toolset,
     toolset::{Permission, ProposedCall},
@@ -33,7 +33,7 @@ async fn main() -> Result<(), AgentError> {
         Turn::say("Done."),
     ]);
     Agent::new(model)
-        .tools(toolset!(read_file).layer(Secrets::new(["hunter2"]).redact("********")))
+        .tools(toolset!(read_file).layer(SecretFilter::new(["hunter2"]).redact("********")))
         .policy(|call: &ProposedCall<'_>| {
             let arguments: serde_json::Value = serde_json::from_str(call.arguments).unwrap_or_default();
             match arguments["path"].as_str() {

@@ -171,7 +171,7 @@ fn other_users_cannot_decide_and_unknown_ids_are_errors() {
     assert!(shop.run_ok(&["list", "--as", "mallory"]).contains("nothing waits for mallory"));
     assert!(shop.run_ok(&["list", "--as", "mallory", "--all"]).contains(&id));
     assert!(shop.run_err(&["approve", &id, "--as", "mallory"]).contains("mallory may not decide here"));
-    assert!(shop.run_err(&["approve", &format!("{run}/call_9.1")]).contains("nothing waits, or waited"));
+    assert!(shop.run_err(&["approve", &format!("{run}/call_9.1")]).contains("there is no interrupt"));
     assert!(shop.run_err(&["approve", "nowhere/call_1.1"]).contains("there is no run nowhere"));
     assert!(shop.run_err(&["approve", "call_1"]).contains("expected an id of the form RUN/CALL.1"));
     assert!(shop.run_err(&["resume", "nowhere"]).contains("there is no run nowhere"));

@@ -1,14 +1,14 @@
 //! Reads requests in AG-UI's protocol.
 
 use tool_runtime::Toolset;
-use tool_server::protocol::ag_ui::{AgUiEncoder, Check, ClientTools, Frontend, Plan, RunInput};
+use tool_server::protocol::ag_ui::{AgUiEncoder, ArgumentCheck, ClientTools, Frontend, Plan, RunInput};
 use tool_server::protocol::{Encoder, End};
 
 /// Reads a body as AG-UI, and does the work of an endpoint before the first effect.
 pub(crate) fn read(text: &str) {
     let Ok(input) = RunInput::read(text.as_bytes()) else { return };
     let plan = Plan::new(None, &input, &Toolset::new());
-    let Ok(tools) = ClientTools::new(&input.tools, Check::Reject) else { return };
+    let Ok(tools) = ClientTools::new(&input.tools, ArgumentCheck::Reject) else { return };
     let all = tools.join(&Toolset::new());
     let mut out = Vec::new();
     let mut writer = AgUiEncoder::new(&input, all, "anna".into(), "1").client_tools(tools).warnings(plan.warnings);

@@ -21,7 +21,7 @@ use tool_runtime::{
     run::Principal,
     tool, toolset,
 };
-use tool_server::protocol::ag_ui::Check;
+use tool_server::protocol::ag_ui::ArgumentCheck;
 use tool_server::{AgUi, ApiError, Authenticate, Server};
 use tool_stores::sealed::{Key, Keyring, MemoryNonces};
 use tower::ServiceExt;
@@ -95,7 +95,7 @@ impl TestServer {
         let state = State { wiped: Arc::clone(&wiped) };
         let tools = toolset!(state; wipe, Locate);
         let agent = Agent::new(FunctionModel::streaming(|asked| play(&asked))).tools(tools);
-        let mut server = Server::new(agent).authenticate(Named).ag_ui(AgUi::new().check(Check::Report));
+        let mut server = Server::new(agent).authenticate(Named).ag_ui(AgUi::new().check(ArgumentCheck::Report));
         if is_stateless {
             let keys = Keyring::new("test", Key::from_bytes([7; 32]));
             server = server.stateless(&keys, "test", Arc::new(MemoryNonces::new()));

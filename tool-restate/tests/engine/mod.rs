@@ -1,4 +1,4 @@
-//! The server of Restate, and processes that drive runs there.
+//! The server of Restate, and services that drive runs there.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -28,7 +28,7 @@ pub(crate) async fn connect() -> RestateStore {
     RestateStore::new(&variable("ENGINE_INGRESS"), &variable("ENGINE_ADMIN")).unwrap()
 }
 
-/// Returns the variables of another process that serves this one's runs.
+/// Returns the environment that a child process needs to serve these runs.
 pub(crate) fn shared() -> [(&'static str, String); 0] {
     []
 }
@@ -46,7 +46,7 @@ pub(crate) fn start_server() {
     assert!(Command::new(&start).status().unwrap().success(), "see {}", log.display());
 }
 
-/// A thread that drives runs, which looks like a process to the server. Dropping this ends it, whatever it does then.
+/// A thread that drives runs, which looks like a process to the server. Dropping it ends the thread, even in the middle of a run.
 pub(crate) struct Service {
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,

@@ -222,7 +222,7 @@ async fn follow_loop(
 fn pass_on_changes(log: &mut Log, turn: &mut ModelTurn, calls: &mut Calls, observers: &mut Observers) {
     if log.take_changed_by_others() {
         calls.abort_ended_elsewhere(log, observers);
-        turn.follow(log);
+        turn.abort_if_stale(log);
     }
     if log.take_prompted() {
         turn.reset_attempts();
@@ -244,7 +244,7 @@ async fn receive(
         let happened = sources.next(log, turn, calls, questions).await;
         let is_piece = matches!(happened, LoopEvent::Turn(Some(TurnEvent::Delta(Ok(_)))));
         match happened {
-            LoopEvent::Signal(Signal::Followed(is_followed)) => turn.followed(is_followed, log),
+            LoopEvent::Signal(Signal::Followed(is_followed)) => turn.set_followed(is_followed, log),
             LoopEvent::Signal(signal) => log.receive(signal, observers).await?,
             LoopEvent::Call(event) => calls.receive(event, log, observers).await?,
             LoopEvent::Answered(answered) => questions.receive(*answered, log),

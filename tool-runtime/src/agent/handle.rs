@@ -199,7 +199,7 @@ pub struct Outside {
 pub type Listener = BoxFuture<'static, Signal>;
 
 impl Outside {
-    /// Waits for the next signal to a run of `agent`. If the future is dropped, nothing is lost.
+    /// Waits for the next signal to a run of `agent`. Cancel safe.
     pub async fn next(&mut self, agent: &Agent, listener: &mut Option<Listener>) -> Signal {
         let listening = listener.get_or_insert_with(|| {
             let (cancellation, handle) = (agent.setup.context.cancellation().clone(), self.handle.clone());

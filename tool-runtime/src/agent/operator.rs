@@ -268,7 +268,7 @@ impl Questions {
         }
     }
 
-    /// Waits for the operator's answer. If the future is dropped, nothing is lost.
+    /// Waits for the operator's answer. Cancel safe.
     pub async fn next(&mut self) -> Box<OperatorAnswer> {
         let Some((_, answer)) = &mut self.asked else { return pending().await };
         let answered = answer.await;

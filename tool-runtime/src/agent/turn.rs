@@ -31,7 +31,7 @@ use crate::toolset::{ToolList, Toolset};
 use tool_run::message::repair;
 use tool_run::run::StepInput;
 
-/// The largest number of calls of a turn. Few of them run ([`Limits`](crate::run::Limits)), but each gets an answer.
+/// The largest number of calls of a turn. The run's [`Limits`](crate::run::Limits) allow far fewer to run; each still gets an answer.
 const MAX_CALLS: usize = 1 << 16;
 
 /// The wait before the first retry of a model that failed, unless the model gave its own. It doubles with each further retry.
@@ -83,7 +83,7 @@ impl ModelTurn {
         }
     }
 
-    /// Asks the model, unless it is being asked: both this driver and another writer may have logged the start of the turn.
+    /// Asks the model. Does nothing if a request is open, because another writer may have logged the same start.
     pub fn start(&mut self, log: &mut Log, observers: &Observers) {
         if self.asking.is_some() {
             return;
@@ -117,7 +117,7 @@ impl ModelTurn {
     }
 
     /// Publishes the present turn so far, and then its further pieces, while other processes follow the run.
-    pub fn followed(&mut self, is_followed: bool, log: &Log) {
+    pub fn set_followed(&mut self, is_followed: bool, log: &Log) {
         self.is_followed = is_followed;
         if let Some(asking) = &mut self.asking {
             asking.published = PublishedTurn::default();
@@ -139,8 +139,8 @@ impl ModelTurn {
         self.asking = None;
     }
 
-    /// Aborts the request to the model if the run, which others changed, does not wait for it any more.
-    pub fn follow(&mut self, log: &Log) {
+    /// Aborts the request to the model if another writer moved the run on.
+    pub fn abort_if_stale(&mut self, log: &Log) {
         if log.run().phase() != Phase::Generating {
             self.abort();
         }
@@ -160,7 +160,7 @@ impl ModelTurn {
         self.asking.as_ref().and_then(|turn| turn.end.into_iter().chain(turn.piece).min())
     }
 
-    /// Waits for the model's next piece; `None` if the turn broke off. If the future is dropped, nothing is lost.
+    /// Waits for the model's next piece; `None` if the turn broke off. Cancel safe.
     pub async fn next(&mut self) -> Option<TurnEvent> {
         let Some(asking) = &mut self.asking else { return pending().await };
         // While a hook handles the last piece, no further piece of the turn is read.
@@ -205,7 +205,7 @@ impl ModelTurn {
         let failures = self.attempts.failures;
         observers.report(Event::ModelAsked { model: &plan.model, failures });
         let names = || self.gate.tools().names().map(str::to_owned).collect();
-        // A process that is gone may have offered fewer tools.
+        // An earlier driver may have logged a narrower offer.
         let is_narrow = self.gate.tools().names().any(|name| !log.run().offers(name));
         if let Some(tools) = plan.offered.clone().or_else(|| is_narrow.then(names)) {
             log.record_late(StepInput::Offered { tools });
@@ -400,7 +400,7 @@ fn is_repeated(before: &str, piece: &str) -> bool {
     before == piece && before.trim_ascii().ends_with('}') && serde_json::from_str::<IgnoredAny>(before).is_ok()
 }
 
-/// Returns the bytes that a delta takes of those that a run can hold.
+/// Returns the part of [`Limits::bytes`](crate::run::Limits::bytes) that a delta uses.
 fn bytes(delta: &Delta) -> u64 {
     let length = match delta {
         Delta::Text(text)
@@ -449,8 +449,9 @@ pub struct OpenTurn {
     /// The number of calls that are in the run.
     pub recorded: usize,
     pub plan: Option<TurnPlan>,
-    /// The times at which the whole turn, and its next piece, are too late.
+    /// The deadline of the turn.
     pub end: Option<Instant>,
+    /// The deadline of its next piece.
     pub piece: Option<Instant>,
     /// The hooks that follow the arguments of calls.
     pub inputs: Inputs,
@@ -530,7 +531,7 @@ pub struct PendingTurn {
     pub list: ToolList,
     /// The tool that ends the run, which is always on offer.
     pub until: Option<String>,
-    /// The turn's settings for the application's preparation, if the agent has one.
+    /// The input of [`Agent::prepare_step`], if it is set.
     pub next: Option<NextStep>,
 }
 
@@ -560,7 +561,7 @@ impl PendingTurn {
             Ok(prepared) => prepared,
             Err(failure) => return mailbox.send(TurnEvent::Unprepared(failure)).await,
         };
-        let plan = self.plan(prepared);
+        let plan = self.build_request(prepared);
         let ModelRequest { model, messages, list, choice, settings } = &plan;
         let plan = TurnPlan {
             model: model.name().into(),
@@ -579,7 +580,7 @@ impl PendingTurn {
         }
     }
 
-    /// Returns the application's decisions about this turn, if it makes any.
+    /// Calls the function of [`Agent::prepare_step`]. Returns its settings, or `None` without one.
     async fn prepare(&mut self) -> Result<Option<NextStep>, Failure> {
         let (Some(prepare), Some(next)) = (&self.agent.setup.prepare, self.next.take()) else { return Ok(None) };
         // The closure itself may panic, not only its future.
@@ -590,7 +591,7 @@ impl PendingTurn {
         }
     }
 
-    fn plan(&self, prepared: Option<NextStep>) -> ModelRequest {
+    fn build_request(&self, prepared: Option<NextStep>) -> ModelRequest {
         let setup = &self.agent.setup;
         // The agent's own model, or one of its fallbacks.
         let fallback = self.model.checked_sub(1).and_then(|at| setup.fallbacks.get(at));

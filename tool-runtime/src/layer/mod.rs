@@ -8,7 +8,7 @@
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
 //! use tool_runtime::{
-//!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, CallLog, Problems, RateLimit, Retry, Secrets, TimeLimit}, tool, toolset,
+//!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, CallLog, Problems, RateLimit, Retry, SecretFilter, TimeLimit}, tool, toolset,
 //! };
 //!
 //! /// Adds two numbers.
@@ -25,7 +25,7 @@
 //!     .layer(RateLimit::new(100, Duration::from_secs(60)))  // calls a minute
 //!     .layer(Idempotency::new(1_000))                       // repeated calls stop here
 //!     .layer(Problems::new())                               // failures look like refusals
-//!     .layer(Secrets::new(["hunter2"]))                     // keeps them from everything further out
+//!     .layer(SecretFilter::new(["hunter2"]))                     // keeps them from everything further out
 //!     .layer(CallLog::new(|entry| eprintln!("{entry}")));       // sees everything else
 //! # assert_eq!(tools.len(), 1);
 //! # }
@@ -47,4 +47,4 @@ pub use log::{CallLog, CallRecord};
 pub use mapped::Mapped;
 pub use problems::Problems;
 pub use retry::Retry;
-pub use secrets::{PatternError, Secrets};
+pub use secrets::{PatternError, SecretFilter};

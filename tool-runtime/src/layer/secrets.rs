@@ -17,7 +17,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// images, nor causes, which only the log gets. It does not find a text that is split over several.
 ///
 /// ```
-/// use tool_runtime::{Context, layer::Secrets, tool, toolset};
+/// use tool_runtime::{Context, layer::SecretFilter, tool, toolset};
 ///
 /// /// Reads a file.
 /// #[tool(effect = read_only)]
@@ -26,7 +26,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let (cx, secrets) = (Context::new("1"), Secrets::new(["hunter2"]).pattern("sk-[A-Za-z0-9]{8,}").unwrap());
+/// let (cx, secrets) = (Context::new("1"), SecretFilter::new(["hunter2"]).pattern("sk-[A-Za-z0-9]{8,}").unwrap());
 /// let refused = toolset!(read).layer(secrets.clone()).call("read", r#"{"name":"a"}"#, &cx).await.unwrap_err();
 /// let expected = r#"{"ok":false,"problems":["the output contains a secret which is not allowed"]}"#;
 /// assert_eq!(refused.for_model().as_text(), Some(expected));
@@ -36,7 +36,7 @@ use crate::toolset::{Invocation, Layer, Next};
 /// # });
 /// ```
 #[derive(Clone)]
-pub struct Secrets {
+pub struct SecretFilter {
     /// The texts, longest first: one may be part of another.
     texts: Vec<String>,
     patterns: Vec<Regex>,
@@ -48,7 +48,7 @@ pub struct Secrets {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternError(String);
 
-impl Secrets {
+impl SecretFilter {
     /// Creates a filter for `texts`, which are matched exactly. Empty ones are left out, because they match everywhere.
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut texts: Vec<String> = texts.into_iter().map(Into::into).filter(|text| !text.is_empty()).collect();
@@ -137,7 +137,7 @@ impl Secrets {
         })
     }
 
-    fn output(&self, output: Output) -> Result<Output, CallError> {
+    fn clean_output(&self, output: Output) -> Result<Output, CallError> {
         let (json, content) = output.into_parts();
         let json = json.map(|json| self.clean_json(json).ok_or(()));
         let content = content
@@ -148,7 +148,7 @@ impl Secrets {
         }
     }
 
-    fn error(&self, error: CallError) -> CallError {
+    fn clean_error(&self, error: CallError) -> CallError {
         if !self.is_in_part(&error.for_model()) {
             return error;
         }
@@ -168,10 +168,10 @@ impl Secrets {
         self.replacement.as_ref()?;
         let reason = |reason: Option<String>| reason.map(|reason| self.clean(reason));
         Some(match error {
-            CallError::Rejected(rejection) => self.rejection(&rejection)?.into(),
+            CallError::Rejected(rejection) => self.clean_rejection(&rejection)?.into(),
             CallError::Failed(failure) => {
                 let clean = match failure.feedback() {
-                    Some(feedback) => Failure::from(self.rejection(feedback)?),
+                    Some(feedback) => Failure::from(self.clean_rejection(feedback)?),
                     None => Failure::new(self.clean(failure.for_model().to_owned())?),
                 };
                 let clean = clean.source(format_args!("{}", failure.for_log()));
@@ -184,36 +184,36 @@ impl Secrets {
         })
     }
 
-    fn rejection(&self, rejection: &Rejection) -> Option<Rejection> {
+    fn clean_rejection(&self, rejection: &Rejection) -> Option<Rejection> {
         let json = self.clean_json(serde_json::to_string(rejection).ok()?)?;
         let clean: Rejection = serde_json::from_str(&json).ok()?;
         Some(clean.with_causes(rejection.causes().iter().cloned()))
     }
 }
 
-impl Layer for Secrets {
+impl Layer for SecretFilter {
     fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move {
             match next.run().await {
-                Ok(output) => self.output(output),
-                Err(error) => Err(self.error(error)),
+                Ok(output) => self.clean_output(output),
+                Err(error) => Err(self.clean_error(error)),
             }
         })
     }
 
     fn refused(&self, _: &ToolSpec, error: CallError) -> CallError {
-        self.error(error)
+        self.clean_error(error)
     }
 
     fn external_output(&self, _: &ToolSpec, output: Output) -> Result<Output, CallError> {
-        self.output(output)
+        self.clean_output(output)
     }
 }
 
 // The secrets are kept out of logs, too.
-impl fmt::Debug for Secrets {
+impl fmt::Debug for SecretFilter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Secrets")
+        out.debug_struct("SecretFilter")
             .field("texts", &self.texts.len())
             .field("patterns", &self.patterns.len())
             .field("replacement", &self.replacement)

@@ -19,8 +19,8 @@ use tool_schema::json::text;
 
 /// Code around a tool: around its calls, its parameters, its output and its specification.
 ///
-/// The runtime runs [`call`](Self::call) after the tool has accepted the arguments, and after any needed approval. So a layer
-/// never sees a call that does not run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
+/// The runtime runs [`call`](Self::call) after the tool has accepted the arguments, and after any needed approval. [`arguments`](Self::arguments)
+/// and [`refused`](Self::refused) also see calls that do not run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
 ///
 /// ```
 /// use tool_runtime::{CallFuture, toolset::{Invocation, Layer, Next}};
@@ -143,9 +143,9 @@ pub trait Layer: Send + Sync + 'static {
     ///
     /// ```
     /// # #[cfg(feature = "agent")] {
-    /// use tool_runtime::{layer::{CallLog, Secrets}, toolset::Layer};
+    /// use tool_runtime::{layer::{CallLog, SecretFilter}, toolset::Layer};
     ///
-    /// let both = Secrets::new(["hunter2"]).pipe(CallLog::new(|entry| println!("{entry}"))); // logs what is left
+    /// let both = SecretFilter::new(["hunter2"]).pipe(CallLog::new(|entry| println!("{entry}"))); // logs what is left
     /// # let _ = both;
     /// # }
     /// ```

@@ -41,25 +41,25 @@ pub struct ProposedCall<'a> {
 )]
 pub trait Policy: Send + Sync + 'static {
     /// Judges a call.
-    fn judge(&self, call: &ProposedCall<'_>) -> Permission;
+    fn permission(&self, call: &ProposedCall<'_>) -> Permission;
 }
 
 #[diagnostic::do_not_recommend]
 impl<F: Fn(&ProposedCall<'_>) -> Permission + Send + Sync + 'static> Policy for F {
-    fn judge(&self, call: &ProposedCall<'_>) -> Permission {
+    fn permission(&self, call: &ProposedCall<'_>) -> Permission {
         self(call)
     }
 }
 
 impl<P: Policy + ?Sized> Policy for Arc<P> {
-    fn judge(&self, call: &ProposedCall<'_>) -> Permission {
-        (**self).judge(call)
+    fn permission(&self, call: &ProposedCall<'_>) -> Permission {
+        (**self).permission(call)
     }
 }
 
 /// Returns the permission that `policy` gives; a panic in it counts as [`Permission::Ask`].
 pub(crate) fn ask_policy(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permission {
-    super::prepared::contain(|| policy.judge(call)).unwrap_or(Permission::Ask)
+    super::prepared::contain(|| policy.permission(call)).unwrap_or(Permission::Ask)
 }
 
 /// Applies `policy` to a call. Returns the call if the policy allows it, possibly only after an approval.

@@ -23,7 +23,7 @@ use crate::{
     },
     protocol::Encoder,
     protocol::ag_ui::{
-        AgUiEncoder, Check, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
+        AgUiEncoder, ArgumentCheck, ClientToolError, ClientTools, Frontend, History, InputMessage, Plan, RunInput,
     },
 };
 
@@ -34,7 +34,7 @@ const MAX_CONTEXT: usize = 64 * 1024;
 #[derive(Clone)]
 pub struct AgUi {
     path: String,
-    check: Check,
+    check: ArgumentCheck,
     context_for_model: bool,
     detaches: Arc<dyn Fn(&RunInput) -> bool + Send + Sync>,
 }
@@ -47,7 +47,7 @@ impl AgUi {
     pub fn new() -> Self {
         Self {
             path: "/agent".to_owned(),
-            check: Check::default(),
+            check: ArgumentArgumentCheck::default(),
             context_for_model: true,
             detaches: Arc::new(|_| false),
         }
@@ -64,7 +64,7 @@ impl AgUi {
     }
 
     /// Sets the treatment of arguments that do not fit the schema of a client's tool.
-    pub fn check(mut self, check: Check) -> Self {
+    pub fn check(mut self, check: ArgumentCheck) -> Self {
         self.check = check;
         self
     }
@@ -409,7 +409,7 @@ struct Tools {
 }
 
 impl Tools {
-    fn new(agent: &Agent, input: &RunInput, check: Check) -> Result<Self, ApiError> {
+    fn new(agent: &Agent, input: &RunInput, check: ArgumentCheck) -> Result<Self, ApiError> {
         let refused = |error: ClientToolError| {
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "tools", format!("tools: {error}"))
         };

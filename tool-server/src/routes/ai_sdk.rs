@@ -29,7 +29,7 @@ use crate::{
     protocol::{
         Encoder, End,
         ai_sdk::{
-            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE_FRAME, DataParts, HEADER, Matched, SdkVersion,
+            AiSdkEncoder, ChatMessage, ChatRequest, Chunk, DONE_FRAME, DataParts, HEADER, MatchedClaims, SdkVersion,
             StreamSettings, Trigger, last_assistant_id, match_claims, write_frame,
         },
         approval_id,
@@ -291,7 +291,7 @@ fn find_insertion(run: &Run, request: &ChatRequest, prompt: &ChatMessage) -> Ins
 async fn decide(
     chat: &mut Chat,
     session: &mut Session,
-    matched: Matched,
+    matched: MatchedClaims,
 ) -> Result<Vec<(InterruptId, Decision)>, ApiError> {
     let mut accepted = Vec::new();
     for (interrupt, decision) in matched.decisions {

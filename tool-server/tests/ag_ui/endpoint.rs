@@ -3,7 +3,7 @@
 use axum::Router;
 use serde_json::{Value, json};
 use tool_runtime::{Agent, model::FunctionModel};
-use tool_server::protocol::{Visibility, ag_ui::Check};
+use tool_server::protocol::{Visibility, ag_ui::ArgumentCheck};
 use tool_server::{AgUi, Server};
 
 use crate::{
@@ -136,7 +136,7 @@ async fn rejected_arguments_reach_no_client() {
         "parameters": { "type": "object", "properties": { "colour": { "enum": ["red"] } }, "required": ["colour"] },
     });
     let wrong_then_right = vec![call("paint", r#"{"colour":"blue"}"#), call("paint", r#"{"colour":"red"}"#)];
-    let router = server(AgUi::new().check(Check::Reject));
+    let router = server(AgUi::new().check(ArgumentCheck::Reject));
     let response = run(&router, &wrong_then_right, json!({ "tools": [paint] })).await;
     let deltas: Vec<_> = response.events().into_iter().filter(|event| event["type"] == "TOOL_CALL_ARGS").collect();
     assert_eq!(deltas.len(), 1, "{}", response.text);

@@ -4,7 +4,7 @@ use axum::Router;
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
 use tool_runtime::{Agent, Toolset, model::FunctionModel};
-use tool_server::protocol::ag_ui::{Check, ClientTools, Plan, RunInput};
+use tool_server::protocol::ag_ui::{ArgumentCheck, ClientTools, Plan, RunInput};
 use tool_server::{AgUi, Server};
 use tool_test_kit::within;
 
@@ -107,7 +107,7 @@ proptest! {
             Ok(input) => {
                 prop_assert_eq!((input.thread_id.as_str(), input.run_id.as_str()), ("t", "r"));
                 let _ = Plan::new(None, &input, &Toolset::new());
-                if let Err(error) = ClientTools::new(&input.tools, Check::Reject) {
+                if let Err(error) = ClientTools::new(&input.tools, ArgumentCheck::Reject) {
                     prop_assert!(!error.to_string().is_empty());
                 }
             }
@@ -167,7 +167,7 @@ async fn a_schema_that_explodes_costs_nothing() {
     let schema = json!({ "type": "object", "$defs": parts, "properties": { "a": { "$ref": "#/$defs/d0" } } });
     let tools = json!([{ "name": "x", "description": "", "parameters": schema }]);
     let agent = Agent::new(FunctionModel::streaming(play)).tools(tools_of_server());
-    let router = Server::new(agent).ag_ui(AgUi::new().check(Check::Reject)).router();
+    let router = Server::new(agent).ag_ui(AgUi::new().check(ArgumentCheck::Reject)).router();
     let arguments = json!({ "a": format!("{}!", "a".repeat(10_000)) }).to_string();
     let call = vec![Step::Call("x".to_owned()), Step::Arguments(0, arguments), Step::End(0)];
     let prompt = user("m", &serde_json::to_string(&[call]).unwrap());

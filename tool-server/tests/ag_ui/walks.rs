@@ -4,7 +4,7 @@ use axum::Router;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 use tool_runtime::{Agent, model::FunctionModel};
-use tool_server::protocol::ag_ui::Check;
+use tool_server::protocol::ag_ui::ArgumentCheck;
 use tool_server::{AgUi, Server};
 
 use crate::{
@@ -172,7 +172,7 @@ async fn walk(router: &Router, moves: &[Move], is_v1: bool) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 2000, ..ProptestConfig::default() })]
     #[test]
-    fn every_stream_is_legal(moves in moves(), is_v1 in any::<bool>(), check in select(vec![Check::Off, Check::Report, Check::Reject])) {
+    fn every_stream_is_legal(moves in moves(), is_v1 in any::<bool>(), check in select(vec![ArgumentCheck::Off, ArgumentCheck::Report, ArgumentCheck::Reject])) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let agent = Agent::new(FunctionModel::streaming(play)).tools(tools());

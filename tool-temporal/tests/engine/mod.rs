@@ -32,7 +32,7 @@ pub(crate) async fn connect() -> TemporalStore {
     TemporalStore::connect(&variable("TEMPORAL_ADDRESS"), queue()).await.unwrap()
 }
 
-/// Returns the variables of another process that serves this one's runs.
+/// Returns the environment that a child process needs to serve these runs.
 pub(crate) fn shared() -> [(&'static str, String); 1] {
     [(QUEUE, queue())]
 }
@@ -48,7 +48,7 @@ pub(crate) fn start_server() {
     assert!(Command::new(variable("TEMPORAL_START")).status().unwrap().success());
 }
 
-/// A thread that drives runs, which looks like a process to the server. Dropping this ends it, whatever it does then.
+/// A thread that drives runs, which looks like a process to the server. Dropping it ends the thread, even in the middle of a run.
 pub(crate) struct Service {
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,

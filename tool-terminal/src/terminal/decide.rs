@@ -63,7 +63,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
                     }
                 }
             }
-            _ => terminal.say("Please answer y, n or e."),
+            _ => terminal.say("Please answer with one of the letters in brackets."),
         }
     }
 }

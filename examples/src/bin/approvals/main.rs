@@ -75,14 +75,17 @@ async fn run(cli: Cli) -> Result<(), String> {
         }
         Command::List { all } => {
             let filter = if all { WaitingFilter::new() } else { WaitingFilter::new().for_principal(user) };
-            print::list(&agent.waiting(&filter).await.map_err(|error| error.to_string())?, user, all);
+            print::print_waiting(&agent.waiting(&filter).await.map_err(|error| error.to_string())?, user, all);
             Ok(())
         }
         Command::Show { id } => {
             let (run, interrupt) = find(&agent, &id).await?;
             let session = open(&agent, run.as_str()).await?;
             let open = session.run().interrupt(&interrupt);
-            print::one(session.run(), open.ok_or_else(|| format!("{id} does not wait; `list` shows what does"))?);
+            print::print_interrupt(
+                session.run(),
+                open.ok_or_else(|| format!("{id} does not wait; `list` shows what does"))?,
+            );
             Ok(())
         }
         Command::Approve { id } => decide(&agent, &id, Decision::Approve, user).await,
@@ -123,7 +126,7 @@ fn ended(session: &Session, came: Result<(), AgentError>) -> Result<(), String> 
 
 async fn decide(agent: &Agent, id: &Id, decision: Decision, user: &str) -> Result<(), String> {
     let (run, interrupt) = find(agent, id).await?;
-    agent.decide(&run, &interrupt, decision, user).await.map_err(|error| print::refused(&error, id, user))?;
+    agent.decide(&run, &interrupt, decision, user).await.map_err(|error| print::explain_refusal(&error, id, user))?;
     println!("decided; `resume {run}` goes on");
     Ok(())
 }

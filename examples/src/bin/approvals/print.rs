@@ -10,11 +10,11 @@ use tool_runtime::{
 
 use crate::command::Id;
 
-/// The number of items that a store lists at a time by default.
+/// The maximum number of calls that are shown, which is a store's default page.
 const MAX_SHOWN: usize = 100;
 
 /// Prints calls that wait, a line each. Texts of a model are escaped.
-pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
+pub(crate) fn print_waiting(items: &[WaitingItem], user: &str, all: bool) {
     if items.is_empty() {
         println!("nothing waits{}", if all { String::new() } else { format!(" for {}", one_line(user)) });
     }
@@ -23,7 +23,7 @@ pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
         println!(
             "{}  {}  {owner}  {}",
             Id::of(&item.run, &item.interrupt.id),
-            when(item.interrupt.since),
+            format_time(item.interrupt.since),
             question(&item.interrupt)
         );
     }
@@ -33,7 +33,7 @@ pub(crate) fn list(items: &[WaitingItem], user: &str, all: bool) {
 }
 
 /// Prints an interrupt with all the arguments that the call will use.
-pub(crate) fn one(run: &Run, open: &Interrupt) {
+pub(crate) fn print_interrupt(run: &Run, open: &Interrupt) {
     println!("{}", question(open));
     if matches!(open.kind, InterruptKind::Reconcile) {
         println!("It was started, and the process that ran it is gone. Look into the ledger, then:");
@@ -43,15 +43,15 @@ pub(crate) fn one(run: &Run, open: &Interrupt) {
     for (name, value) in &open.shown.lines {
         println!("  {name}: {value}");
     }
-    println!("asked by {} at {}", one_line(run.owner().as_str()), when(open.since));
+    println!("asked by {} at {}", one_line(run.owner().as_str()), format_time(open.since));
 }
 
 /// Returns why a decision was refused, and what to do.
-pub(crate) fn refused(error: &AgentError, id: &Id, user: &str) -> String {
+pub(crate) fn explain_refusal(error: &AgentError, id: &Id, user: &str) -> String {
     match error {
         AgentError::Store(StoreError::NotFound) => format!("there is no run {}; `list` shows what waits", id.run),
         AgentError::Refused(Refusal::Unknown { .. }) => {
-            format!("nothing waits, or waited, under {id}; `list` shows what waits")
+            format!("there is no interrupt {id}; `list` shows what waits")
         }
         AgentError::Refused(Refusal::Forbidden) => {
             format!("{} may not decide here; only who started the run may (`--as NAME`)", one_line(user))
@@ -61,7 +61,7 @@ pub(crate) fn refused(error: &AgentError, id: &Id, user: &str) -> String {
         }
         AgentError::Refused(Refusal::Invalid { feedback }) => {
             let lines = feedback.lines().into_iter().map(|line| format!("\n  ! {}", one_line(&line)));
-            format!("this does not fit, and it still waits:{}", lines.collect::<String>())
+            format!("the decision was refused, and the call still waits:{}", lines.collect::<String>())
         }
         other => other.to_string(),
     }
@@ -75,7 +75,7 @@ fn question(open: &Interrupt) -> String {
     if matches!(open.kind, InterruptKind::Reconcile) { format!("what happened? {asked}") } else { asked }
 }
 
-fn when(time: Time) -> String {
+fn format_time(time: Time) -> String {
     let time = i64::try_from(time.0).ok().and_then(DateTime::from_timestamp_millis);
     time.map(|time| time.format("%Y-%m-%d %H:%M:%S UTC").to_string()).unwrap_or_default()
 }

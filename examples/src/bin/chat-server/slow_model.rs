@@ -11,7 +11,8 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// The number of characters in a piece of a call's arguments.
 const PIECE: usize = 6;
 
-/// A model that streams another model's turns in small pieces with pauses, so that a viewer can watch the page.
+/// A model that delays each piece of another model's turns, and cuts arguments into small pieces, so that a viewer can watch the
+/// page.
 pub(crate) struct SlowModel<M>(pub(crate) M);
 
 impl<M: Model> Model for SlowModel<M> {
@@ -20,7 +21,7 @@ impl<M: Model> Model for SlowModel<M> {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
-        let pieces = self.0.stream(request).flat_map(|delta| stream::iter(pieces(delta)));
+        let pieces = self.0.stream(request).flat_map(|delta| stream::iter(split(delta)));
         let slow = pieces.then(|delta| async {
             tokio::time::sleep(PAUSE).await;
             delta
@@ -29,7 +30,7 @@ impl<M: Model> Model for SlowModel<M> {
     }
 }
 
-fn pieces(delta: Result<Delta, ModelError>) -> Vec<Result<Delta, ModelError>> {
+fn split(delta: Result<Delta, ModelError>) -> Vec<Result<Delta, ModelError>> {
     let Ok(Delta::CallArguments { index, text }) = delta else { return vec![delta] };
     let all: Vec<char> = text.chars().collect();
     all.chunks(PIECE).map(|piece| Ok(Delta::CallArguments { index, text: piece.iter().collect() })).collect()

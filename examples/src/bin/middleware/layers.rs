@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_runtime::{
     Agent, CallFuture, Failure, Rejection,
-    layer::{Problems, Secrets},
+    layer::{Problems, SecretFilter},
     model::Model,
     tool,
     tool::DynTool,
@@ -32,7 +32,7 @@ fn search(
 /// Returns the search behind two filters; the one for secrets is the outermost.
 pub fn filtered(judge: impl Model + 'static) -> Arc<dyn DynTool> {
     let chain =
-        EvilFilter { judge: Agent::new(judge) }.pipe(Secrets::new(["secret1", "password1"])).pipe(Problems::new());
+        EvilFilter { judge: Agent::new(judge) }.pipe(SecretFilter::new(["secret1", "password1"])).pipe(Problems::new());
     let tools = toolset!(search);
     Arc::new(chain).apply(Arc::clone(tools.get("search").unwrap_or_else(|| unreachable!("it was just put in"))))
 }

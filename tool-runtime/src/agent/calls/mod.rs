@@ -112,7 +112,7 @@ impl Calls {
         }
     }
 
-    /// Waits for an event of a call. If the future is dropped, nothing is lost.
+    /// Waits for an event of a call. Cancel safe.
     pub async fn next(&mut self) -> CallEvent {
         tokio::select! {
             biased;
@@ -396,7 +396,7 @@ impl Inbox {
         }
     }
 
-    /// Waits for the next message: ends come before requests. If the future is dropped, nothing is lost.
+    /// Waits for the next message: ends come before requests. Cancel safe.
     pub async fn next(&self) -> CallEvent {
         poll_fn(|task| {
             let mut messages = lock(&self.0);

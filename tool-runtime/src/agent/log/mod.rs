@@ -575,7 +575,7 @@ impl Log {
         self.run.current_calls().iter().any(|call| is_work(call.stage()) && call.decisions().next().is_some())
     }
 
-    /// Waits for a signal from outside. If the future is dropped, nothing is lost.
+    /// Waits for a signal from outside. Cancel safe.
     pub async fn next_signal(&mut self, signals: &mut Signals) -> Signal {
         let (known, asks) = (self.stored(), self.run.interrupts().next().is_some());
         let is_elsewhere = !self.drives();

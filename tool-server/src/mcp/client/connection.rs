@@ -143,13 +143,13 @@ type Write = Box<dyn AsyncWrite + Send + Unpin>;
     label = "not a function that gives a future of two streams",
     note = "write `|| async {{ Ok((read, write)) }}`"
 )]
-pub trait Streams: Send + Sync + 'static {
+pub trait OpenStreams: Send + Sync + 'static {
     /// Opens a new pair of streams: the server's output and its input.
     fn open(&self) -> BoxFuture<'static, io::Result<(Read, Write)>>;
 }
 
 #[diagnostic::do_not_recommend]
-impl<F, R, I, O> Streams for F
+impl<F, R, I, O> OpenStreams for F
 where
     F: Fn() -> R + Send + Sync + 'static,
     R: Future<Output = io::Result<(I, O)>> + Send + 'static,
@@ -170,7 +170,7 @@ where
 pub enum Transport {
     Command { program: PathBuf, args: Vec<String>, env: Vec<(String, String)>, directory: Option<PathBuf> },
     Http { address: String, headers: HeaderMap },
-    Streams(Arc<dyn Streams>),
+    Streams(Arc<dyn OpenStreams>),
 }
 
 /// The environment variables that a program inherits, because it needs them to run.

@@ -14,7 +14,7 @@ use std::{collections::BTreeSet, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-pub use connection::Streams;
+pub use connection::OpenStreams;
 pub use definition::{DefinitionChange, Pins};
 pub use handler::RemoteLog;
 pub use remote::{RemoteTools, SkippedTool};
@@ -78,7 +78,7 @@ impl RemoteServer {
     }
 
     /// Creates the settings of a server over any pair of streams. `connect` opens a new pair for each connection.
-    pub fn streams(name: impl Into<String>, connect: impl Streams) -> Self {
+    pub fn streams(name: impl Into<String>, connect: impl OpenStreams) -> Self {
         Self::new(name, Transport::Streams(Arc::new(connect)))
     }
 

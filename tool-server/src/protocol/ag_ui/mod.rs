@@ -18,7 +18,7 @@ pub use input::{
 };
 pub use plan::{History, NewPrompt, Plan};
 pub use stream::AgUiEncoder;
-pub use tools::{Check, ClientToolError, ClientTools};
+pub use tools::{ArgumentCheck, ClientToolError, ClientTools};
 
 /// The version of the protocol that the server speaks.
 pub const VERSION: &str = "1.0";

@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 4 << 20;
 /// Clients of AG-UI do not check arguments. If a tool's code trusts them, this is the only check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Check {
+pub enum ArgumentCheck {
     /// The server does not check. It streams the arguments as the model writes them.
     Off,
     /// The server streams the arguments, and reports the problems to the client. It sends a `CUSTOM` event named
@@ -44,7 +44,7 @@ pub struct ClientTools {
 #[derive(Default)]
 struct Inner {
     tools: Vec<Arc<Guest>>,
-    check: Check,
+    check: ArgumentCheck,
     warnings: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl ClientTools {
     ///
     /// Fails when there are more than 512 tools, or when names, descriptions and schemas have more than 4 MiB. It also fails when
     /// a name is empty or longer than 1024 bytes.
-    pub fn new(declared: &[ClientTool], check: Check) -> Result<Self, ClientToolError> {
+    pub fn new(declared: &[ClientTool], check: ArgumentCheck) -> Result<Self, ClientToolError> {
         if declared.len() > MAX_TOOLS {
             return Err(ClientToolError::TooMuch(format!("a client can declare at most {MAX_TOOLS} tools")));
         }
@@ -106,7 +106,7 @@ impl ClientTools {
             metadata: None,
         };
         let tools: Vec<_> = names.iter().take(MAX_TOOLS).map(tool).collect();
-        Self::new(&tools, Check::Off).unwrap_or_default()
+        Self::new(&tools, ArgumentCheck::Off).unwrap_or_default()
     }
 
     /// Returns warnings for the developer of the client.
@@ -132,16 +132,16 @@ impl ClientTools {
 
     /// Returns `true` if the encoder writes calls of the tool `name` while they arrive, not only after they are accepted.
     pub(super) fn are_streamed(&self, name: &str) -> bool {
-        self.inner.check != Check::Reject && self.find(name).is_some()
+        self.inner.check != ArgumentCheck::Reject && self.find(name).is_some()
     }
 
     fn find(&self, name: &str) -> Option<&Arc<Guest>> {
         self.inner.tools.iter().find(|guest| guest.name() == name)
     }
 
-    /// Returns a report of the problems in arguments, if there are any and the check is [`Check::Report`].
+    /// Returns a report of the problems in arguments, if there are any and the check is [`ArgumentCheck::Report`].
     pub(super) fn report(&self, call: &str, name: &str, arguments: &str) -> Option<Value> {
-        if self.inner.check != Check::Report {
+        if self.inner.check != ArgumentCheck::Report {
             return None;
         }
         let problems = match self.find(name)?.tool.check(arguments) {
@@ -157,11 +157,11 @@ impl ClientTools {
 /// A tool of a client.
 struct Guest {
     tool: RuntimeTool,
-    check: Check,
+    check: ArgumentCheck,
 }
 
 impl Guest {
-    fn new(declared: &ClientTool, check: Check) -> Self {
+    fn new(declared: &ClientTool, check: ArgumentCheck) -> Self {
         let schema = declared.parameters.clone().unwrap_or(Value::Bool(true));
         let tool = RuntimeTool::new(declared.name.as_str(), declared.description.as_str()).input(schema).guest();
         Self { tool, check }
@@ -174,7 +174,7 @@ impl DynTool for Guest {
     }
 
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        if self.check == Check::Reject {
+        if self.check == ArgumentCheck::Reject {
             return self.tool.start(arguments, cx);
         }
         let work = Box::pin(std::future::ready(Err(CallError::NotExecuted)));

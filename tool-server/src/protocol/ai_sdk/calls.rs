@@ -7,7 +7,7 @@ use tool_runtime::message::{Part, ProviderPart, ProviderPartKind, ToolMessage};
 use tool_runtime::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal};
 use tool_runtime::tool::{Output, Progress};
 
-use super::{AiSdkEncoder, Chunk, Errors, Json, SdkVersion, approval_id, stream::Step, write_frame};
+use super::{AiSdkEncoder, Chunk, ErrorDetail, Json, SdkVersion, approval_id, stream::Step, write_frame};
 use crate::protocol::{Visibility, coalesce::HeldText};
 
 /// The text in place of a masked error.
@@ -395,7 +395,7 @@ impl AiSdkEncoder {
 
     /// Returns `true` if the client sees the error of a call.
     fn shows_errors(&self, at: usize) -> bool {
-        self.settings.tool_errors == Errors::Full && !self.calls[at].is_concealed
+        self.settings.tool_errors == ErrorDetail::Full && !self.calls[at].is_concealed
     }
 
     /// Writes a policy's denial as a request with an automatic answer. Returns `false` if the client would refuse these chunks.

@@ -25,7 +25,7 @@ use tool_runtime::{
 pub use chunk::{Chunk, DONE_FRAME, FinishReason, Json, write_frame};
 pub(crate) use history::last_assistant_id;
 pub use history::{UiMessage, history};
-pub use request::{ChatMessage, ChatRequest, Claim, ClaimKind, Matched, RequestError, Trigger, match_claims};
+pub use request::{ChatMessage, ChatRequest, Claim, ClaimKind, MatchedClaims, RequestError, Trigger, match_claims};
 pub use stream::{AiSdkEncoder, DataParts};
 
 pub use super::approval_id;
@@ -56,7 +56,7 @@ pub enum SdkVersion {
 /// The kind of error texts that a client receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Errors {
+pub enum ErrorDetail {
     /// A general text.
     Masked,
     /// The text that the model reads; for a failure of the model, the text of the log.
@@ -76,9 +76,9 @@ pub struct StreamSettings {
     /// Set if the model's reasoning is sent.
     pub reasoning: bool,
     /// The error texts of failed calls.
-    pub tool_errors: Errors,
+    pub tool_errors: ErrorDetail,
     /// The error texts of failures of the model.
-    pub failures: Errors,
+    pub failures: ErrorDetail,
     /// Set if the texts that people see while a tool works ([`ToolOptions::ui`](tool_runtime::tool::ToolOptions::ui)) are sent
     /// with its calls. Clients before 6.0.231 and 7.0.32 abandon responses that contain them.
     pub tool_metadata: bool,
@@ -96,8 +96,8 @@ impl StreamSettings {
             tools,
             visibility: VisibilityRule::default(),
             reasoning: true,
-            tool_errors: Errors::Full,
-            failures: Errors::Masked,
+            tool_errors: ErrorDetail::Full,
+            failures: ErrorDetail::Masked,
             tool_metadata: false,
             coalesce: true,
         }
@@ -128,7 +128,7 @@ impl StreamSettings {
     /// content in words.
     fn feedback(&self, result: &CallResult) -> Option<Value> {
         let feedback = result.feedback()?;
-        (self.tool_errors == Errors::Full).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
+        (self.tool_errors == ErrorDetail::Full).then(|| json!({ "tool": { "feedback": feedback.to_json() } }))
     }
 
     fn visibility_of(&self, name: &str) -> Visibility {

@@ -283,7 +283,7 @@ fn read_claim(part: &Members<'_>, is_last: bool, content: &mut Vec<Part>) -> Opt
 /// A client's claims, matched with the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Matched {
+pub struct MatchedClaims {
     /// The decisions, in the order of the model's calls.
     pub decisions: Vec<(InterruptId, Decision)>,
     /// Approvals whose arguments differ from those that the run asked about. They have no effect.
@@ -294,8 +294,8 @@ pub struct Matched {
 }
 
 /// Returns the claims of a request that `run` waits for, as decisions. All other claims have no effect.
-pub fn match_claims(run: &Run, request: &ChatRequest) -> Matched {
-    let mut matched = Matched::default();
+pub fn match_claims(run: &Run, request: &ChatRequest) -> MatchedClaims {
+    let mut matched = MatchedClaims::default();
     let mut used = 0;
     let claims = Claims::new(&request.claims);
     let beside: HashMap<_, _> = request.decisions.iter().map(|(id, decision)| (id.as_str(), decision)).collect();

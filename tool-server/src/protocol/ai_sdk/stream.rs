@@ -10,8 +10,8 @@ use tool_runtime::store::StoreError;
 use tool_runtime::tool::Context;
 
 use super::{
-    Chunk, DONE_FRAME, Errors, FinishReason, Json, SdkVersion, StreamSettings, calls::StreamedCall, sealed_metadata,
-    write_frame,
+    Chunk, DONE_FRAME, ErrorDetail, FinishReason, Json, SdkVersion, StreamSettings, calls::StreamedCall,
+    sealed_metadata, write_frame,
 };
 use crate::protocol::coalesce::HeldText;
 use crate::protocol::{Encoder, End, Outbox, full_store_error};
@@ -286,8 +286,8 @@ impl AiSdkEncoder {
             (_, AgentError::Store(StoreError::Full { of_owner })) => {
                 format!("The answer failed: {}.", full_store_error(*of_owner).1)
             }
-            (Errors::Masked, _) => "The answer failed. Try again.".to_owned(),
-            (Errors::Full, _) => format!("The answer failed: {failure}"),
+            (ErrorDetail::Masked, _) => "The answer failed. Try again.".to_owned(),
+            (ErrorDetail::Full, _) => format!("The answer failed: {failure}"),
         };
         self.write_frame(&Chunk::Error { error_text: &text }, out);
     }

@@ -37,7 +37,7 @@ impl Trains {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The cities that `city` sees of trains with free seats, each once.
+    /// Returns the distinct cities that `city` selects from trains with free seats.
     fn cities(&self, city: impl Fn(&Train) -> Option<&'static str>) -> Vec<String> {
         let mut found = Vec::new();
         for city in self.all().iter().filter(|train| train.seats > 0).filter_map(city) {
@@ -63,14 +63,14 @@ pub(crate) struct Ticket {
 #[tool(title = "Book a train", approval = always, challenge = "Book {seats} seat(s) from {from} to {to}?")]
 pub(crate) fn book_train(
     /// The city of departure.
-    #[dynamic(validate = from)]
+    #[dynamic(validate = check_from)]
     from: String,
     /// The city of arrival.
-    #[dynamic(validate = to, requires(from))]
+    #[dynamic(validate = check_to, requires(from))]
     to: String,
     /// The number of travellers.
     #[arg(range(1..=9))]
-    #[dynamic(validate = seats, requires(from, to))]
+    #[dynamic(validate = check_seats, requires(from, to))]
     seats: u32,
     #[state] trains: &Trains,
 ) -> Result<Ticket, Rejection> {
@@ -83,16 +83,16 @@ pub(crate) fn book_train(
     Ok(Ticket { from, to, seats, total })
 }
 
-fn from(value: Option<String>, known: BookTrainFrom<'_>) -> Validation<String> {
-    one_of(value, known.trains.cities(|train| Some(train.from)))
+fn check_from(value: Option<String>, known: BookTrainFrom<'_>) -> Validation<String> {
+    accept_one_of(value, known.trains.cities(|train| Some(train.from)))
 }
 
-fn to(value: Option<String>, known: BookTrainTo<'_>) -> Validation<String> {
-    one_of(value, known.trains.cities(|train| (train.from == known.from).then_some(train.to)))
+fn check_to(value: Option<String>, known: BookTrainTo<'_>) -> Validation<String> {
+    accept_one_of(value, known.trains.cities(|train| (train.from == known.from).then_some(train.to)))
 }
 
-/// One of `cities`, however it is written.
-fn one_of(value: Option<String>, cities: Vec<String>) -> Validation<String> {
+/// Accepts a city of `cities`, ignoring case.
+fn accept_one_of(value: Option<String>, cities: Vec<String>) -> Validation<String> {
     let Some(value) = value else { return Validation::reject("which city?").allowed(cities) };
     match cities.iter().find(|city| city.eq_ignore_ascii_case(value.trim())) {
         Some(city) => Validation::accept(city.clone()),
@@ -100,7 +100,7 @@ fn one_of(value: Option<String>, cities: Vec<String>) -> Validation<String> {
     }
 }
 
-fn seats(value: Option<u32>, known: BookTrainSeats<'_>) -> Validation<u32> {
+fn check_seats(value: Option<u32>, known: BookTrainSeats<'_>) -> Validation<u32> {
     let trains = known.trains.all();
     let left = trains.iter().filter(|train| train.from == known.from && train.to == known.to).map(|train| train.seats);
     let most = left.max().unwrap_or(0);

@@ -140,7 +140,7 @@ impl AgUiEncoder {
         }
     }
 
-    /// Adds the client's tools, with the [`Check`](super::Check) of their arguments.
+    /// Adds the client's tools, with the [`ArgumentCheck`](super::ArgumentCheck) of their arguments.
     pub fn client_tools(mut self, tools: ClientTools) -> Self {
         self.client_tools = tools;
         self
@@ -159,7 +159,7 @@ impl AgUiEncoder {
     /// Sets whether the encoder holds a call of the client's own tools back until the client has to execute it. Use it for
     /// agents whose policies may refuse calls or require approvals
     /// ([`Agent::has_policies`](tool_runtime::Agent::has_policies)). The encoder always holds back calls of external tools
-    /// that the server declares, and calls of the client's tools with [`Check::Reject`](super::Check::Reject).
+    /// that the server declares, and calls of the client's tools with [`ArgumentCheck::Reject`](super::ArgumentCheck::Reject).
     pub fn hold(mut self, holds: bool) -> Self {
         self.holds = holds;
         self

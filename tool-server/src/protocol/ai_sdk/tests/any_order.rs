@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    super::{AiSdkEncoder, Errors, SdkVersion, StreamSettings},
+    super::{AiSdkEncoder, ErrorDetail, SdkVersion, StreamSettings},
     assert_legal, chunks, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -179,7 +179,7 @@ proptest! {
     ) {
         let run = run_of(&CALLS);
         let mut settings = StreamSettings::new(tools()).client_version(version);
-        settings.tool_errors = if reported { Errors::Full } else { Errors::Masked };
+        settings.tool_errors = if reported { ErrorDetail::Full } else { ErrorDetail::Masked };
         let mut encoder = AiSdkEncoder::new("m", run.id(), settings);
         let (mut out, mut now) = (Vec::new(), Duration::ZERO);
         encoder.begin(&mut out);

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::{Chunk, DataParts, Errors, Json, SdkVersion, StreamSettings, write_frame},
+    super::{Chunk, DataParts, ErrorDetail, Json, SdkVersion, StreamSettings, write_frame},
     Sent, run_of, tools,
 };
 use crate::protocol::{Encoder, End};
@@ -173,11 +173,11 @@ fn a_refusal_is_data_for_a_form_too() {
         let chunk = chunks.iter().find(error).expect("an error");
         (chunk["type"].clone(), chunk.get("providerMetadata").cloned())
     };
-    assert_eq!(error(false, Errors::Full, &refused), (json!("tool-input-error"), Some(feedback_json.clone())));
-    assert_eq!(error(true, Errors::Full, &failed), (json!("tool-output-error"), Some(feedback_json)));
+    assert_eq!(error(false, ErrorDetail::Full, &refused), (json!("tool-input-error"), Some(feedback_json.clone())));
+    assert_eq!(error(true, ErrorDetail::Full, &failed), (json!("tool-output-error"), Some(feedback_json)));
     let plain = CallResult::Failed { error: "no".to_owned(), feedback: None };
-    assert_eq!(error(true, Errors::Full, &plain), (json!("tool-output-error"), None));
-    assert_eq!(error(true, Errors::Masked, &failed), (json!("tool-output-error"), None));
+    assert_eq!(error(true, ErrorDetail::Full, &plain), (json!("tool-output-error"), None));
+    assert_eq!(error(true, ErrorDetail::Masked, &failed), (json!("tool-output-error"), None));
 }
 
 fn failed(version: SdkVersion, is_accepted: bool) -> Vec<Value> {
