@@ -28,11 +28,12 @@ fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// Returns the source of an example: its file, or `main.rs` in its folder.
-fn source(name: &str) -> String {
-    let file = package().join(format!("src/bin/{name}.rs"));
-    let path = if file.exists() { file } else { package().join("src/bin").join(name).join("main.rs") };
-    fs::read_to_string(path).unwrap()
+/// Reads the source of an example: a file, or the `main.rs` of a folder.
+fn read_source(name: &str) -> String {
+    let bins = package().join("src/bin");
+    fs::read_to_string(bins.join(format!("{name}.rs")))
+        .or_else(|_| fs::read_to_string(bins.join(name).join("main.rs")))
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Returns the lines of the first comment of an example.
@@ -48,7 +49,7 @@ fn documented_output(source: &str) -> Vec<&str> {
 #[test]
 fn examples_print_the_output_in_their_comments() {
     for (name, program, input) in EXAMPLES {
-        let source = fs::read_to_string(package().join(format!("src/bin/{name}.rs"))).unwrap();
+        let source = read_source(name);
         let expected = documented_output(&source);
         assert!(!expected.is_empty(), "the first comment of {name} has no output");
         let mut command = Command::new(program);
@@ -70,7 +71,7 @@ fn examples_print_the_output_in_their_comments() {
 /// Times and attributes differ from the comment, but each line of the tree is printed, in order.
 #[test]
 fn trace_prints_the_tree_in_its_comment() {
-    let source = fs::read_to_string(package().join("src/bin/trace.rs")).unwrap();
+    let source = read_source("trace");
     let expected = documented_output(&source);
     assert!(expected.len() > 5, "{expected:?}");
     let output = Command::new(env!("CARGO_BIN_EXE_trace")).env_clear().output().unwrap();

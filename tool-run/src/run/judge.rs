@@ -256,12 +256,6 @@ impl CheckedCall {
             _ => None,
         }
     }
-
-    /// Returns the causes of a rejection, for the log only.
-    pub fn cause(&self) -> Option<String> {
-        let causes = self.rejection()?.causes();
-        (!causes.is_empty()).then(|| causes.join("\n"))
-    }
 }
 
 #[derive(Debug)]

@@ -47,7 +47,7 @@ impl AgUi {
     pub fn new() -> Self {
         Self {
             path: "/agent".to_owned(),
-            check: ArgumentArgumentCheck::default(),
+            check: ArgumentCheck::default(),
             context_for_model: true,
             detaches: Arc::new(|_| false),
         }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::message::Usage;
 use crate::run::{
-    AbortCause, Action, Allowance, Author, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind, LogEntry,
-    NestedUsage, Phase, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
+    AbortCause, Action, Allowance, Author, Call, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind,
+    LogEntry, NestedUsage, Phase, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
     id::millis,
     judge::{Accepted, ApprovalView, CheckedCall, Verdict},
     step::Draft,
@@ -15,7 +15,7 @@ use crate::run::{
 use crate::tool::spec::Digest;
 use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources};
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
     /// Acts on a check of a call, unless the call has changed since.
     pub fn record_check(&mut self, id: &CallId, checked: CheckedCall) {
         let Some(at) = self.find(id) else { return };
@@ -359,7 +359,42 @@ impl Draft<'_> {
     }
 }
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
+    /// Returns the stage that a call will have.
+    pub fn stage(&self, at: usize) -> Stage {
+        let changed = self.latest.iter().chain(self.changed.iter().rev()).find(|(call, _)| *call == at);
+        changed.map_or_else(|| self.run.calls[at].stage(), |(_, stage)| *stage)
+    }
+
+    /// Returns the position of the first call that may delay others, or may start.
+    pub fn first_unpassed(&self) -> usize {
+        let changed = self.changed.iter().chain(&self.latest).map(|(call, _)| *call);
+        changed.fold(self.run.settled_before as usize, usize::min)
+    }
+
+    /// Returns the number of calls of the turn that will be at `stage`.
+    pub fn count(&self, stage: Stage) -> u32 {
+        self.stages[stage as usize]
+    }
+
+    /// Sets the stage that the call at `at` will have.
+    pub fn enter(&mut self, at: usize, stage: Stage) {
+        self.stages[self.stage(at) as usize] -= 1;
+        self.stages[stage as usize] += 1;
+        let before = self.latest.replace((at, stage));
+        self.changed.extend(before.filter(|(call, _)| *call != at));
+    }
+
+    /// Returns the call at `at` as the run has it, without the changes of this input.
+    pub fn call(&self, at: usize) -> &'a Call {
+        &self.run.calls[at]
+    }
+
+    /// Returns the position of a call of the present turn.
+    pub fn find(&self, id: &CallId) -> Option<usize> {
+        self.run.position_of(id).filter(|at| self.run.current_range().contains(at))
+    }
+
     /// Returns the position of a call that was started for the `attempt`th time and has not ended.
     pub fn find_running(&self, id: &CallId, attempt: u32) -> Option<usize> {
         self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)

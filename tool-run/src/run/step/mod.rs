@@ -9,7 +9,6 @@ use std::{collections::HashSet, sync::Arc};
 
 use crate::run::{
     Action, CallId, InterruptKind, LogEntry, Refusal, Run, Stage, StepInput, Time,
-    call::Call,
     state::{Activity, STAGES, TurnEnd},
 };
 use crate::tool::Resources;
@@ -147,40 +146,5 @@ impl<'a> Draft<'a> {
             minted: HashSet::default(),
             denied: false,
         }
-    }
-
-    /// Returns the stage that a call will have.
-    pub fn stage(&self, at: usize) -> Stage {
-        let changed = self.latest.iter().chain(self.changed.iter().rev()).find(|(call, _)| *call == at);
-        changed.map_or_else(|| self.run.calls[at].stage(), |(_, stage)| *stage)
-    }
-
-    /// Returns the position of the first call that may delay others, or may start.
-    pub fn first_unpassed(&self) -> usize {
-        let changed = self.changed.iter().chain(&self.latest).map(|(call, _)| *call);
-        changed.fold(self.run.settled_before as usize, usize::min)
-    }
-
-    /// Returns the number of calls of the turn that will be at `stage`.
-    pub fn count(&self, stage: Stage) -> u32 {
-        self.stages[stage as usize]
-    }
-
-    /// Sets the stage that the call at `at` will have.
-    pub fn enter(&mut self, at: usize, stage: Stage) {
-        self.stages[self.stage(at) as usize] -= 1;
-        self.stages[stage as usize] += 1;
-        let before = self.latest.replace((at, stage));
-        self.changed.extend(before.filter(|(call, _)| *call != at));
-    }
-
-    /// Returns the call at `at` as the run has it, without the changes of this input.
-    pub fn call(&self, at: usize) -> &'a Call {
-        &self.run.calls[at]
-    }
-
-    /// Returns the position of a call of the present turn.
-    pub fn find(&self, id: &CallId) -> Option<usize> {
-        self.run.position_of(id).filter(|at| self.run.current_range().contains(at))
     }
 }

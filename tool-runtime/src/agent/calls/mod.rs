@@ -191,8 +191,9 @@ impl Calls {
         let Some(call) = log.run().call(&id) else { return };
         let text = Arc::clone(&read.text);
         let checked = self.gate.judge(log.run(), call, read, cx);
-        if let Some(cause) = checked.cause() {
-            observers.add_detail(&id, cause);
+        // The causes of a rejection are for observers only.
+        if let Some(rejection) = checked.rejection().filter(|rejection| !rejection.causes().is_empty()) {
+            observers.add_detail(&id, rejection.causes().join("\n"));
         }
         let checked = if self.agent.setup.repair.is_none() {
             Some(checked)

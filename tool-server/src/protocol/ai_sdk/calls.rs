@@ -148,6 +148,15 @@ impl StreamedCall {
 }
 
 impl AiSdkEncoder {
+    pub(super) fn write_frame(&self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
+        write_frame(chunk, self.settings.client_version, out);
+    }
+
+    /// Returns the index of the call in `calls`, if the client's message contains the call.
+    pub(super) fn find(&self, id: &CallId) -> Option<usize> {
+        self.calls.iter().rposition(|call| call.id == id.as_str())
+    }
+
     /// Adds a call to those that the client's message contains.
     pub(super) fn add(&mut self, mut call: StreamedCall) {
         call.is_concealed = self.settings.visibility_of(&call.name) != Visibility::Shown;

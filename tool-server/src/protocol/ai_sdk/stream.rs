@@ -132,15 +132,6 @@ impl AiSdkEncoder {
         }
     }
 
-    pub(super) fn write_frame(&self, chunk: &Chunk<'_>, out: &mut Vec<u8>) {
-        write_frame(chunk, self.settings.client_version, out);
-    }
-
-    /// Returns the index of the call in `calls`, if the client's message contains the call.
-    pub(super) fn find(&self, id: &CallId) -> Option<usize> {
-        self.calls.iter().rposition(|call| call.id == id.as_str())
-    }
-
     fn write_text(&mut self, is_reasoning: bool, text: &str, now: Duration, out: &mut Vec<u8>) {
         if text.is_empty() || is_reasoning && !self.settings.reasoning {
             return;
