@@ -253,10 +253,10 @@ fn items_are_in_the_linked_files() {
             let after = after.strip_prefix("in").map_or(after, str::trim_start).trim_start_matches('(');
             let Some((name, target)) = after.strip_prefix('[').and_then(|link| link.split_once("](")) else { continue };
             let target = target.split(')').next().unwrap();
-            if name.contains(']') || !target.ends_with(".rs") {
+            let path = page.parent().unwrap().join(target);
+            if name.contains(']') || path.extension().is_none_or(|extension| extension != "rs") {
                 continue;
             }
-            let path = page.parent().unwrap().join(target);
             let item = code.rsplit("::").next().unwrap().trim_end_matches("()");
             let is_module =
                 path.components().rev().take(2).any(|part| Path::new(&part).file_stem().unwrap_or_default() == item);

@@ -15,7 +15,7 @@ use crate::run::{
 use crate::tool::spec::Digest;
 use crate::tool::{CallError, Fingerprint, Identity, Output, Permission, Resources};
 
-impl<'a> Draft<'a> {
+impl Draft<'_> {
     /// Acts on a check of a call, unless the call has changed since.
     pub fn record_check(&mut self, id: &CallId, checked: CheckedCall) {
         let Some(at) = self.find(id) else { return };
