@@ -1,4 +1,5 @@
-//! The same answers over axum alone: with its own events, as most programs would, and with the minimum cost of a piece.
+//! Servers of axum alone that send the same answers: one with axum's own events, as most programs would, and one with the minimum
+//! cost of a piece.
 
 use std::convert::Infallible;
 

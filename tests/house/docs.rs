@@ -254,10 +254,11 @@ fn items_are_in_the_linked_files() {
             let Some((name, target)) = after.strip_prefix('[').and_then(|link| link.split_once("](")) else { continue };
             let target = target.split(')').next().unwrap();
             let path = page.parent().unwrap().join(target);
-            if name.contains(']') || path.extension().is_none_or(|extension| extension != "rs") {
+            let item = code.rsplit("::").next().unwrap().trim_end_matches("()");
+            let is_item = item.chars().all(|c| c.is_alphanumeric() || c == '_');
+            if !is_item || name.contains(']') || path.extension().is_none_or(|extension| extension != "rs") {
                 continue;
             }
-            let item = code.rsplit("::").next().unwrap().trim_end_matches("()");
             let is_module =
                 path.components().rev().take(2).any(|part| Path::new(&part).file_stem().unwrap_or_default() == item);
             let is_there = || fs::read_to_string(&path).is_ok_and(|source| source.contains(item));

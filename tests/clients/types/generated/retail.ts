@@ -61,7 +61,7 @@ export type Item = {
 /**
  * The lines of an address, by name.
  *
- * They keep the order in which they were written. In the database, the country is before the state; in an address from
+ * The lines keep the order in which they were written. In the database, the country is before the state; in an address from
  * a tool, it is after it. Results show each address in its own order.
  */
 export type Address = { [key: string]: string };
