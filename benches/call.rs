@@ -1,4 +1,4 @@
-//! One call through an agent without store, layers and policies, against the direct call.
+//! The cost of a call through an agent without store, layers and policies, against the call in its toolset.
 
 use std::hint::black_box;
 

@@ -13,8 +13,8 @@ pub(crate) enum Kind {
     Derives,
     /// Structs with serde's `Deserialize` only, and no tools.
     Deserialize,
-    /// [`Self::Deserialize`], and each struct is read from a text. Otherwise an optimized build makes no code for the
-    /// derives.
+    /// [`Self::Deserialize`], and a function that reads each struct from a text. Without it, an optimized build makes no
+    /// code for the derives.
     Decoded,
     /// rmcp's `#[tool]`, with the parameters in a struct with derives, as rmcp requires.
     Rmcp,

@@ -1,4 +1,4 @@
-//! A call by name and JSON text, against the minimum of its work: a typed parse, the call, and writing the output.
+//! The cost of a call by name and JSON text, against its least work: a typed parse, the call, and writing the output.
 
 use std::hint::black_box;
 

@@ -30,9 +30,13 @@ use crate::{clock, report::Report};
 
 const NAME: &str = "fleet/cpu";
 
-/// The number of runs in a measurement, of clients at once, and of pairs of measurements.
+/// The number of runs in a measurement.
 const RUNS: usize = 400;
+
+/// The number of parallel clients.
 const CLIENTS: usize = 16;
+
+/// The number of pairs of measurements.
 const PAIRS: usize = 5;
 
 /// Measures three servers and one, and reports the target. It needs the PostgreSQL server of `DATABASE_URL`.
@@ -111,7 +115,7 @@ async fn cpu_time(servers: &[Process], schema: &Schema) -> io::Result<f64> {
     Ok(all)
 }
 
-/// Plays one chat, whose requests go to one server after the other.
+/// Plays one chat. Each request goes to the next server.
 async fn play(servers: &[String], number: usize) -> io::Result<()> {
     let next = |request: usize| &servers[(number + request) % servers.len()];
     let chat = format!("chat-{number}");

@@ -7,13 +7,13 @@
 //! cargo run --release -p tool-benches -- dispatch  # the targets whose names start with `dispatch`
 //! scripts/postgres cargo run --release -p tool-benches -- fleet   # three servers on PostgreSQL
 //! scripts/engine restate cargo run --release -p tool-benches --features engines -- engines   # the adapters; or temporal
-//! cargo run --release -p tool-benches -- requests  # minutes: the worst requests of 4 MB
+//! cargo run --release -p tool-benches -- requests  # minutes: the most expensive requests of 4 MB
 //! cargo run --release -p tool-benches -- compile   # minutes: builds generated crates of 200 tools
 //! cargo run --release -p tool-benches -- peers     # minutes, and crates.io: the same tools with rmcp's and rig's macros
 //! cargo run --release -p tool-benches -- all       # everything
 //! ```
 //!
-//! Each line is `TARGET name measured limit ok`, or `MISS` at the end, and the measurements. `INFO` lines have no limit.
+//! Each line is `TARGET name measured limit ok`, or `MISS` in place of `ok`, and the measurements. `INFO` lines have no limit.
 //! `--strict` ends with an error after a missed target. `--table` prints a Markdown table instead, as in
 //! `docs/dev/performance.md`.
 

@@ -1,5 +1,5 @@
-//! A tool call over MCP, against the same tool with rmcp's own macro. Client and server are in one process. They talk
-//! over a socket pair, as over stdio, and over HTTP.
+//! The cost of a tool call over MCP, against the same tool with rmcp's own macro. Client and server are in one process.
+//! They talk over a socket pair, as over stdio, and over HTTP.
 
 mod theirs;
 
@@ -84,6 +84,8 @@ pub(crate) fn measure(report: &mut Report) {
 
 /// The number of calls in a row: few enough that a batch ends before another program gets the core.
 const BATCH: u64 = 25;
+
+/// The number of pairs of batches.
 const PAIRS: usize = 400;
 
 /// Measures the ratio of the two sides' CPU time, and the µs of a call of each. It measures many pairs of small

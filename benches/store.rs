@@ -64,7 +64,7 @@ fn measure_checkpoint(report: &mut Report, dir: &Dir) {
     report.at_most("store/checkpoint", ours.as_secs_f64() / floor.as_secs_f64(), 1.5, &how);
 }
 
-/// Measures the steps around the thousandth of some runs, in alternation with those around the tenth of others.
+/// Measures the steps around the thousandth of some runs, in turns with those around the tenth of others.
 fn measure_late_steps(report: &mut Report, dir: &Dir) {
     let store = SqliteStore::open(dir.file("late.db")).expect("the folder is ours");
     let long = |run: &mut StoredRun| (0..990).for_each(|_| run.add_turn());

@@ -15,7 +15,7 @@ use tool_runtime::{
 use super::{BareLog, Engine, Entries};
 use crate::fleet::ask;
 
-/// The interval at which the adapter's clients read a run.
+/// The interval at which clients of the bare service read a run. Those of the adapter use the same.
 const POLL: Duration = Duration::from_millis(200);
 
 /// The addresses of the server.

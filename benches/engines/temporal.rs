@@ -24,11 +24,13 @@ use url::Url;
 
 use super::{BareLog, Engine, Entries};
 
-/// The task queues of the two services.
+/// The task queue of the adapter.
 const ADAPTER: &str = "adapter";
+
+/// The task queue of the bare service.
 const BARE: &str = "bare";
 
-/// The interval at which the adapter's clients read a run.
+/// The interval at which clients of the bare service read a run. Those of the adapter use the same.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The maximum time of a drive.
