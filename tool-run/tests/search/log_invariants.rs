@@ -1,4 +1,4 @@
-//! The invariants I1 to I7, I9, I11 and I12 of any run, checked from its entries, its actions and its state.
+//! The invariants I1 to I7, I8, I10 and I11 of any run, checked from its entries, its actions and its state.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -194,7 +194,7 @@ impl LogChecker {
         Ok(())
     }
 
-    /// Checks that a call starts only if it need not wait for a conflicting call (I12).
+    /// Checks that a call starts only if it need not wait for a conflicting call (I11).
     fn check_exclusive(&self, entry: &LogEntry, run: &Run) -> Result<(), String> {
         let call = match entry {
             LogEntry::Started { call, .. } => call,
@@ -207,7 +207,7 @@ impl LogChecker {
             let conflicts = own.touches.as_ref().zip(other.touches.as_ref()).is_some_and(|(a, b)| a.conflicts(b));
             id != call && conflicts && !other.ended && (other.begun || at(id) < at(call))
         });
-        ensure(!waits, "I12: a call starts although a conflicting call has not ended")
+        ensure(!waits, "I11: a call starts although a conflicting call has not ended")
     }
 
     /// Returns the facts about `call` so far.
@@ -235,33 +235,33 @@ fn check_conversation(run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the run stays within its limits (I11).
+/// Checks that the run stays within its limits (I10).
 fn check_limits(run: &Run) -> Result<(), String> {
     let limits = &run.options().limits;
     let count = |stage| run.current_calls().iter().filter(|call| call.stage() == stage).count();
-    ensure(count(Stage::Running) <= limits.in_flight as usize, "I11: too many calls run")?;
+    ensure(count(Stage::Running) <= limits.in_flight as usize, "I10: too many calls run")?;
     // A person is asked about lost calls, even above the limit.
-    ensure(count(Stage::Open) <= (limits.open + limits.in_flight) as usize, "I11: too many calls wait for a decision")?;
-    ensure(run.queue().len() <= limits.open as usize, "I11: too many prompts wait")?;
-    ensure(run.steps() <= limits.steps, "I11: the run takes too many steps")?;
+    ensure(count(Stage::Open) <= (limits.open + limits.in_flight) as usize, "I10: too many calls wait for a decision")?;
+    ensure(run.queue().len() <= limits.open as usize, "I10: too many prompts wait")?;
+    ensure(run.steps() <= limits.steps, "I10: the run takes too many steps")?;
     for call in run.calls() {
-        ensure(call.arguments().text.len() <= limits.argument_bytes, "I11: the arguments of a call are too large")?;
+        ensure(call.arguments().text.len() <= limits.argument_bytes, "I10: the arguments of a call are too large")?;
         ensure(
             call.answers().len() + call.steps().len() <= limits.records as usize,
-            "I11: a call has too many record steps and answers",
+            "I10: a call has too many record steps and answers",
         )?;
     }
     Ok(())
 }
 
-/// Checks that the run waits for a decision if no call runs, is checked, or may start (I9).
+/// Checks that the run waits for a decision if no call runs, is checked, or may start (I8).
 fn check_progress(run: &Run) -> Result<(), String> {
     if !matches!(run.phase(), Phase::Acting | Phase::Suspended) {
         return Ok(());
     }
     let at = |stage| run.current_calls().iter().any(|call| call.stage() == stage);
     let is_moving = at(Stage::Running) || at(Stage::Proposed);
-    ensure(is_moving || at(Stage::Ready) || at(Stage::Open), "I9: the run waits for nothing")?;
-    ensure(!at(Stage::Unknown), "I9: a call is lost, and no person is asked about it")?;
-    ensure(run.phase() != Phase::Suspended || !is_moving, "I9: the run is suspended while a call runs or is checked")
+    ensure(is_moving || at(Stage::Ready) || at(Stage::Open), "I8: the run waits for nothing")?;
+    ensure(!at(Stage::Unknown), "I8: a call is lost, and no person is asked about it")?;
+    ensure(run.phase() != Phase::Suspended || !is_moving, "I8: the run is suspended while a call runs or is checked")
 }

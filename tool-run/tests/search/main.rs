@@ -13,13 +13,11 @@
 //! - I5: Before the model is asked again, each call of the turn has one answer, in the model's order.
 //! - I6: No text for the model claims that a call did not run if it may have run.
 //! - I7: An interrupt is decided once. A repeated decision has no effect, and a different one is refused.
-//! - I9: A run that is not over waits for something that will come, and can finish. It is suspended while only a decision
+//! - I8: A run that is not over waits for something that will come, and can finish. It is suspended while only a decision
 //!   helps.
-//! - I10: The log determines the run. Stored forms are read unchanged, and a run can be cancelled after each entry.
-//! - I11: A run stays within its limits.
-//! - I12: A call waits until conflicting calls that come before it, or that have begun, have ended.
-//!
-//! There is no I8.
+//! - I9: The log determines the run. Stored forms are read unchanged, and a run can be cancelled after each entry.
+//! - I10: A run stays within its limits.
+//! - I11: A call waits until conflicting calls that come before it, or that have begun, have ended.
 
 mod actions;
 mod draw;
@@ -159,7 +157,7 @@ impl Search {
         cause: Move,
     ) -> Result<(), Violation> {
         let (entries, actions) = step(run, input(run, world, cause))
-            .map_err(|refusal| Violation::new("I9", format_args!("a possible move is refused: {refusal}")))?;
+            .map_err(|refusal| Violation::new("I8", format_args!("a possible move is refused: {refusal}")))?;
         self.found.transitions += 1;
         let (after, world) = check_transition((run, frozen), world, cause, &entries, &actions)?;
         let key = key(&after, &world);
@@ -186,7 +184,7 @@ impl Search {
         std::iter::successors(Some(&self.nodes[at]), parent)
     }
 
-    /// Returns a state from which no finished state can be reached, and the moves to it (I9).
+    /// Returns a state from which no finished state can be reached, and the moves to it (I8).
     fn find_dead_end(&self) -> Option<(Violation, Vec<Move>)> {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate() {
@@ -204,7 +202,7 @@ impl Search {
         let at = good.iter().position(|good| !good)?;
         let mut path: Vec<Move> = self.path(at).filter_map(|node| node.cause).collect();
         path.reverse();
-        Some((Violation::new("I9", "no finished state can be reached"), path))
+        Some((Violation::new("I8", "no finished state can be reached"), path))
     }
 }
 
@@ -218,7 +216,7 @@ fn check_transition(
 ) -> Result<(Run, World), Violation> {
     let mut after = thaw(frozen);
     for entry in entries {
-        after.apply(entry).map_err(|corrupt| Violation::new("I10", corrupt))?;
+        after.apply(entry).map_err(|corrupt| Violation::new("I9", corrupt))?;
     }
     let mut world = world.clone();
     world.observe(&Transition { cause, before: run, entries, actions, after: &after })?;

@@ -109,9 +109,9 @@ fn ensure_refused(
     }
 }
 
-/// Checks that every prefix of the log is a run, and that the whole log gives this run (I10).
+/// Checks that every prefix of the log is a run, and that the whole log gives this run (I9).
 pub(super) fn check_prefixes(log: &[LogEntry], run: &Run) -> CheckResult {
-    let wrong = |error: &dyn std::fmt::Display| Violation::new("I10", error);
+    let wrong = |error: &dyn std::fmt::Display| Violation::new("I9", error);
     let mut prefix = Run::fold(log[..1].iter().cloned()).map_err(|error| wrong(&error))?;
     for entry in &log[1..] {
         prefix.apply(entry).map_err(|error| wrong(&error))?;
@@ -127,9 +127,9 @@ fn stages(run: &Run) -> [u32; 6] {
         .map(|stage| run.count(stage))
 }
 
-/// Checks that the stored forms are read unchanged (I10).
+/// Checks that the stored forms are read unchanged (I9).
 pub(super) fn check_stored_forms(log: &[LogEntry], run: &Run) -> CheckResult {
-    let wrong = |error: &dyn std::fmt::Display| Violation::new("I10", error);
+    let wrong = |error: &dyn std::fmt::Display| Violation::new("I9", error);
     if record::decode(&record::encode(log)).map_err(|error| wrong(&error))? != log {
         return Err(wrong(&"a log is not the same after it was written and read"));
     }
@@ -141,21 +141,21 @@ pub(super) fn check_stored_forms(log: &[LogEntry], run: &Run) -> CheckResult {
     Ok(())
 }
 
-/// Checks that a run can be taken over and cancelled after each part of the entries of a transition (I10).
+/// Checks that a run can be taken over and cancelled after each part of the entries of a transition (I9).
 pub(super) fn check_partial_logs(frozen: &str, entries: &[LogEntry]) -> CheckResult {
     let mut prefix = moves::thaw(frozen);
     for entry in entries {
-        prefix.apply(entry).map_err(|error| Violation::new("I10", error))?;
+        prefix.apply(entry).map_err(|error| Violation::new("I9", error))?;
         drop(pending_actions(&prefix));
         let mut ended = copy(&prefix);
         for input in [StepInput::Recover { at: Time(0) }, StepInput::Cancel { by: owner(), at: Time(0) }] {
-            let (entries, _) = step(&ended, input).map_err(|error| Violation::new("I10", error))?;
+            let (entries, _) = step(&ended, input).map_err(|error| Violation::new("I9", error))?;
             for entry in entries {
-                ended.apply(&entry).map_err(|error| Violation::new("I10", error))?;
+                ended.apply(&entry).map_err(|error| Violation::new("I9", error))?;
             }
         }
         if !matches!(ended.phase(), Phase::Finished | Phase::Stopped(_) | Phase::Idle) {
-            return Err(Violation::new("I10", "a part of a log cannot be cancelled"));
+            return Err(Violation::new("I9", "a part of a log cannot be cancelled"));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The invariants of every transition of two calls, I1 to I7, I9 and I12, checked against the world around them.
+//! The invariants of every transition of two calls, I1 to I7, I8 and I11, checked against the world around them.
 
 use std::fmt;
 use std::mem::discriminant;
@@ -81,7 +81,7 @@ impl World {
                     call.decided.iter().all(|(number, _)| *number != open.id.number()),
                     "an interrupt is decided twice",
                 )?;
-                ensure("I9", !transition.entries.is_empty(), "a decision has no effect")?;
+                ensure("I8", !transition.entries.is_empty(), "a decision has no effect")?;
                 call.decided.push((open.id.number(), choice));
                 match choice {
                     Choice::Approve => call.consent(before[at].arguments().digest),
@@ -107,7 +107,7 @@ impl World {
                 }
                 let is_planned = self.wake.is_some_and(|wake| wake <= self.now);
                 self.wake = self.wake.filter(|wake| *wake > now.0);
-                ensure("I9", is_planned, "an interrupt or a grant expired, and the driver did not plan a tick")?;
+                ensure("I8", is_planned, "an interrupt or a grant expired, and the driver did not plan a tick")?;
             }
             Move::Recover => {
                 self.troubles -= 1;
@@ -186,9 +186,9 @@ impl World {
         Ok(())
     }
 
-    /// Checks that a call starts only if it need not wait for a conflicting call (I12).
+    /// Checks that a call starts only if it need not wait for a conflicting call (I11).
     fn check_exclusive(&self, at: usize, run: &Run) -> CheckResult {
-        ensure("I12", !self.is_held(at, run), "a call starts although a conflicting call has not ended")
+        ensure("I11", !self.is_held(at, run), "a call starts although a conflicting call has not ended")
     }
 
     /// Returns whether a call must wait for the other one.
@@ -269,7 +269,7 @@ impl World {
         Ok(())
     }
 
-    /// Checks that a run that is not over waits for something that will come (I9).
+    /// Checks that a run that is not over waits for something that will come (I8).
     fn check_progress(&self, run: &Run) -> CheckResult {
         if !matches!(run.phase(), Phase::Generating | Phase::Acting | Phase::Suspended) {
             return Ok(());
@@ -277,9 +277,9 @@ impl World {
         let is_reported = |call: &Call| {
             call.interrupt().is_none_or(|open| self.calls[call.index as usize].reported == open.id.number())
         };
-        ensure("I9", run.current_calls().iter().all(is_reported), "an open interrupt was not announced")?;
+        ensure("I8", run.current_calls().iter().all(is_reported), "an open interrupt was not announced")?;
         let wake = run.next_expiry().is_none_or(|at| self.wake.is_some_and(|wake| wake <= at.0));
-        ensure("I9", wake, "an interrupt or a grant will expire, and the driver does not plan a tick")?;
+        ensure("I8", wake, "an interrupt or a grant will expire, and the driver does not plan a tick")?;
         let current = || run.calls().iter().zip(&self.calls).filter(|(call, _)| is_current(run, call));
         let is_live = current().any(|(_, facts)| facts.live.is_some()) || self.model;
         // The check of a held call has no effect yet.
@@ -287,10 +287,10 @@ impl World {
         let is_checking =
             current().any(|(call, facts)| facts.must_check && call.stage() != Stage::Open && !is_held(call));
         let waits = run.interrupts().next().is_some();
-        ensure("I9", is_live || is_checking || waits, "the run waits for nothing")?;
+        ensure("I8", is_live || is_checking || waits, "the run waits for nothing")?;
         let suspended = run.phase() == Phase::Suspended;
         ensure(
-            "I9",
+            "I8",
             suspended == (waits && !is_live && !is_checking),
             "the run is suspended while something will come, or it is not while only a decision helps",
         )
