@@ -24,6 +24,7 @@ pages! {
     frontends = "docs/frontends",
     glossary = "docs/glossary",
     index = "docs/README",
+    layers = "docs/layers",
     mcp = "docs/mcp",
     models = "docs/models",
     observability = "docs/observability",
