@@ -99,6 +99,8 @@ pub fn judge_call(
     let ReadArguments { text, outcome } = read;
     let is_same = Arc::ptr_eq(&text, &call.arguments().text);
     let digest = if is_same { call.arguments().digest } else { Digest::of(text.as_bytes()) };
+    // A tool of another name is no answer to what the model asked for.
+    let known = known.filter(|known| known.spec.name == call.name);
     let tool = known.map(|known| known.identity);
     let (mut normalized, author, verdict) = match outcome {
         Ok(accepted) => {

@@ -1,4 +1,4 @@
-//! The invariants I1 to I7, I8, I10 and I11 of any run, checked from its entries, its actions and its state.
+//! The invariants I1 to I8, I10 and I11 of any run, checked from its entries, its actions and its state.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -367,7 +367,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the position of the first call that may delay others, or may start.
-    pub fn first_unpassed(&self) -> usize {
+    fn first_unpassed(&self) -> usize {
         let changed = self.changed.iter().chain(&self.latest).map(|(call, _)| *call);
         changed.fold(self.run.settled_before as usize, usize::min)
     }
@@ -396,7 +396,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Returns the position of a call that was started for the `attempt`th time and has not ended.
-    pub fn find_running(&self, id: &CallId, attempt: u32) -> Option<usize> {
+    fn find_running(&self, id: &CallId, attempt: u32) -> Option<usize> {
         self.find(id).filter(|at| self.stage(*at) == Stage::Running && self.call(*at).attempts == attempt)
     }
 

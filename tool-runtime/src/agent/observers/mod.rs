@@ -115,7 +115,7 @@ impl Observers {
 }
 
 /// Starts a task; if it may block its thread, on a thread of its own.
-pub fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static, blocking: bool) -> JoinHandle<T> {
+fn spawn_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static, blocking: bool) -> JoinHandle<T> {
     if blocking {
         let handle = tokio::runtime::Handle::current();
         tokio::task::spawn_blocking(move || handle.block_on(work))
