@@ -141,7 +141,7 @@ fn an_edited_refund_is_paid_as_edited() {
     let shop = Shop::new();
     let id = shop.request_refund();
     let refused = shop.run_err(&["edit", &id, r#"{"order": "A102", "amount": 501, "why": "broken"}"#]);
-    for part in ["it still waits", "`amount`", "500", "`why`"] {
+    for part in ["the call still waits", "`amount`", "500", "`why`"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
     assert!(shop.run_err(&["edit", &id, "{order}"]).contains("not JSON"));
