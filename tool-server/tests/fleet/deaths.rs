@@ -34,7 +34,7 @@ fn check(world: &World, once: &[String], again: &[String]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_and_approvals_survive_the_death_of_servers_at_any_pause_before_kill() {
+async fn calls_and_approvals_survive_the_death_of_servers_at_any_moment() {
     let kills = read_number("KILLS", 10);
     // A server renews its lease after half of it. A slow server must not lose its lease, because another would repeat its calls.
     let mut fleet = Fleet::start(Duration::from_secs(5)).await;

@@ -86,7 +86,7 @@ fn is_local(host: &Host) -> bool {
 fn create_manager(config: Config) -> Result<(Manager, Dial), StoreError> {
     if config.get_ssl_mode() == SslMode::Require {
         let text = "the address demands `sslmode=require`, and this program was built without TLS for PostgreSQL: turn on \
-                    the feature `postgres-tls` of tool-runtime, or set `sslmode=disable` where the network can be \
+                    the feature `postgres-tls` of tool-stores, or set `sslmode=disable` where the network can be \
                     trusted";
         return Err(StoreError::unavailable(text));
     }

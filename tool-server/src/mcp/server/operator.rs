@@ -173,7 +173,7 @@ impl ProgressQueue {
     fn push(&self, progress: &Progress) {
         let mut last = lock(&self.last);
         let Ok(place) = self.sender.try_reserve() else { return };
-        // The number must grow with each message, whatever the tool progress.
+        // The number must grow with each message, whatever the tool reports.
         let done = match (*last, progress.total) {
             (Some(last), _) if progress.done > last => progress.done,
             (Some(last), Some(_)) => last.next_up(),

@@ -8,7 +8,7 @@
 //! - It sends both responses to requests that share an id to the second request (`LocalSessionWorker::register_resource`):
 //!   `requests_that_share_an_id_in_flight_are_refused`.
 //! - It does not limit the number of sessions, and does not pass the caller to the manager (`SessionManager::create_session`):
-//!   `the_session_that_ends_is_the_oldest_of_the_same_principal`.
+//!   `the_least_recently_used_session_of_the_principal_ends`.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
