@@ -10,8 +10,6 @@ mod chunk;
 mod history;
 mod request;
 mod stream;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

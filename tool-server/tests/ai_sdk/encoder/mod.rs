@@ -12,13 +12,13 @@ use std::{
 
 use serde_json::Value;
 
-use super::{AiSdkEncoder, StreamSettings};
-use crate::protocol::{Encoder, End};
 use tool_run::run::{LogEntry, TurnPart};
 use tool_runtime::agent::Event;
 use tool_runtime::message::FinishReason;
 use tool_runtime::run::{Principal, Prompt, Run, RunOptions, Time};
 use tool_runtime::toolset::{RuntimeTool, Toolset};
+use tool_server::protocol::ai_sdk::{AiSdkEncoder, StreamSettings};
+use tool_server::protocol::{Encoder, End};
 
 /// A stream and its output.
 struct Sent {

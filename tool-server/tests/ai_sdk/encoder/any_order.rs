@@ -5,11 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{
-    super::{AiSdkEncoder, ErrorDetail, SdkVersion, StreamSettings},
-    assert_legal, chunks, run_of, tools,
-};
-use crate::protocol::{Encoder, End};
+use super::{assert_legal, chunks, run_of, tools};
 use tool_run::run::CallView;
 use tool_runtime::agent::{AgentError, Event, PartialArguments};
 use tool_runtime::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
@@ -18,6 +14,8 @@ use tool_runtime::{
     run::{CallResult, Decision, Interrupt, InterruptKind, Phase, Prompt, Run, Time},
     tool::Question,
 };
+use tool_server::protocol::ai_sdk::{AiSdkEncoder, ErrorDetail, SdkVersion, StreamSettings};
+use tool_server::protocol::{Encoder, End};
 
 /// An event to send to an encoder. A number is the index of a call.
 #[derive(Clone, Debug)]

@@ -10,17 +10,15 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{
-    super::{Chunk, DataParts, ErrorDetail, Json, SdkVersion, StreamSettings, write_frame},
-    Sent, run_of, tools,
-};
-use crate::protocol::{Encoder, End};
+use super::{Sent, run_of, tools};
 use tool_runtime::agent::{AgentError, Event, PartialArguments};
 use tool_runtime::feedback::Rejection;
 use tool_runtime::message::{FinishReason, Part, ProviderPart, ProviderPartKind, Usage};
 use tool_runtime::model::{ModelError, ModelErrorKind};
 use tool_runtime::run::{CallResult, Prompt, Time};
 use tool_runtime::tool::{Context, Output};
+use tool_server::protocol::ai_sdk::{Chunk, DataParts, ErrorDetail, Json, SdkVersion, StreamSettings, write_frame};
+use tool_server::protocol::{Encoder, End};
 
 fn turn_ends() -> Event<'static> {
     Event::TurnFinished { reason: &FinishReason::ToolCalls, usage: Usage::default() }
@@ -161,7 +159,9 @@ fn a_refusal_is_data_for_a_form_too() {
     let error = |is_accepted: bool, tool_errors, result: &CallResult| {
         let run = run_of(&[("a", "work", "{}")]);
         let call = &run.calls()[0];
-        let mut sent = Sent::new(StreamSettings { tool_errors, ..StreamSettings::new(tools()) });
+        let mut settings = StreamSettings::new(tools());
+        settings.tool_errors = tool_errors;
+        let mut sent = Sent::new(settings);
         sent.event(Event::StepStarted { step: 1 });
         sent.event(Event::CallAnnounced { id: &call.id, name: &call.name });
         if is_accepted {

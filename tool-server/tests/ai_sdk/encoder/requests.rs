@@ -3,14 +3,12 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    super::{ChatRequest, ClaimKind, Trigger, approval_id, match_claims},
-    run_of,
-};
+use super::run_of;
 use tool_run::run::LogEntry;
 use tool_run::run::{CallView, ToolRef};
 use tool_runtime::run::{Decision, GrantedBy, Interrupt, InterruptKind, Run, RunId, Time};
 use tool_runtime::tool::ToolSpec;
+use tool_server::protocol::ai_sdk::{ChatRequest, ClaimKind, Trigger, approval_id, match_claims};
 
 fn read(body: &Value) -> ChatRequest {
     ChatRequest::read(body.to_string().as_bytes()).unwrap()
