@@ -171,7 +171,8 @@ impl Gate {
         read: Option<ReadArguments>,
         cx: &Context,
     ) -> Result<CheckedDecision, Refusal> {
-        let known = run.call(interrupt.call()).and_then(|call| self.known(&call.name));
+        // Only edited arguments need the tool.
+        let known = read.as_ref().and_then(|_| self.known(&run.call(interrupt.call())?.name));
         judge::judge_decision(&GateRules { gate: self, cx }, known, run, interrupt, decision, read)
     }
 }

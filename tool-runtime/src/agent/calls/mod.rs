@@ -195,12 +195,9 @@ impl Calls {
         if let Some(rejection) = checked.rejection().filter(|rejection| !rejection.causes().is_empty()) {
             observers.add_detail(&id, rejection.causes().join("\n"));
         }
-        let checked = if self.agent.setup.repair.is_none() {
-            Some(checked)
-        } else {
-            self.repairs.begin(&mut self.work, &self.agent, &self.gate, &id, checked, log)
+        let Some(checked) = self.repairs.begin(&mut self.work, &self.agent, &self.gate, &id, checked, log) else {
+            return;
         };
-        let Some(checked) = checked else { return };
         log.record_late(StepInput::Checked { call: id.clone(), checked, at });
         // A call that does not start at once is read again before its start, because much may have changed by then. So is a
         // call whose arguments differ from the model's, because its tool reports the changes in its answer.

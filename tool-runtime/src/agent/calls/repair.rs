@@ -80,7 +80,7 @@ pub struct RepairOutcome {
 }
 
 impl Repairs {
-    /// Starts the repair of a refused call. Returns the checked call if it needs no repair.
+    /// Starts the repair of a refused call, if the agent has a repairer. Otherwise returns the checked call.
     pub fn begin(
         &mut self,
         tasks: &mut JoinSet<CheckOutcome>,
