@@ -423,7 +423,9 @@ impl Inbox {
     /// Drops all messages, and those that come later.
     pub fn close(&self) {
         let closed = Messages { is_closed: true, ..Messages::default() };
-        drop(std::mem::replace(&mut *lock(&self.0), closed));
+        // The lock is released before the messages are dropped, because their values belong to tools.
+        let messages = std::mem::replace(&mut *lock(&self.0), closed);
+        drop(messages);
     }
 }
 
