@@ -26,12 +26,14 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
         }
     }
     show_waiting_call(terminal, &request.spec, &request.interrupt.shown);
-    let question = write_approval_question(request);
     loop {
-        let Some(answer) = ask_choice(terminal, &question).await else { return deny_unanswered() };
         let is_edited = arguments != request.arguments;
+        // A person approves further calls only with the arguments that the offer describes.
+        let offer = offered_pattern(request).filter(|_| !is_edited);
+        let question = write_approval_question(offer);
+        let Some(answer) = ask_choice(terminal, &question).await else { return deny_unanswered() };
         match answer.as_str() {
-            "a" | "always" if offered_pattern(request).is_some() && !is_edited => return Decision::ApproveForRun,
+            "a" | "always" if offer.is_some() => return Decision::ApproveForRun,
             "y" | "yes" if !is_edited => return Decision::Approve,
             "y" | "yes" if !is_valid => {
                 terminal.say("The tool rejects these arguments. Answer e to edit them again, or n to deny the call.");
@@ -52,7 +54,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
                     Ok(shown) => {
                         is_valid = true;
                         terminal.say(if shown.arguments != arguments {
-                            "  The tool has changed your arguments. With them, the call is:"
+                            "  The tool has changed your arguments. With the changed arguments, the call is:"
                         } else if arguments == request.arguments {
                             "  The arguments are unchanged:"
                         } else {
@@ -85,8 +87,8 @@ fn offered_pattern(request: &ApprovalRequest) -> Option<&ArgumentPattern> {
     }
 }
 
-fn write_approval_question(request: &ApprovalRequest) -> String {
-    let Some(pattern) = offered_pattern(request) else { return "Allow it? [y]es, [n]o, [e]dit: ".to_owned() };
+fn write_approval_question(offer: Option<&ArgumentPattern>) -> String {
+    let Some(pattern) = offer else { return "Allow it? [y]es, [n]o, [e]dit: ".to_owned() };
     let same = pattern.0.iter().map(|(name, value)| format!("{} {}", one_line(name), one_line(&value.to_string())));
     let same = same.collect::<Vec<_>>().join(", ");
     let same = if same.is_empty() { String::new() } else { format!(" with {same}") };
@@ -125,7 +127,7 @@ fn show_waiting_call(terminal: &Terminal, spec: &ToolSpec, shown: &CallView) {
 }
 
 /// Shows the tool, its effect, and all arguments, complete and without deceptive characters.
-fn show_call(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)]) {
+fn show_call(terminal: &Terminal, spec: &ToolSpec, lines: &[(String, String)]) {
     let effect = match spec.options.effect {
         Effect::ReadOnly => "reads",
         Effect::Write => "changes something",
@@ -139,11 +141,11 @@ fn show_call(terminal: &Terminal, spec: &ToolSpec, written: &[(String, String)])
     if let Some(origin) = &spec.options.origin {
         terminal.say(&format!("  from {}", one_line(origin)));
     }
-    if let Some(challenge) = spec.challenge(written) {
+    if let Some(challenge) = spec.challenge(lines) {
         terminal.say(&format!("  {}", one_line(&challenge)));
     }
-    let width = written.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-    for (name, value) in written {
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    for (name, value) in lines {
         // JSON escapes line breaks, so a value cannot look like another line.
         terminal.say(&format!("  {:width$}  {}", one_line(name), one_line(value)));
     }
@@ -250,7 +252,7 @@ impl Questions<'_> {
         Some(())
     }
 
-    /// Asks for one value. The person types JSON, or plain text if a text is allowed.
+    /// Asks for one value. The person types JSON; any other text becomes a string. For a string, the quotes are optional.
     async fn ask_value(&self, name: &str, schema: &Value, current: Option<&Value>, depth: usize) -> Option<Value> {
         let resolved = resolve(schema, self.root);
         if current.is_none() && resolved["properties"].is_object() && depth < MAX_DEPTH {
