@@ -31,7 +31,7 @@ pub(crate) fn measure(report: &mut Report) {
 /// Calls the tool through an agent.
 fn call_agent() -> Box<dyn FnMut(u64)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime starts");
-    let agent = Agent::without_model(tools());
+    let agent = Agent::tools_only(tools());
     Box::new(move |rounds| {
         runtime.block_on(async {
             for _ in 0..rounds {

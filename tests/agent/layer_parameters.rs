@@ -62,7 +62,7 @@ impl Layer for Who {
         next.run()
     }
 
-    fn refused(&self, _: &ToolSpec, error: CallError) -> CallError {
+    fn rejected(&self, _: &ToolSpec, error: CallError) -> CallError {
         let text = error.to_string().replace("`name`", "`who`");
         Rejection::from_message(text).into()
     }

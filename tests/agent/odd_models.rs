@@ -75,7 +75,7 @@ async fn a_turn_that_never_ends_is_cut_at_the_byte_limit() {
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
     assert_eq!(times.load(Ordering::SeqCst), 0);
 
-    // So are calls.
+    // Calls that never end are cut, too.
     let calls = endless(|n| Delta::CallStart { index: n, id: String::new(), name: "count".into() });
     let mut session = watched(calls).tools(toolset!(Arc::clone(&times); count)).session();
     assert_eq!(session.send("go").await.unwrap().phase, Phase::Stopped(StopReason::Cut(FinishReason::Length)));
@@ -129,7 +129,7 @@ async fn a_megabyte_of_arguments_in_small_pieces_arrives_whole() {
 /// A model with one call in each of several steps. It records the address of the conversation in its requests.
 struct Steps {
     left: AtomicUsize,
-    shown: Mutex<Vec<(usize, usize)>>,
+    conversations: Mutex<Vec<(usize, usize)>>,
 }
 
 impl Model for Steps {
@@ -139,7 +139,7 @@ impl Model for Steps {
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxStream<'a, Result<Delta, ModelError>> {
         let first = std::ptr::from_ref(&request.messages[0]).addr();
-        self.shown.lock().unwrap().push((first, request.messages.len()));
+        self.conversations.lock().unwrap().push((first, request.messages.len()));
         let left = self.left.fetch_sub(1, Ordering::SeqCst);
         let turn = if left == 0 { Turn::say("done") } else { Turn::call("count", json!({ "text": "x" })) };
         stream::iter(turn.into_deltas().into_iter().map(Ok)).boxed()
@@ -149,15 +149,19 @@ impl Model for Steps {
 #[tokio::test]
 async fn a_long_run_does_not_copy_its_history() {
     for steps in [500, 1000] {
-        let model = Arc::new(Steps { left: AtomicUsize::new(steps), shown: Mutex::default() });
+        let model = Arc::new(Steps { left: AtomicUsize::new(steps), conversations: Mutex::default() });
         let agent = watched(Arc::clone(&model)).tools(toolset!(AtomicUsize::new(0); count));
         let agent = agent.instructions("Count.").max_steps(steps + 1).context(Context::new(""));
         let reply = agent.run("go").await.unwrap();
         assert_eq!((reply.steps, reply.phase), (steps + 1, Phase::Finished));
-        let shown = model.shown.lock().unwrap();
-        assert_eq!(shown.last().unwrap().1, 2 * steps + 2, "instructions, prompt, and two messages for each step");
+        let conversations = model.conversations.lock().unwrap();
+        assert_eq!(
+            conversations.last().unwrap().1,
+            2 * steps + 2,
+            "instructions, prompt, and two messages for each step"
+        );
         // The conversation grows in place. It moves only when its capacity is used up, which then doubles.
-        let moves = shown.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
+        let moves = conversations.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
         assert!(moves <= 14, "{moves} moves in {steps} steps");
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the layer `Problems`, which gives failures the form of rejections.
+//! Tests of the layer `ProblemReports`, which gives failures the form of rejections.
 
 use std::{
     sync::{
@@ -10,7 +10,7 @@ use std::{
 
 use tool_runtime::{
     CallError, Context, Failure, Rejection, Toolset,
-    layer::{CallLog, Problems, RateLimit, Retry, TimeLimit},
+    layer::{CallLog, ProblemReports, RateLimit, Retry, TimeLimit},
     tool, toolset,
 };
 
@@ -47,7 +47,7 @@ fn problem(text: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn failures_look_like_rejections_with_the_same_information() {
-    let tools = tools_with_limit().layer(Problems::new());
+    let tools = tools_with_limit().layer(ProblemReports::new());
     assert_eq!(call(&tools, 0).await.unwrap().as_json(), Some("0"));
     assert_eq!(feedback(&tools, 1).await, problem("there is no such user"));
     assert_eq!(feedback(&tools, 2).await, problem("the tool failed"));
@@ -61,7 +61,7 @@ async fn failures_look_like_rejections_with_the_same_information() {
 
 #[tokio::test(start_paused = true)]
 async fn in_full_shows_the_model_the_causes() {
-    let tools = tools_with_limit().layer(Problems::new().prefix(Problems::PREFIX).in_full());
+    let tools = tools_with_limit().layer(ProblemReports::new().prefix(ProblemReports::PREFIX).in_full());
     let in_full = |text| problem(&format!("Exception occured during tool call execution: {text}"));
     assert_eq!(feedback(&tools, 1).await, in_full("there is no such user: \"row 7\""));
     assert_eq!(feedback(&tools, 2).await, in_full("\"connection to 10.0.0.7 refused\""));
@@ -75,7 +75,7 @@ async fn inside_of_problems_failures_are_logged_with_causes_and_retried() {
     let log = CallLog::new(move |entry| sink.lock().unwrap().push(entry.in_full().to_string()));
     let runs = Arc::new(AtomicUsize::new(0));
     let tools = toolset!(Arc::clone(&runs); fails).layer(TimeLimit::new(Duration::from_secs(2)));
-    let tools = tools.layer(Problems::new()).layer(Retry::new(2)).layer(log);
+    let tools = tools.layer(ProblemReports::new()).layer(Retry::new(2)).layer(log);
     for (how, tries, logged) in [
         (2, 1, "10.0.0.7"),
         (6, 1, "the secret text"),
@@ -93,7 +93,8 @@ async fn inside_of_problems_failures_are_logged_with_causes_and_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn refusals_of_other_layers_are_not_changed() {
-    let tools = tools_with_limit().layer(RateLimit::new(1, Duration::from_secs(9)).refuse()).layer(Problems::new());
+    let tools =
+        tools_with_limit().layer(RateLimit::new(1, Duration::from_secs(9)).refuse()).layer(ProblemReports::new());
     drop(call(&tools, 0).await);
     assert!(matches!(call(&tools, 0).await, Err(CallError::OverBudget { .. })));
 }

@@ -108,7 +108,7 @@ fn fails(how: u8) -> Result<(), Failure> {
         0 => Failure::new("no user hunter2").retryable(),
         1 => Failure::hidden("the cause is hunter2"),
         2 => {
-            let mut report = Report::refused("not hunter2");
+            let mut report = Report::rejected("not hunter2");
             report.choices = Choices::Allowed(vec![json!("hunter2"), json!({ "deep": ["hunter2"] })]);
             Rejection::from_message("no").field("how", report).instruct("Ask hunter2.").into()
         }

@@ -74,9 +74,9 @@ struct Counter {
     dropped: Arc<AtomicUsize>,
 }
 
-struct Dropped<'a>(&'a AtomicUsize);
+struct CountDrop<'a>(&'a AtomicUsize);
 
-impl Drop for Dropped<'_> {
+impl Drop for CountDrop<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
@@ -87,7 +87,7 @@ impl Counter {
     /// Counts, and never pauses.
     #[tool(timeout = "50ms")]
     fn endlessly(&self) -> impl Stream<Item = usize> {
-        let dropped = Dropped(&self.dropped);
+        let dropped = CountDrop(&self.dropped);
         stream::repeat_with(move || {
             let _ = &dropped;
             self.made.fetch_add(1, Ordering::SeqCst)
@@ -97,7 +97,7 @@ impl Counter {
     /// Counts slowly, and never ends.
     #[tool]
     async fn slowly(&self) -> impl Stream<Item = usize> {
-        let dropped = Dropped(&self.dropped);
+        let dropped = CountDrop(&self.dropped);
         stream::unfold(0, move |n| {
             let _ = &dropped;
             async move {
@@ -235,7 +235,7 @@ async fn work(#[context] cx: &Context) -> Count {
     Count { n: 3 }
 }
 
-/// An output that panics when it is serialized without a receiver.
+/// An output that panics when it is serialized. Without a receiver, nothing may serialize it.
 struct Unseen;
 
 impl Serialize for Unseen {

@@ -50,19 +50,19 @@ impl TwoForms {
         let tools = toolset!(Arc::clone(&runs); take);
         let schema = tools.get("take").unwrap().spec().input.neutral().clone();
         let counted = Arc::clone(&runs);
-        let late = RuntimeTool::new("late", "").input(schema).handler(move |_, _| {
+        let at_run_time = RuntimeTool::new("at_run_time", "").input(schema).handler(move |_, _| {
             let run = counted.fetch_add(1, Ordering::SeqCst);
             async move { Ok(json!(run)) }
         });
-        Self { tools: tools.with(late.unwrap()).unwrap().argument_limit(64 << 20), runs }
+        Self { tools: tools.with(at_run_time.unwrap()).unwrap().argument_limit(64 << 20), runs }
     }
 
-    /// Asserts that both tools refuse `arguments` with a short text, in a short time, without running.
+    /// Asserts that both tools reject `arguments` with a short text, in a short time, without running.
     #[track_caller]
-    fn assert_refused(&self, arguments: &str) -> [Rejection; 2] {
+    fn assert_rejected(&self, arguments: &str) -> [Rejection; 2] {
         let before = self.runs.load(Ordering::SeqCst);
         let shown: String = arguments.chars().take(200).collect();
-        let answers = ["take", "late"].map(|name| {
+        let answers = ["take", "at_run_time"].map(|name| {
             let cx = Context::new("c");
             let call = self.tools.call(name, arguments, &cx);
             let called = within_blocking(&shown, || futures_util::FutureExt::now_or_never(call));
@@ -77,13 +77,13 @@ impl TwoForms {
             let CallError::Rejected(rejection) = error else { panic!("{name} {shown}: {error}") };
             rejection
         });
-        assert_eq!(self.runs.load(Ordering::SeqCst), before, "a refused call does not run: {shown}");
+        assert_eq!(self.runs.load(Ordering::SeqCst), before, "a rejected call does not run: {shown}");
         answers
     }
 
     #[track_caller]
-    fn assert_refused_with(&self, arguments: &str, words: &[&str]) {
-        for rejection in self.assert_refused(arguments) {
+    fn assert_rejected_with(&self, arguments: &str, words: &[&str]) {
+        for rejection in self.assert_rejected(arguments) {
             let message = rejection.to_string();
             for word in words {
                 assert!(message.contains(word), "{arguments:.200}\n  {message}\n  does not contain `{word}`");
@@ -93,7 +93,7 @@ impl TwoForms {
 
     #[track_caller]
     fn assert_accepted(&self, arguments: &str) {
-        for name in ["take", "late"] {
+        for name in ["take", "at_run_time"] {
             let cx = Context::new("c");
             if let Err(error) = self.tools.start(name, arguments, &cx).now().unwrap() {
                 panic!("{name} {arguments:.200}: {error}");
@@ -103,7 +103,7 @@ impl TwoForms {
 }
 
 #[test]
-fn arguments_that_are_not_json_are_refused() {
+fn arguments_that_are_not_json_are_rejected() {
     let both = TwoForms::new();
     for (text, words) in [
         ("hello", "JSON"),
@@ -137,8 +137,8 @@ fn arguments_that_are_not_json_are_refused() {
         ("{\"text\":\"a\"}\0", ""),
         ("\u{a0}", ""),
     ] {
-        both.assert_refused_with(text, &[words]);
-        for rejection in both.assert_refused(text) {
+        both.assert_rejected_with(text, &[words]);
+        for rejection in both.assert_rejected(text) {
             assert_eq!(rejection.problems().len(), 1, "a mistake in the JSON is the only problem: {text}");
             assert_eq!(rejection.problems()[0].kind, ProblemKind::Malformed, "{text}");
             assert!(!rejection.to_string().contains(char::is_control), "{rejection:?}");
@@ -147,11 +147,11 @@ fn arguments_that_are_not_json_are_refused() {
 }
 
 #[test]
-fn arguments_that_are_not_an_object_are_refused() {
+fn arguments_that_are_not_an_object_are_rejected() {
     let both = TwoForms::new();
     for text in ["[]", r#"[{"text":"a"}]"#, "\"{}\"", r#""{\"text\":\"a\"}""#, "1", "-0", "null", "true", " [1] "] {
-        both.assert_refused_with(text, &["object"]);
-        let kinds = both.assert_refused(text).map(|rejection| rejection.problems()[0].kind);
+        both.assert_rejected_with(text, &["object"]);
+        let kinds = both.assert_rejected(text).map(|rejection| rejection.problems()[0].kind);
         assert_eq!(kinds, [ProblemKind::WrongType; 2], "{text}");
     }
     both.assert_accepted("");
@@ -161,35 +161,35 @@ fn arguments_that_are_not_an_object_are_refused() {
 }
 
 #[test]
-fn repeated_parameters_are_refused() {
+fn repeated_parameters_are_rejected() {
     let both = TwoForms::new();
     for text in [r#"{"small":1,"small":1}"#, r#"{"small":1,"big":2,"sm\u0061ll":300}"#, r#"{"text":null,"text":"a"}"#] {
-        let kinds = both.assert_refused(text).map(|rejection| rejection.problems()[0].kind);
+        let kinds = both.assert_rejected(text).map(|rejection| rejection.problems()[0].kind);
         assert_eq!(kinds, [ProblemKind::Duplicate; 2], "{text}");
-        both.assert_refused_with(text, &["more than once"]);
+        both.assert_rejected_with(text, &["more than once"]);
     }
     let many = format!("{{{}}}", vec![r#""small":1"#; 200_000].join(","));
-    for rejection in both.assert_refused(&many) {
+    for rejection in both.assert_rejected(&many) {
         assert_eq!(rejection.problems().len(), 1, "a repeated name is reported once");
     }
-    both.assert_refused_with(r#"{"points":[{"x":1,"x":2}]}"#, &["points.0.x", "more than once"]);
+    both.assert_rejected_with(r#"{"points":[{"x":1,"x":2}]}"#, &["points.0.x", "more than once"]);
 }
 
 #[test]
-fn unknown_parameters_are_refused() {
+fn unknown_parameters_are_rejected() {
     let both = TwoForms::new();
-    both.assert_refused_with(r#"{"txet":"a"}"#, &["unknown", "did you mean `text`?"]);
-    both.assert_refused_with(r#"{"zzzzzzzz":"a"}"#, &["unknown", "`text`"]);
-    both.assert_refused_with(r#"{"":1}"#, &["unknown"]);
-    both.assert_refused_with("{\"a\u{202e}\\u0000\\nb\":1}", &["unknown"]);
-    for rejection in both.assert_refused("{\"a\u{202e}\\u0000\\nb\":1}") {
+    both.assert_rejected_with(r#"{"txet":"a"}"#, &["unknown", "did you mean `text`?"]);
+    both.assert_rejected_with(r#"{"zzzzzzzz":"a"}"#, &["unknown", "`text`"]);
+    both.assert_rejected_with(r#"{"":1}"#, &["unknown"]);
+    both.assert_rejected_with("{\"a\u{202e}\\u0000\\nb\":1}", &["unknown"]);
+    for rejection in both.assert_rejected("{\"a\u{202e}\\u0000\\nb\":1}") {
         let message = rejection.to_string();
         assert!(!message.contains(['\u{202e}', '\0', '\n']), "{message:?}");
     }
 }
 
 #[test]
-fn values_of_the_wrong_type_are_refused() {
+fn values_of_the_wrong_type_are_rejected() {
     let both = TwoForms::new();
     for (text, path) in [
         (r#"{"small":256}"#, "/small"),
@@ -207,7 +207,7 @@ fn values_of_the_wrong_type_are_refused() {
         (r#"{"text":["a"]}"#, "/text"),
         (r#"{"map":{"a":"b"}}"#, "/map/a"),
     ] {
-        for rejection in both.assert_refused(text) {
+        for rejection in both.assert_rejected(text) {
             assert_eq!(rejection.problems()[0].path, path, "{text}: {rejection}");
         }
     }
@@ -221,46 +221,46 @@ fn nested(before: &str, levels: usize, after: &str) -> String {
 }
 
 #[test]
-fn values_that_are_nested_too_deep_are_refused() {
+fn values_that_are_nested_too_deep_are_rejected() {
     let both = TwoForms::new();
     both.assert_accepted(&nested(r#"{"any":"#, 126, "}"));
     for levels in [128, 129, 100_000] {
-        both.assert_refused(&nested(r#"{"any":"#, levels, "}"));
-        both.assert_refused(&nested("", levels, ""));
-        both.assert_refused(&nested(r#"{"unknown":"#, levels, "}"));
-        both.assert_refused(&nested(r#"{"points":[{"x":1,"ignored":"#, levels, "}]}"));
-        both.assert_refused(&"{\"any\":".repeat(levels));
-        both.assert_refused(&"[".repeat(levels));
+        both.assert_rejected(&nested(r#"{"any":"#, levels, "}"));
+        both.assert_rejected(&nested("", levels, ""));
+        both.assert_rejected(&nested(r#"{"unknown":"#, levels, "}"));
+        both.assert_rejected(&nested(r#"{"points":[{"x":1,"ignored":"#, levels, "}]}"));
+        both.assert_rejected(&"{\"any\":".repeat(levels));
+        both.assert_rejected(&"[".repeat(levels));
     }
-    for rejection in both.assert_refused(&nested(r#"{"any":"#, 129, "}")) {
+    for rejection in both.assert_rejected(&nested(r#"{"any":"#, 129, "}")) {
         assert_eq!(rejection.problems()[0].kind, ProblemKind::TooLarge, "{rejection}");
         assert!(rejection.to_string().contains("nested"), "{rejection}");
     }
 }
 
 #[test]
-fn mistakes_in_ignored_values_are_refused() {
+fn mistakes_in_ignored_values_are_rejected() {
     let both = TwoForms::new();
     both.assert_accepted(r#"{"points":[{"x":1,"more":{"a":["b",null,-1.5e3]}}]}"#);
     for ignored in [r#""\ud800""#, r#"{"\ud800":1}"#, "1e999", "[1,]", "\"\u{1}\"", "nul"] {
-        both.assert_refused(&format!(r#"{{"points":[{{"x":1,"more":{ignored}}}]}}"#));
+        both.assert_rejected(&format!(r#"{{"points":[{{"x":1,"more":{ignored}}}]}}"#));
     }
 }
 
 #[test]
-fn very_large_values_are_refused_briefly() {
+fn very_large_values_are_rejected_briefly() {
     let both = TwoForms::new();
     let large = "x".repeat(10_000_000);
-    both.assert_refused_with(&format!(r#"{{"text":"{large}"}}"#), &["1000"]);
-    both.assert_refused_with(&format!(r#"{{"small":"{large}"}}"#), &["0", "255"]);
-    both.assert_refused_with(&format!(r#"{{"unknown":"{large}"}}"#), &["unknown"]);
-    both.assert_refused_with(&format!(r#"{{"{large}":1}}"#), &["unknown"]);
-    both.assert_refused(&large);
-    both.assert_refused(&format!(r#"{{"text":"{large}"#));
-    both.assert_refused(&" ".repeat(10_000_000).replace("  ", "\n{"));
+    both.assert_rejected_with(&format!(r#"{{"text":"{large}"}}"#), &["1000"]);
+    both.assert_rejected_with(&format!(r#"{{"small":"{large}"}}"#), &["0", "255"]);
+    both.assert_rejected_with(&format!(r#"{{"unknown":"{large}"}}"#), &["unknown"]);
+    both.assert_rejected_with(&format!(r#"{{"{large}":1}}"#), &["unknown"]);
+    both.assert_rejected(&large);
+    both.assert_rejected(&format!(r#"{{"text":"{large}"#));
+    both.assert_rejected(&" ".repeat(10_000_000).replace("  ", "\n{"));
 
     let default = TwoForms::new().tools.argument_limit(tool_runtime::toolset::DEFAULT_ARGUMENT_LIMIT);
-    for name in ["take", "late"] {
+    for name in ["take", "at_run_time"] {
         let error = default
             .start(name, &format!(r#"{{"text":"{large}"}}"#), &Context::new("c"))
             .now()
@@ -273,11 +273,11 @@ fn very_large_values_are_refused_briefly() {
 }
 
 #[test]
-fn very_many_wrong_values_are_refused_briefly() {
+fn very_many_wrong_values_are_rejected_briefly() {
     let both = TwoForms::new();
     let keys: Vec<String> = (0..1_000_000).map(|n| format!("\"k{n}\":0")).collect();
-    both.assert_refused_with(&format!("{{{}}}", keys.join(",")), &["unknown", "more"]);
-    both.assert_refused(&format!(r#"{{"points":[{}]}}"#, vec!["7"; 300_000].join(",")));
-    both.assert_refused(&format!(r#"{{"map":{{{}}}}}"#, keys[..300_000].join(",").replace(":0", ":\"0\"")));
-    both.assert_refused(&format!(r#"{{"small":[{}]}}"#, vec!["7"; 300_000].join(",")));
+    both.assert_rejected_with(&format!("{{{}}}", keys.join(",")), &["unknown", "more"]);
+    both.assert_rejected(&format!(r#"{{"points":[{}]}}"#, vec!["7"; 300_000].join(",")));
+    both.assert_rejected(&format!(r#"{{"map":{{{}}}}}"#, keys[..300_000].join(",").replace(":0", ":\"0\"")));
+    both.assert_rejected(&format!(r#"{{"small":[{}]}}"#, vec!["7"; 300_000].join(",")));
 }

@@ -18,7 +18,6 @@ mod lint;
 mod many_parameters;
 mod outputs;
 mod partial;
-mod problems;
 mod random_texts;
 mod recorded_tools;
 mod runtime_dynamic;

@@ -1,4 +1,4 @@
-//! Tests of tools with more parameters than a tuple can have.
+//! Tests of tools with more parameters than the eight that one tuple of `Values` holds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ fn described(nine: Nine, seventeen: Seventeen, forty: Forty) {
     let _ = (nine, seventeen, forty);
 }
 
-/// Returns the expected schema of each tool.
+/// Returns the expected schema of each tool, and its number of parameters.
 fn schemas() -> [(&'static str, Value, usize); 3] {
     let described = toolset!(described);
     let definitions = &described.get("described").expect("the tool").spec().input.neutral()["$defs"];
@@ -75,11 +75,11 @@ fn valid_arguments(schema: &Value) -> Map<String, Value> {
 }
 
 /// Returns the refused parameters in the order of the report, with the reasons.
-fn refused_parameters(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
+fn rejected_parameters(tool: &str, arguments: &Value) -> Vec<(String, ProblemKind)> {
     match tools().start(tool, &arguments.to_string(), &Context::new("call")).now().unwrap() {
         Err(CallError::Rejected(rejection)) => {
-            let messages = rejection.problems().iter();
-            messages
+            let problems = rejection.problems().iter();
+            problems
                 .map(|problem| {
                     (problem.parameter().unwrap_or_else(|| panic!("{problem} names no parameter")), problem.kind)
                 })
@@ -109,9 +109,9 @@ fn all_problems_of_wide_tools_are_reported_at_once() {
     for (tool, schema, _) in schemas() {
         let names: Vec<String> = valid_arguments(&schema).into_iter().map(|(name, _)| name).collect();
         let wrong = Value::Object(names.iter().map(|name| (name.clone(), json!({"no": "such"}))).collect());
-        let messages = refused_parameters(tool, &wrong);
+        let problems = rejected_parameters(tool, &wrong);
         assert_eq!(
-            messages,
+            problems,
             names.into_iter().map(|name| (name, ProblemKind::WrongType)).collect::<Vec<_>>(),
             "{tool}"
         );
@@ -119,7 +119,7 @@ fn all_problems_of_wide_tools_are_reported_at_once() {
         let required = schema["required"].as_array().expect("required parameters").iter();
         let missing: Vec<_> =
             required.map(|name| (name.as_str().expect("a name").to_owned(), ProblemKind::Missing)).collect();
-        assert_eq!(refused_parameters(tool, &json!({})), missing, "{tool}");
+        assert_eq!(rejected_parameters(tool, &json!({})), missing, "{tool}");
     }
 }
 
@@ -131,7 +131,11 @@ fn one_wrong_value_at_any_position_is_found() {
             let (name, value) = arguments.iter_mut().nth(index).expect("a parameter");
             *value = json!({"no": "such"});
             let name = name.clone();
-            assert_eq!(refused_parameters(tool, &Value::Object(arguments)), [(name, ProblemKind::WrongType)], "{tool}");
+            assert_eq!(
+                rejected_parameters(tool, &Value::Object(arguments)),
+                [(name, ProblemKind::WrongType)],
+                "{tool}"
+            );
         }
     }
 }

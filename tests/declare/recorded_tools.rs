@@ -10,7 +10,7 @@ use tool_runtime::{
 use crate::shared_data;
 
 /// Returns a name that providers accept.
-fn name(given: &str) -> String {
+fn provider_name(given: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     given.chars().map(fits).take(64).collect()
 }
@@ -92,38 +92,39 @@ fn labelled_arguments_are_accepted_or_refused_as_labelled() {
 #[ignore = "needs ../shared, which is not part of the repository"]
 fn ground_truth_calls_decode_against_their_tools() {
     let data = shared_data::data();
-    let (mut calls, mut refused, mut wrong) = (0, 0, Vec::new());
+    let (mut calls, mut rejected, mut wrong) = (0, 0, Vec::new());
     for record in shared_data::lines(&data.join("bfcl.jsonl.gz")) {
         let find = |call: &Value| record["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == call["name"]);
         for call in record["calls"].as_array().unwrap() {
-            let name = name(call["name"].as_str().unwrap());
+            let name = provider_name(call["name"].as_str().unwrap());
             let tools = Toolset::new().with(tool(&name, &find(call).unwrap()["parameters"])).unwrap();
             let accepted = accepts(&tools, &name, &call["arguments"].to_string());
             calls += 1;
-            refused += usize::from(!accepted);
+            rejected += usize::from(!accepted);
             if accepted != call["schema_valid"].as_bool().unwrap() {
                 wrong.push(format!("{}: {}", record["id"], call["arguments"]));
             }
         }
     }
-    println!("{calls} calls, {refused} refused; disagreements: {wrong:#?}");
-    assert!(calls > 3_000 && refused >= 40 && wrong.is_empty(), "{wrong:#?}");
+    println!("{calls} calls, {rejected} rejected; disagreements: {wrong:#?}");
+    assert!(calls > 3_000 && rejected >= 40 && wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 #[ignore = "needs ../shared, which is not part of the repository"]
-fn a_call_of_a_tool_that_does_not_exist_is_answered_with_a_suggestion() {
+fn suggestions_for_unknown_tools_are_plausible() {
     let data = shared_data::data();
     let (mut calls, mut unknown, mut suggested, mut plausible) = (0, 0, 0, 0);
     for record in shared_data::lines(&data.join("toolbench.jsonl.gz")) {
         let mut tools = Toolset::new();
         for entry in record["tools"].as_array().unwrap() {
-            let made = tool(&name(entry["name"].as_str().unwrap()), &entry["parameters"]);
+            let made = tool(&provider_name(entry["name"].as_str().unwrap()), &entry["parameters"]);
             tools = tools.clone().with(made).unwrap_or(tools);
         }
         for call in record["calls"].as_array().unwrap() {
             calls += 1;
-            let (called, arguments) = (name(call["name"].as_str().unwrap()), call["arguments"].as_str().unwrap());
+            let (called, arguments) =
+                (provider_name(call["name"].as_str().unwrap()), call["arguments"].as_str().unwrap());
             let problem = call["problem"].as_str().unwrap_or_default();
             match tools.start(&called, arguments, &Context::new("c")).now().unwrap() {
                 Ok(_) => assert_eq!(problem, "", "{called} {arguments}"),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     CallError, Context, Failure, Output, Rejection, Toolset,
     tool::{Approval, DynTool, Effect},
-    toolset::{ListFormat, NameError, RuntimeTool},
+    toolset::{ListFormat, RuntimeTool, ToolsetError},
 };
 use tool_test_kit::within_blocking;
 
@@ -266,6 +266,6 @@ fn options_and_texts_are_kept() {
     assert_eq!(spec.options.timeout, Some(Duration::from_secs(3)));
     assert!(tool.start("{}", &Context::new("c")).now().unwrap().unwrap().needs_approval);
     for name in ["", "a b", "a.b", "ä", "a\n", &"x".repeat(65)] {
-        assert!(matches!(RuntimeTool::new(name, "").external(), Err(NameError::Invalid { .. })), "{name}");
+        assert!(matches!(RuntimeTool::new(name, "").external(), Err(ToolsetError::Invalid { .. })), "{name}");
     }
 }

@@ -10,7 +10,7 @@ use tool_runtime::{
     Agent, CallError, Context, Output, Part, Toolset,
     model::{ScriptedModel, Turn},
     tool, toolset,
-    toolset::{DEFAULT_ARGUMENT_LIMIT, ListFormat, NameError, RuntimeTool, check_name},
+    toolset::{DEFAULT_ARGUMENT_LIMIT, ListFormat, RuntimeTool, ToolsetError, check_name},
 };
 
 /// Finds a book.
@@ -78,7 +78,7 @@ fn sets_are_merged_in_order() {
 
 #[test]
 fn a_name_must_not_be_repeated() {
-    let duplicate = |name: &str| NameError::Duplicate { name: name.to_owned() };
+    let duplicate = |name: &str| ToolsetError::Duplicate { name: name.to_owned() };
     assert_eq!(library().0.merge(library().0).unwrap_err(), duplicate("find_book"));
     let other = RuntimeTool::new("hello", "").external().unwrap();
     assert_eq!(toolset!(hello).with(other).unwrap_err(), duplicate("hello"));
@@ -107,11 +107,11 @@ fn a_prefix_must_result_in_valid_names() {
     assert!(prefixed(&"x".repeat(55)).is_ok());
     assert_eq!(
         prefixed(&"x".repeat(56)).unwrap_err(),
-        NameError::Invalid { name: format!("{}find_book", "x".repeat(56)) }
+        ToolsetError::Invalid { name: format!("{}find_book", "x".repeat(56)) }
     );
     for wrong in ["library.", "a b", "ä", "\n", "a/"] {
         let error = prefixed(wrong).unwrap_err();
-        assert!(matches!(error, NameError::Invalid { .. }), "{error}");
+        assert!(matches!(error, ToolsetError::Invalid { .. }), "{error}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
     assert!(check_name("").is_err() && check_name(&"n".repeat(64)).is_ok() && check_name(&"n".repeat(65)).is_err());
@@ -129,13 +129,13 @@ async fn a_tool_can_be_renamed() {
     let same = tools.clone().rename("search", "search").unwrap();
     assert_eq!(names(&same), ["search", "lend_book"]);
     let unknown = tools.clone().rename("serach", "x").unwrap_err();
-    assert_eq!(unknown, NameError::Unknown { name: "serach".into(), suggestion: Some("search".into()) });
+    assert_eq!(unknown, ToolsetError::Unknown { name: "serach".into(), suggestion: Some("search".into()) });
     assert!(unknown.to_string().contains("did you mean `search`?"));
     assert_eq!(
         tools.clone().rename("search", "lend_book").unwrap_err(),
-        NameError::Duplicate { name: "lend_book".into() }
+        ToolsetError::Duplicate { name: "lend_book".into() }
     );
-    assert!(matches!(tools.rename("search", "two words").unwrap_err(), NameError::Invalid { .. }));
+    assert!(matches!(tools.rename("search", "two words").unwrap_err(), ToolsetError::Invalid { .. }));
 }
 
 #[tokio::test]

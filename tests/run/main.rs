@@ -18,6 +18,8 @@ mod paused_clock;
 mod random_scripts;
 // Tests with a store that changes the records that it reads.
 mod older_records;
+// Tests of suspended runs that the client keeps.
+mod sealed;
 // Tests of the hooks, the keeper and the operator in the process that drives.
 mod direct_calls;
 mod hooks;

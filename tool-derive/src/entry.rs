@@ -260,7 +260,7 @@ pub fn plain_function(mut function: ToolFn) -> TokenStream {
         };
         attrs.retain(|attr| !must_be_removed(attr) && !attr.path().is_ident("doc"));
     }
-    function.give_lifetime();
+    function.replace_borrowed_output();
     // Another check reports an `.await` outside an `async fn`.
     function.sig.asyncness = function.sig.asyncness.or_else(|| function.await_outside_async().map(syn::Token![async]));
     function.give_body();

@@ -190,7 +190,7 @@ impl Server {
     /// Continues the chats of servers that are gone. The future ends after [`ShutdownHandle::suspend`] is called.
     /// [`Server::serve`] runs it; an application that serves the routes itself spawns it.
     ///
-    /// The server continues a response within a third of a lease after its lease has ended ([`Agent::lease_time`]). It acts on
+    /// The server continues a response at most half a lease after its lease has ended ([`Agent::lease_time`]). It acts on
     /// behalf of the chat's owner: a call that needs an approval still waits for a person. Approvals that nobody gave in time
     /// expire. The server does not continue runs that are not chats. Without a store of the application, there is nothing to
     /// continue.

@@ -52,7 +52,7 @@ fn date(value: Option<NaiveDate>, known: BookFlightDate<'_>) -> Validation<Naive
     if let Some(day) = value.filter(|day| known.state().days(wish, 1).contains(day)) {
         return Validation::accept(day);
     }
-    // How many fly is not judged yet, but there is no use in offering a day on which so many cannot.
+    // `passengers` is not validated yet. Still, do not offer a day without that many seats.
     let seats = known.passengers.and_then(serde_json::Value::as_u64).unwrap_or(1);
     let days = known.state().days(wish, seats);
     let seats = if seats == 1 { "a free seat".to_owned() } else { format!("{seats} free seats") };

@@ -19,10 +19,10 @@ struct Routes(Vec<(&'static str, &'static str)>);
 #[tool]
 async fn book_flight(
     /// The airport of departure.
-    #[dynamic(validate = is_served)]
+    #[dynamic(validate = validate_from)]
     from: String,
     /// The airport of arrival.
-    #[dynamic(validate = is_on_the_way, requires(from))]
+    #[dynamic(validate = validate_to, requires(from))]
     to: String,
     #[state] routes: &Routes,
 ) -> String {
@@ -30,7 +30,7 @@ async fn book_flight(
 }
 
 /// Accepts a city in any case: accepting another value than the model's corrects it.
-fn is_served(value: Option<String>, known: BookFlightFrom<'_>) -> Validation<String> {
+fn validate_from(value: Option<String>, known: BookFlightFrom<'_>) -> Validation<String> {
     let cities = known.routes.0.iter().map(|(from, _)| (*from).to_owned());
     match value.and_then(|value| cities.clone().find(|city| city.eq_ignore_ascii_case(&value))) {
         Some(city) => Validation::accept(city),
@@ -39,7 +39,7 @@ fn is_served(value: Option<String>, known: BookFlightFrom<'_>) -> Validation<Str
 }
 
 /// Runs when `from` is accepted, and sees it.
-fn is_on_the_way(value: Option<String>, known: BookFlightTo<'_>) -> Validation<String> {
+fn validate_to(value: Option<String>, known: BookFlightTo<'_>) -> Validation<String> {
     let there = known.routes.0.iter().filter(|(from, _)| from == known.from).map(|(_, to)| (*to).to_owned());
     match value.filter(|value| there.clone().any(|city| city == *value)) {
         Some(city) => Validation::accept(city),

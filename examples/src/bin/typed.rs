@@ -27,7 +27,7 @@ struct Review {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), AgentError> {
     let model = ScriptedModel::new([
-        Turn::call("final_answer", r#"{"stars": 9, "because": "it is warm"}"#), // refused: 9 stars
+        Turn::call("final_answer", r#"{"stars": 9, "because": "it is warm"}"#), // rejected: 9 stars
         Turn::call("final_answer", r#"{"stars": 4, "because": "it is warm"}"#),
     ]);
     let review: Review = Agent::new(model).run_for("How is this coat?").await?;

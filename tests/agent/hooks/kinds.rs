@@ -114,11 +114,11 @@ impl InputHooks for All {
     }
 }
 
-/// An operator who executes and approves everything, and an observer of the arguments.
+/// An operator who edits every call before it runs, and an observer of the arguments.
 #[derive(Default)]
-struct Watcher(Mutex<Vec<String>>);
+struct EditingWatcher(Mutex<Vec<String>>);
 
-impl Observer for Watcher {
+impl Observer for EditingWatcher {
     fn event(&self, event: Event<'_>) {
         let Event::CallArguments { so_far, .. } = event else { return };
         let mut lines = self.0.lock().unwrap();
@@ -131,7 +131,7 @@ impl Observer for Watcher {
     }
 }
 
-impl Operator for Watcher {
+impl Operator for EditingWatcher {
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         Box::pin(async { Decision::Edit { arguments: json!({"to": "Ben"}) } })
     }
@@ -152,8 +152,8 @@ async fn tools_of_every_kind_have_hooks_and_so_has_the_agent() {
     let recorded = Recording::default();
     let agent = watched(ScriptedModel::new([turn.clone(), Turn::say("ok")]))
         .tools(tools.clone())
-        .observer(Watcher::default())
-        .operator(Watcher::default())
+        .observer(EditingWatcher::default())
+        .operator(EditingWatcher::default())
         .context(Context::new("").with(recorded.clone()));
     agent.run("go").await.unwrap();
     let of_tools = [
@@ -246,7 +246,7 @@ fn pays(input: &pay, cx: &Context) {
 #[tokio::test]
 async fn edited_arguments_call_on_input_available_again() {
     let recorded = Recording::default();
-    let watcher = Arc::new(Watcher::default());
+    let watcher = Arc::new(EditingWatcher::default());
     let pieces = vec![start(0, "a", "pay"), piece(0, r#"{"to":"An"#), piece(0, r#"na"}"#), end(0)];
     let pieces: Vec<_> = pieces.into_iter().chain([Delta::Finish(FinishReason::ToolCalls)]).collect();
     let agent = watched(ScriptedModel::new([pieces]).then(Turn::say("ok")))
@@ -256,7 +256,7 @@ async fn edited_arguments_call_on_input_available_again() {
         .context(Context::new("").with(recorded.clone()));
     agent.run("go").await.unwrap();
     assert_eq!(recorded.all(), ["pays Anna", "pays Ben", "paid Ben"]);
-    let watched = watcher.0.lock().unwrap().clone();
+    let lines = watcher.0.lock().unwrap().clone();
     let expected = [" = {}", r#"/to = "An""#, r#"{"to":"An"}"#, r#"{"to":"Anna"}"#];
-    assert_eq!(watched, expected);
+    assert_eq!(lines, expected);
 }

@@ -24,22 +24,23 @@ async fn the_model_receives_the_pruned_conversation_and_the_run_keeps_all() {
     let mut session = agent.prune(Prune::new().keep_rounds(1).drop_reasoning()).session();
     session.send("1").await.unwrap();
     session.send("2").await.unwrap();
-    let asked = model.requests();
-    assert_eq!(asked[2].messages, [Message::system("Be kind."), Message::user("2")]);
-    assert_eq!(asked[3].messages.len(), 4, "the request has the call and its result");
+    let requests = model.requests();
+    assert_eq!(requests[2].messages, [Message::system("Be kind."), Message::user("2")]);
+    assert_eq!(requests[3].messages.len(), 4, "the request has the call and its result");
     assert_eq!(session.messages().len(), 8);
 }
 
 #[tokio::test]
 async fn a_history_from_outside_is_repaired_and_reported() {
-    let asked = |id: &str| AssistantPart::Call(ToolCall { id: id.into(), name: "add".into(), arguments: "{}".into() });
+    let call_part =
+        |id: &str| AssistantPart::Call(ToolCall { id: id.into(), name: "add".into(), arguments: "{}".into() });
     let answer = |id: &str| {
         let content = vec![Part::text("7")];
         Message::Tool(ToolMessage { call_id: id.into(), tool: "add".into(), content, is_error: false })
     };
     let history = vec![
         Message::user("go"),
-        Message::Assistant { content: vec![asked("a"), asked("b")] },
+        Message::Assistant { content: vec![call_part("a"), call_part("b")] },
         Message::user("and?"),
         answer("b"),
         answer("z"),

@@ -152,7 +152,7 @@ async fn poll_store_lets_the_driver_read_messages_before_the_next_turn() {
     let (id, handle) = (session.id().clone(), session.handle());
     let run = tokio::spawn(async move { session.send("where?").await.unwrap() });
     tokio::time::sleep(Duration::from_millis(100)).await;
-    agent.steer_named(&id, Some("m2".to_owned()), vec![Part::text("Rome")], "").await.unwrap();
+    agent.steer_with_id(&id, Some("m2".to_owned()), vec![Part::text("Rome")], "").await.unwrap();
     handle.poll_store();
     assert_eq!(run.await.unwrap().steps, 2);
     let prompts: Vec<String> = model.requests()[1].messages.iter().filter_map(prompt_text).collect();

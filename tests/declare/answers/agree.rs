@@ -75,26 +75,26 @@ impl Tool {
                 (Output::Wrapped(schema), Body::Value(value)) => schema.is_valid(value),
                 _ => false,
             },
-            Answer::Rejected(refusal) => match &self.input {
+            Answer::Rejected(rejected) => match &self.input {
                 Input::Fields(fields) => {
-                    is_of_call(refusal) && refusal.reports().iter().all(|one| is_valid(fields, one))
+                    is_of_call(rejected) && rejected.reports().iter().all(|one| is_valid(fields, one))
                 }
                 Input::Value(schema) => {
-                    refusal.reports().is_empty() && fits(schema, refusal.normalized(), refusal.choices())
+                    rejected.reports().is_empty() && fits(schema, rejected.normalized(), rejected.choices())
                 }
             },
         }
     }
 }
 
-fn is_of_call(refusal: &RejectedAnswer) -> bool {
-    (refusal.normalized(), refusal.schema(), refusal.choices()) == (None, None, &Choices::Open)
+fn is_of_call(rejected: &RejectedAnswer) -> bool {
+    (rejected.normalized(), rejected.schema(), rejected.choices()) == (None, None, &Choices::Open)
 }
 
 fn is_valid(fields: &[(&str, Validator)], (name, report): &(String, Report)) -> bool {
     let known = |name: &String| fields.iter().find(|(known, _)| known == name);
     let Some((_, schema)) = known(name) else { return false };
-    let required = report.refused.iter().flat_map(Reasons::required);
+    let required = report.rejected.iter().flat_map(Reasons::required);
     required.into_iter().all(|name| known(name).is_some()) && fits(schema, report.normalized.as_ref(), &report.choices)
 }
 
@@ -106,7 +106,7 @@ fn fits(schema: &Validator, normalized: Option<&Value>, choices: &Choices) -> bo
     normalized.into_iter().chain(choices).all(|value| schema.is_valid(value))
 }
 
-/// Returns answers, most of them valid for one of the tools, and mutations with parts of other answers.
+/// Returns answers, most of them valid for one of the tools. The test mutates them.
 fn corpus() -> Vec<Value> {
     let full = json!({ "valid": false, "problems": ["p"], "requiresValidParameters": ["city", "leg.date"],
         "normalizedValue": 3, "dynamicParameterSchema": { "maximum": 3 }, "allowedValues": [1, 2],

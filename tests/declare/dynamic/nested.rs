@@ -115,7 +115,7 @@ fn reports_have_dotted_names() {
 }
 
 #[test]
-fn a_missing_field_reports_its_choices() {
+fn a_missing_object_reports_each_field() {
     let feedback = feedback(json!({}));
     assert_eq!(feedback["validationResults"]["there.class"]["problems"], json!(["missing: expected a value"]));
     assert_eq!(feedback["validationResults"]["there.from"]["requiresValidParameters"], json!(["there.class"]));
@@ -126,8 +126,8 @@ fn a_missing_field_reports_its_choices() {
 
 #[test]
 fn mistakes_in_nested_fields_are_reported_at_their_fields() {
-    let one = |inside: Value| feedback(json!({ "there": inside }))["validationResults"].clone();
-    let feedback = one(json!({ "from": 5, "class": 1, "seat": 7 }));
+    let results = |inside: Value| feedback(json!({ "there": inside }))["validationResults"].clone();
+    let feedback = results(json!({ "from": 5, "class": 1, "seat": 7 }));
     assert!(
         feedback["there.from"]["problems"][0].as_str().unwrap().starts_with("expected a string, got 5"),
         "{feedback:#}"
@@ -136,7 +136,7 @@ fn mistakes_in_nested_fields_are_reported_at_their_fields() {
     assert_eq!(feedback["there.to"]["requiresValidParameters"], json!(["there.from"]));
     assert!(feedback["there.seat"]["problems"][0].as_str().unwrap().contains("object"), "{feedback:#}");
     assert_eq!(feedback["there.seat.row"]["problems"], json!(["no such row"]));
-    let feedback = one(json!({ "class": 3, "frm": "Bonn", "other": 1, "seat": { "rows": 1 } }));
+    let feedback = results(json!({ "class": 3, "frm": "Bonn", "other": 1, "seat": { "rows": 1 } }));
     assert!(feedback["there.class"]["problems"][0].as_str().unwrap().contains('2'), "{feedback:#}");
     assert_eq!(
         feedback["there.from"]["problems"],

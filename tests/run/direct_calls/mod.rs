@@ -79,7 +79,7 @@ async fn make_call(
 ) -> (String, Vec<String>, usize) {
     let (effects, watch) = (Effects::new(), Watch::new(person));
     let agent =
-        Agent::without_model(tools(&effects)).instructions("Be brief.").observer(watch.clone()).operator(watch.clone());
+        Agent::tools_only(tools(&effects)).instructions("Be brief.").observer(watch.clone()).operator(watch.clone());
     let agent = agent.edit_context(|cx: Context| cx.with_principal("anna").with(7_u8).with_taint(["old".to_owned()]));
     let agent = if has_hooks { agent.hooks(|_: &Event<'_>| {}) } else { agent };
     let end = match agent.call(name, arguments).await {
@@ -171,7 +171,7 @@ async fn a_call_that_asks_in_the_middle_runs_once() {
 #[tokio::test]
 async fn a_call_that_waits_is_a_run_that_a_session_continues() {
     let effects = Effects::new();
-    let agent = Agent::without_model(tools(&effects)).operator(Suspend);
+    let agent = Agent::tools_only(tools(&effects)).operator(Suspend);
     let CallOutcome::Waits(mut session) = agent.call("ask", "{}").await.unwrap() else {
         panic!("the call did not wait")
     };
@@ -192,7 +192,7 @@ async fn a_call_without_a_caller_is_cancelled() {
     for has_hooks in [false, true] {
         for by_drop in [false, true] {
             let (effects, cancellation) = (Effects::new(), Cancellation::new());
-            let agent = Agent::without_model(toolset!(SharedEffects(Arc::clone(&effects)); hang));
+            let agent = Agent::tools_only(toolset!(SharedEffects(Arc::clone(&effects)); hang));
             let agent = if has_hooks { agent.hooks(|_: &Event<'_>| {}) } else { agent };
             let agent = agent.edit_context(|cx| cx.with_cancellation(cancellation.clone()));
             let (call, begins) = (agent.call("hang", "{}"), wait_until(|| effects.count("begins") == 1));

@@ -1,7 +1,7 @@
 //! Parses items. The body of a function stays unparsed, and parameters may be under `cfg`.
 //!
-//! A macro cannot know which predicates of `cfg` hold. So it writes the item twice, once with the parameters of each case. Each
-//! copy is a tool in the case that it is for.
+//! A macro cannot know which predicates of `cfg` hold. So it writes the item twice: for builds in which the predicate holds, and
+//! for the others. Each copy is under the matching `#[cfg]`.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -56,9 +56,9 @@ impl ToolFn {
         }
     }
 
-    /// Makes the output `'static` if it borrows although no parameter does. Another check reports that. Otherwise the compiler
-    /// would also report the missing lifetime and the borrows in the body.
-    pub fn give_lifetime(&mut self) {
+    /// Makes the output `'static` if it borrows although no parameter does, and removes the body. Another check reports the output.
+    /// Without this, the compiler would also report the missing lifetime, and the borrows in the body.
+    pub fn replace_borrowed_output(&mut self) {
         let has_borrowed_input = self.sig.receiver().is_some() || find_borrow(&self.sig.inputs, false).is_some();
         let ReturnType::Type(_, output) = &mut self.sig.output else { return };
         // Only the body determines the type of an `impl Trait`.
@@ -153,7 +153,7 @@ impl ToTokens for ToolFn {
 
 /// An item whose parts can depend on the build.
 pub trait CfgItem: Clone {
-    /// Calls `keep` with the attributes of each part that is a parameter of the tool. Removes the parts for which it returns
+    /// Calls `keep` with the attributes of each part: a parameter, a field or a variant. Removes the parts for which it returns
     /// `false`.
     fn retain(&mut self, keep: &mut dyn FnMut(&mut Vec<Attribute>) -> bool);
 
@@ -234,7 +234,7 @@ fn parse_cfg_attr(attr: &Attribute) -> Option<(TokenStream, Vec<Attribute>)> {
     Some((predicate, attributes))
 }
 
-/// Resolves the attributes with the predicate `first`, given whether it holds. Returns whether the part exists then.
+/// Resolves the `cfg` and `cfg_attr` whose predicate is `first`; `holds` states whether it holds. Returns whether the part remains.
 fn resolve_cfg(attrs: &mut Vec<Attribute>, first: &TokenStream, holds: bool) -> bool {
     let is_first = |other: &TokenStream| other.to_string() == first.to_string();
     let mut is_there = true;

@@ -26,7 +26,7 @@ const MAX_TOKENS: u32 = 8192;
 /// The members of a request that [`Anthropic::extra`] must not set.
 const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "system", "tools", "stream", "max_tokens"];
 
-/// A model behind the messages protocol.
+/// A model that speaks Anthropic's messages protocol.
 ///
 /// ```
 /// use serde_json::json;
@@ -38,11 +38,11 @@ const RESERVED_MEMBERS: [&str; 6] = ["model", "messages", "system", "tools", "st
 /// # let _ = model;
 /// ```
 ///
-/// Thinking becomes [`Delta::Reasoning`] with the provider's signature, and is sent back to the provider unchanged. So are blocks
-/// of tools that the provider runs itself, such as web search and code execution ([`Delta::Provider`];
-/// [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers them). A turn that the provider pauses ends with
+/// Thinking becomes [`Delta::Reasoning`] with the provider's signature, and is sent back to the provider
+/// unchanged. Blocks of tools that the provider runs itself, such as web search and code execution, are also sent back unchanged
+/// ([`Delta::Provider`]; [`ProviderTool`](tool_runtime::toolset::ProviderTool) offers them). A turn that the provider pauses ends with
 /// [`FinishReason::Paused`](tool_runtime::model::FinishReason::Paused), and the next request continues it. All system messages of
-/// a conversation are sent together before it, because the protocol does not allow them between other messages.
+/// a conversation are sent together before its other messages, because the protocol does not allow them between other messages.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     model: String,
@@ -116,8 +116,8 @@ impl Anthropic {
         self
     }
 
-    /// Adds a member to every request, such as `thinking` or `cache_control`. Members that carry the conversation itself
-    /// (`model`, `messages`, `system`, `tools`, `stream`, `max_tokens`) are ignored.
+    /// Adds a member to every request, such as `thinking` or `cache_control`. Members that this crate writes
+    /// itself (`model`, `messages`, `system`, `tools`, `stream`, `max_tokens`) are ignored.
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         if !RESERVED_MEMBERS.contains(&name.as_str()) {

@@ -43,7 +43,7 @@ impl Failure {
         Self(Box::new(Parts { cause: Some(format!("{cause:?}")), ..Parts::default() }))
     }
 
-    fn refused(feedback: Rejection) -> Self {
+    fn rejected(feedback: Rejection) -> Self {
         Self(Box::new(Parts { message: Some(feedback.to_string()), feedback: Some(feedback), ..Parts::default() }))
     }
 
@@ -99,7 +99,7 @@ impl fmt::Debug for Failure {
 impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = match feedback(error) {
-            Ok(feedback) => return Self::refused(feedback),
+            Ok(feedback) => return Self::rejected(feedback),
             Err(error) => error,
         };
         let mut cause = error.to_string();
@@ -141,7 +141,7 @@ pub trait ToolError {
 impl<E: fmt::Display + fmt::Debug + 'static> ToolError for E {
     fn into_failure(self) -> Failure {
         let error = match feedback(self) {
-            Ok(feedback) => return Failure::refused(feedback),
+            Ok(feedback) => return Failure::rejected(feedback),
             Err(error) => error,
         };
         let message = error.to_string();

@@ -147,7 +147,7 @@ impl Agent {
     /// }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let agent = Agent::without_model(toolset!(delete_file)).operator(tool_runtime::agent::Suspend);
+    /// let agent = Agent::tools_only(toolset!(delete_file)).operator(tool_runtime::agent::Suspend);
     /// let mut session = agent.session();
     /// assert!(session.call("delete_file", r#"{"name":"a.txt"}"#).await.unwrap().result().is_none());
     /// let waits = session.interrupts().next().unwrap().id.clone();
@@ -157,7 +157,7 @@ impl Agent {
     /// # });
     /// # }
     /// ```
-    pub fn without_model(tools: Toolset) -> Self {
+    pub fn tools_only(tools: Toolset) -> Self {
         Self::new(NoModel).without_models().tools(tools)
     }
 
@@ -197,7 +197,7 @@ impl Agent {
     /// }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let agent = Agent::without_model(toolset!(add));
+    /// let agent = Agent::tools_only(toolset!(add));
     /// let CallOutcome::Ended(ended) = agent.call("add", r#"{"a":1,"b":2}"#).await.unwrap() else { panic!("it asks nobody") };
     /// assert_eq!(ended.result.output().unwrap().as_json(), Some("3"));
     /// # });
@@ -237,7 +237,7 @@ impl Agent {
     /// # Ok::<(), tool_runtime::AgentError>(())
     /// # }).unwrap();
     /// # }
-    /// # Ok::<(), tool_runtime::toolset::NameError>(())
+    /// # Ok::<(), tool_runtime::toolset::ToolsetError>(())
     /// ```
     ///
     /// The inner and the outer run are connected in these ways:

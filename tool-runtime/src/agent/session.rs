@@ -96,12 +96,12 @@ impl Session {
 
     /// Sends a prompt of text and images, and waits for the reply.
     pub async fn send_parts(&mut self, content: Vec<Part>) -> Result<Reply, AgentError> {
-        self.send_named(None, content).await
+        self.send_with_id(None, content).await
     }
 
     /// Sends a prompt with an id of its author ([`Prompt::id`]), such as a frontend's id of the message, and waits for the
     /// reply.
-    pub async fn send_named(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
+    pub async fn send_with_id(&mut self, id: Option<String>, content: Vec<Part>) -> Result<Reply, AgentError> {
         let mut prompt = Prompt::new(content, self.agent.owner(), self.agent.now());
         prompt.id = id;
         self.drive(Some(StepInput::Prompt(prompt))).await

@@ -279,7 +279,7 @@ impl Agent {
     }
 
     /// Returns the time after which another worker may take over the run of a worker that does not report.
-    pub fn leased_for(&self) -> Duration {
+    pub fn lease_duration(&self) -> Duration {
         self.setup.lease
     }
 

@@ -100,11 +100,11 @@ impl Agent {
     ///
     /// Fails if the run is not running ([`Refusal::Idle`]), or `by` is not its owner.
     pub async fn steer(&self, id: &RunId, content: Vec<Part>, by: impl Into<Principal>) -> Result<Run, AgentError> {
-        self.steer_named(id, None, content, by).await
+        self.steer_with_id(id, None, content, by).await
     }
 
     /// Sends a message like [`Agent::steer`], with an id of its author.
-    pub async fn steer_named(
+    pub async fn steer_with_id(
         &self,
         id: &RunId,
         name: Option<String>,

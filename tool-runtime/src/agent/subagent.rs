@@ -31,7 +31,7 @@ use crate::tool::{
     AcceptedCall, CallError, Context, DynTool, Effect, Failure, Journal, Output, QuestionAnswer, StartFuture,
     ToolOptions, ToolSpec, describe_output, read_as,
 };
-use crate::toolset::NameError;
+use crate::toolset::ToolsetError;
 use tool_run::run::{Digest, LogEntry, NestedUsage, StepInput, record};
 
 type PromptFn = dyn Fn(&str) -> Result<String, Rejection> + Send + Sync;
@@ -86,7 +86,7 @@ impl AgentTool {
     /// [`Session::send_for`](super::Session::send_for). If it does not, even after a reminder, the call fails.
     ///
     /// Returns an error if the agent has a tool called `final_answer`.
-    pub fn output<O>(mut self) -> Result<Self, NameError>
+    pub fn output<O>(mut self) -> Result<Self, ToolsetError>
     where
         O: DeserializeOwned + JsonSchema + Send + 'static,
     {

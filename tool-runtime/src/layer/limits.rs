@@ -52,7 +52,7 @@ impl ConcurrencyLimit {
     /// let tools = toolset!(convert).layer(ConcurrencyLimit::each(2)).merge(toolset!(look))?;
     /// # drop(tools);
     /// # }
-    /// # Ok::<(), tool_runtime::toolset::NameError>(())
+    /// # Ok::<(), tool_runtime::toolset::ToolsetError>(())
     /// ```
     pub fn each(calls: usize) -> Self {
         Self { free: None, ..Self::new(calls) }

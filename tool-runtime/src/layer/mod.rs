@@ -8,7 +8,7 @@
 //! # #[cfg(feature = "derive")] {
 //! use std::time::Duration;
 //! use tool_runtime::{
-//!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, CallLog, Problems, RateLimit, Retry, SecretFilter, TimeLimit}, tool, toolset,
+//!     layer::{CircuitBreaker, ConcurrencyLimit, Idempotency, CallLog, ProblemReports, RateLimit, Retry, SecretFilter, TimeLimit}, tool, toolset,
 //! };
 //!
 //! /// Adds two numbers.
@@ -24,7 +24,7 @@
 //!     .layer(ConcurrencyLimit::new(4))                      // calls at a time, their tries included
 //!     .layer(RateLimit::new(100, Duration::from_secs(60)))  // calls a minute
 //!     .layer(Idempotency::new(1_000))                       // repeated calls stop here
-//!     .layer(Problems::new())                               // failures look like refusals
+//!     .layer(ProblemReports::new())                               // failures look like refusals
 //!     .layer(SecretFilter::new(["hunter2"]))                     // keeps them from everything further out
 //!     .layer(CallLog::new(|entry| eprintln!("{entry}")));       // sees everything else
 //! # assert_eq!(tools.len(), 1);
@@ -36,7 +36,7 @@ mod idempotency;
 mod limits;
 mod log;
 mod mapped;
-mod problems;
+mod problem_reports;
 mod retry;
 mod secrets;
 
@@ -45,6 +45,6 @@ pub use idempotency::Idempotency;
 pub use limits::{ConcurrencyLimit, RateLimit, TimeLimit};
 pub use log::{CallLog, CallRecord};
 pub use mapped::Mapped;
-pub use problems::Problems;
+pub use problem_reports::ProblemReports;
 pub use retry::Retry;
 pub use secrets::{PatternError, SecretFilter};

@@ -11,14 +11,14 @@ use crate::toolset::{Invocation, Layer, Next};
 /// failures and panics. The causes stay in the log. A failure that already has this form stays as it is.
 ///
 /// tool2agent's `catchExceptions` sends everything to the model, even paths in stack traces.
-/// `Problems::new().prefix(Problems::PREFIX).in_full()` does that.
+/// `ProblemReports::new().prefix(ProblemReports::PREFIX).in_full()` does that.
 #[derive(Clone, Debug, Default)]
-pub struct Problems {
+pub struct ProblemReports {
     prefix: String,
     in_full: bool,
 }
 
-impl Problems {
+impl ProblemReports {
     /// The prefix that tool2agent puts before the text of an exception, spelled exactly as there.
     pub const PREFIX: &'static str = "Exception occured during tool call execution: ";
 
@@ -54,7 +54,7 @@ impl Problems {
     }
 }
 
-impl Layer for Problems {
+impl Layer for ProblemReports {
     fn call<'a>(&'a self, _: Invocation<'a>, mut next: Next<'a>) -> CallFuture<'a> {
         Box::pin(async move { next.run().await.map_err(|error| self.translate(error)) })
     }

@@ -53,6 +53,7 @@ impl SecretFilter {
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut texts: Vec<String> = texts.into_iter().map(Into::into).filter(|text| !text.is_empty()).collect();
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        // The text of tool2agent's filter, so that models read one text.
         let problem = Cow::Borrowed("the output contains a secret which is not allowed");
         Self { texts, patterns: Vec::new(), replacement: None, problem }
     }
@@ -201,7 +202,7 @@ impl Layer for SecretFilter {
         })
     }
 
-    fn refused(&self, _: &ToolSpec, error: CallError) -> CallError {
+    fn rejected(&self, _: &ToolSpec, error: CallError) -> CallError {
         self.clean_error(error)
     }
 

@@ -23,8 +23,9 @@ use tool_schema::json::Segment;
 /// waits for the third. But its code up to the first `await` finishes before the call can run, be approved, or be sent to a
 /// client.
 ///
-/// A hook cannot stop the run. One that panics, or takes longer than ten seconds, is not called again for that call. Before the
-/// third hook, the arguments are only a claim of the model: nothing has checked them, and they may never run.
+/// A hook cannot stop the run. After a panic or ten seconds in one of the first two, neither runs again for that call, not even
+/// those of other `InputHooks`; the third still runs. Before the third hook, the arguments are only a claim of the model: nothing
+/// has checked them, and they may never run.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no hooks around the arguments of calls",
     label = "`InputHooks` is not implemented",
@@ -32,7 +33,7 @@ use tool_schema::json::Segment;
 )]
 pub trait InputHooks: Send + Sync {
     /// Returns whether [`delta`](Self::delta) does anything. If not, no arguments are parsed before they are complete.
-    fn hears_deltas(&self) -> bool {
+    fn wants_deltas(&self) -> bool {
         true
     }
 
@@ -83,7 +84,7 @@ pub type OnDelta<T> = for<'a> fn(Partial<'a, T>, &'a str, &'a Context) -> BoxFut
 pub type OnAvailable<T> = for<'a> fn(&'a <T as Tool>::Input, &'a Context) -> BoxFuture<'a, ()>;
 
 impl<T: Tool<Input: Send>> InputHooks for Hooks<T> {
-    fn hears_deltas(&self) -> bool {
+    fn wants_deltas(&self) -> bool {
         self.delta.is_some()
     }
 

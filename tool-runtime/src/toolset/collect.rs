@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{NameError, Toolset};
+use super::{Toolset, ToolsetError};
 use crate::tool::dynamic::{OneState, StateParts};
 use crate::tool::{Bound, Def, DynTool, Start};
 
@@ -108,7 +108,7 @@ where
 #[non_exhaustive]
 pub enum CollectError {
     /// Two tools have one name.
-    Name(NameError),
+    Name(ToolsetError),
     /// A tool needs a state that was not given.
     MissingState {
         /// The tool.

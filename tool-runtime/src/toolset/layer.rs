@@ -20,7 +20,7 @@ use tool_schema::json::text;
 /// Code around a tool: around its calls, its parameters, its output and its specification.
 ///
 /// The runtime runs [`call`](Self::call) after the tool has accepted the arguments, and after any needed approval. [`arguments`](Self::arguments)
-/// and [`refused`](Self::refused) also see calls that do not run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
+/// and [`rejected`](Self::rejected) also see calls that do not run. The layer calls [`Next::run`] once, not at all, or (for retries) several times.
 ///
 /// ```
 /// use tool_runtime::{CallFuture, toolset::{Invocation, Layer, Next}};
@@ -86,9 +86,9 @@ pub trait Layer: Send + Sync + 'static {
         carry_over(call.arguments, meant, changed)
     }
 
-    /// Changes the error for arguments that were refused inside: by this layer's [`arguments`](Self::arguments), by the tool or
+    /// Changes the error for arguments that were rejected inside: by this layer's [`arguments`](Self::arguments), by the tool or
     /// by its validators. The default changes nothing.
-    fn refused(&self, spec: &ToolSpec, error: CallError) -> CallError {
+    fn rejected(&self, spec: &ToolSpec, error: CallError) -> CallError {
         let _ = spec;
         error
     }
@@ -174,8 +174,8 @@ impl<L: Layer + ?Sized> Layer for Arc<L> {
         (**self).restore(call, meant, changed)
     }
 
-    fn refused(&self, spec: &ToolSpec, error: CallError) -> CallError {
-        (**self).refused(spec, error)
+    fn rejected(&self, spec: &ToolSpec, error: CallError) -> CallError {
+        (**self).rejected(spec, error)
     }
 
     fn external_output(&self, spec: &ToolSpec, output: Output) -> Result<Output, CallError> {
@@ -284,7 +284,7 @@ impl<L: Layer + ?Sized> Around<L> {
 
     /// Passes an error in reading a call to the layer, which may change it.
     fn translate_errors<T>(&self, read: Result<T, CallError>) -> Result<T, CallError> {
-        read.map_err(|error| self.layer.refused(&self.spec, error))
+        read.map_err(|error| self.layer.rejected(&self.spec, error))
     }
 
     /// Starts a call whose arguments need no translation.

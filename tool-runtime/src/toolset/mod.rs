@@ -68,7 +68,7 @@ impl Toolset {
     ///
     /// Fails when two tools have the same name, a name is not `[A-Za-z0-9_-]{1,64}`, or a schema needs the feature `jsonschema`,
     /// which is off.
-    pub fn of(tools: Vec<Arc<dyn DynTool>>) -> Result<Self, NameError> {
+    pub fn of(tools: Vec<Arc<dyn DynTool>>) -> Result<Self, ToolsetError> {
         Self::build(tools, DEFAULT_ARGUMENT_LIMIT)
     }
 
@@ -94,7 +94,7 @@ impl Toolset {
     ///
     /// Fails when both sets have a tool of the same name. Use [`Toolset::prefix`] or [`Toolset::rename`] on one of them before.
     #[allow(clippy::needless_pass_by_value, reason = "two sets become one")]
-    pub fn merge(self, other: Self) -> Result<Self, NameError> {
+    pub fn merge(self, other: Self) -> Result<Self, ToolsetError> {
         let tools = self.iter().chain(other.iter()).cloned().collect();
         Self::build(tools, self.inner.argument_limit.min(other.inner.argument_limit))
     }
@@ -102,7 +102,7 @@ impl Toolset {
     /// Adds one tool at the end.
     ///
     /// Fails when the set has a tool of that name.
-    pub fn with(self, tool: impl DynTool + 'static) -> Result<Self, NameError> {
+    pub fn with(self, tool: impl DynTool + 'static) -> Result<Self, ToolsetError> {
         let tools = self.iter().cloned().chain([Arc::new(tool) as Arc<dyn DynTool>]).collect();
         Self::build(tools, self.inner.argument_limit)
     }
@@ -110,7 +110,7 @@ impl Toolset {
     /// Puts `prefix` before every name.
     ///
     /// Fails when a name becomes too long, or gets a character that names cannot have.
-    pub fn prefix(self, prefix: &str) -> Result<Self, NameError> {
+    pub fn prefix(self, prefix: &str) -> Result<Self, ToolsetError> {
         let tools = self.iter().map(|tool| renamed(tool, format!("{prefix}{}", tool.name()))).collect();
         Self::build(tools, self.inner.argument_limit)
     }
@@ -118,7 +118,7 @@ impl Toolset {
     /// Gives the tool called `from` the name `to`.
     ///
     /// Fails when no tool is called `from`, another is called `to`, or `to` is not a valid name.
-    pub fn rename(self, from: &str, to: &str) -> Result<Self, NameError> {
+    pub fn rename(self, from: &str, to: &str) -> Result<Self, ToolsetError> {
         self.change(from, |tool| renamed(tool, to.to_owned()))
     }
 
@@ -132,14 +132,14 @@ impl Toolset {
         format: ListFormat,
         member: &str,
         value: impl Into<serde_json::Value>,
-    ) -> Result<Self, NameError> {
+    ) -> Result<Self, ToolsetError> {
         let value = value.into();
         self.change(name, |tool| with_member(tool, format.name(), member, &value))
     }
 
-    fn change(self, name: &str, change: impl Fn(&Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Result<Self, NameError> {
+    fn change(self, name: &str, change: impl Fn(&Arc<dyn DynTool>) -> Arc<dyn DynTool>) -> Result<Self, ToolsetError> {
         if self.get(name).is_none() {
-            return Err(NameError::Unknown { name: name.to_owned(), suggestion: self.nearest(name) });
+            return Err(ToolsetError::Unknown { name: name.to_owned(), suggestion: self.nearest(name) });
         }
         let changed = self.iter().map(|tool| if tool.name() == name { change(tool) } else { Arc::clone(tool) });
         Self::build(changed.collect(), self.inner.argument_limit)
@@ -240,12 +240,12 @@ impl Toolset {
         feedback::suggest::nearest(name, self.names()).map(str::to_owned)
     }
 
-    fn build(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Result<Self, NameError> {
+    fn build(tools: Vec<Arc<dyn DynTool>>, argument_limit: usize) -> Result<Self, ToolsetError> {
         let set = Self::from_unique(tools, argument_limit);
         for (index, tool) in set.iter().enumerate() {
             check_name(tool.name())?;
             if set.inner.index.get(tool.name()) != Some(&index) {
-                return Err(NameError::Duplicate { name: tool.name().to_owned() });
+                return Err(ToolsetError::Duplicate { name: tool.name().to_owned() });
             }
             check_schemas(tool.as_ref())?;
         }
@@ -259,7 +259,7 @@ impl Toolset {
 }
 
 /// Checks that no schema of `tool` needs the feature `jsonschema`, if that is off.
-fn check_schemas(tool: &dyn DynTool) -> Result<(), NameError> {
+fn check_schemas(tool: &dyn DynTool) -> Result<(), ToolsetError> {
     // With the feature, no schema is made before it is used.
     if cfg!(feature = "jsonschema") {
         return Ok(());
@@ -267,7 +267,7 @@ fn check_schemas(tool: &dyn DynTool) -> Result<(), NameError> {
     let spec = tool.spec();
     let mut schemas = [Some(&spec.input), spec.output.as_ref()].into_iter().flatten();
     match schemas.find_map(|schema| schema.needs_feature()) {
-        Some(reason) => Err(NameError::Schema { name: spec.name.clone(), reason: reason.to_string() }),
+        Some(reason) => Err(ToolsetError::Schema { name: spec.name.clone(), reason: reason.to_string() }),
         None => Ok(()),
     }
 }
@@ -287,7 +287,7 @@ impl fmt::Debug for Toolset {
 /// An error about a tool's name or schema, such as a duplicate name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NameError {
+pub enum ToolsetError {
     /// Two tools of one set have the same name.
     Duplicate {
         /// The name.
@@ -314,7 +314,7 @@ pub enum NameError {
     },
 }
 
-impl fmt::Display for NameError {
+impl fmt::Display for ToolsetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Duplicate { name } => {
@@ -338,15 +338,15 @@ impl fmt::Display for NameError {
     }
 }
 
-impl std::error::Error for NameError {}
+impl std::error::Error for ToolsetError {}
 
 /// Checks that `name` is `[A-Za-z0-9_-]{1,64}`.
-pub fn check_name(name: &str) -> Result<(), NameError> {
+pub fn check_name(name: &str) -> Result<(), ToolsetError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if !name.is_empty() && name.len() <= 64 && name.bytes().all(fits) {
         return Ok(());
     }
-    Err(NameError::Invalid { name: name.to_owned() })
+    Err(ToolsetError::Invalid { name: name.to_owned() })
 }
 
 fn renamed(tool: &Arc<dyn DynTool>, name: String) -> Arc<dyn DynTool> {

@@ -18,8 +18,9 @@ pub struct ProposedCall<'a> {
     pub cx: &'a Context,
 }
 
-/// A rule about calls. The gate asks it before a call runs. If the call had to wait, the gate asks again before it starts. A
-/// panic in it counts as [`Permission::Ask`].
+/// A rule about calls. The gate asks an agent's policy before a call runs. If the call had to wait, the gate asks again before it
+/// starts. A toolset's policy is asked whenever a call of the set is prepared, also without an agent. A panic in a policy counts
+/// as [`Permission::Ask`].
 ///
 /// Every `Fn(&ProposedCall) -> Permission` is a policy:
 ///
@@ -62,7 +63,7 @@ pub(crate) fn ask_policy(policy: &dyn Policy, call: &ProposedCall<'_>) -> Permis
     super::prepared::contain(|| policy.permission(call)).unwrap_or(Permission::Ask)
 }
 
-/// Applies `policy` to a call. Returns the call if the policy allows it, possibly only after an approval.
+/// Applies `policy` to a call: sets `needs_approval` if the policy asks, and fails if it denies.
 pub fn tighten<'a>(
     policy: &dyn Policy,
     mut started: AcceptedCall<'a>,

@@ -6,7 +6,7 @@ use futures_core::Stream;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::{DynamicToolBuilder, NameError, check_name};
+use super::{DynamicToolBuilder, ToolsetError, check_name};
 use crate::feedback::{Problem, ProblemKind, Rejection};
 use crate::schema::{CompiledSchema, Schema};
 use crate::tool::{
@@ -35,7 +35,7 @@ type Handler = dyn Fn(Value, Context) -> BoxFuture<'static, Result<Output, CallE
 /// assert_eq!(tools.call("shout", r#"{"text":"hi"}"#, &cx).await.unwrap().as_json(), Some("\"HI\""));
 /// assert!(tools.call("shout", r#"{"text":1}"#, &cx).await.is_err());
 /// # });
-/// # Ok::<(), tool_runtime::toolset::NameError>(())
+/// # Ok::<(), tool_runtime::toolset::ToolsetError>(())
 /// ```
 pub struct RuntimeTool {
     spec: Arc<ToolSpec>,
@@ -173,7 +173,7 @@ impl RuntimeToolBuilder {
     /// Finishes a tool that runs in this program. The handler gets the checked arguments and returns the output.
     ///
     /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
-    pub fn handler<F, R>(self, handler: F) -> Result<RuntimeTool, NameError>
+    pub fn handler<F, R>(self, handler: F) -> Result<RuntimeTool, ToolsetError>
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, Failure>> + Send + 'static,
@@ -186,7 +186,7 @@ impl RuntimeToolBuilder {
 
     /// Finishes a tool whose handler also decides what a model sees of its output, and how else a call can end. See
     /// [`handler`](Self::handler).
-    pub fn output_handler<F, R>(self, handler: F) -> Result<RuntimeTool, NameError>
+    pub fn output_handler<F, R>(self, handler: F) -> Result<RuntimeTool, ToolsetError>
     where
         F: Fn(Value, Context) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Output, CallError>> + Send + 'static,
@@ -197,7 +197,7 @@ impl RuntimeToolBuilder {
     /// Finishes a tool that is executed outside this program.
     ///
     /// Fails when the name is not `[A-Za-z0-9_-]{1,64}`.
-    pub fn external(mut self) -> Result<RuntimeTool, NameError> {
+    pub fn external(mut self) -> Result<RuntimeTool, ToolsetError> {
         self.options.external = true;
         self.finish(None)
     }
@@ -209,11 +209,11 @@ impl RuntimeToolBuilder {
         self.build(None)
     }
 
-    pub(super) fn finish(self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, NameError> {
+    pub(super) fn finish(self, handler: Option<Box<Handler>>) -> Result<RuntimeTool, ToolsetError> {
         check_name(&self.name)?;
         let needed = self.input.iter().chain(&self.output).find_map(CompiledSchema::needs_feature);
         match needed {
-            Some(reason) => Err(NameError::Schema { name: self.name, reason: reason.to_string() }),
+            Some(reason) => Err(ToolsetError::Schema { name: self.name, reason: reason.to_string() }),
             None => Ok(self.build(handler)),
         }
     }
@@ -287,9 +287,9 @@ impl RuntimeToolBuilder {
     /// let output = tools.call("count", "{}", &Context::new("call_1")).await.unwrap();
     /// assert_eq!(output.as_json(), Some(r#"{"n":0}"#));
     /// # });
-    /// # Ok::<(), tool_runtime::toolset::NameError>(())
+    /// # Ok::<(), tool_runtime::toolset::ToolsetError>(())
     /// ```
-    pub fn streaming<F, S>(self, handler: F) -> Result<RuntimeTool, NameError>
+    pub fn streaming<F, S>(self, handler: F) -> Result<RuntimeTool, ToolsetError>
     where
         F: Fn(Value, Context) -> S + Send + Sync + 'static,
         S: Stream<Item = Result<Value, Failure>> + Send + 'static,

@@ -175,7 +175,7 @@ impl std::error::Error for Collision {}
 pub struct RejectedAnswer {
     /// The report on the call as a whole. Without `reports`, it can be about an input that is one value.
     whole: Report,
-    /// The reports by parameter, or by the path of a value inside one. The list may be empty only if `whole` is refused.
+    /// The reports by parameter, or by the path of a value inside one. The list may be empty only if `whole` is rejected.
     reports: Vec<(String, Report)>,
 }
 
@@ -184,7 +184,7 @@ impl RejectedAnswer {
     ///
     /// Returns `None` if the report accepts the value, or waits for a parameter: such an input has none.
     pub fn of_value(mut report: Report) -> Option<Self> {
-        report.refused.as_ref().filter(|reasons| reasons.required().is_empty())?;
+        report.rejected.as_ref().filter(|reasons| reasons.required().is_empty())?;
         if matches!(&report.choices, Choices::Suggested(values) if values.is_empty()) {
             report.choices = Choices::Open;
         }
@@ -193,7 +193,7 @@ impl RejectedAnswer {
 
     /// Returns the problems of the call as a whole, or of the value that is its input.
     pub fn problems(&self) -> &[String] {
-        self.whole.refused.as_ref().map_or(&[], Reasons::problems)
+        self.whole.rejected.as_ref().map_or(&[], Reasons::problems)
     }
 
     /// Returns the report on each parameter, in the order of the answer.
@@ -284,7 +284,7 @@ impl<'a> View<'a> {
             call.push(Problem::new("", ProblemKind::Invalid, "arguments that the tool accepts").to_string());
         }
         let whole = Report {
-            refused: Reasons::of(call, Vec::new()),
+            rejected: Reasons::of(call, Vec::new()),
             feedback: rejection.feedback().to_vec(),
             instructions: rejection.instructions().to_vec(),
             ..Report::accepted()
@@ -296,7 +296,7 @@ impl<'a> View<'a> {
 /// Merges two reports on a parameter. The problems that reading found come before those of the tool.
 fn merge_reports(read: &Report, own: &Report) -> Report {
     let mut report = own.clone();
-    report.refused = match (read.refused.clone(), report.refused) {
+    report.rejected = match (read.rejected.clone(), report.rejected) {
         (Some(first), Some(second)) => Some(first.and(second)),
         (first, second) => first.or(second),
     };
@@ -324,7 +324,7 @@ impl Serialize for View<'_> {
 
         let mut map = out.serialize_map(None)?;
         map.serialize_entry("ok", &false)?;
-        if let Some(reasons) = &self.whole.refused {
+        if let Some(reasons) = &self.whole.rejected {
             write_list(&mut map, "problems", reasons.problems())?;
         }
         if !self.reports.is_empty() {
@@ -492,8 +492,8 @@ mod tests {
     fn report() -> impl Strategy<Value = Report> {
         let some = || prop::option::of(value());
         (prop::option::of(reasons()), some(), some(), choices(), texts(), texts()).prop_map(
-            |(refused, normalized, schema, choices, feedback, instructions)| Report {
-                refused,
+            |(rejected, normalized, schema, choices, feedback, instructions)| Report {
+                rejected,
                 normalized,
                 schema,
                 choices,
@@ -573,50 +573,62 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(text: &str, because: &str) {
+    fn assert_rejected(text: &str, because: &str) {
         let error = serde_json::from_str::<Answer>(text).expect_err(text).to_string();
         assert!(error.contains(because), "{text}\n{error}");
     }
 
     #[test]
-    fn invalid_answers_are_refused() {
-        refused("[]", "an object with `ok`");
-        refused("{}", "`ok` that is true or false");
-        refused(r#"{"ok":"true"}"#, "`ok` that is true or false");
-        refused(r#"{"ok":true,"ok":true}"#, "`ok` is given twice");
-        refused(r#"{"ok":true,"a":1,"a":1}"#, "`a` is given twice");
-        refused(r#"{"ok":true,"problems":["x"]}"#, "a success has no `problems`");
-        refused(r#"{"ok":true,"validationResults":{"a":{"valid":true}}}"#, "a success has no `validationResults`");
-        refused(r#"{"ok":true,"feedback":[]}"#, "`feedback` is left out when it is empty");
-        refused(r#"{"ok":true,"feedback":null}"#, "`feedback`: invalid type: null");
-        refused(r#"{"ok":true,"instructions":[1]}"#, "`instructions`: invalid type: integer");
-        refused(r#"{"ok":false}"#, "a refusal has");
-        refused(r#"{"ok":false,"feedback":["x"]}"#, "a refusal has");
-        refused(r#"{"ok":false,"problems":[]}"#, "`problems` is left out when it is empty");
-        refused(r#"{"ok":false,"problems":null}"#, "invalid type: null");
-        refused(r#"{"ok":false,"problems":["x"],"value":1}"#, "unknown field `value`");
-        refused(r#"{"ok":false,"problems":["x"],"valid":false}"#, "unknown field `valid`");
-        refused(r#"{"ok":false,"problems":["x"],"requiresValidParameters":["a"]}"#, "unknown field");
-        refused(r#"{"ok":false,"normalizedValue":1}"#, "a refusal has");
-        refused(r#"{"ok":false,"problems":["x"],"allowedValues":[1],"suggestedValues":[1]}"#, "exclude each other");
-        refused(r#"{"ok":false,"problems":["x"],"allowedValues":[],"suggestedValues":[1]}"#, "exclude each other");
-        refused(r#"{"ok":false,"validationResults":{}}"#, "`validationResults` is left out when it is empty");
-        refused(r#"{"ok":false,"validationResults":[]}"#, "a report on each parameter");
+    fn invalid_answers_are_rejected() {
+        assert_rejected("[]", "an object with `ok`");
+        assert_rejected("{}", "`ok` that is true or false");
+        assert_rejected(r#"{"ok":"true"}"#, "`ok` that is true or false");
+        assert_rejected(r#"{"ok":true,"ok":true}"#, "`ok` is given twice");
+        assert_rejected(r#"{"ok":true,"a":1,"a":1}"#, "`a` is given twice");
+        assert_rejected(r#"{"ok":true,"problems":["x"]}"#, "a success has no `problems`");
+        assert_rejected(
+            r#"{"ok":true,"validationResults":{"a":{"valid":true}}}"#,
+            "a success has no `validationResults`",
+        );
+        assert_rejected(r#"{"ok":true,"feedback":[]}"#, "`feedback` is left out when it is empty");
+        assert_rejected(r#"{"ok":true,"feedback":null}"#, "`feedback`: invalid type: null");
+        assert_rejected(r#"{"ok":true,"instructions":[1]}"#, "`instructions`: invalid type: integer");
+        assert_rejected(r#"{"ok":false}"#, "a refusal has");
+        assert_rejected(r#"{"ok":false,"feedback":["x"]}"#, "a refusal has");
+        assert_rejected(r#"{"ok":false,"problems":[]}"#, "`problems` is left out when it is empty");
+        assert_rejected(r#"{"ok":false,"problems":null}"#, "invalid type: null");
+        assert_rejected(r#"{"ok":false,"problems":["x"],"value":1}"#, "unknown field `value`");
+        assert_rejected(r#"{"ok":false,"problems":["x"],"valid":false}"#, "unknown field `valid`");
+        assert_rejected(r#"{"ok":false,"problems":["x"],"requiresValidParameters":["a"]}"#, "unknown field");
+        assert_rejected(r#"{"ok":false,"normalizedValue":1}"#, "a refusal has");
+        assert_rejected(
+            r#"{"ok":false,"problems":["x"],"allowedValues":[1],"suggestedValues":[1]}"#,
+            "exclude each other",
+        );
+        assert_rejected(
+            r#"{"ok":false,"problems":["x"],"allowedValues":[],"suggestedValues":[1]}"#,
+            "exclude each other",
+        );
+        assert_rejected(r#"{"ok":false,"validationResults":{}}"#, "`validationResults` is left out when it is empty");
+        assert_rejected(r#"{"ok":false,"validationResults":[]}"#, "a report on each parameter");
         let with = |report: &str| format!(r#"{{"ok":false,"problems":["x"],"validationResults":{{"a":{report}}}}}"#);
         assert!(serde_json::from_str::<Answer>(&with(r#"{"valid":true}"#)).is_ok());
-        refused(&with(r#"{"valid":true},"a":{"valid":true}"#), "`a` is given twice");
-        refused(&with(r#"{"valid":true,"valid":true}"#), "duplicate field `valid`");
-        refused(&with("{}"), "missing field `valid`");
-        refused(&with("[true,null,null,1,1,null,null,null,null]"), "an object");
-        refused(&with(r#"{"valid":null}"#), "expected a boolean");
-        refused(&with(r#"{"valid":false}"#), "an invalid parameter has");
-        refused(&with(r#"{"valid":true,"problems":["x"]}"#), "a valid parameter has no");
-        refused(&with(r#"{"valid":true,"problems":null}"#), "invalid type: null");
-        refused(&with(r#"{"valid":true,"suggestedValues":[]}"#), "`suggestedValues` is left out when it is empty");
-        refused(&with(r#"{"valid":true,"allowedValues":[],"suggestedValues":[1]}"#), "exclude each other");
-        refused(&with(r#"{"valid":true,"other":1}"#), "unknown field `other`");
+        assert_rejected(&with(r#"{"valid":true},"a":{"valid":true}"#), "`a` is given twice");
+        assert_rejected(&with(r#"{"valid":true,"valid":true}"#), "duplicate field `valid`");
+        assert_rejected(&with("{}"), "missing field `valid`");
+        assert_rejected(&with("[true,null,null,1,1,null,null,null,null]"), "an object");
+        assert_rejected(&with(r#"{"valid":null}"#), "expected a boolean");
+        assert_rejected(&with(r#"{"valid":false}"#), "an invalid parameter has");
+        assert_rejected(&with(r#"{"valid":true,"problems":["x"]}"#), "a valid parameter has no");
+        assert_rejected(&with(r#"{"valid":true,"problems":null}"#), "invalid type: null");
+        assert_rejected(
+            &with(r#"{"valid":true,"suggestedValues":[]}"#),
+            "`suggestedValues` is left out when it is empty",
+        );
+        assert_rejected(&with(r#"{"valid":true,"allowedValues":[],"suggestedValues":[1]}"#), "exclude each other");
+        assert_rejected(&with(r#"{"valid":true,"other":1}"#), "unknown field `other`");
         let both = r#"{"ok":false,"validationResults":{"a":{"valid":true}},"normalizedValue":1}"#;
-        refused(both, "`normalizedValue` belongs to a parameter");
+        assert_rejected(both, "`normalizedValue` belongs to a parameter");
     }
 
     #[test]
@@ -673,7 +685,7 @@ mod tests {
 
     #[test]
     fn a_parameter_has_one_report() {
-        let reports = ["first", "last"].map(|text| ("a".to_owned(), Report::refused(text)));
+        let reports = ["first", "last"].map(|text| ("a".to_owned(), Report::rejected(text)));
         let read = Rejection::reported(vec![Problem::new("/a", ProblemKind::Message, "read")], reports.into());
         assert_eq!(read.to_json_text(), read.to_json().to_string());
         let reports = read.reports().map(|(name, report)| (name.to_owned(), report.clone()));

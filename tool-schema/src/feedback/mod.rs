@@ -31,11 +31,11 @@ pub const PROTOCOL: &str = "\
 Some tools help you to fill in their parameters. Work with them like this:
 - Call the tool as soon as you know anything, even if parameters are missing. Leave out what you do not know. Never fill in a \
 made-up, empty or placeholder value.
-- An answer with \"ok\": true means that it is done. With \"ok\": false nothing was done: read the answer and call again.
+- An answer with \"ok\": true means that the call is done. With \"ok\": false nothing was done: read the answer and call again.
 - \"problems\" says what is wrong with the call as a whole. \"validationResults\" has an entry for each parameter, \
 or for a value inside one, named by its path, such as \"trip.date\":
   - \"valid\": true means that the value is accepted. Keep it in your next calls.
-  - \"problems\" says why a value is refused or missing.
+  - \"problems\" says why a value is rejected or missing.
   - \"requiresValidParameters\" names the parameters that must be valid first. Settle those before this one.
   - \"allowedValues\" lists every value that is possible now; choose one of them as it is written. If the list is empty, nothing \
 fits: change a parameter that this one depends on.

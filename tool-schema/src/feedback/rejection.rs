@@ -65,7 +65,7 @@ pub enum ProblemKind {
     NoMatch,
     /// A value that is not among the allowed ones.
     NotAllowed,
-    /// Any other value that the parameter's type refused.
+    /// Any other value that the parameter's type rejected.
     Invalid,
     /// A sentence of the tool or of one of its checks, in place of an expectation.
     Message,
@@ -166,7 +166,7 @@ impl fmt::Display for Problem {
 /// ```
 /// use tool_schema::feedback::{Rejection, Choices, Report};
 ///
-/// let mut seats = Report::refused("only 2 seats are left");
+/// let mut seats = Report::rejected("only 2 seats are left");
 /// seats.choices = Choices::Allowed(vec![1.into(), 2.into()]);
 /// let rejection = Rejection::from_message("this flight is nearly full");
 /// let rejection = rejection.field("passengers", seats).instruct("Ask for fewer seats.");
@@ -218,8 +218,8 @@ impl Rejection {
     /// use tool_schema::feedback::{Rejection, Report};
     ///
     /// let missing = Rejection::of("query", "say what to search for");
-    /// let refused = Report::refused("this word is not allowed").instruct("Try another word.");
-    /// let text = Rejection::of("query", refused).to_json_text();
+    /// let report = Report::rejected("this word is not allowed").instruct("Try another word.");
+    /// let text = Rejection::of("query", report).to_json_text();
     /// # assert_eq!(missing.lines(), ["`query`: say what to search for"]);
     /// # assert!(text.contains(r#""instructions":["Try another word."]"#));
     /// ```
@@ -330,10 +330,10 @@ impl Rejection {
     /// ```
     /// use tool_schema::feedback::{Rejection, Choices, Reasons, Report};
     ///
-    /// let mut arrival = Report::refused("no flight goes there");
+    /// let mut arrival = Report::rejected("no flight goes there");
     /// arrival.choices = Choices::Allowed(vec!["Paris".into(), "New York".into()]);
     /// let reported = Rejection::reported(vec![], vec![("departure".into(), Report::accepted()), ("arrival".into(), arrival)])
-    ///     .field("date", Report::refused(Reasons::requires("arrival")))
+    ///     .field("date", Report::rejected(Reasons::requires("arrival")))
     ///     .instruct("Ask where the person wants to go.");
     /// assert_eq!(reported.to_text(), "\
     /// departure: ok

@@ -17,8 +17,8 @@ use super::{Problem, ProblemKind};
 /// `dynamicParameterSchema`, `allowedValues` or `suggestedValues`, `feedback`, `instructions`. Empty members are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The reasons why the value is refused; `None` if it is accepted.
-    pub refused: Option<Reasons>,
+    /// The reasons why the value is rejected; `None` if it is accepted.
+    pub rejected: Option<Reasons>,
     /// The value as the tool understands it, if that differs from the given one.
     pub normalized: Option<Value>,
     /// A JSON Schema that is narrower than the declared one, given the other parameters.
@@ -31,7 +31,7 @@ pub struct Report {
     pub instructions: Vec<String>,
 }
 
-/// The reasons why a value is refused: at least one problem, or one parameter that must be valid first.
+/// The reasons why a value is rejected: at least one problem, or one parameter that must be valid first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reasons {
     problems: Vec<String>,
@@ -107,7 +107,7 @@ impl Report {
     /// Returns a report that accepts the value.
     pub const fn accepted() -> Self {
         Self {
-            refused: None,
+            rejected: None,
             normalized: None,
             schema: None,
             choices: Choices::Open,
@@ -116,9 +116,9 @@ impl Report {
         }
     }
 
-    /// Returns a report that refuses the value.
-    pub fn refused(reasons: impl Into<Reasons>) -> Self {
-        Self { refused: Some(reasons.into()), ..Self::accepted() }
+    /// Returns a report that rejects the value.
+    pub fn rejected(reasons: impl Into<Reasons>) -> Self {
+        Self { rejected: Some(reasons.into()), ..Self::accepted() }
     }
 
     /// Adds a remark.
@@ -156,7 +156,7 @@ impl Report {
     }
 
     fn add_reason(&mut self, text: String) {
-        self.refused = Some(match self.refused.take() {
+        self.rejected = Some(match self.rejected.take() {
             Some(reasons) => reasons.and_problem(text),
             None => text.into(),
         });
@@ -164,7 +164,7 @@ impl Report {
 
     /// Returns the report for a parameter of the nested input `name`. It prefixes the names of required parameters with `name`.
     pub fn inside(mut self, name: &str) -> Self {
-        for part in self.refused.iter_mut().flat_map(|reasons| &mut reasons.requires) {
+        for part in self.rejected.iter_mut().flat_map(|reasons| &mut reasons.requires) {
             part.insert_str(0, &format!("{name}."));
         }
         self
@@ -172,13 +172,13 @@ impl Report {
 
     /// Returns whether the value is accepted.
     pub fn is_valid(&self) -> bool {
-        self.refused.is_none()
+        self.rejected.is_none()
     }
 }
 
 impl<R: Into<Reasons>> From<R> for Report {
     fn from(reasons: R) -> Self {
-        Self::refused(reasons)
+        Self::rejected(reasons)
     }
 }
 
@@ -186,7 +186,7 @@ impl Serialize for Report {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut map = out.serialize_map(None)?;
         map.serialize_entry("valid", &self.is_valid())?;
-        if let Some(Reasons { problems, requires }) = &self.refused {
+        if let Some(Reasons { problems, requires }) = &self.rejected {
             write_list(&mut map, "problems", problems)?;
             write_list(&mut map, "requiresValidParameters", requires)?;
         }
@@ -238,7 +238,7 @@ impl RawReport {
         let problems = check_non_empty("problems", self.problems)?;
         let requires = check_non_empty("requiresValidParameters", self.requires_valid_parameters)?;
         Ok(Report {
-            refused: Reasons::of(problems, requires),
+            rejected: Reasons::of(problems, requires),
             normalized: self.normalized_value,
             schema: self.dynamic_parameter_schema,
             choices: read_choices(self.allowed_values, self.suggested_values)?,

@@ -152,11 +152,11 @@ fn is_invisible(c: char) -> bool {
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns the reasons why a parameter is refused, and its choices, as phrases for a person. Long lists and values are shortened.
+/// Returns the reasons why a parameter is rejected, and its choices, as phrases for a person. Long lists and values are shortened.
 pub fn describe_refusal(report: &Report) -> Vec<String> {
     const MAX_CHOICES: usize = 12;
     let mut phrases = Vec::new();
-    if let Some(reasons) = &report.refused {
+    if let Some(reasons) = &report.rejected {
         phrases.extend_from_slice(reasons.problems());
         if !reasons.required().is_empty() {
             phrases.push(describe_wait(&quote_names(reasons.required().iter().map(String::as_str), "and")));
@@ -168,7 +168,7 @@ pub fn describe_refusal(report: &Report) -> Vec<String> {
 
 /// Returns a complete answer for a model: a line for the call, and one for each parameter.
 pub fn describe(view: &View<'_>) -> String {
-    let problems = view.whole.refused.as_ref().map_or(&[][..], Reasons::problems);
+    let problems = view.whole.rejected.as_ref().map_or(&[][..], Reasons::problems);
     let mut call: Vec<String> = problems.iter().map(|problem| one_line(problem)).collect();
     add_rest(&mut call, &view.whole);
     let mut lines = Vec::new();
@@ -186,7 +186,7 @@ pub fn describe(view: &View<'_>) -> String {
 
 fn describe_report(report: &Report) -> String {
     let mut phrases: Vec<String> = Vec::new();
-    match &report.refused {
+    match &report.rejected {
         None => phrases.push("ok".to_owned()),
         Some(reasons) => {
             phrases.extend(reasons.problems().iter().map(|problem| one_line(problem)));
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn every_part_is_written_and_each_parameter_has_a_line() {
         let full = Report {
-            refused: Some(Reasons::problem("too\nmany").and_problem("odd").and_requires("date").and_requires("time")),
+            rejected: Some(Reasons::problem("too\nmany").and_problem("odd").and_requires("date").and_requires("time")),
             normalized: Some(json!(3)),
             schema: Some(json!({ "maximum": 2 })),
             choices: Choices::Suggested(vec![json!(1), json!("two")]),
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn a_model_sees_all_choices_and_a_person_the_first() {
         let all: Vec<_> = (0..40).map(Into::into).collect();
-        let mut report = Report::refused("no");
+        let mut report = Report::rejected("no");
         report.choices = Choices::Allowed(all);
         let text = Rejection::reported(vec![], vec![("n".into(), report)]);
         assert!(text.to_text().ends_with("37, 38, 39"));
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn an_input_that_is_one_value_is_reported_as_the_call() {
-        let mut report = Report::refused("too short");
+        let mut report = Report::rejected("too short");
         report.choices = Choices::Allowed(vec![json!("abc")]);
         let answer = RejectedAnswer::of_value(report).expect("a reason of its own");
         assert_eq!(answer.to_text(), r#"call: too short; choose from "abc""#);

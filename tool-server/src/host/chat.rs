@@ -183,7 +183,7 @@ impl Chat {
             0 => return Err(idle()),
             generation => self.run_id(generation),
         };
-        match self.agent.steer_named(&run, id, content, self.principal.clone()).await {
+        match self.agent.steer_with_id(&run, id, content, self.principal.clone()).await {
             Err(AgentError::Refused(Refusal::Idle)) => Err(idle()),
             steered => {
                 self.wake_driver();
@@ -503,7 +503,7 @@ async fn begin(session: &mut Session, start: Start, buffer: &ReplayBuffer) -> Re
                 session.run_pending_calls().await?;
                 buffer.mute(false);
             }
-            session.send_named(id, content).await?;
+            session.send_with_id(id, content).await?;
         }
         Start::Resume | Start::Follow { .. } => {
             // Another server may drive the run, and do what the request decided.

@@ -50,7 +50,7 @@ impl Worker {
     async fn take_up_idle(&self, store: &Arc<dyn Store>, tasks: &mut JoinSet<()>) -> std::convert::Infallible {
         let mut before = HashSet::new();
         loop {
-            sleep(randomize(self.agent.leased_for() / LOOKS)).await;
+            sleep(randomize(self.agent.lease_duration() / LOOKS)).await;
             // The store may be available again at the next look.
             let Ok(mut due) = store.due(self.agent.now(), MAX_FOUND_RUNS).await else { continue };
             due.retain(|run| chat_of(run).is_some());

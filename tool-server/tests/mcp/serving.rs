@@ -257,7 +257,7 @@ async fn policies_of_the_agent_hold() {
     let only_small = |call: &ProposedCall<'_>| {
         if call.arguments.contains("13") { Permission::deny("not that") } else { Permission::Allow }
     };
-    let server = McpServer::of(Agent::without_model(tools()).policy(only_small));
+    let server = McpServer::of(Agent::tools_only(tools()).policy(only_small));
     let client = client(&server, Person::new(None), false).await;
     assert!(client.call_tool(params("add", json!({ "a": 1, "b": 1 }))).await.unwrap().is_error == Some(false));
     let denied = client.call_tool(params("add", json!({ "a": 13, "b": 1 }))).await.unwrap();

@@ -172,7 +172,7 @@ fn normalize(lines: &[String]) -> Vec<String> {
 #[tokio::test]
 async fn a_client_that_does_not_read_delays_no_tool() {
     let over = Arc::new(Notify::new());
-    let agent = Agent::without_model(toolset!(count)).edit_context(|cx| cx.with(Arc::clone(&over)));
+    let agent = Agent::tools_only(toolset!(count)).edit_context(|cx| cx.with(Arc::clone(&over)));
     let mut wire = LineClient::connect_with_buffer(4096, &McpServer::of(agent), false, false).await;
     let params = json!({ "name": "count", "_meta": { "progressToken": 9 } });
     wire.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await;
@@ -208,7 +208,7 @@ async fn a_run_does_not_change_the_bytes() {
             received.lock().unwrap().push(run.id().to_string());
         }
     };
-    let in_runs = McpServer::of(Agent::without_model(tools()).hooks(record));
+    let in_runs = McpServer::of(Agent::tools_only(tools()).hooks(record));
     let without_runs = McpServer::new(tools());
     for (modern, elicits) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut one = LineClient::connect(&without_runs, modern, elicits).await;

@@ -18,7 +18,8 @@ struct ParameterReport<'a> {
 
 impl<'a> ParameterReport<'a> {
     fn new(root: &Shape, name: &str, report: &'a Report) -> Self {
-        let requires = report.refused.iter().flat_map(Reasons::required).map(|name| find_pointer(root, name)).collect();
+        let requires =
+            report.rejected.iter().flat_map(Reasons::required).map(|name| find_pointer(root, name)).collect();
         Self { pointer: find_pointer(root, name), requires, report }
     }
 
@@ -28,7 +29,7 @@ impl<'a> ParameterReport<'a> {
     }
 
     fn problems(&self) -> &[String] {
-        self.report.refused.as_ref().map_or(&[], Reasons::problems)
+        self.report.rejected.as_ref().map_or(&[], Reasons::problems)
     }
 
     /// Returns the reasons of the rejection, as one phrase.

@@ -221,7 +221,7 @@ fn describe_rejection(feedback: &Rejection, arguments: &str) -> String {
         arguments.get(name).or_else(inside).is_some()
     };
     let refused: Vec<_> = feedback.reports().filter(|(_, report)| !report.is_valid()).collect();
-    let is_judged = |report: &Report| report.refused.as_ref().is_some_and(|reasons| reasons.required().is_empty());
+    let is_judged = |report: &Report| report.rejected.as_ref().is_some_and(|reasons| reasons.required().is_empty());
     let wrong = refused.iter().filter(|(name, report)| is_given(name) && is_judged(report));
     let wrong: Vec<_> = wrong.map(|(name, report)| ((*name).to_owned(), (*report).clone())).collect();
     match (feedback.problems().is_empty() && !refused.is_empty(), wrong.is_empty()) {

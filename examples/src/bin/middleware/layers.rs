@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_runtime::{
     Agent, CallFuture, Failure, Rejection,
-    layer::{Problems, SecretFilter},
+    layer::{ProblemReports, SecretFilter},
     model::Model,
     tool,
     tool::DynTool,
@@ -31,8 +31,9 @@ fn search(
 
 /// Returns the search behind two filters; the one for secrets is the outermost.
 pub fn filtered(judge: impl Model + 'static) -> Arc<dyn DynTool> {
-    let chain =
-        EvilFilter { judge: Agent::new(judge) }.pipe(SecretFilter::new(["secret1", "password1"])).pipe(Problems::new());
+    let chain = EvilFilter { judge: Agent::new(judge) }
+        .pipe(SecretFilter::new(["secret1", "password1"]))
+        .pipe(ProblemReports::new());
     let tools = toolset!(search);
     Arc::new(chain).apply(Arc::clone(tools.get("search").unwrap_or_else(|| unreachable!("it was just put in"))))
 }

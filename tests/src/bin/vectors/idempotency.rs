@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tool_runtime::{
     Failure, Rejection, Toolset,
-    layer::{Idempotency, Problems},
+    layer::{Idempotency, ProblemReports},
     toolset::RuntimeTool,
 };
 
@@ -53,7 +53,7 @@ fn counting_tools(count: u64) -> Result<Toolset, String> {
         }
     });
     let tools = tool.and_then(|tool| Toolset::new().with(tool)).map_err(|error| error.to_string())?;
-    let exceptions = Problems::new().prefix(Problems::PREFIX).in_full();
+    let exceptions = ProblemReports::new().prefix(ProblemReports::PREFIX).in_full();
     Ok(tools.layer(exceptions).layer(Idempotency::compatible(10_000)))
 }
 

@@ -115,7 +115,7 @@ impl TwoModeTool {
             return Validation::reject("nonsense");
         };
         let understood = report.normalized.filter(|normalized| Some(normalized) != value.as_ref());
-        let validation = match (report.refused, understood) {
+        let validation = match (report.rejected, understood) {
             (Some(reasons), None) => Validation::reject(reasons),
             (Some(reasons), Some(understood)) => Validation::reject(reasons).understood(understood),
             (None, understood) => match understood.or(value) {

@@ -171,7 +171,7 @@ impl Hooks {
     /// Returns the call that the model begins, if hooks follow its arguments.
     pub fn watch(&self, name: &str, id: &CallId, context: &Context) -> Option<HookedCall> {
         let hooks = self.of_call(name, id, context)?;
-        let wants_pieces = hooks.each().any(InputHooks::hears_deltas);
+        let wants_pieces = hooks.each().any(InputHooks::wants_deltas);
         Some(HookedCall { hooks, input: wants_pieces.then(Incremental::new) })
     }
 
@@ -224,7 +224,7 @@ impl HookedCall {
             let _ = input.feed_str(&delta);
         }
         if let Some(input) = &self.input {
-            for hooks in self.hooks.each().filter(|hooks| hooks.hears_deltas()) {
+            for hooks in self.hooks.each().filter(|hooks| hooks.wants_deltas()) {
                 hooks.delta(self.hooks.tool.name(), input, &delta, &self.hooks.cx).await;
             }
         }

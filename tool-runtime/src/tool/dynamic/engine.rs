@@ -31,7 +31,7 @@ pub enum ValidatorAnswer<'a> {
 impl ValidatorAnswer<'_> {
     /// Returns the answer that the value could not be checked.
     pub fn unchecked() -> Self {
-        Self::Now(ParameterResult::refused(Report::refused(UNCHECKED)))
+        Self::Now(ParameterResult::rejected(Report::rejected(UNCHECKED)))
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> Option<&str> {
 #[allow(clippy::needless_pass_by_value, reason = "it ends here")]
 fn panicked(panic: Box<dyn Any + Send>) -> ParameterResult {
     let cause = format!("a validator panicked: {}", panic_text(&*panic).unwrap_or("without a text"));
-    ParameterResult::refused(Report::refused(UNCHECKED)).because([cause])
+    ParameterResult::rejected(Report::rejected(UNCHECKED)).because([cause])
 }
 
 /// A dynamic parameter among the others. The nodes of a tool are in the order in which their validators are asked, and their
@@ -218,7 +218,7 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
                         Some(bad) => bad.and_requires(name),
                         None => Reasons::requires(name),
                     });
-                    ParameterResult::refused(fault.unwrap_or_else(|| Report::accepted().into()))
+                    ParameterResult::rejected(fault.unwrap_or_else(|| Report::accepted().into()))
                 }
             };
             board.settle(index, settled);
@@ -239,11 +239,11 @@ impl<'c, 'b, S: Shape, F: FnMut(usize, Option<StoredValue>) -> ValidatorAnswer<'
         let fault = self.faults[field].take();
         if let Some(reasons) = reasons {
             let mut report = fault.unwrap_or_else(|| Report::accepted().into());
-            report.refused = Some(match report.refused.take() {
+            report.rejected = Some(match report.rejected.take() {
                 Some(first) => first.and(reasons),
                 None => reasons,
             });
-            return ValidatorAnswer::Now(ParameterResult::refused(report));
+            return ValidatorAnswer::Now(ParameterResult::rejected(report));
         }
         let given = self.values[field].take().filter(|_| fault.is_none());
         match (contained(|| (self.ask)(node, given)), fault) {

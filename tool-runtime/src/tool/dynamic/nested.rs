@@ -120,7 +120,7 @@ impl<T, X: Send + Sync> NestedValidation<T, X> {
                     rejection.problems().iter().for_each(|problem| report(&mut fault, &place, problem));
                     match attempt::<T, X>("{}", &place, states, cx).await {
                         Ok(settled) => settled.with_fault(Some(fault.into())),
-                        Err(_) => ParameterResult::refused(fault),
+                        Err(_) => ParameterResult::rejected(fault),
                     }
                 }
             }

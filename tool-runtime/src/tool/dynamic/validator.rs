@@ -113,7 +113,7 @@ fn settle<T: VisibleToValidators>(verdict: Result<Validation<T>, Failure>, befor
     };
     let (value, report) = validation.into_parts(|value| serde_json::to_value(value).ok());
     let Some(value) = value else {
-        return ParameterResult::refused(report.unwrap_or_else(|| Report::refused(UNCHECKED).into()));
+        return ParameterResult::rejected(report.unwrap_or_else(|| Report::rejected(UNCHECKED).into()));
     };
     let text = match serde_json::to_string(&value) {
         Ok(text) => text,
@@ -132,7 +132,7 @@ fn settle<T: VisibleToValidators>(verdict: Result<Validation<T>, Failure>, befor
 
 /// Refuses a value because its validator failed. The model receives the failure's own message only.
 pub fn failed(failure: &Failure) -> ParameterResult {
-    ParameterResult::refused(Report::refused(failure.message().unwrap_or(UNCHECKED))).because([failure.for_log()])
+    ParameterResult::rejected(Report::rejected(failure.message().unwrap_or(UNCHECKED))).because([failure.for_log()])
 }
 
 /// The answer of a validator about the value of a parameter. The value is accepted, as the tool gets it, or refused with reasons.
@@ -166,7 +166,7 @@ pub struct Validation<T> {
 #[derive(Clone, Debug)]
 enum Outcome<T> {
     Accepted(T),
-    Refused { understood: Option<T> },
+    Rejected { understood: Option<T> },
 }
 
 impl<T> Validation<T> {
@@ -177,7 +177,7 @@ impl<T> Validation<T> {
 
     /// Refuses the value, or its absence, with a problem in plain words or with [`Reasons`].
     pub fn reject(reasons: impl Into<Reasons>) -> Self {
-        Self { outcome: Outcome::Refused { understood: None }, report: Some(Report::refused(reasons).into()) }
+        Self { outcome: Outcome::Rejected { understood: None }, report: Some(Report::rejected(reasons).into()) }
     }
 
     fn report(&mut self) -> &mut Report {
@@ -191,7 +191,7 @@ impl<T> Validation<T> {
 
     /// Sets how a refused value was understood. It has no effect on an accepted value.
     pub fn understood(mut self, value: T) -> Self {
-        if let Outcome::Refused { understood } = &mut self.outcome {
+        if let Outcome::Rejected { understood } = &mut self.outcome {
             *understood = Some(value);
         }
         self
@@ -238,7 +238,7 @@ impl<T> Validation<T> {
     pub(crate) fn into_parts(mut self, write: impl FnOnce(&T) -> Option<Value>) -> (Option<T>, Option<Box<Report>>) {
         let value = match self.outcome {
             Outcome::Accepted(value) => Some(value),
-            Outcome::Refused { understood } => {
+            Outcome::Rejected { understood } => {
                 if let Some(report) = &mut self.report {
                     report.normalized = understood.as_ref().and_then(write);
                 }

@@ -36,7 +36,7 @@ impl ParameterResult {
     }
 
     /// Creates the result of a value that was refused.
-    pub(crate) fn refused(report: impl Into<Box<Report>>) -> Self {
+    pub(crate) fn rejected(report: impl Into<Box<Report>>) -> Self {
         Self { value: None, report: Some(report.into()), rare: None }
     }
 
@@ -92,7 +92,7 @@ impl ParameterResult {
         if report.choices == Choices::Open {
             report.choices = fault.choices;
         }
-        report.refused = match (report.refused.take().filter(|_| in_parts), fault.refused) {
+        report.rejected = match (report.rejected.take().filter(|_| in_parts), fault.rejected) {
             (Some(own), Some(fault)) => Some(fault.and(own)),
             (own, fault) => fault.or(own),
         };

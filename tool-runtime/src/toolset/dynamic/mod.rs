@@ -7,7 +7,7 @@ use std::{fmt, ops::Index, sync::Arc};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::{NameError, RuntimeTool, RuntimeToolBuilder};
+use super::{RuntimeTool, RuntimeToolBuilder, ToolsetError};
 use crate::feedback::{Problem, ProblemKind, Rejection, Report};
 use crate::schema::CompiledSchema;
 use crate::tool::{
@@ -132,7 +132,7 @@ impl DynamicToolBuilder {
 
     fn finish(
         mut self,
-        finish: impl FnOnce(RuntimeToolBuilder) -> Result<RuntimeTool, NameError>,
+        finish: impl FnOnce(RuntimeToolBuilder) -> Result<RuntimeTool, ToolsetError>,
     ) -> Result<DynamicTool, DynamicError> {
         let complete = complete_schema(self.tool.take_input());
         let properties = complete.get("properties").and_then(Value::as_object);
@@ -455,7 +455,7 @@ impl DynamicTool {
         let about = problems.iter().filter_map(Problem::about);
         let refused = about.fold(Vec::new(), |mut reports: Vec<(String, Report)>, name| {
             if reports.iter().all(|(known, _)| *known != name) {
-                reports.push((name, Report::refused(UNCHECKED)));
+                reports.push((name, Report::rejected(UNCHECKED)));
             }
             reports
         });

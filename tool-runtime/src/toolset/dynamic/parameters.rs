@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::DynamicField;
 use crate::tool::dynamic::Shape;
-use crate::toolset::NameError;
+use crate::toolset::ToolsetError;
 use tool_schema::feedback::{self, suggest};
 
 /// The parameters in the order of the schema, and the dependencies of the dynamic ones.
@@ -247,7 +247,7 @@ pub fn partial_schema<'n>(
 #[non_exhaustive]
 pub enum DynamicError {
     /// The tool's name cannot be used.
-    Name(NameError),
+    Name(ToolsetError),
     /// The schema of the arguments cannot be used.
     Schema {
         /// The reason.
@@ -357,8 +357,8 @@ impl fmt::Display for DynamicError {
 
 impl std::error::Error for DynamicError {}
 
-impl From<NameError> for DynamicError {
-    fn from(error: NameError) -> Self {
+impl From<ToolsetError> for DynamicError {
+    fn from(error: ToolsetError) -> Self {
         Self::Name(error)
     }
 }

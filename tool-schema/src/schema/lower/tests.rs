@@ -1,4 +1,4 @@
-//! The forms and losses of a schema in each dialect. Complete dialects accept the same values as the original, and untrusted
+//! Tests of the forms and losses of a schema in each dialect. Complete dialects accept the same values as the original, and untrusted
 //! schemas do no harm.
 
 use jsonschema::Draft;
@@ -62,7 +62,7 @@ fn openai_requires_everything_and_makes_the_optional_nullable() {
 }
 
 #[test]
-fn openai_keeps_references_and_circles() {
+fn openai_keeps_references_and_recursion() {
     let tree = json!({"Tree": {
         "type": "object",
         "properties": {"left": {"$ref": "#/$defs/Tree"}, "right": {"$ref": "#/$defs/Tree", "description": "r"}},
@@ -200,12 +200,12 @@ fn gemini_gets_types_only() {
 }
 
 #[test]
-fn circles_are_cut_after_documented_turns() {
+fn recursion_is_cut_with_a_loss() {
     let tree = json!({"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}}, "required": ["kids"]});
     let gemini = lowered(&tree, Dialect::Gemini);
     assert_eq!(
         gemini.pointer("/properties/kids/items/properties/kids/items/properties/kids/items"),
-        Some(&json!({"type": "object", "description": "(again like the whole)", "propertyOrdering": []}))
+        Some(&json!({"type": "object", "description": "(the same schema as the whole input)", "propertyOrdering": []}))
     );
     assert_eq!(
         losses(&tree, Dialect::Gemini),
@@ -232,7 +232,7 @@ fn unknown_references_are_left_out_with_a_loss() {
 }
 
 #[test]
-fn patterns_beyond_regular_ones_are_known() {
+fn lookaround_and_backreferences_are_not_regular() {
     for pattern in ["^[a-z]+$", r"^\d{3}(-\d+)?$", "(?:a|b)", r"\\b", "["] {
         assert!(is_regular(pattern), "{pattern}");
     }
@@ -274,7 +274,7 @@ fn agree(schema: &Value) -> Option<Severity> {
 }
 
 #[test]
-fn schemas_of_2020() {
+fn schemas_of_2020_keep_their_meaning() {
     for schema in [
         json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": {"type": "integer"}}),
         json!({"type": "array", "prefixItems": [{"type": "string"}], "unevaluatedItems": false}),
@@ -311,7 +311,7 @@ fn missing_features_of_draft_7_are_losses() {
 }
 
 #[test]
-fn older_schemas() {
+fn older_schemas_keep_their_meaning() {
     let seven = "http://json-schema.org/draft-07/schema#";
     let four = "http://json-schema.org/draft-04/schema#";
     let nineteen = "https://json-schema.org/draft/2019-09/schema";

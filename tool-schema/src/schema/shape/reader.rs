@@ -133,7 +133,11 @@ impl<'a> Reader<'a> {
         self.losses.add(&reference.from, "$ref", severity, "a recursive schema: cut here");
         let mut notes = self.merge_notes(facts);
         let name = pointer::last(&reference.target);
-        notes.hints.push(if name.is_empty() { "again like the whole".to_owned() } else { format!("again a {name}") });
+        notes.hints.push(if name.is_empty() {
+            "the same schema as the whole input".to_owned()
+        } else {
+            format!("again a {name}")
+        });
         Shape { at, notes, form: Form::Cut(kind.unwrap_or(Kind::Object)) }
     }
 

@@ -57,7 +57,7 @@ pub(super) struct Shared {
 impl McpServer {
     /// Creates a server of `tools`, without policies.
     pub fn new(tools: Toolset) -> Self {
-        Self::of(Agent::without_model(tools))
+        Self::of(Agent::tools_only(tools))
     }
 
     /// Creates a server of an agent's tools, with its policies, limits, context and store. The clients make the calls and the
