@@ -204,7 +204,9 @@ fn paths_lead_somewhere() {
     for (page, text) in present() {
         let paths = inline_code(&text).into_iter().filter(|code| code.find('/').is_some_and(|at| at > 0));
         for path in paths.flat_map(choices) {
-            let is_ours = root().join(path.split('/').next().unwrap()).is_dir();
+            let folder = path.split('/').next().unwrap();
+            // The scripts make files below `target`, which a fresh clone does not have.
+            let is_ours = folder != "target" && root().join(folder).is_dir();
             if is_ours && !path.contains([' ', '*', '<']) && !root().join(&path).exists() {
                 broken.push(format!("{}: `{path}` is not there", page.display()));
             }

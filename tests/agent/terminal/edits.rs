@@ -1,9 +1,18 @@
 //! Tests of arguments and answers that a person edits.
 
-use serde_json::json;
-use tool_runtime::{Toolset, Validation, model::Turn, tool, toolset, toolset::RuntimeTool};
+use std::io::Cursor;
 
-use super::{remove_then_done, type_lines};
+use serde_json::json;
+use tool_runtime::{
+    Agent, Toolset, Validation,
+    model::{ScriptedModel, Turn},
+    run::ArgumentPattern,
+    tool, toolset,
+    toolset::RuntimeTool,
+};
+use tool_terminal::Terminal;
+
+use super::{Screen, remove_then_done, type_lines};
 
 #[tokio::test]
 async fn a_wrong_edit_is_refused_and_asked_again() {
@@ -64,8 +73,7 @@ async fn an_edit_is_kept_and_its_normalized_form_is_shown() {
         seen.screen
     );
     assert!(
-        seen.screen
-            .contains("  file [b]:   place [moon]:   The tool has changed your arguments. With them, the call is:"),
+        seen.screen.contains("  file [b]:   place [moon]:   The tool has changed your arguments. The changed call is:"),
         "{}",
         seen.screen
     );
@@ -109,4 +117,20 @@ async fn an_edit_that_changes_nothing_is_the_same_call() {
     assert_eq!(seen.outputs, [r#"{"name":"a\nb"}"#], "{}", seen.screen);
     assert!(seen.screen.contains("name [a\\u{a}b]"), "the value is on one line: {}", seen.screen);
     assert!(seen.screen.contains("  The arguments are unchanged:\n"), "{}", seen.screen);
+}
+
+#[tokio::test]
+async fn edited_arguments_have_no_approval_for_the_run() {
+    let turns = [Turn::call("move_file", json!({"file": "a", "place": "cellar"})), Turn::say("ok")];
+    let agent = Agent::new(ScriptedModel::new(turns)).tools(toolset!(move_file)).offer_run_approval(|_, arguments| {
+        Some(ArgumentPattern([("place".to_owned(), arguments["place"].clone())].into_iter().collect()))
+    });
+    let screen = Screen::default();
+    let terminal = Terminal::with(Cursor::new("go\ne\n\nattic\na\ny\n"), screen.clone());
+    terminal.chat(agent, "Hello.").await.unwrap();
+    let shown = String::from_utf8(screen.0.lock().unwrap().clone()).unwrap();
+    let offered = "Allow it? [y]es, [a]lways in this run with place \"cellar\", [n]o, [e]dit: ";
+    assert_eq!(shown.matches(offered).count(), 1, "{shown}");
+    let not_offered = "Allow it? [y]es, [n]o, [e]dit: Please answer with one of the letters in brackets.";
+    assert!(shown.contains(not_offered), "{shown}");
 }

@@ -54,7 +54,7 @@ pub async fn approve(terminal: &Terminal, request: &ApprovalRequest) -> Decision
                     Ok(shown) => {
                         is_valid = true;
                         terminal.say(if shown.arguments != arguments {
-                            "  The tool has changed your arguments. With the changed arguments, the call is:"
+                            "  The tool has changed your arguments. The changed call is:"
                         } else if arguments == request.arguments {
                             "  The arguments are unchanged:"
                         } else {
