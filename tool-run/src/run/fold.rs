@@ -386,9 +386,10 @@ impl Run {
         if !expected.eq(named) {
             return Err("the calls at the end of a turn differ from those before".to_owned());
         }
-        let content = parts.iter().map(|part| match part {
-            TurnPart::Content(part) => part.clone(),
-            TurnPart::Call { call } => self.to_message(call),
+        let mut calls = self.current_calls().iter();
+        let content = parts.iter().filter_map(|part| match part {
+            TurnPart::Content(part) => Some(part.clone()),
+            TurnPart::Call { .. } => calls.next().map(to_message),
         });
         let content: Vec<AssistantPart> = content.collect();
         self.add_usage(usage, model);
@@ -411,7 +412,7 @@ impl Run {
         if !matches!(self.activity, Activity::Generating | Activity::Prompted) {
             return Err("a turn failed without a start".to_owned());
         }
-        let content: Vec<_> = self.current_calls().iter().map(|call| self.to_message(&call.id)).collect();
+        let content: Vec<_> = self.current_calls().iter().map(to_message).collect();
         if !content.is_empty() {
             self.add_message(Message::Assistant { content });
         }
@@ -464,15 +465,6 @@ impl Run {
         for message in answers {
             self.add_message(message);
         }
-    }
-
-    fn to_message(&self, id: &CallId) -> AssistantPart {
-        let call = self.call(id);
-        AssistantPart::Call(ToolCall {
-            id: id.as_str().to_owned(),
-            name: call.map(|call| call.name.clone()).unwrap_or_default(),
-            arguments: call.map(|call| (*call.arguments.text).to_owned()).unwrap_or_default(),
-        })
     }
 
     fn open_interrupt(&mut self, id: &CallId, interrupt: Box<Interrupt>) -> Applied {
@@ -734,6 +726,15 @@ fn says_did_not_run(result: &CallResult) -> bool {
             | CallResult::NotAvailable { .. }
             | CallResult::OverBudget { .. }
     )
+}
+
+/// Returns a call as a part of the model's message.
+fn to_message(call: &Call) -> AssistantPart {
+    AssistantPart::Call(ToolCall {
+        id: call.id.as_str().to_owned(),
+        name: call.name.clone(),
+        arguments: (*call.arguments.text).to_owned(),
+    })
 }
 
 fn answer(call: &Call) -> Option<Message> {
