@@ -63,14 +63,14 @@ impl Calls {
     }
 
     /// Adds to the arguments of a call that has begun.
-    pub fn push(&mut self, index: usize, text: &str, out: &mut Vec<Delta>) {
+    pub fn push(&mut self, index: usize, text: String, out: &mut Vec<Delta>) {
         let call = &mut self.states[index];
         if text.is_empty() {
             return;
         }
-        call.text.push_str(text);
+        call.text.push_str(&text);
         if !call.is_buffered {
-            out.push(Delta::CallArguments { index, text: text.to_owned() });
+            out.push(Delta::CallArguments { index, text });
         }
     }
 

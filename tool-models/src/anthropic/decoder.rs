@@ -129,7 +129,7 @@ impl Decoder {
             Block::ToolUse { id, name, input } => {
                 let call = self.calls.start(&id, &name, out);
                 if !input.is_empty() {
-                    self.calls.push(call, &Value::Object(input).to_string(), out);
+                    self.calls.push(call, Value::Object(input).to_string(), out);
                 }
                 BlockKind::Call(call)
             }
@@ -150,7 +150,7 @@ impl Decoder {
                 push_nonempty(Delta::ReasoningSignature, signature, out);
             }
             (BlockKind::Call(call), Piece::InputJsonDelta { partial_json }) => {
-                self.calls.push(call, &partial_json, out);
+                self.calls.push(call, partial_json, out);
             }
             (BlockKind::Provider, Piece::InputJsonDelta { partial_json }) => {
                 if let Some(block) = &mut self.open_provider_block {

@@ -81,7 +81,7 @@ impl CallsInTextDecoder {
             return false;
         }
         let index = self.calls.start("", &call.name, out);
-        self.calls.push(index, arguments, out);
+        self.calls.push(index, arguments.to_owned(), out);
         self.calls.end(index, out);
         self.buffered = None;
         true

@@ -121,7 +121,7 @@ impl Decoder {
                 Err(protocol_error("a call continued after it was complete"))
             };
         }
-        self.calls.push(index, &text, out);
+        self.calls.push(index, text.into_owned(), out);
         Ok(())
     }
 
