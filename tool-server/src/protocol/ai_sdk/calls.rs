@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tool_runtime::message::{Part, ProviderPart, ProviderPartKind, ToolMessage};
 use tool_runtime::run::{Call, CallId, CallResult, Decision, Interrupt, InterruptKind, Principal};
-use tool_runtime::tool::{Output, Progress};
+use tool_runtime::tool::{Output, Progress, ToolSpec};
 
 use super::{AiSdkEncoder, Chunk, ErrorDetail, Json, SdkVersion, approval_id, stream::Step, write_frame};
 use crate::protocol::{Visibility, coalesce::HeldText};
@@ -172,7 +172,7 @@ impl AiSdkEncoder {
         self.close_text(out);
         self.open_step(out);
         let spec = self.settings.spec(name);
-        let metadata = self.metadata(name);
+        let metadata = spec.and_then(|spec| self.metadata(spec));
         let start = Chunk::ToolInputStart {
             tool_call_id: id.as_str(),
             tool_name: name,
@@ -189,8 +189,8 @@ impl AiSdkEncoder {
     }
 
     /// Returns the icon of a tool, and the texts that people see while it works.
-    fn metadata(&self, name: &str) -> Option<Value> {
-        let ui = self.settings.spec(name)?.options.ui.as_ref().filter(|_| self.settings.tool_metadata)?;
+    fn metadata(&self, spec: &ToolSpec) -> Option<Value> {
+        let ui = spec.options.ui.as_ref().filter(|_| self.settings.tool_metadata)?;
         let all = [("icon", &ui.icon), ("running", &ui.running), ("done", &ui.done), ("tooltip", &ui.tooltip)];
         let given = all.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text.clone()?.into())));
         Some(Value::Object(given.collect()))
@@ -210,8 +210,9 @@ impl AiSdkEncoder {
         if !self.calls[at].announce(is_edited) {
             return;
         }
-        let metadata = self.metadata(&call.name);
-        let title = self.settings.spec(&call.name).and_then(|spec| spec.title.as_deref());
+        let spec = self.settings.spec(&call.name);
+        let metadata = spec.and_then(|spec| self.metadata(spec));
+        let title = spec.and_then(|spec| spec.title.as_deref());
         let StreamedCall { id, name, .. } = &self.calls[at];
         let input = Json::Text(&call.arguments().text);
         self.write_frame(&input_chunk(id, name, input, title, metadata.as_ref(), None), out);
