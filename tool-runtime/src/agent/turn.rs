@@ -18,7 +18,7 @@ use crate::agent::{
     Agent, AgentError, Event, NextStep, PartialArguments,
     event::View,
     log::Log,
-    observers::{self, Inputs, Observers},
+    observers::{self, Observers, WatchedCalls},
     pieces::{PublishedTurn, Publisher},
 };
 use crate::gate::Gate;
@@ -164,7 +164,7 @@ impl ModelTurn {
     pub async fn next(&mut self) -> Option<TurnEvent> {
         let Some(asking) = &mut self.asking else { return pending().await };
         // While a hook handles the last piece, no further piece of the turn is read.
-        asking.inputs.idle().await;
+        asking.watched.idle().await;
         poll_fn(|cx| asking.poll(cx)).await
     }
 
@@ -272,7 +272,9 @@ impl ModelTurn {
         let (Delta::CallStart { id, name, .. }, Some(asking)) = (&delta, &mut self.asking) else { return };
         let id = log.run().mint(id, &asking.unrecorded);
         observers.report(Event::CallAnnounced { id: &id, name });
-        asking.inputs.start(asking.calls.len(), observers.hooks.watch(name, &id, log.shared_context()));
+        if let Some(hooks) = &observers.argument_hooks {
+            asking.watched.start(asking.calls.len(), hooks.watch(name, &id, log.shared_context()));
+        }
         asking.unrecorded.insert(id.clone());
         asking.calls.push(AnnouncedCall { id, is_complete: false, view: View::default() });
         asking.turn.push(delta);
@@ -281,7 +283,7 @@ impl ModelTurn {
 
     /// Handles a piece of a call's arguments.
     fn add_arguments(&mut self, index: usize, text: String, log: &Log, observers: &Observers) {
-        let Some(OpenTurn { turn, calls, inputs, asked, .. }) = &mut self.asking else { return };
+        let Some(OpenTurn { turn, calls, watched, asked, .. }) = &mut self.asking else { return };
         let (Some(number), Some(before)) = (turn.number_of(index), turn.call_at(index)) else { return };
         let (call, length) = (&calls[number], before.arguments.len());
         if text.is_empty() || call.is_complete || is_repeated(&before.arguments, &text) {
@@ -296,7 +298,7 @@ impl ModelTurn {
         {
             publisher.publish_arguments(number, length, text);
         }
-        inputs.delta(number, text);
+        watched.delta(number, text);
     }
 
     /// Records complete calls that may start early, in order. A call that may not start early delays those behind it.
@@ -329,7 +331,7 @@ impl ModelTurn {
     }
 
     fn finish(&mut self, finish: FinishReason, log: &mut Log, observers: &Observers) {
-        let Some(OpenTurn { turn, plan, .. }) = self.asking.take() else { return };
+        let Some(OpenTurn { turn, plan, calls, .. }) = self.asking.take() else { return };
         self.attempts = Attempts { model: self.attempts.model, ..Attempts::default() };
         observers.report(Event::TurnFinished { reason: &finish, usage: turn.usage });
         let model = plan.map(|plan| {
@@ -345,6 +347,9 @@ impl ModelTurn {
         });
         let Turn { content: parts, usage, .. } = turn;
         log.record_late(StepInput::TurnEnded { parts, finish, usage, model, at: log.now() });
+        // The run mints the ids again, from the same counts.
+        let mut logged = log.run().current_calls().iter().zip(&calls);
+        debug_assert!(logged.all(|(call, announced)| call.id == announced.id), "the log has the ids that clients know");
     }
 
     fn fail_or_retry(&mut self, error: ModelError, log: &mut Log) {
@@ -454,7 +459,7 @@ pub struct OpenTurn {
     /// The deadline of its next piece.
     pub piece: Option<Instant>,
     /// The hooks that follow the arguments of calls.
-    pub inputs: Inputs,
+    pub watched: WatchedCalls,
 }
 
 /// A call of the turn that was announced.
@@ -480,7 +485,7 @@ impl OpenTurn {
             plan: None,
             end: None,
             piece: None,
-            inputs: Inputs::default(),
+            watched: WatchedCalls::default(),
         }
     }
 

@@ -252,21 +252,10 @@ impl Log {
     pub fn record(&mut self, input: StepInput) -> Result<(), Refusal> {
         let (mut entries, mut actions) = step_into(&self.run, input, std::mem::take(&mut self.queue.lists))?;
         self.tail.begins.push(self.tail.entries.len());
-        if let Some(next_turn) = self.next_turn(&entries) {
-            // The application's conditions judge the run before its next turn begins.
-            let mut rest = entries.split_off(next_turn);
-            self.apply(&mut entries);
-            match self.stop_instead() {
-                Some((mut stop, others)) => {
-                    actions.retain(|action| *action != Action::CallModel);
-                    actions.extend(others);
-                    self.apply(&mut stop);
-                }
-                None => self.apply(&mut rest),
-            }
-        } else {
-            self.apply(&mut entries);
+        if self.agent.setup.stop.is_some() {
+            self.apply_until_condition(&mut entries, &mut actions);
         }
+        self.apply(&mut entries);
         self.queue(entries, actions);
         Ok(())
     }
@@ -299,14 +288,21 @@ impl Log {
         }
     }
 
-    /// Returns the position in `entries` where the next turn begins after the calls of the last one. Returns `None` if there
-    /// is no such turn, or the application has no condition that could stop the run.
-    fn next_turn(&self, entries: &[LogEntry]) -> Option<usize> {
-        self.agent.setup.stop.as_ref()?;
+    /// Adds the entries before the next turn. Then the application's conditions judge the run. If one holds, the run stops, and
+    /// the entries and the action of the next turn are removed.
+    fn apply_until_condition(&mut self, entries: &mut Vec<LogEntry>, actions: &mut Vec<Action>) {
         // Prompts that steer the run join it with the next turn. Without that turn they keep waiting.
         let joins = |entry: &LogEntry| matches!(entry, LogEntry::Prompted { prompt, .. } if prompt.steers);
-        let [before @ .., LogEntry::TurnStarted { .. }] = entries else { return None };
-        Some(before.iter().rposition(|entry| !joins(entry)).map_or(0, |at| at + 1))
+        let [before @ .., LogEntry::TurnStarted { .. }] = &entries[..] else { return };
+        let next_turn = before.iter().rposition(|entry| !joins(entry)).map_or(0, |at| at + 1);
+        let rest = entries.split_off(next_turn);
+        self.apply(entries);
+        *entries = rest;
+        if let Some((stop, others)) = self.stop_instead() {
+            actions.retain(|action| *action != Action::CallModel);
+            actions.extend(others);
+            *entries = stop;
+        }
     }
 
     /// Returns the entries and actions in place of the next turn, if a condition of the application holds.
@@ -355,7 +351,9 @@ impl Log {
             self.reload().await?;
             return Err(error);
         }
-        self.await_commit_condition().await?;
+        if self.before_first_effect.is_some() {
+            self.await_commit_condition().await?;
+        }
         self.store(observers, false).await
     }
 
@@ -369,8 +367,11 @@ impl Log {
             self.report_others(entries, observers);
             return Ok(());
         }
-        self.changes.is_prompted |= report(&self.run, &self.tail.entries, observers);
-        observers.hooks.accepted(&self.run, &self.tail.entries, &self.conversation.context);
+        observers.publish(&self.run, &self.tail.entries);
+        self.changes.is_prompted |= has_new_prompt(&self.tail.entries);
+        if let Some(hooks) = &observers.argument_hooks {
+            hooks.accepted(&self.run, &self.tail.entries, &self.conversation.context);
+        }
         self.tail.clear();
         // Many actions at once are rare, so their capacity is not kept.
         self.queue.actions.shrink_to(KEPT_CAPACITY);
@@ -706,12 +707,6 @@ pub fn can_continue(run: &Run) -> bool {
         Phase::Idle => !run.messages().is_empty(),
         _ => false,
     }
-}
-
-/// Reports entries that are stored. Returns whether one of them is a new prompt.
-fn report(run: &Run, entries: &[LogEntry], observers: &mut Observers) -> bool {
-    observers.publish(run, entries);
-    has_new_prompt(entries)
 }
 
 fn has_new_prompt(entries: &[LogEntry]) -> bool {
