@@ -18,7 +18,7 @@ use crate::run::{ArgumentPattern, Call, Decision, Interrupt, InterruptId, Interr
 use crate::schema::CompiledSchema;
 use crate::tool::{CallError, Context, DynTool, Failure, Identity, Output, ToolSpec};
 use crate::toolset;
-use crate::toolset::{Permission, Policy, ProposedCall, ReadCall, ReadOutcome, Reading, Toolset};
+use crate::toolset::{Permission, Policy, ProposedCall, ReadCall, Reading, Toolset};
 use tool_run::judge;
 pub(crate) use tool_run::judge::ReadArguments;
 use tool_run::judge::{AcceptedArguments, KnownTool, Rules};
@@ -109,20 +109,20 @@ impl Gate {
     /// Checks whether a call of `run` has acceptable arguments, and whether it may run. Waits for the tool's validators, if it
     /// has any.
     pub async fn check_call(&self, run: &Run, call: &Call, cx: &Context) -> CheckedCall {
-        let read = self.read(call, self.tools.get(&call.name), cx).done().await.read;
+        let read = self.read(call, cx.clone()).done().await.read;
         self.judge(run, call, read, cx)
     }
 
-    /// Lets `tool`, which the call names, read the arguments.
-    pub(crate) fn read(&self, call: &Call, tool: Option<&Arc<dyn DynTool>>, cx: &Context) -> Reading {
+    /// Lets the tool that a call names read the arguments.
+    pub(crate) fn read(&self, call: &Call, cx: Context) -> Reading {
         let refined = |revision: &ArgumentRevision| revision.author == Author::Refinement;
         let is_new = call.stage() == Stage::Proposed && !call.revisions().iter().any(refined);
         let refine = self.refine.get(&call.name).filter(|_| is_new && !refined(call.arguments()));
-        let cx = if call.is_revised() { cx.clone().revised() } else { cx.clone() };
-        let first = Reading::begin(&self.tools, tool, &call.name, &call.arguments().text, cx.clone());
+        let cx = if call.is_revised() { cx.revised() } else { cx };
+        let read = |cx| Reading::begin(&self.tools, &call.name, &call.arguments().text, cx);
         match refine {
-            Some(refine) => refine_accepted(first, &self.tools, tool, &call.name, refine, cx),
-            None => first,
+            Some(refine) => refine_accepted(read(cx.clone()), &self.tools, &call.name, refine, cx),
+            None => read(cx),
         }
     }
 
@@ -157,9 +157,9 @@ impl Gate {
         if matches!(open.kind, InterruptKind::Inner { .. }) {
             let tool = tool_of(&self.tools, name, open)?;
             let own = Toolset::of(vec![Arc::clone(tool)]).ok()?;
-            return Some(Reading::begin(&own, Some(tool), tool.name(), &arguments, cx.clone()));
+            return Some(Reading::begin(&own, tool.name(), &arguments, cx.clone()));
         }
-        Some(Reading::begin(&self.tools, self.tools.get(name), name, &arguments, cx.clone()))
+        Some(Reading::begin(&self.tools, name, &arguments, cx.clone()))
     }
 
     /// Checks a decision. `read` is the tool's answer to edited arguments.
@@ -257,12 +257,11 @@ fn check_output(tool: &Arc<dyn DynTool>, given: &Value) -> Result<(), Rejection>
 pub(crate) type Refine = dyn Fn(&str, &mut Map<String, Value>, &Context) + Send + Sync;
 
 /// Returns the tool's answer to refined arguments, in the form of a change to the earlier arguments.
-fn refined_outcome(read: ReadArguments) -> ReadOutcome {
-    let refined = read.outcome.map(|accepted| {
+fn refined_outcome(read: ReadArguments) -> Result<AcceptedArguments, CallError> {
+    read.outcome.map(|accepted| {
         let normalized = Some(accepted.normalized.clone().unwrap_or(read.text));
         AcceptedArguments { normalized, author: Author::Refinement, ..accepted }
-    });
-    (refined, None)
+    })
 }
 
 /// Returns the refined text of accepted arguments.
@@ -294,34 +293,29 @@ fn refine_text(
 }
 
 /// Changes arguments with `refine` if the tool accepts them. Then the tool reads the result.
-fn refine_accepted(
-    reading: Reading,
-    tools: &Toolset,
-    tool: Option<&Arc<dyn DynTool>>,
-    name: &str,
-    refine: &Arc<Refine>,
-    cx: Context,
-) -> Reading {
+fn refine_accepted(reading: Reading, tools: &Toolset, name: &str, refine: &Arc<Refine>, cx: Context) -> Reading {
     let (is_done, text) = match &reading {
         Reading::Done(call) => (true, Arc::clone(&call.read.text)),
         Reading::Pending(asking) => (false, Arc::clone(&asking.text)),
     };
-    let (tools, tool, name) = (tools.clone(), tool.cloned(), name.to_owned());
-    let (own, refine) = (Arc::clone(&text), Arc::clone(refine));
+    let (tools, name, refine) = (tools.clone(), name.to_owned(), Arc::clone(refine));
     let mut work = Box::pin(async move {
-        let ReadCall { read, prepared } = reading.done().await;
-        let accepted = match read.outcome {
+        let ReadCall { read: ReadArguments { text, outcome }, prepared } = reading.done().await;
+        let accepted = match outcome {
             Ok(accepted) => accepted,
-            Err(error) => return (Err(error), None),
+            Err(error) => return ReadCall::without_call(text, Err(error)),
         };
-        match refine_text(accepted, &own, &*refine, &cx) {
-            Err(outcome) => (outcome, prepared),
-            Ok(text) => refined_outcome(Reading::begin(&tools, tool.as_ref(), &name, &text, cx).done().await.read),
+        match refine_text(accepted, &text, &*refine, &cx) {
+            Err(outcome) => ReadCall { read: ReadArguments { text, outcome }, prepared },
+            Ok(refined) => {
+                let again = Reading::begin(&tools, &name, &refined, cx).done().await;
+                ReadCall::without_call(text, refined_outcome(again.read))
+            }
         }
     });
     // A tool without validators answers at once, both times.
-    if is_done && let Poll::Ready(outcome) = work.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
-        return Reading::Done(ReadCall::new(text, outcome));
+    if is_done && let Poll::Ready(call) = work.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
+        return Reading::Done(call);
     }
     Reading::Pending(toolset::PendingRead { text, work })
 }

@@ -188,7 +188,14 @@ impl<S: Send + Sync> DynTool for Bound<S> {
 
     #[inline]
     fn start<'a>(&'a self, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        self.start.start(self.def, &self.state, arguments, cx)
+        let started = match self.start {
+            Start::Stateless(begin) => begin.start(self.def, arguments, cx),
+            Start::WithState(begin) => begin.start(self.def, &self.state, arguments, cx),
+            Start::Validated(start) => {
+                return StartFuture::asking(start(&self.state, arguments, cx).map(|started| Ok(started?)));
+            }
+        };
+        StartFuture::read(started.map_err(CallError::from))
     }
 
     fn read_external_output(&self, output: &str) -> Result<Output, CallError> {
@@ -246,26 +253,6 @@ impl<S, V: Values> StartWithState<S> for BeginWithState<S, V> {
             Ok(values) => Ok((self.0)(state, values, cx)),
             Err(refused) => Err(refused),
         }
-    }
-}
-
-impl<S> Start<S> {
-    #[inline]
-    pub(crate) fn start<'a>(
-        self,
-        def: &'static Def,
-        state: &'a S,
-        arguments: &'a str,
-        cx: &'a Context,
-    ) -> StartFuture<'a> {
-        let started = match self {
-            Self::Stateless(begin) => begin.start(def, arguments, cx),
-            Self::WithState(begin) => begin.start(def, state, arguments, cx),
-            Self::Validated(start) => {
-                return StartFuture::asking(start(state, arguments, cx).map(|started| Ok(started?)));
-            }
-        };
-        StartFuture::read(started.map_err(CallError::from))
     }
 }
 

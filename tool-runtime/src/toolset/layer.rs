@@ -8,7 +8,7 @@ use std::{
     task::{self, Poll},
 };
 
-use super::prepared::{PausedCall, accepted_work, pause, run, store_read};
+use super::prepared::{Prepared, accepted_work, pause, run, store_read};
 use crate::feedback::Rejection;
 use crate::tool::{
     AcceptedCall, CallError, CallFuture, Context, DynTool, Failure, InputHooks, Output, StartFuture, ToolSpec,
@@ -370,7 +370,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
             around.layer.call(call, Next { inner: &*around.inner, call, arguments, first: Some(work) }).await
         })
     };
-    let started = |read: Result<AcceptedArguments, CallError>, call: PausedCall<'a>| {
+    let started = |read: Result<AcceptedArguments, CallError>, call: Prepared<'a>| {
         let AcceptedArguments { needs_approval, normalized, touches, .. } = read?;
         Ok(AcceptedCall {
             needs_approval,
@@ -379,7 +379,7 @@ fn start_translated<'a, L: Layer + ?Sized>(
             work: call.run(),
         })
     };
-    let mut call = PausedCall::of(call);
+    let mut call = Prepared::of(call);
     match call.poll_read(&mut task::Context::from_waker(task::Waker::noop())) {
         Poll::Ready(read) => StartFuture::read(started(read, call)),
         Poll::Pending => StartFuture::asking(async move { started(call.read().await, call) }),

@@ -32,7 +32,7 @@ pub use list::{ListFormat, ProviderTool, ToolList};
 pub(crate) use policy::ask_policy;
 use policy::tighten;
 pub use policy::{Policy, ProposedCall};
-pub(crate) use prepared::{PendingRead, ReadCall, ReadOutcome, Reading};
+pub(crate) use prepared::{PendingRead, ReadCall, Reading};
 #[cfg(feature = "agent")]
 pub(crate) use prepared::{Prepared, panicked};
 pub use runtime::{RuntimeTool, RuntimeToolBuilder};

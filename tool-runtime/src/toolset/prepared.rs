@@ -33,21 +33,18 @@ impl Toolset {
     /// is polled. [`call`](Self::call) polls it and contains panics.
     #[inline]
     pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
-        match self.check_admitted(self.get(name), name, arguments) {
+        match self.check_admitted(name, arguments) {
             Ok(tool) => begin(&**tool, arguments, cx),
             Err(error) => StartFuture::read(Err(error)),
         }
     }
 
-    /// Returns `tool`, which is called `name`, if there is such a tool and the arguments are not too large.
+    /// Returns the tool `name`.
+    ///
+    /// Fails when there is no such tool, or the arguments are too large.
     #[inline]
-    pub(crate) fn check_admitted<'a>(
-        &self,
-        tool: Option<&'a Arc<dyn DynTool>>,
-        name: &str,
-        arguments: &str,
-    ) -> Result<&'a Arc<dyn DynTool>, CallError> {
-        let tool = tool.ok_or_else(|| self.not_available(name))?;
+    fn check_admitted(&self, name: &str, arguments: &str) -> Result<&Arc<dyn DynTool>, CallError> {
+        let tool = self.get(name).ok_or_else(|| self.not_available(name))?;
         self.admit(arguments, "of arguments")?;
         Ok(tool)
     }
@@ -138,26 +135,23 @@ fn too_large(bytes: usize, limit: usize, what: &str) -> Rejection {
     Rejection::one(problem.got(format!("{bytes} bytes")))
 }
 
-/// A call that owns its arguments.
-pub(crate) type Prepared = PausedCall<'static>;
-
 /// A call as one future, which reads the arguments, pauses, and then runs the tool.
 ///
-/// [`PausedCall::poll_read`] polls it up to the pause, and [`PausedCall::run`] from there on. If it is dropped in between, nothing of
+/// [`Prepared::poll_read`] polls it up to the pause, and [`Prepared::run`] from there on. If it is dropped in between, nothing of
 /// the tool has run.
-pub(crate) struct PausedCall<'a> {
+pub(crate) struct Prepared<'a> {
     call: CallFuture<'a>,
     reading: ReadSlot,
 }
 
-impl Prepared {
-    /// Creates the call of `tool`. Nothing is read before it is polled.
+impl Prepared<'static> {
+    /// Creates the call of `tool`, which owns its arguments. Nothing is read before it is polled.
     pub(crate) fn new(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context) -> Self {
         Self::of(|reading| Box::pin(call(tool, arguments, cx, reading)))
     }
 }
 
-impl<'a> PausedCall<'a> {
+impl<'a> Prepared<'a> {
     /// Creates a call from the function `call`. It gets the slot in which the call [stores](store_read) the tool's answer before
     /// it [pauses](pause).
     pub(super) fn of(call: impl FnOnce(ReadSlot) -> CallFuture<'a>) -> Self {
@@ -169,7 +163,7 @@ impl<'a> PausedCall<'a> {
     pub(crate) fn poll_read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<AcceptedArguments, CallError>> {
         // The call pauses after reading the arguments, and is not polled again before they are judged.
         let _ = self.call.as_mut().poll(task);
-        self.take_read().map_or(Poll::Pending, Poll::Ready)
+        lock(&self.reading).take().map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Lets the tool read the arguments, and waits for its validators.
@@ -190,31 +184,26 @@ impl<'a> PausedCall<'a> {
         check_unchanged(self.read().await?.normalized.as_deref())?;
         self.run().await
     }
-
-    fn take_read(&self) -> Option<Result<AcceptedArguments, CallError>> {
-        lock(&self.reading).take()
-    }
 }
 
 /// Arguments as their tool has read them. The call itself is there if the text that was read is the text that would run.
 pub(crate) struct ReadCall {
     pub(crate) read: ReadArguments,
     #[cfg_attr(not(feature = "agent"), allow(dead_code, reason = "only the loop runs calls"))]
-    pub(crate) prepared: Option<Prepared>,
+    pub(crate) prepared: Option<Prepared<'static>>,
 }
-
-/// The tool's answer to arguments, and the prepared call itself.
-pub(crate) type ReadOutcome = (Result<AcceptedArguments, CallError>, Option<Prepared>);
 
 impl ReadCall {
-    pub(crate) fn new(text: Arc<str>, (outcome, prepared): ReadOutcome) -> Self {
-        Self { read: ReadArguments { text, outcome }, prepared }
+    /// Returns the tool's answer to `text`, with the call that it prepared.
+    fn new(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>, prepared: Prepared<'static>) -> Self {
+        let runs_unchanged = outcome.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
+        Self { prepared: runs_unchanged.then_some(prepared), ..Self::without_call(text, outcome) }
     }
-}
 
-fn outcome(read: Result<AcceptedArguments, CallError>, prepared: Prepared) -> ReadOutcome {
-    let runs_unchanged = read.as_ref().is_ok_and(|accepted| accepted.normalized.is_none());
-    (read, runs_unchanged.then_some(prepared))
+    /// Returns an answer to `text` after which the call must be prepared again, if it runs.
+    pub(crate) fn without_call(text: Arc<str>, outcome: Result<AcceptedArguments, CallError>) -> Self {
+        Self { read: ReadArguments { text, outcome }, prepared: None }
+    }
 }
 
 /// Arguments that a tool reads: at once, or when its validators have answered.
@@ -226,7 +215,7 @@ pub(crate) enum Reading {
 /// Arguments whose tool is asking its validators.
 pub(crate) struct PendingRead {
     pub(crate) text: Arc<str>,
-    pub(crate) work: BoxFuture<'static, ReadOutcome>,
+    pub(crate) work: BoxFuture<'static, ReadCall>,
 }
 
 impl PendingRead {
@@ -235,40 +224,32 @@ impl PendingRead {
     pub(crate) async fn within(self, limit: Duration, late: impl Future<Output = ()>) -> ReadCall {
         let Self { text, work } = self;
         let late = std::pin::pin!(late);
-        let outcome = match select(work, late).await {
-            Either::Left((outcome, _)) => outcome,
+        match select(work, late).await {
+            Either::Left((call, _)) => call,
             Either::Right(_) => {
-                let text = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
-                (Err(Rejection::from_message(text).instruct("Try again later.").into()), None)
+                let late = format!("the arguments could not be checked within {} s", limit.as_secs_f64());
+                let error = Rejection::from_message(late).instruct("Try again later.").into();
+                ReadCall::without_call(text, Err(error))
             }
-        };
-        ReadCall::new(text, outcome)
-    }
-
-    async fn done(self) -> ReadCall {
-        ReadCall::new(self.text, self.work.await)
+        }
     }
 }
 
 impl Reading {
-    /// Lets `tool`, which is called `name` in `tools`, read `text`.
-    pub(crate) fn begin(
-        tools: &Toolset,
-        tool: Option<&Arc<dyn DynTool>>,
-        name: &str,
-        text: &Arc<str>,
-        cx: Context,
-    ) -> Self {
-        let tool = match tools.check_admitted(tool, name, text) {
+    /// Lets the tool `name` read `text`.
+    pub(crate) fn begin(tools: &Toolset, name: &str, text: &Arc<str>, cx: Context) -> Self {
+        let text = Arc::clone(text);
+        let tool = match tools.check_admitted(name, &text) {
             Ok(tool) => Arc::clone(tool),
-            Err(error) => return Self::Done(ReadCall::new(Arc::clone(text), (Err(error), None))),
+            Err(error) => return Self::Done(ReadCall::without_call(text, Err(error))),
         };
-        let mut prepared = Prepared::new(tool, Arc::clone(text), cx);
+        let mut prepared = Prepared::new(tool, Arc::clone(&text), cx);
         match prepared.poll_read(&mut task::Context::from_waker(Waker::noop())) {
-            Poll::Ready(read) => Self::Done(ReadCall::new(Arc::clone(text), outcome(read, prepared))),
+            Poll::Ready(read) => Self::Done(ReadCall::new(text, read, prepared)),
             Poll::Pending => {
-                let work = async move { outcome(prepared.read().await, prepared) };
-                Self::Pending(PendingRead { text: Arc::clone(text), work: work.boxed() })
+                let shown = Arc::clone(&text);
+                let work = async move { ReadCall::new(shown, prepared.read().await, prepared) };
+                Self::Pending(PendingRead { text, work: work.boxed() })
             }
         }
     }
@@ -277,7 +258,7 @@ impl Reading {
     pub(crate) async fn done(self) -> ReadCall {
         match self {
             Self::Done(call) => call,
-            Self::Pending(asking) => asking.done().await,
+            Self::Pending(asking) => asking.work.await,
         }
     }
 }
@@ -381,7 +362,7 @@ mod tests {
         let mut call = Prepared::new(Arc::clone(tools.get("count").unwrap()), "{}".into(), Context::new("call_1"));
         assert!(call.read().now_or_never().unwrap().is_err());
         assert!(call.run().now_or_never().is_none());
-        assert!(tools.check_admitted(tools.get("other"), "other", "{}").is_err());
+        assert!(tools.check_admitted("other", "{}").is_err());
         assert_eq!(ran.load(Ordering::SeqCst), 0);
     }
 }

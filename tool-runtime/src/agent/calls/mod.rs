@@ -26,7 +26,7 @@ use crate::agent::{
 use crate::gate::Gate;
 use crate::run::{Call, CallId, Time};
 use crate::sync::lock;
-use crate::tool::{CallError, Cancellation, Context, DynTool, Output, QuestionAnswer};
+use crate::tool::{CallError, CallFuture, Cancellation, Context, DynTool, Output, QuestionAnswer};
 use crate::toolset::{Prepared, ReadCall, Reading, Toolset, panicked};
 pub use journal::CallJournal;
 use journal::{CallRequest, Channels, ReplySender};
@@ -46,7 +46,8 @@ pub struct Calls {
     gate: Gate,
     /// The checks whose validators are still running, and the repairs.
     work: JoinSet<CheckOutcome>,
-    repairs: Repairs,
+    /// The repairs under way, if the agent has a repairer.
+    repairs: Option<Repairs>,
     /// Calls that were read, and may start at once: in the order of their starts, as a rule.
     ready: VecDeque<ReadyCall>,
     running: HashMap<CallId, RunningCall, foldhash::fast::RandomState>,
@@ -75,7 +76,7 @@ pub struct CallControl {
 /// A call that was read, with the means to run it.
 struct ReadyCall {
     text: Arc<str>,
-    prepared: Prepared,
+    prepared: Prepared<'static>,
     control: CallControl,
 }
 
@@ -99,7 +100,7 @@ impl Calls {
             agent: agent.clone(),
             gate: gate.clone(),
             work: JoinSet::new(),
-            repairs: Repairs::default(),
+            repairs: agent.setup.repair.clone().map(Repairs::new),
             ready: VecDeque::new(),
             running: HashMap::default(),
             channels: Arc::new(Channels {
@@ -133,7 +134,11 @@ impl Calls {
                 let cx = log.context(&checked.call);
                 self.judge(*checked, &cx, log.now(), log, observers);
             }
-            CallEvent::Done(Ok(CheckOutcome::Repaired(repaired))) => self.repairs.finish(*repaired, log),
+            CallEvent::Done(Ok(CheckOutcome::Repaired(repaired))) => {
+                if let Some(repairs) = &mut self.repairs {
+                    repairs.finish(*repaired, log);
+                }
+            }
             // A panic in a validator or a repair is part of its answer. Any other panic comes from a destructor; that call is
             // checked again when the run is loaded.
             CallEvent::Done(Err(_)) => {}
@@ -150,7 +155,7 @@ impl Calls {
         }
         let tool = self.gate.tools().get(&call.name);
         let (control, cx) = self.prepare(call, tool, Duration::ZERO, log);
-        match self.gate.read(call, tool, &cx) {
+        match self.gate.read(call, cx.clone()) {
             Reading::Done(read) => {
                 let checked = CallToJudge { call: id.clone(), read, control };
                 self.judge(checked, &cx, at, log, observers);
@@ -195,9 +200,11 @@ impl Calls {
         if let Some(rejection) = checked.rejection().filter(|rejection| !rejection.causes().is_empty()) {
             observers.add_detail(&id, rejection.causes().join("\n"));
         }
-        let Some(checked) = self.repairs.begin(&mut self.work, &self.agent, &self.gate, &id, checked, log) else {
-            return;
+        let checked = match &mut self.repairs {
+            Some(repairs) => repairs.begin(&mut self.work, &self.agent, &self.gate, &id, checked, log),
+            None => Some(checked),
         };
+        let Some(checked) = checked else { return };
         log.record_late(StepInput::Checked { call: id.clone(), checked, at });
         // A call that does not start at once is read again before its start, because much may have changed by then. So is a
         // call whose arguments differ from the model's, because its tool reports the changes in its answer.
@@ -227,24 +234,20 @@ impl Calls {
             self.ready.shrink_to(KEPT_READY);
         }
         let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().options.blocking);
-        let (control, task) = match ready {
-            Some(ReadyCall { prepared, control, .. }) => {
-                control.journal.begin(attempt, call, &**tool, log.run());
-                // It continues after the pause in `toolset::prepared::call`.
-                let work = with_report(prepared.run(), Arc::clone(&control.journal));
-                (control, observers::spawn(span, work, blocking))
-            }
+        let (control, work) = match ready {
+            // It continues after the pause in `toolset::prepared::call`.
+            Some(ReadyCall { prepared, control, .. }) => (control, prepared.run()),
             None => {
                 let wait = retry_wait(call.retries);
                 let (control, cx) = self.prepare(call, Some(tool), wait, log);
-                control.journal.begin(attempt, call, &**tool, log.run());
                 let cx = if call.is_revised() { cx.revised() } else { cx };
                 let prepared = Prepared::new(Arc::clone(tool), Arc::clone(&call.arguments().text), cx);
-                let work = run_task_again(prepared, Arc::clone(&control.journal), wait);
-                (control, observers::spawn(span, work, blocking))
+                (control, run_again(prepared, wait))
             }
         };
         let CallControl { journal, stop, limit } = control;
+        journal.begin(attempt, call, &**tool, log.run());
+        let task = observers::spawn(span, with_report(work, Arc::clone(&journal)), blocking);
         self.running.insert(id, RunningCall { journal, first: attempt, stop, task, limit, reply: None });
     }
 
@@ -496,24 +499,19 @@ pub fn retry_wait(retries: u32) -> Duration {
     if retries == 0 { Duration::ZERO } else { Duration::from_millis(50) * 2u32.saturating_pow(retries.min(10) - 1) }
 }
 
-/// Returns the task of a call that was accepted earlier, maybe in another process, or that failed before.
-fn run_task_again(prepared: Prepared, journal: Arc<CallJournal>, wait: Duration) -> impl Future<Output = ()> + Send {
-    // Boxed, so that calls that do not wait are small.
-    let wait = (!wait.is_zero()).then(|| Box::pin(tokio::time::sleep(wait)));
-    let work = async move {
-        if let Some(wait) = wait {
-            wait.await;
+/// Returns the work of a call that was accepted earlier, maybe in another process, or that failed before.
+fn run_again(prepared: Prepared<'static>, wait: Duration) -> CallFuture<'static> {
+    Box::pin(async move {
+        if !wait.is_zero() {
+            // Boxed, so that calls that do not wait are small.
+            Box::pin(tokio::time::sleep(wait)).await;
         }
         prepared.run_again().await
-    };
-    with_report(work, journal)
+    })
 }
 
 /// Reports the outcome of `work`. The tool's values are dropped here, where a panic still counts as the call's.
-fn with_report(
-    work: impl Future<Output = Result<Output, CallError>> + Send,
-    journal: Arc<CallJournal>,
-) -> impl Future<Output = ()> + Send {
+fn with_report(work: CallFuture<'static>, journal: Arc<CallJournal>) -> impl Future<Output = ()> + Send {
     let mut ending = TaskEndGuard(Some(journal));
     // A combinator, not a nested async block, which would hold everything twice.
     AssertUnwindSafe(work)

@@ -65,9 +65,9 @@ pub enum Repairer {
     Model,
 }
 
-/// The repairs under way.
-#[derive(Default)]
+/// The repairs under way, and the repairer.
 pub struct Repairs {
+    repairer: Repairer,
     calls: Vec<CallId>,
 }
 
@@ -80,7 +80,11 @@ pub struct RepairOutcome {
 }
 
 impl Repairs {
-    /// Starts the repair of a refused call, if the agent has a repairer. Otherwise returns the checked call.
+    pub fn new(repairer: Repairer) -> Self {
+        Self { repairer, calls: Vec::new() }
+    }
+
+    /// Starts the repair of a call that was refused. Returns a call that needs no repair, or was repaired before.
     pub fn begin(
         &mut self,
         tasks: &mut JoinSet<CheckOutcome>,
@@ -90,7 +94,6 @@ impl Repairs {
         checked: CheckedCall,
         log: &Log,
     ) -> Option<CheckedCall> {
-        let Some(repair) = agent.setup.repair.clone() else { return Some(checked) };
         let Some(call) = log.run().call(id).filter(|call| may_be_repaired(call)) else { return Some(checked) };
         let Some(answer) = checked.refused(&call.name) else { return Some(checked) };
         if log.run().phase() == Phase::Generating || self.calls.contains(id) {
@@ -99,14 +102,15 @@ impl Repairs {
         }
         self.calls.push(id.clone());
         let bad = bad_call(call, answer, &checked, gate, log);
-        let by = match repair {
+        let repairer = self.repairer.clone();
+        let by = match repairer {
             Repairer::Application(_) => Author::Repair,
             Repairer::Model => Author::Model,
         };
         let (agent, call) = (agent.clone(), id.clone());
         tasks.spawn(async move {
             let work = async move {
-                match repair {
+                match repairer {
                     Repairer::Application(repair) => Some((repair(bad).await?, Usage::default())),
                     Repairer::Model => ask_again(&agent, bad).await,
                 }
