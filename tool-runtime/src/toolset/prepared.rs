@@ -34,7 +34,7 @@ impl Toolset {
     #[inline]
     pub fn start<'a>(&'a self, name: &str, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
         match self.check_admitted(name, arguments) {
-            Ok(tool) => begin(&**tool, arguments, cx),
+            Ok(tool) => start_tool(&**tool, arguments, cx),
             Err(error) => StartFuture::read(Err(error)),
         }
     }
@@ -73,7 +73,7 @@ impl Toolset {
 
 /// Lets `tool` read arguments; a panic in it becomes [`CallError::Panicked`].
 #[inline]
-pub(crate) fn begin<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
+fn start_tool<'a>(tool: &'a dyn DynTool, arguments: &'a str, cx: &'a Context) -> StartFuture<'a> {
     match contain(|| tool.start(arguments, cx).now()) {
         Ok(Ok(read)) => StartFuture::read(read),
         Ok(Err(asking)) => StartFuture::asking(
@@ -147,7 +147,7 @@ pub(crate) struct Prepared<'a> {
 impl Prepared<'static> {
     /// Creates the call of `tool`, which owns its arguments. Nothing is read before it is polled.
     pub(crate) fn new(tool: Arc<dyn DynTool>, arguments: Arc<str>, cx: Context) -> Self {
-        Self::of(|reading| Box::pin(call(tool, arguments, cx, reading)))
+        Self::of(|reading| Box::pin(read_then_run(tool, arguments, cx, reading)))
     }
 }
 
@@ -268,7 +268,7 @@ pub(super) type ReadSlot = Arc<Mutex<Option<Result<AcceptedArguments, CallError>
 
 /// Returns the future of a call. It pauses once, after it has stored the tool's answer to the arguments in `reading`.
 #[allow(clippy::manual_async_fn, reason = "the future of an `async fn` holds each parameter twice")]
-fn call(
+fn read_then_run(
     tool: Arc<dyn DynTool>,
     arguments: Arc<str>,
     cx: Context,
@@ -276,7 +276,7 @@ fn call(
 ) -> impl Future<Output = Result<Output, CallError>> + Send {
     async move {
         let mut work = None;
-        let asking = match begin(&*tool, &arguments, &cx).now() {
+        let asking = match start_tool(&*tool, &arguments, &cx).now() {
             Ok(started) => {
                 work = separate_work(&reading, started);
                 None

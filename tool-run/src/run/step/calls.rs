@@ -7,9 +7,10 @@ use serde_json::Value;
 use crate::message::Usage;
 use crate::run::{
     AbortCause, Action, Allowance, Author, Call, CallId, CallResult, CallView, GrantedBy, Interrupt, InterruptKind,
-    LogEntry, NestedUsage, Phase, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
+    LogEntry, NestedUsage, Principal, Question, Refusal, Stage, SupersededBy, ToolRef,
     id::millis,
     judge::{Accepted, ApprovalView, CheckedCall, Verdict},
+    state::Activity,
     step::Draft,
 };
 use crate::tool::spec::Digest;
@@ -478,10 +479,10 @@ impl<'a> Draft<'a> {
 
     /// Starts the calls that may start. If every call has ended, the model is asked again, or the run ends.
     pub fn schedule(&mut self) {
-        match self.run.phase() {
-            Phase::Idle => return,
+        match self.run.activity {
+            Activity::Idle => return,
             // Another process queued a prompt just after the run had ended.
-            Phase::Finished | Phase::Stopped(_) => return self.accept_queued(),
+            Activity::Finished | Activity::Stopped(_) => return self.accept_queued(),
             _ => {}
         }
         self.start_calls();

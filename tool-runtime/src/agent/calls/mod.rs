@@ -235,7 +235,7 @@ impl Calls {
         }
         let (span, blocking) = (observers.trace.started(call, tool.spec()), tool.spec().options.blocking);
         let (control, work) = match ready {
-            // It continues after the pause in `toolset::prepared::call`.
+            // It continues after the pause in `toolset::prepared::read_then_run`.
             Some(ReadyCall { prepared, control, .. }) => (control, prepared.run()),
             None => {
                 let wait = retry_wait(call.retries);
